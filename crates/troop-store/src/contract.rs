@@ -1,0 +1,223 @@
+//! What every store promises. The backends meet it; the conformance suite holds them to it.
+
+use std::{fmt, future::Future, pin::Pin, time::Duration};
+
+use tokio::sync::watch;
+use troop_model::{OperationId, TeamId, Version};
+
+use crate::StoreResult;
+
+/// What the methods of [`Store`] return, so that a store can be used behind `dyn`.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A team that is about to exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewTeam {
+    /// Its identity, new to this store.
+    pub id: TeamId,
+    /// Its name, which no other team in use has.
+    pub name: String,
+}
+
+/// A team that a store knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TeamEntry {
+    /// Its identity.
+    pub id: TeamId,
+    /// Its name; a retired team's name may meanwhile be another team's too.
+    pub name: String,
+    /// Whether the team was retired: its log stays readable, its name is free.
+    pub is_retired: bool,
+}
+
+/// One event as it is stored: a line of JSON that the store does not look into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its position in the team's log. The first event of a log has version 1.
+    pub version: Version,
+    /// One line of JSON, without line breaks.
+    pub body: String,
+}
+
+/// What a log grows by in one atomic step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// Names this append, so that repeating it has one effect.
+    pub operation: OperationId,
+    /// Where the log stood when the events were decided.
+    pub after: Version,
+    /// The events' bodies, at least one.
+    pub bodies: Vec<String>,
+}
+
+impl Batch {
+    /// The version of the log once this batch is in it.
+    #[must_use]
+    pub fn end(&self) -> Version {
+        self.after.plus(self.bodies.len())
+    }
+}
+
+/// How an append ended.
+#[derive(Debug)]
+pub enum Appended {
+    /// The batch is in the log, durably, and the log ended here.
+    Done(Version),
+    /// Others appended first. The caller holds the turn: nobody else can append until it is used or dropped.
+    Behind(Turn),
+}
+
+/// The right to append next, for a caller that was behind.
+///
+/// It makes progress certain: who loses once knows all it missed, and cannot lose again. Decide at once; a store
+/// may take back a turn that is held for longer than [`Turn::PATIENCE`], and then refuses its append as `Unavailable`.
+#[derive(Debug)]
+pub struct Turn {
+    missed: Vec<Entry>,
+    writer: Box<dyn TurnWriter>,
+}
+
+impl Turn {
+    /// How long a store lets a turn be held.
+    pub const PATIENCE: Duration = Duration::from_secs(5);
+
+    /// Makes a turn that begins behind `missed`.
+    #[must_use]
+    pub fn new(missed: Vec<Entry>, writer: Box<dyn TurnWriter>) -> Self {
+        Self { missed, writer }
+    }
+
+    /// Takes what others appended since the version that the failed append was decided on.
+    pub fn take_missed(&mut self) -> Vec<Entry> {
+        std::mem::take(&mut self.missed)
+    }
+
+    /// Appends a batch that was decided on everything missed, and gives the turn back.
+    pub async fn append(self, batch: Batch) -> StoreResult<Version> {
+        self.writer.append(batch).await
+    }
+}
+
+/// A backend's side of a [`Turn`]. Dropping it gives the turn back without an append.
+pub trait TurnWriter: fmt::Debug + Send {
+    /// Appends the batch, which starts where the missed entries ended, and gives the turn back.
+    fn append(self: Box<Self>, batch: Batch) -> BoxFuture<'static, StoreResult<Version>>;
+}
+
+/// What opening a log need not replay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The version of the log that the state stands for.
+    pub version: Version,
+    /// The state, in a form that the store does not look into.
+    pub state: Vec<u8>,
+}
+
+/// A task that left the live state, or that was erased after it had left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Archived {
+    /// The task's number.
+    pub number: u32,
+    /// The task, in a form that the store does not look into; `None` erases it.
+    pub body: Option<Vec<u8>>,
+}
+
+/// Tells when a log may have grown.
+///
+/// A growth after the watch was made is never missed; a wake-up without growth is allowed. Notices can be lost
+/// (a writer is killed between its commit and its bell), so a wait ends after [`Watch::PATIENCE`] at the latest and
+/// the caller looks for itself.
+#[derive(Debug)]
+pub struct Watch {
+    bell: watch::Receiver<u64>,
+}
+
+impl Watch {
+    /// The longest time for which a lost notice can go unseen.
+    pub const PATIENCE: Duration = Duration::from_secs(1);
+
+    /// Makes a watch that wakes whenever the number behind `bell` changes.
+    #[must_use]
+    pub fn new(mut bell: watch::Receiver<u64>) -> Self {
+        bell.mark_unchanged();
+        Self { bell }
+    }
+
+    /// Waits until the log may have grown since the last call, or since the watch was made.
+    pub async fn changed(&mut self) {
+        // Either way the caller looks: growth, a lost notice, or a store that went away.
+        drop(tokio::time::timeout(Self::PATIENCE, self.bell.changed()).await);
+    }
+}
+
+/// Keeps, for each team, an ordered log of events, a snapshot, and the tasks that left the live state.
+///
+/// Obligations of every implementation:
+///
+/// - Any number of processes may have the same store open. Nothing needs a daemon.
+/// - What was answered as done is durable: it survives `kill -9` at any moment, and a power cut where the disk keeps
+///   its promises. What was not answered is wholly there or wholly absent.
+/// - Every changing method is repeatable: the same call again has one effect and gives the same answer.
+/// - What is stored is checked when it is read. Damage is `Corrupt`, never a guess, never a rewrite, never a panic.
+/// - Waiting for other writers is in line, so that nobody starves, and ends as `Unavailable` after a while.
+pub trait Store: fmt::Debug + Send + Sync + 'static {
+    /// Makes a team and the beginning of its log in one step. `first` is decided on version zero.
+    ///
+    /// `Conflict` if a team that is not retired has the name. Repeating it with the same id and operation is harmless.
+    fn create(&self, team: NewTeam, first: Batch) -> BoxFuture<'_, StoreResult<Version>>;
+
+    /// Lists the teams, retired ones too, oldest first.
+    fn teams(&self) -> BoxFuture<'_, StoreResult<Vec<TeamEntry>>>;
+
+    /// Frees a team's name. Its log stays readable by its id.
+    fn retire(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>>;
+
+    /// Erases a team with all it has. Erasing what is not there is harmless.
+    fn purge(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>>;
+
+    /// Appends a batch if the log is at the version that it was decided on; durable when it returns.
+    ///
+    /// If the log has grown, and what follows `batch.after` is this very operation, it is `Done`: the first answer was
+    /// lost. If it has grown otherwise, the caller is `Behind` and gets the turn. A log that is shorter than
+    /// `batch.after` is `Corrupt`: it has lost what somebody saw.
+    fn append(&self, team: TeamId, batch: Batch) -> BoxFuture<'_, StoreResult<Appended>>;
+
+    /// Reads up to `limit` entries that follow `after`, in order and without gaps.
+    fn read(
+        &self,
+        team: TeamId,
+        after: Version,
+        limit: usize,
+    ) -> BoxFuture<'_, StoreResult<Vec<Entry>>>;
+
+    /// Watches a team's log, whichever process makes it grow.
+    fn watch(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Watch>>;
+
+    /// Loads the newest snapshot, if there is one.
+    fn load_snapshot(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Option<Snapshot>>>;
+
+    /// Saves a snapshot together with the tasks that left the state since the one before, in one step.
+    ///
+    /// Does nothing if the stored one is as new or newer.
+    fn save_snapshot(
+        &self,
+        team: TeamId,
+        snapshot: Snapshot,
+        archived: Vec<Archived>,
+    ) -> BoxFuture<'_, StoreResult<()>>;
+
+    /// Reads one archived task.
+    fn read_archived(
+        &self,
+        team: TeamId,
+        number: u32,
+    ) -> BoxFuture<'_, StoreResult<Option<Vec<u8>>>>;
+
+    /// Reads up to `limit` archived tasks with numbers below `below`, highest number first.
+    fn list_archived(
+        &self,
+        team: TeamId,
+        below: u32,
+        limit: usize,
+    ) -> BoxFuture<'_, StoreResult<Vec<(u32, Vec<u8>)>>>;
+}

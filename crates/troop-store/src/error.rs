@@ -1,0 +1,63 @@
+//! What can go wrong with a store, in the classes its callers branch on.
+
+use std::error::Error;
+
+use thiserror::Error as ThisError;
+
+/// The answer of a store.
+pub type StoreResult<T> = Result<T, StoreError>;
+
+/// Why a store did not do what it was asked. Every variant says what happened and what to do about it.
+#[derive(Debug, ThisError)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The store exists but must not be used this way: foreign, newer, read-only.
+    #[error("{what}")]
+    Refused {
+        /// What is refused, and why.
+        what: String,
+        /// What to do about it.
+        hint: String,
+    },
+    /// There is no such team, store or folder.
+    #[error("{what}")]
+    NotFound {
+        /// What is missing.
+        what: String,
+        /// What to do about it.
+        hint: String,
+    },
+    /// Somebody else was first.
+    #[error("{what}")]
+    Conflict {
+        /// What they did.
+        what: String,
+        /// What to do about it.
+        hint: String,
+    },
+    /// The store does not answer now. The change may or may not have happened; repeating it is safe.
+    #[error("{what}")]
+    Unavailable {
+        /// What was tried.
+        what: String,
+        /// What to do about it.
+        hint: String,
+        /// Why it did not work.
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// What is stored is not what was written. Nothing is changed by finding it.
+    #[error("{what}")]
+    Corrupt {
+        /// Where, and how it shows.
+        what: String,
+        /// What to do about it.
+        hint: String,
+    },
+    /// A fault in troop itself.
+    #[error("{what}")]
+    Bug {
+        /// The broken assumption.
+        what: String,
+    },
+}
