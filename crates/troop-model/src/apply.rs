@@ -17,6 +17,7 @@ impl State {
     )]
     pub fn apply(&mut self, event: &Event) {
         self.head.version = event.version;
+        self.head.latest = self.head.latest.max(event.at);
         self.operations.get_mut().note(event.operation, event.version);
         match &event.fact {
             Fact::TeamCreated { .. } => self.apply_team_created(event),

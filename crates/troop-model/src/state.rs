@@ -93,6 +93,7 @@ pub struct State {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Head {
     pub(crate) version: Version,
+    pub(crate) latest: Time,
     pub(crate) team: Option<Arc<Team>>,
 }
 
@@ -116,6 +117,12 @@ impl State {
     #[must_use]
     pub fn version(&self) -> Version {
         self.head.version
+    }
+
+    /// The latest moment in the log. Time in a log never runs backwards, even if the clocks of its writers disagree.
+    #[must_use]
+    pub fn latest(&self) -> Time {
+        self.head.latest
     }
 
     /// The team, unless the log is still empty.
@@ -282,9 +289,9 @@ impl State {
         }
     }
 
-    /// Forgets the tasks that left the board: they are archived now.
-    pub fn forget_departed(&mut self) {
-        self.tasks.forget_departed();
+    /// Forgets the first tasks that left the board: they are archived now. What was not durable then never will be.
+    pub fn forget_departed(&mut self, n_departed: usize) {
+        self.tasks.forget_departed(n_departed);
     }
 
     pub(crate) fn n_running_to(&self, to: &MemberName, from: Option<&MemberName>) -> usize {

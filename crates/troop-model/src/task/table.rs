@@ -103,6 +103,31 @@ impl TaskTable {
         self.slots.get(&number).map(|slot| slot.task(&self.packed))
     }
 
+    /// One live task, to be kept while the board goes on.
+    #[must_use]
+    pub fn shared(&self, number: TaskNumber) -> Option<Arc<Task>> {
+        let slot = self.slots.get(&number)?;
+        slot.task(&self.packed);
+        slot.body.task.get().cloned()
+    }
+
+    /// The numbers of all live tasks, oldest first.
+    pub fn numbers(&self) -> impl DoubleEndedIterator<Item = TaskNumber> {
+        self.slots.keys().copied()
+    }
+
+    /// How many tasks are live.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether no task is live.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
     /// All live tasks, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Task> {
         self.slots.values().map(|slot| slot.task(&self.packed))
@@ -341,9 +366,9 @@ impl TaskTable {
 
     /// A task that left the board but has not been archived yet.
     #[must_use]
-    pub fn departed(&self, number: TaskNumber) -> Option<&Task> {
+    pub fn departed(&self, number: TaskNumber) -> Option<Arc<Task>> {
         let newest = self.departed.iter().rev().find(|(departed, _)| *departed == number)?;
-        newest.1.as_deref()
+        newest.1.clone()
     }
 
     /// The tasks that left the board since they were last taken, to be archived.
@@ -352,9 +377,10 @@ impl TaskTable {
         &self.departed
     }
 
-    /// Forgets the departed: they are archived.
-    pub(crate) fn forget_departed(&mut self) {
-        self.departed.clear();
+    /// Forgets the first departed: they are archived.
+    pub(crate) fn forget_departed(&mut self, n_departed: usize) {
+        self.departed.drain(..n_departed.min(self.departed.len()));
+        self.undo.clear();
     }
 
     /// Keeps what the slot was, once per change.
