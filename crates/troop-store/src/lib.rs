@@ -12,6 +12,7 @@ mod turnstile;
 mod worker;
 mod writer;
 
+mod files;
 mod memory;
 mod sqlite;
 mod url;
@@ -21,6 +22,7 @@ pub use contract::{
     TurnWriter, Watch,
 };
 pub use error::{StoreError, StoreResult};
+pub use files::FilesStore;
 pub use memory::MemoryStore;
 pub use sqlite::SqliteStore;
 pub use url::{StoreUrl, open};

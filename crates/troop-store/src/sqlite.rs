@@ -6,10 +6,7 @@ mod open;
 mod read;
 mod schema;
 
-use std::{
-    path::Path,
-    sync::{Arc, Mutex},
-};
+use std::{path::Path, sync::Arc};
 
 use rusqlite::Connection;
 use troop_model::{TeamId, Version};
@@ -19,7 +16,6 @@ use crate::{
     Appended, Archived, Batch, BoxFuture, Entry, NewTeam, Snapshot, Store, StoreResult, TeamEntry,
     Watch,
     bell::{Bells, Concerns, Ear},
-    failure::lock,
     worker::Worker,
     writer::Writer,
 };
@@ -31,8 +27,8 @@ use crate::{
 #[derive(Debug)]
 pub struct SqliteStore {
     database: Arc<Database>,
-    writer: Mutex<Option<Arc<Writer<SqliteJournal>>>>,
-    reader: Mutex<Option<Arc<Worker<ReadConnection>>>>,
+    writer: Writer<SqliteJournal>,
+    reader: Worker<ReadConnection>,
     bells: Bells,
     ear: Ear,
 }
@@ -42,42 +38,29 @@ impl SqliteStore {
     pub fn open(path: &Path) -> StoreResult<Self> {
         let database = Arc::new(Database::open(path)?);
         let bells = Bells::default();
-        let ear = Ear::new(bells.clone());
-        Ok(Self { database, writer: Mutex::default(), reader: Mutex::default(), bells, ear })
-    }
-
-    fn writer(&self) -> StoreResult<Arc<Writer<SqliteJournal>>> {
-        let mut writer = lock(&self.writer);
-        if let Some(writer) = writer.as_ref() {
-            return Ok(Arc::clone(writer));
-        }
-        let (database, bells) = (Arc::clone(&self.database), self.bells.clone());
-        let open = move || SqliteJournal::open(Arc::clone(&database), bells.clone());
-        Ok(Arc::clone(writer.insert(Arc::new(Writer::start("troop-write", open)?))))
-    }
-
-    fn reader(&self) -> StoreResult<Arc<Worker<ReadConnection>>> {
-        let mut reader = lock(&self.reader);
-        if let Some(reader) = reader.as_ref() {
-            return Ok(Arc::clone(reader));
-        }
-        let database = Arc::clone(&self.database);
-        let open = move || ReadConnection::open(Arc::clone(&database));
-        Ok(Arc::clone(reader.insert(Arc::new(Worker::start("troop-read", open)?))))
+        let writer = {
+            let (database, bells) = (Arc::clone(&database), bells.clone());
+            Writer::new(move || SqliteJournal::open(Arc::clone(&database), bells.clone()))
+        };
+        let reader = {
+            let database = Arc::clone(&database);
+            Worker::new("troop-read", move || ReadConnection::open(Arc::clone(&database)))
+        };
+        Ok(Self { database, writer, reader, ear: Ear::new(bells.clone()), bells })
     }
 
     async fn change<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut SqliteJournal) -> StoreResult<T> + Send + 'static,
     ) -> StoreResult<T> {
-        self.writer()?.change(work).await
+        self.writer.change(work).await
     }
 
     async fn query<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection, &Database) -> StoreResult<T> + Send + 'static,
     ) -> StoreResult<T> {
-        self.reader()?.run(move |reader| reader.run(work)).await
+        self.reader.run(move |reader| reader.run(work)).await
     }
 }
 
@@ -124,7 +107,7 @@ impl Store for SqliteStore {
     }
 
     fn append(&self, team: TeamId, batch: Batch) -> BoxFuture<'_, StoreResult<Appended>> {
-        Box::pin(async move { self.writer()?.append(team, batch).await })
+        Box::pin(self.writer.append(team, batch))
     }
 
     fn read(

@@ -2,7 +2,9 @@
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
-use crate::{MemoryStore, SqliteStore, Store, StoreError, StoreResult, failure::refused};
+use crate::{
+    FilesStore, MemoryStore, SqliteStore, Store, StoreError, StoreResult, failure::refused,
+};
 
 /// The schemes, as they are suggested for a misspelt one.
 const SCHEMES: [&str; 4] = ["sqlite", "files", "postgres", "memory"];
@@ -13,6 +15,8 @@ const SCHEMES: [&str; 4] = ["sqlite", "files", "postgres", "memory"];
 pub enum StoreUrl {
     /// `sqlite:PATH`, an SQLite database.
     Sqlite(PathBuf),
+    /// `files:FOLDER`, a folder of plain files.
+    Files(PathBuf),
     /// `memory:`, a store that ends with the process.
     Memory,
 }
@@ -28,6 +32,7 @@ impl StoreUrl {
         };
         match (scheme, rest) {
             ("sqlite", path) => path_of("sqlite", path).map(Self::Sqlite),
+            ("files", path) => path_of("files", path).map(Self::Files),
             ("memory", "") => Ok(Self::Memory),
             ("memory", _) => Err(refused("a store in memory has no path", "say `--store memory:`")),
             _ => Err(unknown_scheme(scheme, rest)),
@@ -61,6 +66,7 @@ impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
+            Self::Files(path) => write!(f, "files:{}", path.display()),
             Self::Memory => f.write_str("memory:"),
         }
     }
@@ -77,6 +83,7 @@ impl fmt::Debug for StoreUrl {
 pub async fn open(url: &StoreUrl) -> StoreResult<Arc<dyn Store>> {
     Ok(match url {
         StoreUrl::Sqlite(path) => Arc::new(SqliteStore::open(path)?),
+        StoreUrl::Files(path) => Arc::new(FilesStore::open(path)?),
         StoreUrl::Memory => Arc::new(MemoryStore::default()),
     })
 }

@@ -1,37 +1,93 @@
-//! A thread that does blocking work for async callers, one job after the other.
+//! Threads that do blocking work for async callers, one request after the other.
 
-use std::{fmt, thread};
+use std::{
+    fmt,
+    sync::{Arc, Mutex},
+    thread,
+};
 
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
-    StoreResult,
-    failure::{bug, unavailable},
+    StoreError, StoreResult,
+    failure::{bug, lock, unavailable},
 };
 
-/// How many jobs may wait; more callers wait for room, in line.
+/// How many requests may wait; more callers wait for room, in line.
 const QUEUE: usize = 1024;
+
+type Run<R> = Arc<dyn Fn(mpsc::Receiver<R>) + Send + Sync>;
+
+/// A thread that starts with its first request, and ends after its last one when this is dropped.
+pub(crate) struct Thread<R> {
+    name: &'static str,
+    run: Run<R>,
+    requests: Mutex<Option<mpsc::Sender<R>>>,
+}
+
+impl<R: Send + 'static> Thread<R> {
+    pub(crate) fn new(
+        name: &'static str,
+        run: impl Fn(mpsc::Receiver<R>) + Send + Sync + 'static,
+    ) -> Self {
+        Self { name, run: Arc::new(run), requests: Mutex::default() }
+    }
+
+    /// Puts a request in line.
+    pub(crate) async fn send(&self, request: R) -> StoreResult<()> {
+        let requests = self.started()?;
+        requests.send(request).await.map_err(|_| thread_died())
+    }
+
+    fn started(&self) -> StoreResult<mpsc::Sender<R>> {
+        let mut requests = lock(&self.requests);
+        if let Some(requests) = requests.as_ref().filter(|requests| !requests.is_closed()) {
+            return Ok(requests.clone());
+        }
+        let (sender, queue) = mpsc::channel(QUEUE);
+        let run = Arc::clone(&self.run);
+        let started = thread::Builder::new().name(self.name.to_owned()).spawn(move || run(queue));
+        started.map_err(|error| {
+            unavailable(
+                "the system has no thread left for the store",
+                "end some processes, or raise the limit: `ulimit -u`",
+                error,
+            )
+        })?;
+        Ok(requests.insert(sender).clone())
+    }
+}
+
+impl<R> fmt::Debug for Thread<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Thread").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+pub(crate) fn thread_died() -> StoreError {
+    bug("a thread of the store died")
+}
 
 type Job<C> = Box<dyn FnOnce(StoreResult<&mut C>) + Send>;
 
-/// Owns a thread, and on it a `C` that is opened by the first job. Dropping it ends the thread after its last job.
-pub(crate) struct Worker<C> {
-    jobs: mpsc::Sender<Job<C>>,
+/// Lends a `C`, which the first job opens, to one job after the other.
+#[derive(Debug)]
+pub(crate) struct Worker<C: 'static> {
+    thread: Thread<Job<C>>,
 }
 
 impl<C: 'static> Worker<C> {
-    pub(crate) fn start(
-        name: &str,
-        open: impl Fn() -> StoreResult<C> + Send + 'static,
-    ) -> StoreResult<Self> {
-        let (jobs, mut queue) = mpsc::channel::<Job<C>>(QUEUE);
-        start_thread(name, move || {
+    pub(crate) fn new(
+        name: &'static str,
+        open: impl Fn() -> StoreResult<C> + Send + Sync + 'static,
+    ) -> Self {
+        let run = move |mut queue: mpsc::Receiver<Job<C>>| {
             let mut context = None;
             while let Some(job) = queue.blocking_recv() {
                 job(opened(&mut context, &open));
             }
-        })?;
-        Ok(Self { jobs })
+        };
+        Self { thread: Thread::new(name, run) }
     }
 
     pub(crate) async fn run<T: Send + 'static>(
@@ -40,7 +96,7 @@ impl<C: 'static> Worker<C> {
     ) -> StoreResult<T> {
         let (reply, answer) = oneshot::channel();
         let job: Job<C> = Box::new(move |context| drop(reply.send(context.and_then(work))));
-        self.jobs.send(job).await.map_err(|_| thread_died())?;
+        self.thread.send(job).await?;
         answer.await.map_err(|_| thread_died())?
     }
 }
@@ -53,25 +109,5 @@ pub(crate) fn opened<'a, C>(
     match context {
         Some(context) => Ok(context),
         None => Ok(context.insert(open()?)),
-    }
-}
-
-pub(crate) fn start_thread(name: &str, run: impl FnOnce() + Send + 'static) -> StoreResult<()> {
-    thread::Builder::new().name(name.to_owned()).spawn(run).map(drop).map_err(|error| {
-        unavailable(
-            "the system has no thread left for the store",
-            "end some processes, or raise the limit: `ulimit -u`",
-            error,
-        )
-    })
-}
-
-pub(crate) fn thread_died() -> crate::StoreError {
-    bug("a thread of the store died")
-}
-
-impl<C> fmt::Debug for Worker<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Worker").finish_non_exhaustive()
     }
 }

@@ -14,11 +14,9 @@ use troop_model::{TeamId, Version};
 use crate::{
     Appended, Batch, BoxFuture, Entry, StoreResult, Turn, TurnWriter,
     failure::{LINE_PATIENCE, bug, repeat, turn_taken_back, waited_too_long},
-    worker::{opened, start_thread, thread_died},
+    worker::{Thread, opened, thread_died},
 };
 
-/// How many requests may wait; more callers wait for room, in line.
-const QUEUE: usize = 1024;
 /// How many requests are committed together at most, so that the first need not wait for the last of many.
 const GROUP: usize = 256;
 
@@ -56,19 +54,15 @@ enum Request<J> {
     Change(Change<J>),
 }
 
-/// The callers' side of the writing thread. Dropping it ends the thread after its last request.
+/// The callers' side of the writing thread.
+#[derive(Debug)]
 pub(crate) struct Writer<J> {
-    requests: mpsc::Sender<Request<J>>,
+    thread: Thread<Request<J>>,
 }
 
 impl<J: Journal> Writer<J> {
-    pub(crate) fn start(
-        name: &str,
-        open: impl Fn() -> StoreResult<J> + Send + 'static,
-    ) -> StoreResult<Self> {
-        let (requests, queue) = mpsc::channel(QUEUE);
-        start_thread(name, move || serve(queue, &open))?;
-        Ok(Self { requests })
+    pub(crate) fn new(open: impl Fn() -> StoreResult<J> + Send + Sync + 'static) -> Self {
+        Self { thread: Thread::new("troop-write", move |queue| serve(queue, &open)) }
     }
 
     pub(crate) async fn append(&self, team: TeamId, batch: Batch) -> StoreResult<Appended> {
@@ -99,16 +93,10 @@ impl<J: Journal> Writer<J> {
         answer: oneshot::Receiver<StoreResult<T>>,
     ) -> StoreResult<T> {
         let asked = async {
-            self.requests.send(request).await.map_err(|_| thread_died())?;
+            self.thread.send(request).await?;
             answer.await.map_err(|_| thread_died())?
         };
         timeout(LINE_PATIENCE, asked).await.unwrap_or_else(|_| Err(waited_too_long()))
-    }
-}
-
-impl<J> fmt::Debug for Writer<J> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Writer").finish_non_exhaustive()
     }
 }
 

@@ -6,5 +6,5 @@ mod stores;
 mod wait;
 
 pub use faulty::{Fault, FaultyStore};
-pub use stores::{TestStore, memory_store, sqlite_store};
+pub use stores::{TestStore, files_store, memory_store, sqlite_store};
 pub use wait::wait_for;

@@ -66,3 +66,10 @@ pub async fn sqlite_store() -> TestStore {
     let url = format!("sqlite:{}", folder.path().join("troop.db").display());
     TestStore::open(url, Some(folder)).await
 }
+
+/// A store in a fresh folder of files.
+pub async fn files_store() -> TestStore {
+    let folder = TempDir::new().unwrap();
+    let url = format!("files:{}", folder.path().join("troop").display());
+    TestStore::open(url, Some(folder)).await
+}

@@ -1,5 +1,10 @@
 //! Holds every backend to the contract. A case is written once; one that is not listed here is dead code.
-#![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may fail loudly"
+)]
 
 mod processes;
 mod suite;
@@ -8,6 +13,7 @@ mod support;
 macro_rules! conformance {
     ($($suite:ident: $($case:ident),* $(,)?;)*) => {
         conformance!(@stamp memory, memory_store, $($suite: $($case),*;)*);
+        conformance!(@stamp files, files_store, $($suite: $($case),*;)*);
         conformance!(@stamp sqlite, sqlite_store, $($suite: $($case),*;)*);
     };
     (@stamp $backend:ident, $open:ident, $($suite:ident: $($case:ident),*;)*) => {
