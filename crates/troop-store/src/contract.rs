@@ -1,6 +1,6 @@
 //! What every store promises. The backends meet it; the conformance suite holds them to it.
 
-use std::{fmt, future::Future, pin::Pin, time::Duration};
+use std::{fmt, pin::Pin, time::Duration};
 
 use tokio::sync::watch;
 use troop_model::{OperationId, TeamId, Version};
@@ -214,6 +214,7 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     ) -> BoxFuture<'_, StoreResult<Option<Vec<u8>>>>;
 
     /// Reads up to `limit` archived tasks with numbers below `below`, highest number first.
+    #[expect(clippy::type_complexity, reason = "a number and a body are all there is to say")]
     fn list_archived(
         &self,
         team: TeamId,

@@ -3,8 +3,26 @@
 mod contract;
 mod error;
 
+mod failure;
+mod record;
+
+mod bell;
+mod hold;
+mod turnstile;
+mod worker;
+mod writer;
+
+mod files;
+mod memory;
+mod sqlite;
+mod url;
+
 pub use contract::{
     Appended, Archived, Batch, BoxFuture, Entry, NewTeam, Snapshot, Store, TeamEntry, Turn,
     TurnWriter, Watch,
 };
 pub use error::{StoreError, StoreResult};
+pub use files::FilesStore;
+pub use memory::MemoryStore;
+pub use sqlite::SqliteStore;
+pub use url::{StoreUrl, open};

@@ -1,1 +1,10 @@
-//! What tests of every crate share.
+//! What tests of every crate share: throw-away stores and servers, faults, named waits.
+#![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+mod faulty;
+mod stores;
+mod wait;
+
+pub use faulty::{Fault, FaultyStore};
+pub use stores::{TestStore, files_store, memory_store, sqlite_store};
+pub use wait::wait_for;

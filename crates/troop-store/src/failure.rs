@@ -1,0 +1,127 @@
+//! The sentences and hints that the backends share, and how the system's errors become ours.
+
+use std::{
+    error::Error,
+    io,
+    path::Path,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use troop_model::TeamId;
+
+use crate::StoreError;
+
+/// How long a caller waits in line for other writers. Several turns fit into it.
+pub(crate) const LINE_PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) fn refused(what: impl Into<String>, hint: impl Into<String>) -> StoreError {
+    StoreError::Refused { what: what.into(), hint: hint.into() }
+}
+
+pub(crate) fn not_found(what: impl Into<String>, hint: impl Into<String>) -> StoreError {
+    StoreError::NotFound { what: what.into(), hint: hint.into() }
+}
+
+pub(crate) fn conflict(what: impl Into<String>, hint: impl Into<String>) -> StoreError {
+    StoreError::Conflict { what: what.into(), hint: hint.into() }
+}
+
+pub(crate) fn corrupt(what: impl Into<String>, hint: impl Into<String>) -> StoreError {
+    StoreError::Corrupt { what: what.into(), hint: hint.into() }
+}
+
+pub(crate) fn bug(what: impl Into<String>) -> StoreError {
+    StoreError::Bug { what: what.into() }
+}
+
+pub(crate) fn unavailable(
+    what: impl Into<String>,
+    hint: impl Into<String>,
+    source: impl Into<Box<dyn Error + Send + Sync>>,
+) -> StoreError {
+    StoreError::Unavailable { what: what.into(), hint: hint.into(), source: source.into() }
+}
+
+pub(crate) fn unknown_team(team: TeamId) -> StoreError {
+    not_found(format!("there is no team `{team}`"), "see `troop team list`")
+}
+
+pub(crate) fn name_taken(name: &str) -> StoreError {
+    conflict(
+        format!("there is a team `{name}` already"),
+        format!("choose another name, or free this one: `troop team retire {name}`"),
+    )
+}
+
+pub(crate) fn id_taken(team: TeamId) -> StoreError {
+    conflict(format!("there is a team with the id `{team}` already"), "make the team again")
+}
+
+pub(crate) fn waited_too_long() -> StoreError {
+    unavailable(
+        "other writers did not let go of the log",
+        "try again; a stopped process may hold it",
+        format!("waited in line for {} s", LINE_PATIENCE.as_secs()),
+    )
+}
+
+pub(crate) fn turn_taken_back() -> StoreError {
+    unavailable(
+        "the turn to append was held for too long and taken back",
+        "try again",
+        "no append came in time",
+    )
+}
+
+pub(crate) fn restore_hint(path: &Path) -> String {
+    format!("restore `{}` from a backup; nothing was changed", path.display())
+}
+
+/// Says what could not be done to which path; `act` completes "`PATH` cannot be …".
+pub(crate) fn io_failure(act: &str, path: &Path, source: io::Error) -> StoreError {
+    let shown = path.display();
+    let what = format!("`{shown}` cannot be {act}");
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the system has more kinds than answers")]
+    match source.kind() {
+        io::ErrorKind::StorageFull
+        | io::ErrorKind::QuotaExceeded
+        | io::ErrorKind::FileTooLarge
+        | io::ErrorKind::WriteZero => unavailable(what, space_hint(path), source),
+        io::ErrorKind::PermissionDenied => {
+            refused(format!("{what}: permission denied"), format!("see `ls -ld {shown}`"))
+        }
+        io::ErrorKind::ReadOnlyFilesystem => refused(
+            format!("{what}: the file system is read-only"),
+            "choose another place with `--store`",
+        ),
+        io::ErrorKind::NotFound => not_found(
+            format!("there is no `{shown}`"),
+            format!("see `ls -ld {}`", path.parent().unwrap_or(path).display()),
+        ),
+        _ => unavailable(what, format!("see `ls -ld {shown}`"), source),
+    }
+}
+
+pub(crate) fn space_hint(path: &Path) -> String {
+    format!("free some space on this disk: `df -h {}`", path.parent().unwrap_or(path).display())
+}
+
+/// The same failure once more, for everyone whose change went down with it.
+pub(crate) fn repeat(error: &StoreError) -> StoreError {
+    match error {
+        StoreError::Refused { what, hint } => refused(what, hint),
+        StoreError::NotFound { what, hint } => not_found(what, hint),
+        StoreError::Conflict { what, hint } => conflict(what, hint),
+        StoreError::Corrupt { what, hint } => corrupt(what, hint),
+        StoreError::Bug { what } => bug(what),
+        StoreError::Unavailable { what, hint, source } => {
+            unavailable(what, hint, source.to_string())
+        }
+    }
+}
+
+/// Locks even if a holder panicked: what these locks guard is whole between any two statements.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,163 @@
+//! A store of plain files: one folder per team, its log readable with any tool. No server, no database.
+
+mod archive;
+mod folder;
+mod journal;
+mod log;
+mod root;
+mod snapshot;
+
+use std::{
+    collections::HashMap,
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+use tokio::time::timeout;
+use troop_model::{TeamId, Version};
+
+use self::{folder::TeamFolder, journal::FilesJournal, root::Root};
+use crate::{
+    Appended, Archived, Batch, BoxFuture, Entry, NewTeam, Snapshot, Store, StoreResult, TeamEntry,
+    Watch,
+    bell::{Bells, Concerns, Ear},
+    failure::{LINE_PATIENCE, lock, waited_too_long},
+    worker::Worker,
+    writer::Writer,
+};
+
+/// Keeps teams in a folder.
+///
+/// Every team that is written has a thread of its own, so that waiting for one team's turn holds up no other.
+/// Reading needs no lock and is done by one thread.
+#[derive(Debug)]
+pub struct FilesStore {
+    root: Arc<Root>,
+    writers: Mutex<HashMap<TeamId, Arc<Writer<FilesJournal>>>>,
+    reader: Worker<()>,
+    /// Makes, retires and purges teams, which may wait for other processes.
+    keeper: Worker<()>,
+    bells: Bells,
+    ear: Ear,
+}
+
+impl FilesStore {
+    /// Opens the store in the folder at `path`, and makes it if there is none.
+    pub fn open(path: &Path) -> StoreResult<Self> {
+        let bells = Bells::default();
+        Ok(Self {
+            root: Arc::new(Root::open(path)?),
+            writers: Mutex::default(),
+            reader: Worker::new("troop-read", || Ok(())),
+            keeper: Worker::new("troop-keep", || Ok(())),
+            ear: Ear::new(bells.clone()),
+            bells,
+        })
+    }
+
+    fn writer(&self, team: TeamId) -> Arc<Writer<FilesJournal>> {
+        let writer = || {
+            let (root, bells) = (Arc::clone(&self.root), self.bells.clone());
+            let open = move || Ok(FilesJournal::new(Arc::clone(&root), team, bells.clone()));
+            Arc::new(Writer::new(open))
+        };
+        Arc::clone(lock(&self.writers).entry(team).or_insert_with(writer))
+    }
+
+    async fn look<T: Send + 'static>(
+        &self,
+        team: TeamId,
+        work: impl Fn(&TeamFolder) -> StoreResult<T> + Send + 'static,
+    ) -> StoreResult<T> {
+        let root = Arc::clone(&self.root);
+        self.reader.run(move |()| root.with_team(team, work)).await
+    }
+
+    async fn keep<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Root) -> StoreResult<T> + Send + 'static,
+    ) -> StoreResult<T> {
+        let root = Arc::clone(&self.root);
+        let kept = self.keeper.run(move |()| work(&root));
+        timeout(LINE_PATIENCE, kept).await.unwrap_or_else(|_| Err(waited_too_long()))
+    }
+}
+
+impl Store for FilesStore {
+    fn create(&self, team: NewTeam, first: Batch) -> BoxFuture<'_, StoreResult<Version>> {
+        Box::pin(self.keep(move |root| root.create(&team, &first)))
+    }
+
+    fn teams(&self) -> BoxFuture<'_, StoreResult<Vec<TeamEntry>>> {
+        let root = Arc::clone(&self.root);
+        Box::pin(self.reader.run(move |()| root.teams()))
+    }
+
+    fn retire(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(self.keep(move |root| root.retire(team)))
+    }
+
+    fn purge(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(async move {
+            self.keep(move |root| root.purge(team)).await?;
+            lock(&self.writers).remove(&team);
+            Ok(())
+        })
+    }
+
+    fn append(&self, team: TeamId, batch: Batch) -> BoxFuture<'_, StoreResult<Appended>> {
+        Box::pin(async move { self.writer(team).append(team, batch).await })
+    }
+
+    fn read(
+        &self,
+        team: TeamId,
+        after: Version,
+        limit: usize,
+    ) -> BoxFuture<'_, StoreResult<Vec<Entry>>> {
+        Box::pin(self.look(team, move |folder| folder.read(after, limit)))
+    }
+
+    fn watch(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Watch>> {
+        Box::pin(async move {
+            let folder = self.look(team, |folder| Ok(folder.path().to_owned())).await?;
+            self.ear.listen(&folder, folder::HEAD, Concerns::Team(team));
+            Ok(self.bells.watch(team))
+        })
+    }
+
+    fn load_snapshot(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Option<Snapshot>>> {
+        Box::pin(self.look(team, snapshot::load))
+    }
+
+    fn save_snapshot(
+        &self,
+        team: TeamId,
+        snapshot: Snapshot,
+        archived: Vec<Archived>,
+    ) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(async move {
+            let save = move |journal: &mut FilesJournal| {
+                snapshot::save(journal.folder()?, &snapshot, &archived)
+            };
+            self.writer(team).change(save).await
+        })
+    }
+
+    fn read_archived(
+        &self,
+        team: TeamId,
+        number: u32,
+    ) -> BoxFuture<'_, StoreResult<Option<Vec<u8>>>> {
+        Box::pin(self.look(team, move |folder| snapshot::read_archived(folder, number)))
+    }
+
+    fn list_archived(
+        &self,
+        team: TeamId,
+        below: u32,
+        limit: usize,
+    ) -> BoxFuture<'_, StoreResult<Vec<(u32, Vec<u8>)>>> {
+        Box::pin(self.look(team, move |folder| snapshot::list_archived(folder, below, limit)))
+    }
+}

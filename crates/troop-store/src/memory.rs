@@ -1,0 +1,236 @@
+//! The contract at its shortest: a store that lasts as long as its process.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
+
+use tokio::{
+    sync::{Mutex as Turnstile, OwnedMutexGuard},
+    time::timeout,
+};
+use troop_model::{OperationId, TeamId, Version};
+
+use crate::{
+    Appended, Archived, Batch, BoxFuture, Entry, NewTeam, Snapshot, Store, StoreResult, TeamEntry,
+    Turn, TurnWriter, Watch,
+    bell::Bells,
+    failure::{LINE_PATIENCE, bug, id_taken, lock, name_taken, unknown_team, waited_too_long},
+    hold::Hold,
+    record::{Assembly, Record, Standing, standing},
+};
+
+/// Keeps teams in memory. Clones share what they keep.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryStore {
+    shelf: Arc<Mutex<Vec<Team>>>,
+    bells: Bells,
+}
+
+#[derive(Debug)]
+struct Team {
+    entry: TeamEntry,
+    /// Tokio's lock is fair, so it is the line that writers wait in.
+    turnstile: Arc<Turnstile<()>>,
+    log: Vec<Record>,
+    snapshot: Option<Snapshot>,
+    archive: BTreeMap<u32, Vec<u8>>,
+}
+
+impl Team {
+    fn head(&self) -> Version {
+        self.log.last().map_or(Version::ZERO, Record::end)
+    }
+
+    fn record_at(&self, first: Version) -> Option<(OperationId, Version)> {
+        let nth = self.log.binary_search_by_key(&first, |record| record.first).ok()?;
+        self.log.get(nth).map(|record| (record.operation, record.end()))
+    }
+
+    fn read(&self, after: Version, limit: usize) -> StoreResult<Vec<Entry>> {
+        let mut assembly = Assembly::new(self.entry.id, after, limit);
+        let start = self.log.partition_point(|record| record.end() <= after);
+        for record in self.log.iter().skip(start) {
+            if assembly.is_full() {
+                break;
+            }
+            assembly.push(record, &"memory")?;
+        }
+        Ok(assembly.finish())
+    }
+
+    fn append(&mut self, batch: &Batch) -> StoreResult<Option<Version>> {
+        let record = Record::new(self.entry.id, batch)?;
+        Ok(match standing(batch, self.head(), |first| Ok(self.record_at(first)))? {
+            Standing::Next => {
+                self.log.push(record);
+                Some(batch.end())
+            }
+            Standing::Repeated(end) => Some(end),
+            Standing::Behind => None,
+        })
+    }
+}
+
+impl MemoryStore {
+    fn with<T>(
+        &self,
+        team: TeamId,
+        work: impl FnOnce(&mut Team) -> StoreResult<T>,
+    ) -> StoreResult<T> {
+        let mut shelf = lock(&self.shelf);
+        let found = shelf.iter_mut().find(|found| found.entry.id == team);
+        work(found.ok_or_else(|| unknown_team(team))?)
+    }
+
+    async fn enter(&self, team: TeamId) -> StoreResult<OwnedMutexGuard<()>> {
+        let turnstile = self.with(team, |team| Ok(Arc::clone(&team.turnstile)))?;
+        timeout(LINE_PATIENCE, turnstile.lock_owned()).await.map_err(|_| waited_too_long())
+    }
+
+    /// Appends while the caller holds the turn.
+    fn put(&self, team: TeamId, batch: &Batch) -> StoreResult<Option<Version>> {
+        let end = self.with(team, |team| team.append(batch))?;
+        self.bells.ring(team);
+        Ok(end)
+    }
+
+    fn create_now(&self, team: NewTeam, first: &Batch) -> StoreResult<Version> {
+        let record = Record::beginning(team.id, first)?;
+        let mut shelf = lock(&self.shelf);
+        if let Some(same) = shelf.iter().find(|known| known.entry.id == team.id) {
+            return match same.record_at(first.after.next()) {
+                Some((operation, end)) if operation == first.operation => Ok(end),
+                _ => Err(id_taken(team.id)),
+            };
+        }
+        if shelf.iter().any(|known| !known.entry.is_retired && known.entry.name == team.name) {
+            return Err(name_taken(&team.name));
+        }
+        shelf.push(Team {
+            entry: TeamEntry { id: team.id, name: team.name, is_retired: false },
+            turnstile: Arc::default(),
+            log: vec![record],
+            snapshot: None,
+            archive: BTreeMap::new(),
+        });
+        Ok(first.end())
+    }
+}
+
+impl Store for MemoryStore {
+    fn create(&self, team: NewTeam, first: Batch) -> BoxFuture<'_, StoreResult<Version>> {
+        Box::pin(async move { self.create_now(team, &first) })
+    }
+
+    fn teams(&self) -> BoxFuture<'_, StoreResult<Vec<TeamEntry>>> {
+        Box::pin(async { Ok(lock(&self.shelf).iter().map(|team| team.entry.clone()).collect()) })
+    }
+
+    fn retire(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(async move {
+            self.with(team, |team| {
+                team.entry.is_retired = true;
+                Ok(())
+            })
+        })
+    }
+
+    fn purge(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(async move {
+            lock(&self.shelf).retain(|known| known.entry.id != team);
+            Ok(())
+        })
+    }
+
+    fn append(&self, team: TeamId, batch: Batch) -> BoxFuture<'_, StoreResult<Appended>> {
+        Box::pin(async move {
+            let turn = self.enter(team).await?;
+            if let Some(end) = self.put(team, &batch)? {
+                return Ok(Appended::Done(end));
+            }
+            let missed = self.with(team, |team| team.read(batch.after, usize::MAX))?;
+            let writer = MemoryTurn { store: self.clone(), team, hold: Hold::new(turn) };
+            Ok(Appended::Behind(Turn::new(missed, Box::new(writer))))
+        })
+    }
+
+    fn read(
+        &self,
+        team: TeamId,
+        after: Version,
+        limit: usize,
+    ) -> BoxFuture<'_, StoreResult<Vec<Entry>>> {
+        Box::pin(async move { self.with(team, |team| team.read(after, limit)) })
+    }
+
+    fn watch(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Watch>> {
+        Box::pin(async move { self.with(team, |_| Ok(self.bells.watch(team))) })
+    }
+
+    fn load_snapshot(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Option<Snapshot>>> {
+        Box::pin(async move { self.with(team, |team| Ok(team.snapshot.clone())) })
+    }
+
+    fn save_snapshot(
+        &self,
+        team: TeamId,
+        snapshot: Snapshot,
+        archived: Vec<Archived>,
+    ) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(async move {
+            self.with(team, |team| {
+                if team.snapshot.as_ref().is_some_and(|stored| stored.version >= snapshot.version) {
+                    return Ok(());
+                }
+                for task in archived {
+                    match task.body {
+                        Some(body) => team.archive.insert(task.number, body),
+                        None => team.archive.remove(&task.number),
+                    };
+                }
+                team.snapshot = Some(snapshot);
+                Ok(())
+            })
+        })
+    }
+
+    fn read_archived(
+        &self,
+        team: TeamId,
+        number: u32,
+    ) -> BoxFuture<'_, StoreResult<Option<Vec<u8>>>> {
+        Box::pin(async move { self.with(team, |team| Ok(team.archive.get(&number).cloned())) })
+    }
+
+    fn list_archived(
+        &self,
+        team: TeamId,
+        below: u32,
+        limit: usize,
+    ) -> BoxFuture<'_, StoreResult<Vec<(u32, Vec<u8>)>>> {
+        Box::pin(async move {
+            self.with(team, |team| {
+                let found = team.archive.range(..below).rev().take(limit);
+                Ok(found.map(|(number, body)| (*number, body.clone())).collect())
+            })
+        })
+    }
+}
+
+#[derive(Debug)]
+struct MemoryTurn {
+    store: MemoryStore,
+    team: TeamId,
+    hold: Hold<OwnedMutexGuard<()>>,
+}
+
+impl TurnWriter for MemoryTurn {
+    fn append(self: Box<Self>, batch: Batch) -> BoxFuture<'static, StoreResult<Version>> {
+        Box::pin(async move {
+            let _turn = self.hold.take()?;
+            let end = self.store.put(self.team, &batch)?;
+            end.ok_or_else(|| bug("a turn's batch was not decided on what it missed"))
+        })
+    }
+}

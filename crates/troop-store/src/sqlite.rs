@@ -1,0 +1,164 @@
+//! The embedded default: one SQLite database for any number of teams and processes.
+
+mod failure;
+mod journal;
+mod open;
+mod read;
+mod schema;
+
+use std::{path::Path, sync::Arc};
+
+use rusqlite::Connection;
+use troop_model::{TeamId, Version};
+
+use self::{journal::SqliteJournal, open::Database};
+use crate::{
+    Appended, Archived, Batch, BoxFuture, Entry, NewTeam, Snapshot, Store, StoreResult, TeamEntry,
+    Watch,
+    bell::{Bells, Concerns, Ear},
+    worker::Worker,
+    writer::Writer,
+};
+
+/// Keeps teams in one SQLite database.
+///
+/// One thread writes and one reads, each with its own connection. Both start when they are first needed: a process
+/// that only reads takes no lock and starts no writer.
+#[derive(Debug)]
+pub struct SqliteStore {
+    database: Arc<Database>,
+    writer: Writer<SqliteJournal>,
+    reader: Worker<ReadConnection>,
+    bells: Bells,
+    ear: Ear,
+}
+
+impl SqliteStore {
+    /// Opens the database at `path`, and makes it if there is none.
+    pub fn open(path: &Path) -> StoreResult<Self> {
+        let database = Arc::new(Database::open(path)?);
+        let bells = Bells::default();
+        let writer = {
+            let (database, bells) = (Arc::clone(&database), bells.clone());
+            Writer::new(move || SqliteJournal::open(Arc::clone(&database), bells.clone()))
+        };
+        let reader = {
+            let database = Arc::clone(&database);
+            Worker::new("troop-read", move || ReadConnection::open(Arc::clone(&database)))
+        };
+        Ok(Self { database, writer, reader, ear: Ear::new(bells.clone()), bells })
+    }
+
+    async fn change<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut SqliteJournal) -> StoreResult<T> + Send + 'static,
+    ) -> StoreResult<T> {
+        self.writer.change(work).await
+    }
+
+    async fn query<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection, &Database) -> StoreResult<T> + Send + 'static,
+    ) -> StoreResult<T> {
+        self.reader.run(move |reader| reader.run(work)).await
+    }
+}
+
+/// The reading thread's connection.
+#[derive(Debug)]
+struct ReadConnection {
+    database: Arc<Database>,
+    connection: Connection,
+}
+
+impl ReadConnection {
+    fn open(database: Arc<Database>) -> StoreResult<Self> {
+        let connection = database.connect_to_read()?;
+        Ok(Self { database, connection })
+    }
+
+    fn run<T>(
+        &mut self,
+        work: impl FnOnce(&Connection, &Database) -> StoreResult<T>,
+    ) -> StoreResult<T> {
+        if Database::is_frozen(&self.connection) {
+            // Such a connection does not see what others write, so each job gets its own.
+            self.connection = self.database.connect_to_read()?;
+        }
+        work(&self.connection, &self.database)
+    }
+}
+
+impl Store for SqliteStore {
+    fn create(&self, team: NewTeam, first: Batch) -> BoxFuture<'_, StoreResult<Version>> {
+        Box::pin(self.change(move |journal| journal.create(&team, &first)))
+    }
+
+    fn teams(&self) -> BoxFuture<'_, StoreResult<Vec<TeamEntry>>> {
+        Box::pin(self.query(read::teams))
+    }
+
+    fn retire(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(self.change(move |journal| journal.retire(team)))
+    }
+
+    fn purge(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(self.change(move |journal| journal.purge(team)))
+    }
+
+    fn append(&self, team: TeamId, batch: Batch) -> BoxFuture<'_, StoreResult<Appended>> {
+        Box::pin(self.writer.append(team, batch))
+    }
+
+    fn read(
+        &self,
+        team: TeamId,
+        after: Version,
+        limit: usize,
+    ) -> BoxFuture<'_, StoreResult<Vec<Entry>>> {
+        Box::pin(self.query(move |connection, db| read::log(connection, db, team, after, limit)))
+    }
+
+    fn watch(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Watch>> {
+        Box::pin(async move {
+            self.query(move |connection, db| read::require(connection, db, team)).await?;
+            let (folder, bell) = self.database.bell();
+            self.ear.listen(folder, &bell, Concerns::Everyone);
+            Ok(self.bells.watch(team))
+        })
+    }
+
+    fn load_snapshot(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Option<Snapshot>>> {
+        Box::pin(self.query(move |connection, db| read::snapshot(connection, db, team)))
+    }
+
+    fn save_snapshot(
+        &self,
+        team: TeamId,
+        snapshot: Snapshot,
+        archived: Vec<Archived>,
+    ) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(self.change(move |journal| journal.save_snapshot(team, &snapshot, &archived)))
+    }
+
+    fn read_archived(
+        &self,
+        team: TeamId,
+        number: u32,
+    ) -> BoxFuture<'_, StoreResult<Option<Vec<u8>>>> {
+        Box::pin(self.query(move |connection, db| read::archived(connection, db, team, number)))
+    }
+
+    fn list_archived(
+        &self,
+        team: TeamId,
+        below: u32,
+        limit: usize,
+    ) -> BoxFuture<'_, StoreResult<Vec<(u32, Vec<u8>)>>> {
+        Box::pin(
+            self.query(move |connection, db| {
+                read::archive_list(connection, db, team, below, limit)
+            }),
+        )
+    }
+}

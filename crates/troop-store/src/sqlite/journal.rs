@@ -1,0 +1,248 @@
+//! The writing thread's connection: every change, and the line that writers of all processes stand in.
+
+use std::{fs::File, os::unix::fs::FileExt, sync::Arc};
+
+use rusqlite::{Connection, OptionalExtension, params};
+use troop_model::{TeamId, Version};
+
+use super::{
+    failure::sql_failure,
+    open::{Database, open_sibling},
+    read::{self, as_sql, head, record_at},
+};
+use crate::{
+    Archived, Batch, Entry, NewTeam, Snapshot, StoreError, StoreResult,
+    bell::Bells,
+    failure::{id_taken, name_taken, repeat, unavailable, unknown_team},
+    record::{Record, Standing, checksum, standing},
+    turnstile::Turnstile,
+    writer::Journal,
+};
+
+/// The one writer of a process.
+#[derive(Debug)]
+pub(crate) struct SqliteJournal {
+    database: Arc<Database>,
+    connection: Connection,
+    turnstile: Turnstile,
+    bell: File,
+    bells: Bells,
+    is_inside: bool,
+    /// Whose logs the open transaction makes longer.
+    grown: Vec<TeamId>,
+    /// Why the open transaction must not be committed.
+    failure: Option<StoreError>,
+}
+
+impl SqliteJournal {
+    pub(super) fn open(database: Arc<Database>, bells: Bells) -> StoreResult<Self> {
+        let connection = database.connect_to_write()?;
+        let bell = open_sibling(&database.sibling(".bell"))?;
+        let turn = open_sibling(&database.sibling(".turn"))?;
+        // The bell is also the line before the turn; it needs a file, not one more.
+        let line = open_sibling(&database.sibling(".bell"))?;
+        Ok(Self {
+            database,
+            connection,
+            turnstile: Turnstile::new(line, turn),
+            bell,
+            bells,
+            is_inside: false,
+            grown: Vec::new(),
+            failure: None,
+        })
+    }
+
+    /// Runs statements of the open transaction. After one has failed none is run: the transaction is lost.
+    fn sql<T>(&mut self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> StoreResult<T> {
+        if let Some(failure) = &self.failure {
+            return Err(repeat(failure));
+        }
+        work(&self.connection).map_err(|error| {
+            let error = sql_failure(self.database.path(), error);
+            self.failure = Some(repeat(&error));
+            error
+        })
+    }
+
+    fn insert(&mut self, team: TeamId, record: &Record) -> StoreResult<()> {
+        self.sql(|connection| {
+            connection.prepare_cached("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?)")?.execute(
+                params![
+                    team.0.as_bytes(),
+                    as_sql(record.first),
+                    record.n_events,
+                    record.operation.0.as_bytes(),
+                    record.crc,
+                    record.bodies,
+                ],
+            )
+        })?;
+        self.grown.push(team);
+        Ok(())
+    }
+
+    pub(super) fn create(&mut self, team: &NewTeam, first: &Batch) -> StoreResult<Version> {
+        let record = Record::beginning(team.id, first)?;
+        let begun = self.sql(|connection| record_at(connection, team.id, record.first))?;
+        match begun {
+            Some((operation, end)) if operation == first.operation => return Ok(end),
+            Some(_) => return Err(id_taken(team.id)),
+            None => {}
+        }
+        let is_taken = self.sql(|connection| {
+            connection
+                .query_row(
+                    "SELECT 1 FROM teams WHERE name = ? AND is_retired = 0",
+                    [&team.name],
+                    |_| Ok(()),
+                )
+                .optional()
+        })?;
+        if is_taken.is_some() {
+            return Err(name_taken(&team.name));
+        }
+        self.sql(|connection| {
+            connection.execute(
+                "INSERT INTO teams (id, name) VALUES (?, ?)",
+                params![team.id.0.as_bytes(), team.name],
+            )
+        })?;
+        self.insert(team.id, &record)?;
+        Ok(first.end())
+    }
+
+    pub(super) fn retire(&mut self, team: TeamId) -> StoreResult<()> {
+        let n_rows = self.sql(|connection| {
+            let id = team.0.as_bytes();
+            connection.execute("UPDATE teams SET is_retired = 1 WHERE id = ?", [id])
+        })?;
+        if n_rows == 0 { Err(unknown_team(team)) } else { Ok(()) }
+    }
+
+    pub(super) fn purge(&mut self, team: TeamId) -> StoreResult<()> {
+        self.sql(|connection| {
+            for table in ["batches", "snapshots", "archive"] {
+                let sql = format!("DELETE FROM {table} WHERE team = ?");
+                connection.execute(&sql, [team.0.as_bytes()])?;
+            }
+            connection.execute("DELETE FROM teams WHERE id = ?", [team.0.as_bytes()])
+        })?;
+        Ok(())
+    }
+
+    pub(super) fn save_snapshot(
+        &mut self,
+        team: TeamId,
+        snapshot: &Snapshot,
+        archived: &[Archived],
+    ) -> StoreResult<()> {
+        let id = team.0.as_bytes();
+        let (is_known, stored) = self.sql(|connection| {
+            let stored = connection
+                .prepare_cached("SELECT version FROM snapshots WHERE team = ?")?
+                .query_row([id], |row| row.get(0).map(Version))
+                .optional()?;
+            Ok((head(connection, team)?.is_some(), stored))
+        })?;
+        if !is_known {
+            return Err(unknown_team(team));
+        }
+        if stored.is_some_and(|stored| stored >= snapshot.version) {
+            return Ok(());
+        }
+        let crc = checksum(team, snapshot.version.0, &snapshot.state);
+        self.sql(|connection| {
+            connection
+                .prepare_cached("REPLACE INTO snapshots VALUES (?, ?, ?, ?)")?
+                .execute(params![id, as_sql(snapshot.version), crc, snapshot.state])?;
+            archived.iter().try_for_each(|task| archive(connection, team, task))
+        })
+    }
+
+    fn ring(&mut self) {
+        // Others watch the bell, not the database: a commit becomes visible through shared memory, without an event,
+        // and what is written to the write-ahead log can be seen before it counts. A bell that cannot be written is a
+        // lost notice, which a watch survives.
+        drop(self.bell.write_all_at(&[0; 8], 0));
+        for team in self.grown.drain(..) {
+            self.bells.ring(team);
+        }
+    }
+}
+
+fn archive(connection: &Connection, team: TeamId, task: &Archived) -> rusqlite::Result<()> {
+    let id = team.0.as_bytes();
+    match &task.body {
+        Some(body) => {
+            let crc = checksum(team, u64::from(task.number), body);
+            let mut replace =
+                connection.prepare_cached("REPLACE INTO archive VALUES (?, ?, ?, ?)")?;
+            replace.execute(params![id, task.number, crc, body])?;
+        }
+        None => {
+            let sql = "DELETE FROM archive WHERE team = ? AND number = ?";
+            connection.prepare_cached(sql)?.execute(params![id, task.number])?;
+        }
+    }
+    Ok(())
+}
+
+impl Journal for SqliteJournal {
+    fn begin(&mut self) -> StoreResult<()> {
+        if !self.is_inside {
+            self.turnstile.enter().map_err(|error| {
+                let path = self.database.sibling(".turn");
+                unavailable(
+                    format!("`{}` cannot be locked", path.display()),
+                    "put the store on a local disk, or use `postgres://`",
+                    error,
+                )
+            })?;
+            self.is_inside = true;
+        }
+        self.sql(|connection| connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]))?;
+        Ok(())
+    }
+
+    fn append(&mut self, team: TeamId, batch: &Batch) -> StoreResult<Option<Version>> {
+        let record = Record::new(team, batch)?;
+        let head = self.sql(|connection| head(connection, team))?;
+        let head = head.ok_or_else(|| unknown_team(team))?;
+        let found = standing(batch, head, |first| {
+            self.sql(|connection| record_at(connection, team, first))
+        });
+        Ok(match found? {
+            Standing::Next => {
+                self.insert(team, &record)?;
+                Some(batch.end())
+            }
+            Standing::Repeated(end) => Some(end),
+            Standing::Behind => None,
+        })
+    }
+
+    fn missed(&mut self, team: TeamId, after: Version) -> StoreResult<Vec<Entry>> {
+        read::log(&self.connection, &self.database, team, after, usize::MAX)
+    }
+
+    fn commit(&mut self) -> StoreResult<()> {
+        self.sql(|connection| connection.prepare_cached("COMMIT")?.execute([]))?;
+        if !self.grown.is_empty() {
+            self.ring();
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self) {
+        if !self.connection.is_autocommit() {
+            // If even this fails, the next `BEGIN` does too, and says why.
+            drop(self.connection.execute_batch("ROLLBACK"));
+        }
+        self.grown.clear();
+        self.failure = None;
+        if std::mem::take(&mut self.is_inside) {
+            self.turnstile.leave();
+        }
+    }
+}

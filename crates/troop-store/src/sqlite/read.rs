@@ -1,0 +1,236 @@
+//! The queries, and the checks of what they bring.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use troop_model::{OperationId, TeamId, Version};
+use uuid::Uuid;
+
+use super::{failure::sql_failure, open::Database};
+use crate::{
+    Entry, Snapshot, StoreError, StoreResult, TeamEntry,
+    failure::{corrupt, restore_hint, unknown_team},
+    record::{Assembly, Record, checksum},
+};
+
+/// SQLite's integers have a sign; a log never gets long enough to notice.
+pub(super) fn as_sql(version: Version) -> i64 {
+    i64::try_from(version.0).unwrap_or(i64::MAX)
+}
+
+pub(super) fn teams(connection: &Connection, db: &Database) -> StoreResult<Vec<TeamEntry>> {
+    let rows = || -> rusqlite::Result<Vec<_>> {
+        connection
+            .prepare_cached("SELECT id, name, is_retired FROM teams ORDER BY place")?
+            .query_map([], |row| {
+                Ok(TeamEntry {
+                    id: TeamId(row.get::<_, Uuid16>(0)?.0),
+                    name: row.get(1)?,
+                    is_retired: row.get(2)?,
+                })
+            })?
+            .collect()
+    };
+    rows().map_err(|error| read_failure(db, error))
+}
+
+/// Reads a log from the record that holds the first wanted event; a team without any record is unknown.
+pub(super) fn log(
+    connection: &Connection,
+    db: &Database,
+    team: TeamId,
+    after: Version,
+    limit: usize,
+) -> StoreResult<Vec<Entry>> {
+    let failed = |error| read_failure(db, error);
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT first_version, n_events, operation, crc, bodies FROM batches
+             WHERE team = ?1 AND first_version >= coalesce(
+                 (SELECT max(first_version) FROM batches WHERE team = ?1 AND first_version <= ?2), 0)
+             ORDER BY first_version",
+        )
+        .map_err(failed)?;
+    let mut rows =
+        statement.query(params![team.0.as_bytes(), as_sql(after.next())]).map_err(failed)?;
+    let mut assembly = Assembly::new(team, after, limit);
+    let place = Place { path: db.path(), team };
+    let mut n_rows = 0_usize;
+    while let Some(row) = rows.next().map_err(failed)? {
+        n_rows += 1;
+        assembly.push(&record(row).map_err(failed)?, &place)?;
+        if assembly.is_full() {
+            break;
+        }
+    }
+    if n_rows == 0 { Err(unknown_team(team)) } else { Ok(assembly.finish()) }
+}
+
+fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
+    Ok(Record {
+        first: Version(unsigned(row, 0)?),
+        n_events: unsigned(row, 1)?,
+        operation: OperationId(row.get::<_, Uuid16>(2)?.0),
+        crc: row.get(3)?,
+        bodies: row.get(4)?,
+    })
+}
+
+fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    row.get(column)
+}
+
+/// The end of a log, or `None` if there is no such team.
+pub(super) fn head(connection: &Connection, team: TeamId) -> rusqlite::Result<Option<Version>> {
+    connection
+        .prepare_cached(
+            "SELECT first_version + n_events - 1 FROM batches
+             WHERE team = ? ORDER BY first_version DESC LIMIT 1",
+        )?
+        .query_row([team.0.as_bytes()], |row| unsigned(row, 0).map(Version))
+        .optional()
+}
+
+/// Whose record begins at a version, and where it ends.
+pub(super) fn record_at(
+    connection: &Connection,
+    team: TeamId,
+    first: Version,
+) -> rusqlite::Result<Option<(OperationId, Version)>> {
+    connection
+        .prepare_cached(
+            "SELECT operation, first_version + n_events - 1 FROM batches
+             WHERE team = ? AND first_version = ?",
+        )?
+        .query_row(params![team.0.as_bytes(), as_sql(first)], |row| {
+            Ok((OperationId(row.get::<_, Uuid16>(0)?.0), Version(unsigned(row, 1)?)))
+        })
+        .optional()
+}
+
+pub(super) fn require(connection: &Connection, db: &Database, team: TeamId) -> StoreResult<()> {
+    let head = head(connection, team).map_err(|error| read_failure(db, error))?;
+    head.map(drop).ok_or_else(|| unknown_team(team))
+}
+
+pub(super) fn snapshot(
+    connection: &Connection,
+    db: &Database,
+    team: TeamId,
+) -> StoreResult<Option<Snapshot>> {
+    let failed = |error| read_failure(db, error);
+    let found = connection
+        .prepare_cached("SELECT version, crc, state FROM snapshots WHERE team = ?")
+        .and_then(|mut statement| {
+            let row = |row: &Row<'_>| Ok((unsigned(row, 0)?, row.get(1)?, row.get(2)?));
+            statement.query_row([team.0.as_bytes()], row).optional()
+        });
+    let Some((version, crc, state)) = found.map_err(failed)? else {
+        return require(connection, db, team).map(|()| None);
+    };
+    let state = checked(db, team, ("snapshot of version", version), crc, state)?;
+    Ok(Some(Snapshot { version: Version(version), state }))
+}
+
+pub(super) fn archived(
+    connection: &Connection,
+    db: &Database,
+    team: TeamId,
+    number: u32,
+) -> StoreResult<Option<Vec<u8>>> {
+    let below = u64::from(number) + 1;
+    let found = archive_rows(connection, db, team, (u64::from(number), below), 1)?;
+    Ok(found.into_iter().next().map(|(_, body)| body))
+}
+
+pub(super) fn archive_list(
+    connection: &Connection,
+    db: &Database,
+    team: TeamId,
+    below: u32,
+    limit: usize,
+) -> StoreResult<Vec<(u32, Vec<u8>)>> {
+    archive_rows(connection, db, team, (0, u64::from(below)), limit)
+}
+
+fn archive_rows(
+    connection: &Connection,
+    db: &Database,
+    team: TeamId,
+    (from, below): (u64, u64),
+    limit: usize,
+) -> StoreResult<Vec<(u32, Vec<u8>)>> {
+    let failed = |error| read_failure(db, error);
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT number, crc, body FROM archive
+             WHERE team = ? AND number >= ? AND number < ? ORDER BY number DESC LIMIT ?",
+        )
+        .map_err(failed)?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = statement
+        .query_map(params![team.0.as_bytes(), from, below, limit], |row| {
+            Ok((row.get::<_, u32>(0)?, row.get::<_, u32>(1)?, row.get::<_, Vec<u8>>(2)?))
+        })
+        .map_err(failed)?;
+    let mut found = Vec::new();
+    for row in rows {
+        let (number, crc, body) = row.map_err(failed)?;
+        found.push((number, checked(db, team, ("archived task", u64::from(number)), crc, body)?));
+    }
+    if found.is_empty() {
+        require(connection, db, team)?;
+    }
+    Ok(found)
+}
+
+fn checked(
+    db: &Database,
+    team: TeamId,
+    (kind, number): (&str, u64),
+    crc: u32,
+    bytes: Vec<u8>,
+) -> StoreResult<Vec<u8>> {
+    if checksum(team, number, &bytes) == crc {
+        return Ok(bytes);
+    }
+    Err(corrupt(
+        format!(
+            "the {kind} {number} in {} is damaged: its checksum does not match",
+            Place { path: db.path(), team }
+        ),
+        restore_hint(db.path()),
+    ))
+}
+
+/// A value that does not fit its column's type was not written by us.
+pub(super) fn read_failure(db: &Database, error: rusqlite::Error) -> StoreError {
+    if error.sqlite_error_code().is_some() {
+        return sql_failure(db.path(), error);
+    }
+    corrupt(
+        format!("a row in `{}` is damaged: {error}", db.path().display()),
+        restore_hint(db.path()),
+    )
+}
+
+/// Where a row was found, for whoever has to look at it.
+struct Place<'a> {
+    path: &'a Path,
+    team: TeamId,
+}
+
+impl std::fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "`{}` (team `{}`)", self.path.display(), self.team)
+    }
+}
+
+/// An id as it is stored.
+struct Uuid16(Uuid);
+
+impl rusqlite::types::FromSql for Uuid16 {
+    fn column_result(value: rusqlite::types::ValueRef<'_>) -> rusqlite::types::FromSqlResult<Self> {
+        <[u8; 16]>::column_result(value).map(|bytes| Self(Uuid::from_bytes(bytes)))
+    }
+}

@@ -1,0 +1,89 @@
+//! Which store is meant: the one place that knows all backends.
+
+use std::{fmt, path::PathBuf, sync::Arc};
+
+use crate::{
+    FilesStore, MemoryStore, SqliteStore, Store, StoreError, StoreResult, failure::refused,
+};
+
+/// The schemes, as they are suggested for a misspelt one.
+const SCHEMES: [&str; 4] = ["sqlite", "files", "postgres", "memory"];
+
+/// Names a store.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StoreUrl {
+    /// `sqlite:PATH`, an SQLite database.
+    Sqlite(PathBuf),
+    /// `files:FOLDER`, a folder of plain files.
+    Files(PathBuf),
+    /// `memory:`, a store that ends with the process.
+    Memory,
+}
+
+impl StoreUrl {
+    /// Reads a URL as people give it.
+    pub fn parse(text: &str) -> StoreResult<Self> {
+        let Some((scheme, rest)) = text.split_once(':') else {
+            return Err(refused(
+                format!("`{text}` is not a store"),
+                format!("for a database file say `--store sqlite:{text}`"),
+            ));
+        };
+        match (scheme, rest) {
+            ("sqlite", path) => path_of("sqlite", path).map(Self::Sqlite),
+            ("files", path) => path_of("files", path).map(Self::Files),
+            ("memory", "") => Ok(Self::Memory),
+            ("memory", _) => Err(refused("a store in memory has no path", "say `--store memory:`")),
+            _ => Err(unknown_scheme(scheme, rest)),
+        }
+    }
+}
+
+fn path_of(scheme: &str, path: &str) -> StoreResult<PathBuf> {
+    // People write `sqlite:///var/troop.db` as well.
+    let path = path.strip_prefix("//").unwrap_or(path);
+    if path.is_empty() {
+        let example = format!("say where: `--store {scheme}:troop.{scheme}`");
+        return Err(refused(format!("`{scheme}:` names no path"), example));
+    }
+    Ok(PathBuf::from(path))
+}
+
+fn unknown_scheme(scheme: &str, rest: &str) -> StoreError {
+    let nearest = SCHEMES
+        .into_iter()
+        .max_by(|a, b| strsim::jaro(scheme, a).total_cmp(&strsim::jaro(scheme, b)))
+        .filter(|nearest| strsim::jaro(scheme, nearest) > 0.7);
+    let hint = match nearest {
+        Some(nearest) => format!("did you mean `{nearest}:{rest}`?"),
+        None => "a store is `sqlite:PATH`, `files:FOLDER`, `postgres://…` or `memory:`".to_owned(),
+    };
+    refused(format!("there is no kind of store `{scheme}`"), hint)
+}
+
+impl fmt::Display for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
+            Self::Files(path) => write!(f, "files:{}", path.display()),
+            Self::Memory => f.write_str("memory:"),
+        }
+    }
+}
+
+/// As shown to people: a password is not for logs either.
+impl fmt::Debug for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StoreUrl({self})")
+    }
+}
+
+/// Opens the store that a URL names, and makes it if there is none.
+pub async fn open(url: &StoreUrl) -> StoreResult<Arc<dyn Store>> {
+    Ok(match url {
+        StoreUrl::Sqlite(path) => Arc::new(SqliteStore::open(path)?),
+        StoreUrl::Files(path) => Arc::new(FilesStore::open(path)?),
+        StoreUrl::Memory => Arc::new(MemoryStore::default()),
+    })
+}

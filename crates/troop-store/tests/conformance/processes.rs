@@ -1,0 +1,1 @@
+//! Cases with several processes.

@@ -1,0 +1,74 @@
+//! What the cases have in common.
+
+use troop_model::{OperationId, TeamId, Version};
+use troop_store::{Appended, Batch, NewTeam, Store, StoreError, StoreResult};
+use uuid::Uuid;
+
+pub(crate) fn operation() -> OperationId {
+    OperationId(Uuid::now_v7())
+}
+
+pub(crate) fn batch(after: u64, bodies: &[&str]) -> Batch {
+    let bodies = bodies.iter().map(|body| (*body).to_owned()).collect();
+    Batch { operation: operation(), after: Version(after), bodies }
+}
+
+pub(crate) fn new_team(name: &str) -> NewTeam {
+    NewTeam { id: TeamId(Uuid::now_v7()), name: name.to_owned() }
+}
+
+/// Makes a team whose log has one event.
+pub(crate) async fn create(store: &dyn Store, name: &str) -> TeamId {
+    let team = new_team(name);
+    let id = team.id;
+    assert_eq!(store.create(team, batch(0, &[r#"{"begin":1}"#])).await.unwrap(), Version(1));
+    id
+}
+
+/// Appends as a board does: decides again, once, on all that it missed.
+pub(crate) async fn append(
+    store: &dyn Store,
+    team: TeamId,
+    seen: &mut Version,
+    bodies: Vec<String>,
+) -> StoreResult<Version> {
+    let batch = Batch { operation: operation(), after: *seen, bodies };
+    *seen = match store.append(team, batch.clone()).await? {
+        Appended::Done(end) => end,
+        Appended::Behind(mut turn) => {
+            let after = turn.take_missed().last().unwrap().version;
+            turn.append(Batch { after, ..batch }).await?
+        }
+    };
+    Ok(*seen)
+}
+
+pub(crate) async fn append_at(store: &dyn Store, team: TeamId, batch: Batch) -> Version {
+    match store.append(team, batch).await.unwrap() {
+        Appended::Done(end) => end,
+        Appended::Behind(turn) => panic!("behind: {turn:?}"),
+    }
+}
+
+/// All bodies of a log, after a check that its versions have no gap.
+pub(crate) async fn bodies(store: &dyn Store, team: TeamId) -> Vec<String> {
+    let entries = store.read(team, Version::ZERO, usize::MAX).await.unwrap();
+    for (nth, entry) in entries.iter().enumerate() {
+        assert_eq!(entry.version, Version(nth as u64 + 1));
+    }
+    entries.into_iter().map(|entry| entry.body).collect()
+}
+
+/// The class, the sentence and the hint of an error, as a person reads them.
+pub(crate) fn told<T>(answer: StoreResult<T>) -> String {
+    match answer.map(drop).unwrap_err() {
+        StoreError::Refused { what, hint } => format!("refused: {what}\nhint: {hint}"),
+        StoreError::NotFound { what, hint } => format!("not found: {what}\nhint: {hint}"),
+        StoreError::Conflict { what, hint } => format!("conflict: {what}\nhint: {hint}"),
+        StoreError::Unavailable { what, hint, .. } => {
+            format!("unavailable: {what}\nhint: {hint}")
+        }
+        StoreError::Corrupt { what, hint } => format!("corrupt: {what}\nhint: {hint}"),
+        error => format!("bug: {error}"),
+    }
+}

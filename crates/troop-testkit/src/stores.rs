@@ -1,0 +1,75 @@
+//! Throw-away stores, one for each backend.
+
+use std::{ops::Deref, path::Path, sync::Arc};
+
+use tempfile::TempDir;
+use troop_store::{MemoryStore, Store, StoreUrl};
+
+/// A store of a test's own, with what has to outlive it.
+#[derive(Debug)]
+pub struct TestStore {
+    store: Arc<dyn Store>,
+    url: String,
+    /// Removed with this value.
+    folder: Option<TempDir>,
+}
+
+impl TestStore {
+    async fn open(url: String, folder: Option<TempDir>) -> Self {
+        let store = troop_store::open(&StoreUrl::parse(&url).unwrap()).await.unwrap();
+        Self { store, url, folder }
+    }
+
+    /// The store, to be kept by what is tested.
+    #[must_use]
+    pub fn store(&self) -> Arc<dyn Store> {
+        Arc::clone(&self.store)
+    }
+
+    /// Opens the same store a second time, as another process would. A store in memory has one opener only.
+    pub async fn reopen(&self) -> Arc<dyn Store> {
+        if self.url == "memory:" {
+            return self.store();
+        }
+        troop_store::open(&StoreUrl::parse(&self.url).unwrap()).await.unwrap()
+    }
+
+    /// The URL under which another process finds the store.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Where the store's files lie, if it has any.
+    #[must_use]
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_ref().map(TempDir::path)
+    }
+}
+
+impl Deref for TestStore {
+    type Target = dyn Store;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.store
+    }
+}
+
+/// A store in memory.
+pub async fn memory_store() -> TestStore {
+    TestStore { store: Arc::new(MemoryStore::default()), url: "memory:".to_owned(), folder: None }
+}
+
+/// A store in a fresh SQLite database.
+pub async fn sqlite_store() -> TestStore {
+    let folder = TempDir::new().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("troop.db").display());
+    TestStore::open(url, Some(folder)).await
+}
+
+/// A store in a fresh folder of files.
+pub async fn files_store() -> TestStore {
+    let folder = TempDir::new().unwrap();
+    let url = format!("files:{}", folder.path().join("troop").display());
+    TestStore::open(url, Some(folder)).await
+}
