@@ -38,6 +38,7 @@ pub(super) struct Writer {
 }
 
 /// How saving a snapshot ended.
+#[derive(Clone, Copy)]
 struct Saved {
     is_saved: bool,
     n_departed: usize,
