@@ -273,7 +273,8 @@ impl Writer {
         let (done, saving) = oneshot::channel();
         self.tracker.spawn(async move {
             let is_saved = store.save_snapshot(team, snapshot, archived).await.is_ok();
-            drop(done.send(Saved { is_saved, n_departed }));
+            // The board may be gone; then nobody need know.
+            let _unheard = done.send(Saved { is_saved, n_departed });
         });
         self.saving = Some(saving);
     }
