@@ -19,9 +19,9 @@ pub(crate) enum TeamCommand {
         /// What it is for
         #[arg(long, value_name = "TEXT", default_value = "")]
         description: String,
-        /// Which tool names its agents use; decides the default settings
-        #[arg(long, value_enum, default_value_t = DialectArg::Board)]
-        dialect: DialectArg,
+        /// Start with the settings that agents of this dialect expect
+        #[arg(long, value_enum)]
+        dialect: Option<DialectArg>,
         /// Settings that differ: KEY=VALUE
         #[arg(long = "set", value_name = "KEY=VALUE")]
         settings: Vec<String>,

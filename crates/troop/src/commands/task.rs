@@ -107,10 +107,10 @@ fn order(command: TaskCommand) -> Result<(&'static str, Order)> {
         }
         TaskCommand::Retry { task } => ("to be tried again:", Order::Retry { task: task.parse()? }),
         TaskCommand::Comment { task, text } => {
-            ("commented", Order::Comment { task: task.parse()?, text: given(text)? })
+            ("commented on", Order::Comment { task: task.parse()?, text: given(text)? })
         }
         TaskCommand::Progress { task, percent, step } => {
-            ("moved on", Order::Progress { task: task.parse()?, percent, step })
+            ("noted progress on", Order::Progress { task: task.parse()?, percent, step })
         }
         TaskCommand::Attach { task, path } => {
             ("attached a file to", Order::Attach { task: task.parse()?, path })

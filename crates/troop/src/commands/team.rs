@@ -25,10 +25,11 @@ pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer
             let agents = Agents::read(&desk.surroundings);
             let members =
                 members.iter().map(|member| agents.member(member)).collect::<Result<_>>()?;
-            let defaults = Settings::for_dialect(match dialect {
-                DialectArg::Board => Dialect::Board,
-                DialectArg::Claude => Dialect::Claude,
-            });
+            let defaults = match dialect {
+                None => Settings::default(),
+                Some(DialectArg::Board) => Settings::for_dialect(Dialect::Board),
+                Some(DialectArg::Claude) => Settings::for_dialect(Dialect::Claude),
+            };
             let new = NewTeamCommand {
                 team: TeamId(Uuid::now_v7()),
                 name: team_name(&name)?,
