@@ -14,6 +14,7 @@ mod writer;
 
 mod files;
 mod memory;
+mod postgres;
 mod sqlite;
 mod url;
 
@@ -24,5 +25,6 @@ pub use contract::{
 pub use error::{StoreError, StoreResult};
 pub use files::FilesStore;
 pub use memory::MemoryStore;
+pub use postgres::{PostgresStore, PostgresUrl};
 pub use sqlite::SqliteStore;
 pub use url::{StoreUrl, open};

@@ -15,6 +15,7 @@ macro_rules! conformance {
         conformance!(@stamp memory, memory_store, $($suite: $($case),*;)*);
         conformance!(@stamp files, files_store, $($suite: $($case),*;)*);
         conformance!(@stamp sqlite, sqlite_store, $($suite: $($case),*;)*);
+        conformance!(@stamp postgres, postgres_store, $($suite: $($case),*;)*);
     };
     (@stamp $backend:ident, $open:ident, $($suite:ident: $($case:ident),*;)*) => {
         mod $backend {

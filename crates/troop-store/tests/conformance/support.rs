@@ -69,6 +69,7 @@ pub(crate) fn told<T>(answer: StoreResult<T>) -> String {
             format!("unavailable: {what}\nhint: {hint}")
         }
         StoreError::Corrupt { what, hint } => format!("corrupt: {what}\nhint: {hint}"),
-        error => format!("bug: {error}"),
+        StoreError::Bug { what } => format!("bug: {what}"),
+        _ => panic!("a new class of error"),
     }
 }
