@@ -3,6 +3,7 @@
 mod contract;
 mod error;
 
+mod draft;
 mod failure;
 mod record;
 

@@ -9,7 +9,6 @@ use std::{
 };
 
 use rusqlite::{Connection, OpenFlags, ffi::ErrorCode};
-use tempfile::NamedTempFile;
 
 use super::{
     failure::{is_code, sql_failure},
@@ -17,6 +16,7 @@ use super::{
 };
 use crate::{
     StoreResult,
+    draft::draft_in,
     failure::{io_failure, not_found, refused},
 };
 
@@ -106,7 +106,7 @@ impl Database {
             ));
         }
         let failed = |error| io_failure("made", &self.path, error);
-        let draft = NamedTempFile::new_in(folder).map_err(failed)?;
+        let draft = draft_in(folder).map_err(failed)?;
         build(draft.path()).map_err(|error| sql_failure(&self.path, error))?;
         draft.as_file().sync_all().map_err(failed)?;
         match draft.persist_noclobber(&self.path) {

@@ -7,11 +7,15 @@
 )]
 
 mod crash;
+mod damage_files;
+mod damage_postgres;
+mod damage_sqlite;
 mod faults;
 mod processes;
 mod property;
 mod suite;
 mod support;
+mod urls;
 
 /// Stamps the cases of a module for each backend.
 macro_rules! conformance {
