@@ -47,6 +47,12 @@ impl TestStore {
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_ref().map(TempDir::path)
     }
+
+    /// Closes this opener and keeps the store's files.
+    #[must_use]
+    pub fn into_folder(self) -> Option<TempDir> {
+        self.folder
+    }
 }
 
 impl Deref for TestStore {

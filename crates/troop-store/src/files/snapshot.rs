@@ -51,7 +51,9 @@ impl Stored {
         let mut line = Vec::new();
         rest.read_until(b'\n', &mut line).map_err(folder.io(SNAPSHOT, "read"))?;
         let header = decode_header(&line);
-        let header = header.ok_or_else(|| folder.damaged(SNAPSHOT, "its first line does not match its checksum"))?;
+        let header = header.ok_or_else(|| {
+            folder.damaged(SNAPSHOT, "its first line does not match its checksum")
+        })?;
         Ok(Some(Self { header, rest }))
     }
 

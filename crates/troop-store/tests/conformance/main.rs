@@ -10,6 +10,7 @@ mod crash;
 mod damage_files;
 mod damage_postgres;
 mod damage_sqlite;
+mod disk;
 mod faults;
 mod processes;
 mod property;

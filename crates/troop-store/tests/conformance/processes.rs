@@ -2,6 +2,7 @@
 
 use std::{
     env,
+    ffi::OsStr,
     io::{BufRead, BufReader, Lines, Write},
     process::{Child, ChildStdout, Command, Stdio},
     time::Duration,
@@ -12,7 +13,10 @@ use troop_model::{TeamId, Version};
 use troop_store::{Appended, StoreUrl, Watch, open};
 use troop_testkit::TestStore;
 
-use crate::support::{append, batch, bodies, create};
+use crate::{
+    disk,
+    support::{append, batch, bodies, create},
+};
 
 const ROLE: &str = "TROOP_TEST_ROLE";
 
@@ -25,6 +29,10 @@ pub(crate) enum Role {
     Write,
     /// Takes the turn and keeps it.
     Hold,
+    /// Fills its disk.
+    Fill,
+    /// Reads, and tries to write.
+    Visit,
 }
 
 /// Another process at work on a store.
@@ -36,9 +44,23 @@ pub(crate) struct Other {
 
 impl Other {
     pub(crate) fn start(role: Role, name: u32, store: &TestStore, team: TeamId) -> Self {
-        let mut child = Command::new(env::current_exe().unwrap())
+        Self::start_under(&[], role, name, store.url(), team)
+    }
+
+    /// Starts it by a command that gives it other circumstances.
+    pub(crate) fn start_under(
+        prefix: &[&str],
+        role: Role,
+        name: u32,
+        url: &str,
+        team: TeamId,
+    ) -> Self {
+        let program = env::current_exe().unwrap();
+        let mut words = prefix.iter().map(OsStr::new).chain([program.as_os_str()]);
+        let mut child = Command::new(words.next().unwrap())
+            .args(words)
             .args(["--exact", "processes::another_process", "--nocapture"])
-            .env(ROLE, format!("{role:?} {name} {team} {}", store.url()))
+            .env(ROLE, format!("{role:?} {name} {team} {url}"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -64,14 +86,14 @@ impl Other {
         self.child.wait().unwrap();
     }
 
-    fn finish(mut self) {
+    pub(crate) fn finish(mut self) {
         drop(self.child.stdin.take());
         while self.hear().is_some() {}
         assert!(self.child.wait().unwrap().success());
     }
 }
 
-fn say(what: &str) {
+pub(crate) fn say(what: &str) {
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(format!("\nsaid: {what}\n").as_bytes()).unwrap();
     stdout.flush().unwrap();
@@ -104,6 +126,8 @@ async fn another_process() {
                 say(&nth.to_string());
             }
         }
+        "Fill" => disk::fill(&*store, url).await,
+        "Visit" => disk::visit(&*store, team).await,
         _ => {
             let behind = store.append(team, batch(0, &["1"])).await.unwrap();
             assert!(matches!(behind, Appended::Behind(_)));
