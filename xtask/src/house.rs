@@ -168,7 +168,7 @@ fn the_invariants_of_the_architecture_name_tests_that_exist() {
 fn the_commands_of_the_readme_exist() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     assert!(readme.contains("cargo xtask test"), "the README does not say how to run the tests");
-    let help = fs::read_to_string(root().join("crates/troop/tests/it/help.txt")).unwrap();
+    let help = fs::read_to_string(root().join("docs/cli.md")).unwrap();
     for line in readme.lines().filter_map(|line| line.strip_prefix("troop ")) {
         let words: Vec<_> =
             line.split_whitespace().filter(|word| !word.starts_with('-')).take(2).collect();

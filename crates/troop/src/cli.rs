@@ -36,7 +36,7 @@ pub(crate) struct Global {
     pub(crate) team: Option<String>,
     /// Act as this member instead of as the person at the keyboard
     #[arg(long = "as", global = true, env = "TROOP_AS", value_name = "MEMBER")]
-    pub(crate) member: Option<String>,
+    pub(crate) acting: Option<String>,
     /// Print JSON, for programs
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -114,3 +114,6 @@ pub(crate) struct BenchBoardArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 3)]
     pub(crate) seconds: u64,
 }
+
+#[cfg(test)]
+mod tests;

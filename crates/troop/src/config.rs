@@ -119,6 +119,9 @@ fn parse(text: &str, path: &Path, warnings: &mut Vec<String>) -> Result<Config> 
         jsonc_parser::parse_to_serde_value(text, &jsonc_parser::ParseOptions::default())
             .map_err(|error| wrong(error.to_string()))?;
     let Some(value) = value else { return Ok(Config::default()) };
+    if !value.is_object() {
+        return Err(wrong("it is not an object".to_owned()).into());
+    }
     for key in value.as_object().into_iter().flat_map(|fields| fields.keys()) {
         if !KEYS.contains(&key.as_str()) {
             let near =

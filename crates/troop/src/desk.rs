@@ -42,7 +42,7 @@ impl Desk {
         let clock = Clock::system();
         let session = Session::new(Arc::clone(&store), clock.clone(), following);
         let team = global.team.clone().or_else(|| surroundings.config.team.clone());
-        Ok(Self { surroundings, store, session, clock, team, member: global.member.clone() })
+        Ok(Self { surroundings, store, session, clock, team, member: global.acting.clone() })
     }
 
     /// Opens the team that is meant: by name, the only one, or the only active one.

@@ -9,6 +9,9 @@ mod output;
 mod render;
 mod report;
 
+#[cfg(test)]
+mod committed;
+
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
