@@ -22,6 +22,27 @@ pub struct OperationId(pub Uuid);
 #[serde(transparent)]
 pub struct Version(pub u64);
 
+/// A task's number in its team, shown as `task-7`. Numbers start at 1 and are never used again.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct TaskNumber(pub u32);
+
+impl OperationId {
+    /// An id that belongs to this operation. The same operation always makes the same ids, so deciding stays pure.
+    #[must_use]
+    pub fn nth_id(self, n: u16) -> Uuid {
+        let bits = self.0.as_u128();
+        // Only the random tail changes: time, version and variant of a UUID v7 stay as they are.
+        let tail = (bits as u64 & TAIL).wrapping_add(u64::from(n)) & TAIL;
+        Uuid::from_u128((bits & !u128::from(TAIL)) | u128::from(tail))
+    }
+}
+
+/// The random bits of a UUID v7 behind its variant.
+const TAIL: u64 = (1 << 62) - 1;
+
 impl Version {
     /// The position of an empty log.
     pub const ZERO: Self = Self(0);
@@ -36,6 +57,12 @@ impl Version {
     #[must_use]
     pub fn plus(self, n_events: usize) -> Self {
         Self(self.0.saturating_add(n_events as u64))
+    }
+}
+
+impl fmt::Display for TaskNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "task-{}", self.0)
     }
 }
 

@@ -1,5 +1,65 @@
 //! The rules of a team. Pure: the same state and the same command always give the same events.
+//!
+//! Read in this order: [`Command`] is what can be asked, [`decide`] answers with [`Event`]s or a [`Refusal`],
+//! [`State::apply`] takes events into account. Everything else is what these three speak about.
 
+mod command;
+mod decide;
+mod event;
+mod refusal;
+
+mod apply;
+mod state;
+
+mod access;
+mod actor;
+mod delegation;
 mod ids;
+mod message;
+mod name;
+mod roster;
+mod settings;
+mod task;
+mod text;
+mod time;
+mod word;
 
-pub use ids::{OperationId, TeamId, Version};
+mod query;
+mod view;
+
+mod codec;
+mod journaled;
+mod packed;
+mod snapshot;
+
+pub use actor::{Actor, ActorKind, Context, Origin};
+pub use codec::{CodecError, SCHEMA, decode, encode};
+pub use command::{
+    Command, DelegationOutcome, NewMember, NewTask, NewTeamCommand, Outgoing, TaskAction,
+    TaskCommand, TaskUpdate,
+};
+pub use decide::decide;
+pub use delegation::{Delegation, DelegationStatus};
+pub use event::{Event, Fact, RejectMode, Surface, TaskChange};
+pub use ids::{OperationId, TaskNumber, TeamId, Version};
+pub use message::{MAX_UNREAD, Mailbox, Message, MessageKind, Party, Receipt};
+pub use name::{EVERYBODY, LEAD_ALIASES, MAX_NAME, MemberName, NameError, SYSTEM, TeamName, USER};
+pub use query::{MAX_SHOWN_RESULT, MAX_SNIPPET, PAGE, Search, TaskFilter, is_visible};
+pub use refusal::{Refusal, RefusalKind};
+pub use roster::{Link, Member, MemberState, Permissions, Role};
+pub use settings::{
+    Assignment, Condition, DelegationSettings, Dialect, Escalation, Settings, TaskCreation,
+    WorkspaceScope,
+};
+pub use snapshot::{SNAPSHOT_FORMAT, SnapshotError};
+pub use state::{Request, Span, State, Team, TeamStatus};
+pub use task::{
+    Attachment, Comment, Dependency, Finished, LIVE_FINISHED, Metadata, Progress, Question,
+    StartGate, Status, Task, TaskRef, TaskTable, TrailEntry,
+};
+pub use text::{MAX_LINE, MAX_TEXT, is_unprintable, preview};
+pub use time::Time;
+pub use view::{MessageView, TaskDetail, TaskView, TeamView};
+pub use word::UnknownWord;
+
+use journaled::Journaled;

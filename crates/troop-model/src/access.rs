@@ -1,0 +1,27 @@
+//! Who may set a team, or one delegation, to work.
+
+use smol_str::SmolStr;
+
+use crate::{Origin, Refusal, Settings};
+
+/// Checks a conversation against a team's lists. troop's own traffic always passes.
+pub(crate) fn check_team(settings: &Settings, origin: &Origin) -> Result<(), Refusal> {
+    if origin.is_internal() {
+        return Ok(());
+    }
+    if !admits(&settings.allow_user_ids, &settings.deny_user_ids, origin.user_id.as_ref()) {
+        return Err(Refusal::UserDenied { user: origin.user_id.clone().unwrap_or_default() });
+    }
+    if !admits(&settings.allow_channels, &settings.deny_channels, origin.channel.as_ref()) {
+        return Err(Refusal::ChannelDenied { channel: origin.channel.clone().unwrap_or_default() });
+    }
+    Ok(())
+}
+
+/// Deny beats allow; an empty allow list admits everyone; nobody in particular is only admitted by an empty one.
+pub(crate) fn admits(allow: &[SmolStr], deny: &[SmolStr], who: Option<&SmolStr>) -> bool {
+    match who {
+        Some(who) => !deny.contains(who) && (allow.is_empty() || allow.contains(who)),
+        None => allow.is_empty(),
+    }
+}

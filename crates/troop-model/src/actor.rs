@@ -1,0 +1,97 @@
+//! Who does something, from where, and when: all that a decision may depend on besides the state.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+use uuid::Uuid;
+
+use crate::{MemberName, OperationId, Time};
+
+/// Who did something.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActorKind {
+    /// A member of the team.
+    Agent,
+    /// A person, with a human's rights.
+    Human,
+    /// troop itself: timers, the supervisor, recovery.
+    System,
+}
+
+/// Who did something, by kind and name. A name alone never gives rights.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Actor {
+    /// What kind of actor it is.
+    pub kind: ActorKind,
+    /// Its name among those of its kind.
+    pub name: SmolStr,
+}
+
+impl Actor {
+    /// A member of the team.
+    #[must_use]
+    pub fn agent(name: &MemberName) -> Self {
+        Self { kind: ActorKind::Agent, name: SmolStr::new(name.as_str()) }
+    }
+
+    /// A person.
+    #[must_use]
+    pub fn human(name: &str) -> Self {
+        Self { kind: ActorKind::Human, name: SmolStr::new(name) }
+    }
+
+    /// troop itself.
+    #[must_use]
+    pub fn system() -> Self {
+        Self { kind: ActorKind::System, name: SmolStr::new_static(crate::name::SYSTEM) }
+    }
+}
+
+impl fmt::Display for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.name)
+    }
+}
+
+/// The conversation that set something off. Empty fields mean "not from a conversation".
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Origin {
+    /// The person.
+    pub user_id: Option<SmolStr>,
+    /// The channel, for example `cli` or `telegram`. `system` and `teammate` are troop's own.
+    pub channel: Option<SmolStr>,
+    /// The chat within the channel.
+    pub chat_id: Option<SmolStr>,
+}
+
+impl Origin {
+    /// Whether this is troop's own traffic, which no access list stops and which sees everything.
+    #[must_use]
+    pub fn is_internal(&self) -> bool {
+        self.channel.as_deref().is_none_or(|channel| matches!(channel, "system" | "teammate"))
+    }
+}
+
+/// Everything a decision may depend on besides the state and the command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Context {
+    /// When.
+    pub now: Time,
+    /// Who.
+    pub actor: Actor,
+    /// Which attempt; also the source of new ids.
+    pub operation: OperationId,
+    /// From which conversation.
+    pub origin: Origin,
+}
+
+impl Context {
+    /// The id of the `n`-th new thing that this command makes.
+    #[must_use]
+    pub fn new_id(&self, n: u16) -> Uuid {
+        self.operation.nth_id(n)
+    }
+}

@@ -1,0 +1,251 @@
+//! How facts change a state. No rule is checked here: what is in the log has happened.
+
+mod task;
+
+use std::sync::Arc;
+
+use crate::{
+    Delegation, DelegationStatus, Event, Fact, Member, MemberName, MemberState, Message,
+    MessageKind, Party, Receipt, Role, State, Team, TeamStatus, Version, state::Request,
+};
+
+impl State {
+    /// Takes one fact into account. Facts must come in the order of their versions.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the rest is about tasks, and has its own table"
+    )]
+    pub fn apply(&mut self, event: &Event) {
+        self.head.version = event.version;
+        self.head.latest = self.head.latest.max(event.at);
+        self.operations.get_mut().note(event.operation, event.version);
+        match &event.fact {
+            Fact::TeamCreated { .. } => self.apply_team_created(event),
+            Fact::TeamUpdated { description, settings } => self.update_team(|team| {
+                description.clone_into(&mut team.description);
+                team.settings = settings.as_ref().clone();
+            }),
+            Fact::TeamCompleted {} => self.update_team(|team| team.status = TeamStatus::Completed),
+            Fact::TeamDeleted {} => self.apply_team_deleted(),
+            Fact::MemberAdded { .. } => self.apply_member_added(event),
+            Fact::MemberRemoved { member, .. } => self.apply_member_removed(member),
+            Fact::MemberStateChanged { member, state, reason } => {
+                self.roster.update(member, |member| {
+                    member.state = *state;
+                    member.state_since = event.at;
+                    member.state_reason.clone_from(reason);
+                });
+            }
+            Fact::MemberModeChanged { member, permissions } => {
+                self.roster.update(member, |member| member.permissions = *permissions);
+            }
+            Fact::LinkSet { link } => {
+                self.links.insert((link.from.clone(), link.to.clone()), link.clone());
+            }
+            Fact::LinkPurged { from, to } => self.links.remove(&(from.clone(), to.clone())),
+            Fact::MessageSent { .. } => self.apply_message_sent(event),
+            Fact::MessageDelivered { reader, messages } => {
+                self.mailbox.get_mut().mark_delivered(reader, messages, event.at);
+            }
+            Fact::MessageRead { reader, messages } => {
+                self.mailbox.get_mut().mark_read(reader, messages, event.at);
+            }
+            Fact::DelegationStarted { .. }
+            | Fact::DelegationCompleted { .. }
+            | Fact::DelegationFailed { .. }
+            | Fact::DelegationCancelled { .. } => self.apply_delegation(event),
+            fact => {
+                if let Some(task) = fact.task() {
+                    self.apply_task(task, event);
+                }
+            }
+        }
+    }
+
+    fn update_team(&mut self, change: impl FnOnce(&mut Team)) {
+        if let Some(team) = &mut self.head.team {
+            change(Arc::make_mut(team));
+        }
+    }
+
+    fn apply_team_created(&mut self, event: &Event) {
+        let Fact::TeamCreated { team, name, description, settings } = &event.fact else { return };
+        self.head.team = Some(Arc::new(Team {
+            id: *team,
+            name: name.clone(),
+            description: description.clone(),
+            status: TeamStatus::Active,
+            lead: None,
+            settings: settings.as_ref().clone(),
+            created_by: event.actor.clone(),
+            created_at: event.at,
+        }));
+    }
+
+    fn apply_team_deleted(&mut self) {
+        self.update_team(|team| team.status = TeamStatus::Deleted);
+        let keys: Vec<_> = self.links.entries().keys().cloned().collect();
+        keys.iter().for_each(|key| self.links.update(key, |link| link.team = None));
+    }
+
+    fn apply_member_added(&mut self, event: &Event) {
+        let Fact::MemberAdded { member, id, role, agent, expertise, model, permissions } =
+            &event.fact
+        else {
+            return;
+        };
+        if *role == Role::Lead {
+            self.update_team(|team| team.lead = Some(member.clone()));
+        }
+        let member = Member {
+            name: member.clone(),
+            id: *id,
+            role: *role,
+            agent: agent.clone(),
+            expertise: expertise.clone(),
+            model: model.clone(),
+            permissions: *permissions,
+            state: MemberState::Stopped,
+            state_since: event.at,
+            state_reason: None,
+            joined_at: event.at,
+        };
+        self.roster.insert(member.name.clone(), member);
+    }
+
+    fn apply_member_removed(&mut self, member: &MemberName) {
+        self.roster.remove(member);
+        self.mailbox.get_mut().drop_reader(&Party::member(member));
+        let keys: Vec<_> = self
+            .links
+            .entries()
+            .keys()
+            .filter(|(from, to)| from == member || to == member)
+            .cloned()
+            .collect();
+        keys.iter().for_each(|key| self.links.update(key, |link| link.enabled = false));
+        let party = Party::member(member);
+        let open: Vec<_> = self
+            .requests()
+            .filter(|(_, request)| request.from == party || request.to == party)
+            .map(|(id, _)| *id)
+            .collect();
+        open.iter().for_each(|id| self.requests.remove(id));
+    }
+
+    fn apply_message_sent(&mut self, event: &Event) {
+        let Fact::MessageSent {
+            id,
+            from,
+            to,
+            message_kind,
+            content,
+            summary,
+            request_id,
+            approve,
+            task,
+            readers,
+        } = &event.fact
+        else {
+            return;
+        };
+        let receipts = readers
+            .iter()
+            .map(|reader| Receipt { reader: reader.clone(), delivered_at: None, read_at: None })
+            .collect();
+        let message = Message {
+            id: *id,
+            from: from.clone(),
+            to: to.clone(),
+            kind: *message_kind,
+            content: content.clone(),
+            summary: summary.clone(),
+            sent_at: event.at,
+            request_id: *request_id,
+            approve: *approve,
+            task: *task,
+            receipts,
+        };
+        self.mailbox.get_mut().insert(event.version, message);
+        if let Some(request_id) = request_id {
+            match message_kind {
+                MessageKind::ShutdownRequest | MessageKind::PlanApprovalRequest => {
+                    let request = Request {
+                        kind: *message_kind,
+                        from: from.clone(),
+                        to: to.clone(),
+                        at: event.at,
+                    };
+                    self.requests.insert(*request_id, request);
+                }
+                MessageKind::ShutdownResponse | MessageKind::PlanApprovalResponse => {
+                    self.requests.remove(request_id);
+                }
+                MessageKind::Message
+                | MessageKind::Broadcast
+                | MessageKind::Idle
+                | MessageKind::TaskAssignment
+                | MessageKind::System => {}
+            }
+        }
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the caller sends only these here")]
+    fn apply_delegation(&mut self, event: &Event) {
+        let end = |state: &mut Self, version: Version, id, status, result: &str| {
+            state.delegations.get_mut().end(id, version, |delegation| {
+                delegation.status = status;
+                delegation.ended_at = Some(event.at);
+                delegation.result = Some(result.to_owned());
+            });
+        };
+        match &event.fact {
+            Fact::DelegationStarted { delegation, from, to, task, trace_id, origin } => {
+                let started = Delegation {
+                    id: *delegation,
+                    from: from.clone(),
+                    to: to.clone(),
+                    task: *task,
+                    status: DelegationStatus::Running,
+                    started_at: event.at,
+                    ended_at: None,
+                    result: None,
+                    trace_id: *trace_id,
+                    origin: origin.clone(),
+                };
+                self.delegations.get_mut().all.insert(*delegation, started);
+            }
+            Fact::DelegationCompleted { delegation, result } => {
+                end(self, event.version, *delegation, DelegationStatus::Completed, result);
+            }
+            Fact::DelegationFailed { delegation, reason } => {
+                end(self, event.version, *delegation, DelegationStatus::Failed, reason);
+            }
+            Fact::DelegationCancelled { delegation, reason } => {
+                end(self, event.version, *delegation, DelegationStatus::Cancelled, reason);
+            }
+            _ => {}
+        }
+    }
+
+    /// A member that takes a task works; one that has given back its last task is idle. The supervisor may know better
+    /// and says so in its own events.
+    pub(crate) fn note_holding(&mut self, member: &MemberName, at: crate::Time) {
+        let holds = self.tasks.held_by(member).next().is_some();
+        let Some(before) = self.member(member).map(|member| member.state) else { return };
+        let now = match (before, holds) {
+            (MemberState::Idle | MemberState::Stopped | MemberState::Crashed, true) => {
+                MemberState::Working
+            }
+            (MemberState::Working, false) => MemberState::Idle,
+            (state, _) => state,
+        };
+        if now != before {
+            self.roster.update(member, |member| {
+                member.state = now;
+                member.state_since = at;
+                member.state_reason = None;
+            });
+        }
+    }
+}

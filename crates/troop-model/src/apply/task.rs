@@ -1,0 +1,294 @@
+//! How facts about tasks change the board.
+
+use serde_json::json;
+
+use crate::{
+    Actor, Attachment, Comment, Event, Fact, MemberName, Metadata, Question, RejectMode, StartGate,
+    State, Status, Task, TaskChange, TaskNumber, Time, TrailEntry, text,
+};
+
+/// How much of a result the board shows on a finished task.
+const PREVIEW: usize = 100;
+
+impl State {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "all others change a task that exists, in the table below"
+    )]
+    pub(super) fn apply_task(&mut self, number: TaskNumber, event: &Event) {
+        match &event.fact {
+            Fact::TaskCreated { .. } => self.apply_task_created(event),
+            Fact::TaskDeleted { task } => self.tasks.delete(*task),
+            fact => {
+                let lease = self.settings_lease(event.at);
+                let before = self.tasks.get(number).and_then(|task| task.owner.clone());
+                self.tasks.update(number, event.version, |task| {
+                    change(task, fact, event, lease);
+                    task.updated_at = event.at;
+                    if !matches!(fact, Fact::TaskRenewed { .. } | Fact::TaskStale { .. }) {
+                        task.moved_at = event.at;
+                    }
+                    if let Some(entry) = trail_entry(event) {
+                        task.trail.push(entry);
+                    }
+                });
+                let after = self.tasks.get(number).and_then(|task| task.owner.clone());
+                for member in [before, after].into_iter().flatten() {
+                    self.note_holding(&member, event.at);
+                }
+            }
+        }
+    }
+
+    fn settings_lease(&self, at: Time) -> Time {
+        at + self.team().map(|team| team.settings.lease()).unwrap_or_default()
+    }
+
+    fn apply_task_created(&mut self, event: &Event) {
+        let Fact::TaskCreated {
+            task,
+            id,
+            subject,
+            description,
+            priority,
+            task_type,
+            assignee,
+            blocked_by,
+            approve_start,
+            origin,
+            metadata,
+        } = &event.fact
+        else {
+            return;
+        };
+        if !origin.is_internal() && !self.origins.entries().contains_key(origin) {
+            self.origins.insert(origin.clone(), ());
+        }
+        self.tasks.insert(Task {
+            number: *task,
+            id: *id,
+            subject: subject.clone(),
+            description: description.clone(),
+            status: Status::Pending,
+            priority: *priority,
+            task_type: task_type.clone(),
+            assignee: assignee.clone(),
+            owner: None,
+            held_since: None,
+            lease_until: None,
+            blocked_by: blocked_by.clone(),
+            progress: None,
+            result: None,
+            attempts: 0,
+            not_before: None,
+            start: if *approve_start { StartGate::Waiting } else { StartGate::Open },
+            question: None,
+            created_by: event.actor.clone(),
+            created_at: event.at,
+            updated_at: event.at,
+            moved_at: event.at,
+            completed_at: None,
+            origin: origin.clone(),
+            metadata: metadata.clone(),
+            comments: Vec::new(),
+            attachments: Vec::new(),
+            trail: trail_entry(event).into_iter().collect(),
+        });
+    }
+}
+
+/// One arm for each fact about a task that exists.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    clippy::too_many_lines,
+    reason = "a flat table; the caller sends only facts about existing tasks here"
+)]
+fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
+    match fact {
+        Fact::TaskUpdated { change, .. } => merge(task, change),
+        Fact::TaskClaimed { owner, attempt, lease_until, .. }
+        | Fact::TaskAssigned { owner, attempt, lease_until, .. } => {
+            hold(task, owner, event.at);
+            task.attempts = *attempt;
+            task.lease_until = Some(*lease_until);
+        }
+        Fact::TaskRenewed { lease_until, .. } => task.lease_until = Some(*lease_until),
+        Fact::TaskReleased { .. } => let_go(task, Status::Pending),
+        Fact::TaskProgressed { progress, lease_until, .. } => {
+            task.progress = Some(progress.clone());
+            task.lease_until = Some(*lease_until);
+        }
+        Fact::TaskSubmitted { result, .. } => {
+            task.status = Status::InReview;
+            task.lease_until = None;
+            if result.is_some() {
+                task.result.clone_from(result);
+            }
+        }
+        Fact::TaskCompleted { result, summary, .. } => {
+            task.result = Some(result.clone());
+            finish(task, Status::Completed, summary, event.at);
+        }
+        Fact::TaskApproved { summary, comment, .. } => {
+            add_comment(task, &event.actor, comment.as_deref(), event.at);
+            finish(task, Status::Completed, summary, event.at);
+        }
+        Fact::TaskStartApproved { .. } => task.start = StartGate::Approved,
+        Fact::TaskRejected { reason, mode: RejectMode::Cancel, .. }
+        | Fact::TaskCancelled { reason, .. } => {
+            task.result = Some(reason.clone());
+            finish(task, Status::Cancelled, reason, event.at);
+        }
+        Fact::TaskRejected { reason, mode: RejectMode::Revise, .. } => {
+            add_comment(task, &event.actor, Some(reason), event.at);
+            task.status = Status::InProgress;
+            task.lease_until = Some(lease);
+        }
+        Fact::TaskFailed { reason, retry_at, .. } => {
+            let_go(task, Status::Failed);
+            task.result = Some(reason.clone());
+            task.question = None;
+            task.not_before = *retry_at;
+        }
+        Fact::TaskRetried { fresh, .. } => {
+            let_go(task, Status::Pending);
+            task.result = None;
+            task.not_before = None;
+            if *fresh {
+                task.attempts = 0;
+            }
+        }
+        Fact::TaskStale { .. } => task.status = Status::Stale,
+        Fact::TaskRecovered { .. } => task.status = Status::InProgress,
+        Fact::TaskCommented { text, .. } => add_comment(task, &event.actor, Some(text), event.at),
+        Fact::TaskAttached { path, .. } => {
+            task.attachments.push(Attachment {
+                path: path.clone(),
+                by: event.actor.clone(),
+                at: event.at,
+            });
+        }
+        Fact::TaskAsked { question, asked_by, next_at, .. } => {
+            task.question = Some(Question {
+                text: question.clone(),
+                asked_by: asked_by.clone(),
+                next_at: *next_at,
+                n_reminders: 0,
+                is_escalated: false,
+            });
+        }
+        Fact::TaskReminded { next_at, .. } => {
+            if let Some(question) = &mut task.question {
+                question.n_reminders += 1;
+                question.next_at = *next_at;
+            }
+        }
+        Fact::TaskAskCleared { .. } => task.question = None,
+        Fact::TaskEscalated { .. } => {
+            if let Some(question) = &mut task.question {
+                question.is_escalated = true;
+            }
+        }
+        _ => {}
+    }
+}
+
+fn merge(task: &mut Task, change: &TaskChange) {
+    let TaskChange { subject, description, priority, task_type, assignee, blocked_by, metadata } =
+        change;
+    if let Some(subject) = subject {
+        task.subject.clone_from(subject);
+    }
+    if let Some(description) = description {
+        task.description.clone_from(description);
+    }
+    if let Some(priority) = priority {
+        task.priority = *priority;
+    }
+    if let Some(task_type) = task_type {
+        task.task_type.clone_from(task_type);
+    }
+    if let Some(assignee) = assignee {
+        task.assignee.clone_from(assignee);
+    }
+    if let Some(blocked_by) = blocked_by {
+        task.blocked_by.clone_from(blocked_by);
+    }
+    for (key, value) in metadata.iter().flat_map(|Metadata(map)| map) {
+        if value.is_null() {
+            task.metadata.0.remove(key);
+        } else {
+            task.metadata.0.insert(key.clone(), value.clone());
+        }
+    }
+}
+
+fn hold(task: &mut Task, owner: &MemberName, at: Time) {
+    task.status = Status::InProgress;
+    task.owner = Some(owner.clone());
+    task.held_since = Some(at);
+    task.not_before = None;
+}
+
+fn let_go(task: &mut Task, status: Status) {
+    task.status = status;
+    task.owner = None;
+    task.held_since = None;
+    task.lease_until = None;
+    task.progress = None;
+}
+
+/// The owner stays on a finished task: it says who did it.
+fn finish(task: &mut Task, status: Status, summary: &str, at: Time) {
+    task.status = status;
+    task.lease_until = None;
+    task.progress = None;
+    task.question = None;
+    if status == Status::Completed {
+        task.completed_at = Some(at);
+    }
+    let snapshot = json!({
+        "completed_at": at,
+        "result_preview": text::preview(task.result.as_deref().unwrap_or_default(), PREVIEW),
+        "final_status": status,
+        "ai_summary": summary,
+    });
+    task.metadata.0.insert("snapshot".to_owned(), snapshot);
+}
+
+fn add_comment(task: &mut Task, author: &Actor, text: Option<&str>, at: Time) {
+    if let Some(text) = text {
+        task.comments.push(Comment { author: author.clone(), at, text: text.to_owned() });
+    }
+}
+
+/// What the audit trail keeps: everything but signs of life and small steps.
+#[expect(clippy::wildcard_enum_match_arm, reason = "most facts need no note")]
+fn trail_entry(event: &Event) -> Option<TrailEntry> {
+    let note = match &event.fact {
+        Fact::TaskRenewed { .. } | Fact::TaskProgressed { .. } | Fact::TaskReminded { .. } => {
+            return None;
+        }
+        Fact::TaskClaimed { owner, .. } | Fact::TaskAssigned { owner, .. } => {
+            Some(owner.to_string())
+        }
+        Fact::TaskReleased { reason, .. }
+        | Fact::TaskRejected { reason, .. }
+        | Fact::TaskCancelled { reason, .. }
+        | Fact::TaskFailed { reason, .. }
+        | Fact::TaskEscalated { reason, .. } => Some(reason.clone()),
+        Fact::TaskCompleted { summary, .. } | Fact::TaskApproved { summary, .. } => {
+            Some(summary.clone())
+        }
+        Fact::TaskAttached { path, .. } => Some(path.clone()),
+        _ => None,
+    };
+    let what = event.fact.kind().split_once('.')?.1.into();
+    Some(TrailEntry {
+        version: event.version,
+        what,
+        actor: event.actor.clone(),
+        at: event.at,
+        note,
+    })
+}

@@ -1,0 +1,121 @@
+//! Events as lines of JSON: the form in which they are stored, streamed and read by people.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use crate::{Actor, Event, Fact, OperationId, Time, Version};
+
+/// The form of events that this program writes.
+pub const SCHEMA: u32 = 1;
+
+/// One step from an older form of events to the next: changes the JSON of one event in place.
+type Upgrade = fn(&mut Map<String, Value>);
+
+/// How events of older forms become current ones: the first entry takes form 1 to form 2, and so on.
+const UPGRADES: &[Upgrade] = &[];
+
+/// Why a line is not an event that this program understands.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CodecError {
+    /// It was written by a program that knows more.
+    #[error("event {version} has form {schema}; this troop knows forms up to {SCHEMA}")]
+    NewerSchema {
+        /// The event's position.
+        version: Version,
+        /// Its form.
+        schema: u32,
+    },
+    /// It is of a kind that this program does not know.
+    #[error("event {version} is a `{kind}`, which this troop does not know")]
+    UnknownKind {
+        /// The event's position.
+        version: Version,
+        /// Its kind.
+        kind: String,
+    },
+    /// It is not an event at all.
+    #[error("not an event: {0}")]
+    Malformed(#[from] serde_json::Error),
+}
+
+impl CodecError {
+    /// Whether a newer program would understand the line.
+    #[must_use]
+    pub fn is_newer(&self) -> bool {
+        matches!(self, Self::NewerSchema { .. } | Self::UnknownKind { .. })
+    }
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    version: Version,
+    schema: u32,
+    at: Time,
+    actor: &'a Actor,
+    operation: OperationId,
+    #[serde(flatten)]
+    fact: &'a Fact,
+}
+
+#[derive(Deserialize)]
+struct Head<'a> {
+    version: Version,
+    schema: u32,
+    at: Time,
+    actor: Actor,
+    operation: OperationId,
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
+}
+
+/// Writes an event as one line of JSON.
+#[must_use]
+pub fn encode(event: &Event) -> String {
+    let line = Line {
+        version: event.version,
+        schema: SCHEMA,
+        at: event.at,
+        actor: &event.actor,
+        operation: event.operation,
+        fact: &event.fact,
+    };
+    serde_json::to_string(&line).expect("an event has no part that JSON cannot hold")
+}
+
+/// Reads an event, of this form or an older one.
+pub fn decode(line: &str) -> Result<Event, CodecError> {
+    decode_with(line, SCHEMA, UPGRADES)
+}
+
+fn decode_with(line: &str, schema: u32, upgrades: &[Upgrade]) -> Result<Event, CodecError> {
+    let head: Head<'_> = serde_json::from_str(line)?;
+    if head.schema > schema {
+        return Err(CodecError::NewerSchema { version: head.version, schema: head.schema });
+    }
+    let fact = if head.schema == schema {
+        serde_json::from_str(line)
+    } else {
+        let mut fields: Map<String, Value> = serde_json::from_str(line)?;
+        let n_known = (head.schema as usize).saturating_sub(1);
+        upgrades.iter().skip(n_known).for_each(|upgrade| upgrade(&mut fields));
+        serde_json::from_value(Value::Object(fields))
+    };
+    let fact = fact.map_err(|error| {
+        if error.to_string().starts_with("unknown variant") {
+            CodecError::UnknownKind { version: head.version, kind: head.kind.into_owned() }
+        } else {
+            CodecError::Malformed(error)
+        }
+    })?;
+    Ok(Event {
+        version: head.version,
+        at: head.at,
+        actor: head.actor,
+        operation: head.operation,
+        fact,
+    })
+}

@@ -1,0 +1,436 @@
+//! What can be asked of a team. Everything that changes a team is one of these.
+
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+use std::fmt;
+use uuid::Uuid;
+
+use crate::{
+    Condition, Link, MemberName, MemberState, MessageKind, Metadata, Permissions, RejectMode,
+    Settings, TaskRef, TeamId, TeamName, roster::shown_as_word,
+};
+
+/// What is asked of a team.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Make the team: the first command of every log.
+    CreateTeam(NewTeamCommand),
+    /// Change its description or settings.
+    UpdateTeam {
+        /// What it is for, if that changes.
+        description: Option<String>,
+        /// All settings, if any changes.
+        settings: Option<Box<Settings>>,
+    },
+    /// Say that its work is over.
+    CompleteTeam,
+    /// Take it away.
+    DeleteTeam,
+    /// Let somebody join.
+    AddMember(NewMember),
+    /// Let somebody go.
+    RemoveMember {
+        /// Who.
+        member: MemberName,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Record what the supervisor saw.
+    SetMemberState {
+        /// Of whom.
+        member: MemberName,
+        /// What.
+        state: MemberState,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Change what a member may do without asking.
+    SetMemberMode {
+        /// Who.
+        member: MemberName,
+        /// What it may do from now on.
+        permissions: Permissions,
+    },
+    /// Make or change a link.
+    SetLink(Link),
+    /// Purge a link.
+    PurgeLink {
+        /// Who delegates.
+        from: MemberName,
+        /// To whom.
+        to: MemberName,
+    },
+    /// Something about a task.
+    Task(TaskCommand),
+    /// Say something.
+    Send(Outgoing),
+    /// Record that messages were handed to a reader.
+    MarkDelivered {
+        /// Whose messages; the actor's own unless it may act for others.
+        reader: Option<MemberName>,
+        /// Which.
+        messages: Vec<Uuid>,
+    },
+    /// Read messages: the given ones, or all unread.
+    MarkRead {
+        /// Whose messages; the actor's own unless it may act for others.
+        reader: Option<MemberName>,
+        /// Which; none means all unread.
+        messages: Option<Vec<Uuid>>,
+    },
+    /// Let a member work on a task.
+    Delegate {
+        /// Who.
+        to: MemberName,
+        /// Which task.
+        task: Option<TaskRef>,
+        /// What to do, where the team lets a delegation make its own task.
+        subject: Option<String>,
+        /// The trace of the caller.
+        trace_id: Option<Uuid>,
+    },
+    /// Record how a delegation ended.
+    FinishDelegation {
+        /// Which.
+        delegation: Uuid,
+        /// How.
+        outcome: DelegationOutcome,
+    },
+    /// Let time pass: leases, stale tasks, reminders, retries.
+    Tick,
+}
+
+/// How a delegation ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DelegationOutcome {
+    /// With a result.
+    Completed(String),
+    /// Without one, and why.
+    Failed(String),
+    /// It was called off, and why.
+    Cancelled(String),
+}
+
+/// What a new team is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewTeamCommand {
+    /// Its identity.
+    pub team: TeamId,
+    /// Its name.
+    pub name: TeamName,
+    /// What it is for.
+    pub description: String,
+    /// Its settings.
+    pub settings: Settings,
+    /// Who leads.
+    pub lead: NewMember,
+    /// Who works.
+    pub members: Vec<NewMember>,
+}
+
+/// Who is to join.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewMember {
+    /// Its name.
+    pub name: MemberName,
+    /// What thinks for it.
+    pub agent: SmolStr,
+    /// What it is good at.
+    pub expertise: String,
+    /// The model it asks for.
+    pub model: Option<SmolStr>,
+    /// What it may do; the lead's if not given, never more than that.
+    pub permissions: Option<Permissions>,
+}
+
+/// What is to be said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// To whom: a name, `lead`, `user`, or `*`.
+    pub to: String,
+    /// What for.
+    pub kind: MessageKind,
+    /// What.
+    pub content: String,
+    /// The same in a few words.
+    pub summary: Option<String>,
+    /// The request that it answers.
+    pub request_id: Option<Uuid>,
+    /// The answer to that request.
+    pub approve: Option<bool>,
+}
+
+/// What can be asked about a task.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TaskCommand {
+    /// Put one on the board.
+    Create(NewTask),
+    /// Take this one, or the next available.
+    Claim {
+        /// Which; none means the next available.
+        task: Option<TaskRef>,
+    },
+    /// Give it to somebody.
+    Assign {
+        /// Which.
+        task: TaskRef,
+        /// To whom.
+        to: MemberName,
+    },
+    /// Say that the holder is alive.
+    Renew {
+        /// Which.
+        task: TaskRef,
+        /// Which attempt the caller believes to hold.
+        attempt: Option<u32>,
+    },
+    /// Give it back.
+    Release {
+        /// Which.
+        task: TaskRef,
+        /// Why.
+        reason: String,
+    },
+    /// It is done.
+    Complete {
+        /// Which.
+        task: TaskRef,
+        /// What came of it.
+        result: String,
+        /// The same in a few words.
+        summary: Option<String>,
+        /// Which attempt the caller believes to hold.
+        attempt: Option<u32>,
+    },
+    /// It could not be done.
+    Fail {
+        /// Which.
+        task: TaskRef,
+        /// Why.
+        reason: String,
+        /// Which attempt the caller believes to hold.
+        attempt: Option<u32>,
+    },
+    /// Hand in the result for approval.
+    Review {
+        /// Which.
+        task: TaskRef,
+        /// The result so far.
+        result: Option<String>,
+    },
+    /// The result is good, or the task may start.
+    Approve {
+        /// Which.
+        task: TaskRef,
+        /// What the approver says.
+        comment: Option<String>,
+    },
+    /// The result is not good.
+    Reject {
+        /// Which.
+        task: TaskRef,
+        /// Why.
+        reason: String,
+        /// Whether the task is over or goes on.
+        mode: RejectMode,
+    },
+    /// It will not be done.
+    Cancel {
+        /// Which.
+        task: TaskRef,
+        /// Why.
+        reason: String,
+    },
+    /// Try it again.
+    Retry {
+        /// Which.
+        task: TaskRef,
+    },
+    /// Say something about it.
+    Comment {
+        /// Which.
+        task: TaskRef,
+        /// What.
+        text: String,
+    },
+    /// Say how far it is.
+    Progress {
+        /// Which.
+        task: TaskRef,
+        /// 0 to 100; wider here, so that what is out of range can be refused with its value.
+        percent: i64,
+        /// What is being done.
+        step: String,
+    },
+    /// A file belongs to it.
+    Attach {
+        /// Which.
+        task: TaskRef,
+        /// The file's path in the workspace.
+        path: String,
+    },
+    /// Ask the user, again and again.
+    AskUser {
+        /// Which.
+        task: TaskRef,
+        /// What.
+        question: String,
+    },
+    /// Ask no more.
+    ClearAskUser {
+        /// Which.
+        task: TaskRef,
+    },
+    /// Change what is known about it.
+    Update {
+        /// Which.
+        task: TaskRef,
+        /// What is different.
+        change: Box<TaskUpdate>,
+    },
+    /// Take it off the board.
+    Delete {
+        /// Which.
+        task: TaskRef,
+    },
+}
+
+/// A task that is to be put on the board.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NewTask {
+    /// Its identity, if it has one already, as when it comes from another board.
+    pub id: Option<Uuid>,
+    /// What it is about.
+    pub subject: String,
+    /// What is to be done.
+    pub description: String,
+    /// Higher goes first.
+    pub priority: i32,
+    /// Its label; `general` if not given.
+    pub task_type: Option<SmolStr>,
+    /// For whom it is reserved.
+    pub assignee: Option<MemberName>,
+    /// What it waits for.
+    pub blocked_by: Vec<TaskRef>,
+    /// How those must end; the team's setting if not given.
+    pub until: Option<Condition>,
+    /// Whether somebody must approve that it starts; the team's setting if not given.
+    pub approve_start: Option<bool>,
+    /// Free data.
+    pub metadata: Metadata,
+}
+
+/// What is to be different about a task.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TaskUpdate {
+    /// Its subject.
+    pub subject: Option<String>,
+    /// Its description.
+    pub description: Option<String>,
+    /// Its priority.
+    pub priority: Option<i32>,
+    /// Its label.
+    pub task_type: Option<SmolStr>,
+    /// For whom it is reserved; `Some(None)` for nobody.
+    pub assignee: Option<Option<MemberName>>,
+    /// All that it waits for.
+    pub blocked_by: Option<Vec<TaskRef>>,
+    /// More that it waits for.
+    pub add_blocked_by: Vec<TaskRef>,
+    /// How those must end; the team's setting if not given.
+    pub until: Option<Condition>,
+    /// Free data to merge in; null takes a key away.
+    pub metadata: Option<Metadata>,
+}
+
+/// The name of an action on the board, as the versions of a team gate it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "each is the action of its name")]
+pub enum TaskAction {
+    Create,
+    Claim,
+    Complete,
+    Cancel,
+    Assign,
+    List,
+    Get,
+    Search,
+    Approve,
+    Reject,
+    Review,
+    Comment,
+    Progress,
+    Attach,
+    Update,
+    AskUser,
+    ClearAskUser,
+    Retry,
+    Fail,
+    Delete,
+}
+
+shown_as_word! {
+    TaskAction {
+        Create => "create", Claim => "claim", Complete => "complete", Cancel => "cancel", Assign => "assign",
+        List => "list", Get => "get", Search => "search", Approve => "approve", Reject => "reject",
+        Review => "review", Comment => "comment", Progress => "progress", Attach => "attach",
+        Update => "update", AskUser => "ask_user", ClearAskUser => "clear_ask_user", Retry => "retry",
+        Fail => "fail", Delete => "delete",
+    }
+}
+
+impl TaskAction {
+    /// The team version that an action needs. Failing and deleting are how the system ends work, on every version.
+    #[must_use]
+    pub fn needs_version(self) -> u8 {
+        match self {
+            Self::Create
+            | Self::Claim
+            | Self::Complete
+            | Self::Cancel
+            | Self::Assign
+            | Self::List
+            | Self::Get
+            | Self::Search
+            | Self::Fail
+            | Self::Delete => 1,
+            Self::Approve
+            | Self::Reject
+            | Self::Review
+            | Self::Comment
+            | Self::Progress
+            | Self::Attach
+            | Self::Update
+            | Self::AskUser
+            | Self::ClearAskUser
+            | Self::Retry => 2,
+        }
+    }
+}
+
+impl TaskCommand {
+    /// The action that a command is; keeping a claim alive and giving it back belong to claiming.
+    #[must_use]
+    pub fn action(&self) -> TaskAction {
+        match self {
+            Self::Create(_) => TaskAction::Create,
+            Self::Claim { .. } | Self::Renew { .. } | Self::Release { .. } => TaskAction::Claim,
+            Self::Assign { .. } => TaskAction::Assign,
+            Self::Complete { .. } => TaskAction::Complete,
+            Self::Fail { .. } => TaskAction::Fail,
+            Self::Review { .. } => TaskAction::Review,
+            Self::Approve { .. } => TaskAction::Approve,
+            Self::Reject { .. } => TaskAction::Reject,
+            Self::Cancel { .. } => TaskAction::Cancel,
+            Self::Retry { .. } => TaskAction::Retry,
+            Self::Comment { .. } => TaskAction::Comment,
+            Self::Progress { .. } => TaskAction::Progress,
+            Self::Attach { .. } => TaskAction::Attach,
+            Self::AskUser { .. } => TaskAction::AskUser,
+            Self::ClearAskUser { .. } => TaskAction::ClearAskUser,
+            Self::Update { .. } => TaskAction::Update,
+            Self::Delete { .. } => TaskAction::Delete,
+        }
+    }
+}

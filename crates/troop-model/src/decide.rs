@@ -1,0 +1,237 @@
+//! All rules: what a command does to a team, or why it is refused.
+
+mod delegation;
+mod mail;
+mod review;
+mod task;
+mod team;
+mod tick;
+mod work;
+
+use smol_str::SmolStr;
+
+use crate::{
+    ActorKind, Command, Context, Event, Fact, MemberName, MessageKind, Party, Refusal, Role, State,
+    Task, TaskCommand, TaskNumber, TaskRef, Team, access,
+};
+
+/// Decides a command: the facts that it makes, or why it is refused. No facts means that things are so already.
+pub fn decide(state: &State, command: &Command, ctx: &Context) -> Result<Vec<Event>, Refusal> {
+    let mut draft = Draft::new(state, ctx);
+    if let Command::CreateTeam(new) = command {
+        team::create(&mut draft, new)?;
+        return Ok(draft.into_events());
+    }
+    state.existing_team()?;
+    draft.who = draft.standing()?;
+    if triggers_work(command) {
+        access::check_team(&draft.team()?.settings, &ctx.origin)?;
+    }
+    match command {
+        Command::CreateTeam(new) => team::create(&mut draft, new),
+        Command::UpdateTeam { description, settings } => {
+            team::update(&mut draft, description.as_deref(), settings.as_deref())
+        }
+        Command::CompleteTeam => team::complete(&mut draft),
+        Command::DeleteTeam => team::delete(&mut draft),
+        Command::AddMember(new) => team::add_member(&mut draft, new),
+        Command::RemoveMember { member, reason } => {
+            team::remove_member(&mut draft, member, reason.as_deref())
+        }
+        Command::SetMemberState { member, state, reason } => {
+            team::set_state(&mut draft, member, *state, reason.as_deref())
+        }
+        Command::SetMemberMode { member, permissions } => {
+            team::set_mode(&mut draft, member, *permissions)
+        }
+        Command::SetLink(link) => team::set_link(&mut draft, link),
+        Command::PurgeLink { from, to } => team::purge_link(&mut draft, from, to),
+        Command::Task(command) => decide_task(&mut draft, command),
+        Command::Send(outgoing) => mail::send(&mut draft, outgoing),
+        Command::MarkDelivered { reader, messages } => {
+            mail::deliver(&mut draft, reader.as_ref(), messages)
+        }
+        Command::MarkRead { reader, messages } => {
+            mail::read(&mut draft, reader.as_ref(), messages.as_deref())
+        }
+        Command::Delegate { to, task, subject, trace_id } => {
+            delegation::start(&mut draft, to, task.as_ref(), subject.as_deref(), *trace_id)
+        }
+        Command::FinishDelegation { delegation, outcome } => {
+            delegation::finish(&mut draft, *delegation, outcome)
+        }
+        Command::Tick => tick::tick(&mut draft),
+    }?;
+    Ok(draft.into_events())
+}
+
+fn decide_task(draft: &mut Draft<'_>, command: &TaskCommand) -> Result<(), Refusal> {
+    let action = command.action();
+    if action.needs_version() > draft.team()?.settings.version {
+        return Err(Refusal::NeedsVersion2 { action });
+    }
+    match command {
+        TaskCommand::Create(new) => task::create(draft, new).map(drop),
+        TaskCommand::Claim { task: Some(task) } => work::claim(draft, task),
+        TaskCommand::Claim { task: None } => work::claim_next(draft),
+        TaskCommand::Assign { task, to } => work::assign(draft, task, to),
+        TaskCommand::Renew { task, attempt } => work::renew(draft, task, *attempt),
+        TaskCommand::Release { task, reason } => work::release(draft, task, reason),
+        TaskCommand::Complete { task, result, summary, attempt } => {
+            work::complete(draft, task, result, summary.as_deref(), *attempt)
+        }
+        TaskCommand::Fail { task, reason, attempt } => work::fail(draft, task, reason, *attempt),
+        TaskCommand::Progress { task, percent, step } => {
+            work::progress(draft, task, *percent, step)
+        }
+        TaskCommand::Review { task, result } => review::submit(draft, task, result.as_deref()),
+        TaskCommand::Approve { task, comment } => review::approve(draft, task, comment.as_deref()),
+        TaskCommand::Reject { task, reason, mode } => review::reject(draft, task, reason, *mode),
+        TaskCommand::Cancel { task, reason } => review::cancel(draft, task, reason),
+        TaskCommand::Retry { task } => review::retry(draft, task),
+        TaskCommand::Comment { task, text } => task::comment(draft, task, text),
+        TaskCommand::Attach { task, path } => task::attach(draft, task, path),
+        TaskCommand::AskUser { task, question } => task::ask_user(draft, task, question),
+        TaskCommand::ClearAskUser { task } => task::clear_ask_user(draft, task),
+        TaskCommand::Update { task, change } => task::update(draft, task, change),
+        TaskCommand::Delete { task } => task::delete(draft, task),
+    }
+}
+
+/// Whether a command sets the team to work, so that access lists apply to it.
+fn triggers_work(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Task(TaskCommand::Create(_)) | Command::Send(_) | Command::Delegate { .. }
+    )
+}
+
+/// The actor's place in the team.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// A person: may do everything but hold tasks.
+    Person,
+    /// troop itself.
+    System,
+    /// The lead.
+    Lead(MemberName),
+    /// Another member.
+    Member(MemberName),
+}
+
+/// A decision in the making.
+pub(crate) struct Draft<'a> {
+    pub(crate) state: &'a State,
+    pub(crate) ctx: &'a Context,
+    pub(crate) who: Standing,
+    facts: Vec<Fact>,
+    n_ids: u16,
+}
+
+impl<'a> Draft<'a> {
+    fn new(state: &'a State, ctx: &'a Context) -> Self {
+        Self { state, ctx, who: Standing::System, facts: Vec::new(), n_ids: 0 }
+    }
+
+    fn into_events(self) -> Vec<Event> {
+        let after = self.state.version();
+        let stamp = |(nth, fact)| Event {
+            version: after.plus(nth + 1),
+            at: self.ctx.now,
+            actor: self.ctx.actor.clone(),
+            operation: self.ctx.operation,
+            fact,
+        };
+        self.facts.into_iter().enumerate().map(stamp).collect()
+    }
+
+    fn standing(&self) -> Result<Standing, Refusal> {
+        let name = &self.ctx.actor.name;
+        match self.ctx.actor.kind {
+            ActorKind::Human => Ok(Standing::Person),
+            ActorKind::System => Ok(Standing::System),
+            ActorKind::Agent => match self.state.find_member(name) {
+                Ok(member) if member.role == Role::Lead => Ok(Standing::Lead(member.name.clone())),
+                Ok(member) => Ok(Standing::Member(member.name.clone())),
+                Err(_) => Err(Refusal::NotAMember { name: name.to_string() }),
+            },
+        }
+    }
+
+    pub(crate) fn team(&self) -> Result<&'a Team, Refusal> {
+        self.state.existing_team()
+    }
+
+    pub(crate) fn push(&mut self, fact: Fact) {
+        self.facts.push(fact);
+    }
+
+    pub(crate) fn new_id(&mut self) -> uuid::Uuid {
+        self.n_ids += 1;
+        self.ctx.new_id(self.n_ids)
+    }
+
+    /// The member that acts; people and troop itself are none.
+    pub(crate) fn member(&self) -> Option<&MemberName> {
+        match &self.who {
+            Standing::Lead(name) | Standing::Member(name) => Some(name),
+            Standing::Person | Standing::System => None,
+        }
+    }
+
+    /// Lets through everybody but ordinary members.
+    pub(crate) fn only_lead(&self, what: &'static str) -> Result<(), Refusal> {
+        match &self.who {
+            Standing::Member(name) => Err(Refusal::Forbidden {
+                who: SmolStr::new(name.as_str()),
+                what,
+                may: "the lead or a person",
+            }),
+            Standing::Person | Standing::System | Standing::Lead(_) => Ok(()),
+        }
+    }
+
+    /// The live task that is meant.
+    pub(crate) fn live(&self, task: &TaskRef) -> Result<&'a Task, Refusal> {
+        let number = self.state.resolve(task)?;
+        self.state.tasks.get(number).ok_or(Refusal::TaskArchived { task: number })
+    }
+
+    /// The status that everybody sees.
+    pub(crate) fn status(&self, task: &Task) -> crate::Status {
+        self.state.tasks.status(task.number).unwrap_or(task.status)
+    }
+
+    /// A message from troop itself.
+    pub(crate) fn tell(
+        &mut self,
+        to: Party,
+        kind: MessageKind,
+        content: String,
+        task: Option<TaskNumber>,
+    ) {
+        let id = self.new_id();
+        self.push(Fact::MessageSent {
+            id,
+            from: Party::system(),
+            readers: vec![to.clone()],
+            to,
+            message_kind: kind,
+            content,
+            summary: None,
+            request_id: None,
+            approve: None,
+            task,
+        });
+    }
+
+    /// Tells the lead, unless it is the lead who acts.
+    pub(crate) fn tell_lead(&mut self, content: String, task: TaskNumber) {
+        let lead = self.state.lead().map(|lead| lead.name.clone());
+        if let Some(lead) = lead
+            && self.member() != Some(&lead)
+        {
+            self.tell(Party::member(&lead), MessageKind::System, content, Some(task));
+        }
+    }
+}

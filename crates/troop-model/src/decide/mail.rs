@@ -1,0 +1,220 @@
+//! Rules of the mailbox: who may say what to whom, and what counts as read.
+
+use uuid::Uuid;
+
+use super::{Draft, Standing};
+use crate::{
+    Fact, MemberName, MemberState, MessageKind, Outgoing, Party, Refusal, message::MAX_UNREAD,
+    name, text,
+};
+
+pub(super) fn send(draft: &mut Draft<'_>, outgoing: &Outgoing) -> Result<(), Refusal> {
+    let from = sender(draft);
+    let kind = if outgoing.to == name::EVERYBODY && outgoing.kind == MessageKind::Message {
+        MessageKind::Broadcast
+    } else {
+        outgoing.kind
+    };
+    let is_own_kind = matches!(kind, MessageKind::System | MessageKind::TaskAssignment);
+    if is_own_kind && draft.who != Standing::System {
+        return Err(Refusal::ReservedKind { kind });
+    }
+    let to = if kind == MessageKind::Broadcast {
+        Party::everybody()
+    } else {
+        recipient(draft, &outgoing.to)?
+    };
+    let readers = readers(draft, &from, &to)?;
+    let content = content(kind, outgoing)?;
+    let id = draft.new_id();
+    let request_id = match kind {
+        MessageKind::ShutdownRequest => {
+            draft.only_lead("ask members to stop")?;
+            Some(id)
+        }
+        MessageKind::PlanApprovalRequest => Some(id),
+        MessageKind::ShutdownResponse | MessageKind::PlanApprovalResponse => {
+            Some(check_response(draft, outgoing, &from, &to, kind)?)
+        }
+        MessageKind::Message
+        | MessageKind::Broadcast
+        | MessageKind::Idle
+        | MessageKind::TaskAssignment
+        | MessageKind::System => None,
+    };
+    let summary =
+        outgoing.summary.as_deref().map(|summary| text::line("summary", summary)).transpose()?;
+    let approve = outgoing.approve.filter(|_| request_id.is_some());
+    draft.push(Fact::MessageSent {
+        id,
+        from,
+        to,
+        message_kind: kind,
+        content,
+        summary,
+        request_id,
+        approve,
+        task: None,
+        readers,
+    });
+    if kind == MessageKind::ShutdownResponse
+        && outgoing.approve == Some(true)
+        && let Some(member) = draft.member().cloned()
+    {
+        let reason = Some("agreed to stop".to_owned());
+        draft.push(Fact::MemberStateChanged { member, state: MemberState::Stopping, reason });
+    }
+    Ok(())
+}
+
+pub(super) fn deliver(
+    draft: &mut Draft<'_>,
+    reader: Option<&MemberName>,
+    messages: &[Uuid],
+) -> Result<(), Refusal> {
+    let reader = reading(draft, reader)?;
+    let fresh: Vec<Uuid> = draft
+        .state
+        .mailbox()
+        .unread_of(&reader)
+        .filter(|message| messages.contains(&message.id))
+        .filter(|message| {
+            message
+                .receipts
+                .iter()
+                .any(|receipt| receipt.reader == reader && receipt.delivered_at.is_none())
+        })
+        .map(|message| message.id)
+        .collect();
+    if !fresh.is_empty() {
+        draft.push(Fact::MessageDelivered { reader, messages: fresh });
+    }
+    Ok(())
+}
+
+pub(super) fn read(
+    draft: &mut Draft<'_>,
+    reader: Option<&MemberName>,
+    messages: Option<&[Uuid]>,
+) -> Result<(), Refusal> {
+    let reader = reading(draft, reader)?;
+    let unread = draft.state.mailbox().unread_of(&reader).map(|message| message.id);
+    let read: Vec<Uuid> = match messages {
+        Some(messages) => unread.filter(|id| messages.contains(id)).collect(),
+        None => unread.collect(),
+    };
+    if !read.is_empty() {
+        draft.push(Fact::MessageRead { reader, messages: read });
+    }
+    Ok(())
+}
+
+/// Who speaks: stamped from the actor, whatever the message says.
+fn sender(draft: &Draft<'_>) -> Party {
+    match &draft.who {
+        Standing::Lead(name) | Standing::Member(name) => Party::member(name),
+        Standing::Person => Party::user(),
+        Standing::System => Party::system(),
+    }
+}
+
+fn recipient(draft: &Draft<'_>, to: &str) -> Result<Party, Refusal> {
+    match to {
+        name::EVERYBODY => Ok(Party::everybody()),
+        name::USER => Ok(Party::user()),
+        name => Ok(Party::member(&draft.state.find_member(name)?.name)),
+    }
+}
+
+/// Whom a message must reach. Everybody means all members but the sender.
+fn readers(draft: &Draft<'_>, from: &Party, to: &Party) -> Result<Vec<Party>, Refusal> {
+    let readers: Vec<Party> = if *to == Party::everybody() {
+        draft
+            .state
+            .members()
+            .map(|member| Party::member(&member.name))
+            .filter(|it| it != from)
+            .collect()
+    } else if to == from {
+        return Err(Refusal::ToYourself);
+    } else {
+        vec![to.clone()]
+    };
+    if readers.is_empty() {
+        return Err(Refusal::NobodyElse);
+    }
+    for reader in &readers {
+        let n_unread = draft.state.mailbox().n_unread(reader);
+        if n_unread >= MAX_UNREAD {
+            return Err(Refusal::MailboxFull { reader: reader.clone(), n_unread });
+        }
+    }
+    Ok(readers)
+}
+
+/// Answers and notices may say nothing beyond what they are.
+fn content(kind: MessageKind, outgoing: &Outgoing) -> Result<String, Refusal> {
+    match kind {
+        MessageKind::ShutdownRequest
+        | MessageKind::ShutdownResponse
+        | MessageKind::PlanApprovalResponse
+        | MessageKind::Idle => text::optional_block("message", &outgoing.content),
+        MessageKind::Message
+        | MessageKind::Broadcast
+        | MessageKind::PlanApprovalRequest
+        | MessageKind::TaskAssignment
+        | MessageKind::System => text::block("message", &outgoing.content),
+    }
+}
+
+/// A response names an open request of the matching kind, and comes from whom it was put to.
+fn check_response(
+    draft: &Draft<'_>,
+    outgoing: &Outgoing,
+    from: &Party,
+    to: &Party,
+    kind: MessageKind,
+) -> Result<Uuid, Refusal> {
+    let (Some(id), Some(_)) = (outgoing.request_id, outgoing.approve) else {
+        return Err(Refusal::IncompleteResponse);
+    };
+    let asked = if kind == MessageKind::ShutdownResponse {
+        MessageKind::ShutdownRequest
+    } else {
+        MessageKind::PlanApprovalRequest
+    };
+    let open =
+        || draft.state.requests().filter(|(_, it)| it.kind == asked).map(|(id, _)| *id).collect();
+    let Some(request) =
+        draft.state.requests.entries().get(&id).filter(|request| request.kind == asked)
+    else {
+        return Err(Refusal::UnknownRequest { request_id: id.to_string(), open: open() });
+    };
+    // A person may answer in place of the lead.
+    let may_answer = request.to == *from || draft.who == Standing::Person;
+    if !may_answer {
+        return Err(Refusal::NotYourRequest { request_id: id, to: request.to.clone() });
+    }
+    if request.from != *to {
+        return Err(Refusal::UnknownRequest { request_id: id.to_string(), open: open() });
+    }
+    Ok(id)
+}
+
+/// Whose mailbox is meant: the actor's own; people and troop itself may name another.
+fn reading(draft: &Draft<'_>, reader: Option<&MemberName>) -> Result<Party, Refusal> {
+    match (&draft.who, reader) {
+        (Standing::Lead(own) | Standing::Member(own), Some(reader)) if own != reader => {
+            Err(Refusal::Forbidden {
+                who: draft.ctx.actor.name.clone(),
+                what: "read the mail of others",
+                may: "only they themselves",
+            })
+        }
+        (Standing::Lead(own) | Standing::Member(own), _) => Ok(Party::member(own)),
+        (Standing::Person | Standing::System, Some(reader)) => {
+            Ok(Party::member(&draft.state.find_member(reader.as_str())?.name))
+        }
+        (Standing::Person | Standing::System, None) => Ok(Party::user()),
+    }
+}

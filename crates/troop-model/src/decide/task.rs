@@ -1,0 +1,253 @@
+//! Rules of what a task is: creating, changing, deleting it, and what is said about it.
+
+use std::time::Duration;
+
+use super::{Draft, Standing};
+use crate::{
+    Dependency, Fact, MessageKind, NewTask, Party, Refusal, Status, Task, TaskAction, TaskChange,
+    TaskCreation, TaskNumber, TaskRef, TaskUpdate, text,
+};
+
+/// How many comments one task takes; beyond that it should have been several tasks.
+const MAX_COMMENTS: usize = 10_000;
+/// How many things one task may wait for.
+const MAX_DEPENDENCIES: usize = 1_000;
+
+pub(super) fn create(draft: &mut Draft<'_>, new: &NewTask) -> Result<TaskNumber, Refusal> {
+    let settings = &draft.team()?.settings;
+    if settings.task_creation == TaskCreation::Lead {
+        draft.only_lead("create tasks")?;
+    }
+    let number =
+        draft.state.tasks.last().0.checked_add(1).map(TaskNumber).ok_or(Refusal::NoMoreNumbers)?;
+    let id = match new.id {
+        Some(id) => check_id(draft, id)?,
+        None => draft.new_id(),
+    };
+    let assignee = match &new.assignee {
+        Some(assignee) => Some(draft.state.find_member(assignee.as_str())?.name.clone()),
+        None => None,
+    };
+    let blocked_by = dependencies(draft, &new.blocked_by, new.until.unwrap_or(settings.unblock))?;
+    draft.push(Fact::TaskCreated {
+        task: number,
+        id,
+        subject: text::line("subject", &new.subject)?,
+        description: text::optional_block("description", &new.description)?,
+        priority: new.priority,
+        task_type: label(new.task_type.as_deref().unwrap_or("general"))?,
+        assignee,
+        blocked_by,
+        approve_start: new.approve_start.unwrap_or(settings.approve_start),
+        origin: draft.ctx.origin.clone(),
+        metadata: new.metadata.clone(),
+    });
+    Ok(number)
+}
+
+pub(super) fn update(
+    draft: &mut Draft<'_>,
+    task: &TaskRef,
+    update: &TaskUpdate,
+) -> Result<(), Refusal> {
+    let task = draft.live(task)?;
+    let settings = &draft.team()?.settings;
+    let is_own =
+        settings.task_creation == TaskCreation::Members && task.created_by == draft.ctx.actor;
+    if !is_own {
+        draft.only_lead("change tasks")?;
+    }
+    if task.status.is_finished() {
+        let status = draft.status(task);
+        return Err(Refusal::WrongStatus { task: task.number, status, action: TaskAction::Update });
+    }
+    let mut change = TaskChange {
+        priority: update.priority,
+        metadata: update.metadata.clone(),
+        ..TaskChange::default()
+    };
+    change.subject = update.subject.as_deref().map(|it| text::line("subject", it)).transpose()?;
+    change.description = update
+        .description
+        .as_deref()
+        .map(|it| text::optional_block("description", it))
+        .transpose()?;
+    change.task_type = update.task_type.as_deref().map(label).transpose()?;
+    change.assignee = match &update.assignee {
+        Some(Some(assignee)) => {
+            Some(Some(draft.state.find_member(assignee.as_str())?.name.clone()))
+        }
+        Some(None) => Some(None),
+        None => None,
+    };
+    change.blocked_by = new_dependencies(draft, task, update)?;
+    if change == TaskChange::default() {
+        return Err(Refusal::NothingToChange);
+    }
+    draft.push(Fact::TaskUpdated { task: task.number, change: Box::new(change) });
+    Ok(())
+}
+
+pub(super) fn delete(draft: &mut Draft<'_>, task: &TaskRef) -> Result<(), Refusal> {
+    draft.only_lead("delete tasks")?;
+    let number = draft.state.resolve(task)?;
+    let tasks = &draft.state.tasks;
+    let status = tasks.status(number).unwrap_or(Status::Completed);
+    if !status.is_terminal() {
+        return Err(Refusal::WrongStatus { task: number, status, action: TaskAction::Delete });
+    }
+    let needed_by: Vec<_> = tasks
+        .dependents(number)
+        .filter(|dependent| tasks.open_dependencies(*dependent).iter().any(|it| it.task == number))
+        .collect();
+    if !needed_by.is_empty() {
+        return Err(Refusal::StillNeeded { task: number, by: needed_by });
+    }
+    draft.push(Fact::TaskDeleted { task: number });
+    Ok(())
+}
+
+pub(super) fn comment(draft: &mut Draft<'_>, task: &TaskRef, text: &str) -> Result<(), Refusal> {
+    let task = draft.live(task)?;
+    if task.comments.len() >= MAX_COMMENTS {
+        return Err(Refusal::TooLong {
+            field: "discussion",
+            n_chars: task.comments.len(),
+            limit: MAX_COMMENTS,
+        });
+    }
+    draft.push(Fact::TaskCommented { task: task.number, text: text::block("comment", text)? });
+    Ok(())
+}
+
+pub(super) fn attach(draft: &mut Draft<'_>, task: &TaskRef, path: &str) -> Result<(), Refusal> {
+    let task = draft.live(task)?;
+    let path = text::line("path", path)?;
+    let is_inside =
+        !path.starts_with(['/', '\\']) && !path.split(['/', '\\']).any(|part| part == "..");
+    if !is_inside {
+        return Err(Refusal::BadPath { path });
+    }
+    if task.attachments.iter().all(|attachment| attachment.path != path) {
+        draft.push(Fact::TaskAttached { task: task.number, path });
+    }
+    Ok(())
+}
+
+pub(super) fn ask_user(
+    draft: &mut Draft<'_>,
+    task: &TaskRef,
+    question: &str,
+) -> Result<(), Refusal> {
+    let task = draft.live(task)?;
+    let Some(asked_by) = draft.member().cloned() else { return Err(Refusal::OnlyMembersHold) };
+    if task.owner.as_ref() != Some(&asked_by) {
+        return Err(Refusal::NotYours {
+            task: task.number,
+            member: asked_by,
+            owner: task.owner.clone(),
+        });
+    }
+    if task.status.is_terminal() {
+        let status = draft.status(task);
+        return Err(Refusal::WrongStatus {
+            task: task.number,
+            status,
+            action: TaskAction::AskUser,
+        });
+    }
+    let question = text::block("question", question)?;
+    let next_at = draft.ctx.now + interval(draft)?;
+    let content = format!("{asked_by} asks about {} ({}): {question}", task.number, task.subject);
+    draft.push(Fact::TaskAsked { task: task.number, question, asked_by, next_at });
+    draft.tell(Party::user(), MessageKind::System, content, Some(task.number));
+    Ok(())
+}
+
+pub(super) fn clear_ask_user(draft: &mut Draft<'_>, task: &TaskRef) -> Result<(), Refusal> {
+    let task = draft.live(task)?;
+    if let Standing::Member(member) = &draft.who
+        && task.owner.as_ref() != Some(member)
+    {
+        let (member, owner) = (member.clone(), task.owner.clone());
+        return Err(Refusal::NotYours { task: task.number, member, owner });
+    }
+    if task.question.is_none() {
+        return Err(Refusal::NoQuestion { task: task.number });
+    }
+    draft.push(Fact::TaskAskCleared { task: task.number });
+    Ok(())
+}
+
+/// How long a question rests before it is asked again.
+pub(super) fn interval(draft: &Draft<'_>) -> Result<Duration, Refusal> {
+    Ok(Duration::from_secs(60 * u64::from(draft.team()?.settings.followup_interval_minutes)))
+}
+
+fn check_id(draft: &Draft<'_>, id: uuid::Uuid) -> Result<uuid::Uuid, Refusal> {
+    if id.is_nil() {
+        return Err(Refusal::Empty { field: "id" });
+    }
+    match draft.state.tasks.with_id_prefix(&id.to_string()).next() {
+        Some(task) => Err(Refusal::DuplicateTask { id, task }),
+        None => Ok(id),
+    }
+}
+
+fn label(text: &str) -> Result<smol_str::SmolStr, Refusal> {
+    text::line("type", text).map(Into::into)
+}
+
+/// Resolves what a task is to wait for: each once, all of them existing.
+fn dependencies(
+    draft: &Draft<'_>,
+    on: &[TaskRef],
+    until: crate::Condition,
+) -> Result<Vec<Dependency>, Refusal> {
+    if on.len() > MAX_DEPENDENCIES {
+        return Err(Refusal::TooLong {
+            field: "list of dependencies",
+            n_chars: on.len(),
+            limit: MAX_DEPENDENCIES,
+        });
+    }
+    let mut found: Vec<Dependency> = Vec::new();
+    for task in on {
+        let task = draft.state.resolve(task)?;
+        if found.iter().all(|it| it.task != task) {
+            found.push(Dependency { task, until });
+        }
+    }
+    Ok(found)
+}
+
+/// What a task waits for after an update, if that changes; refused if it would wait for itself.
+fn new_dependencies(
+    draft: &Draft<'_>,
+    task: &Task,
+    update: &TaskUpdate,
+) -> Result<Option<Vec<Dependency>>, Refusal> {
+    if update.blocked_by.is_none() && update.add_blocked_by.is_empty() {
+        return Ok(None);
+    }
+    if !matches!(task.status, Status::Pending | Status::Failed) {
+        let status = draft.status(task);
+        return Err(Refusal::WrongStatus { task: task.number, status, action: TaskAction::Update });
+    }
+    let until = update.until.unwrap_or(draft.team()?.settings.unblock);
+    let mut all = match &update.blocked_by {
+        Some(on) => dependencies(draft, on, until)?,
+        None => task.blocked_by.clone(),
+    };
+    for added in dependencies(draft, &update.add_blocked_by, until)? {
+        all.retain(|it| it.task != added.task);
+        all.push(added);
+    }
+    for dependency in &all {
+        if let Some(mut path) = draft.state.tasks.path_between(dependency.task, task.number) {
+            path.insert(0, task.number);
+            return Err(Refusal::Cycle { cycle: path });
+        }
+    }
+    Ok(Some(all))
+}

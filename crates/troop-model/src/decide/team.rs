@@ -1,0 +1,219 @@
+//! Rules of the team itself: making it, changing it, who belongs to it, who delegates to whom.
+
+use super::{Draft, Standing};
+use crate::{
+    Fact, Link, MemberName, MemberState, NewMember, NewTeamCommand, Permissions, Refusal, Role,
+    Settings, TaskChange, TeamStatus, text,
+};
+
+pub(super) fn create(draft: &mut Draft<'_>, new: &NewTeamCommand) -> Result<(), Refusal> {
+    if draft.state.team().is_some() {
+        return Err(Refusal::TeamExists);
+    }
+    new.settings.check().map_err(Refusal::BadSetting)?;
+    draft.push(Fact::TeamCreated {
+        team: new.team,
+        name: new.name.clone(),
+        description: text::optional_block("description", &new.description)?,
+        settings: Box::new(new.settings.clone()),
+    });
+    let lead_permissions = new.lead.permissions.unwrap_or(Permissions::Default);
+    join(draft, &new.lead, Role::Lead, lead_permissions)?;
+    let mut names = vec![&new.lead.name];
+    for member in &new.members {
+        if names.contains(&&member.name) {
+            return Err(Refusal::MemberExists { member: member.name.clone() });
+        }
+        names.push(&member.name);
+        let permissions = inherited(member, lead_permissions)?;
+        join(draft, member, Role::Member, permissions)?;
+        let link = Link {
+            from: new.lead.name.clone(),
+            to: member.name.clone(),
+            team: Some(new.team),
+            enabled: true,
+            max_concurrent: new.settings.delegation.max_per_link,
+            user_allow: Vec::new(),
+            user_deny: Vec::new(),
+        };
+        draft.push(Fact::LinkSet { link });
+    }
+    Ok(())
+}
+
+pub(super) fn update(
+    draft: &mut Draft<'_>,
+    description: Option<&str>,
+    settings: Option<&Settings>,
+) -> Result<(), Refusal> {
+    draft.only_lead("change the team's settings")?;
+    let team = draft.team()?;
+    let description = match description {
+        Some(description) => text::optional_block("description", description)?,
+        None => team.description.clone(),
+    };
+    let settings = settings.unwrap_or(&team.settings);
+    settings.check().map_err(Refusal::BadSetting)?;
+    if description != team.description || *settings != team.settings {
+        draft.push(Fact::TeamUpdated { description, settings: Box::new(settings.clone()) });
+    }
+    Ok(())
+}
+
+pub(super) fn complete(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    draft.only_lead("end the team's work")?;
+    if draft.team()?.status == TeamStatus::Active {
+        draft.push(Fact::TeamCompleted {});
+    }
+    Ok(())
+}
+
+pub(super) fn delete(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    draft.only_lead("delete the team")?;
+    let busy =
+        draft.state.members().find(|member| member.role == Role::Member && member.state.is_busy());
+    if let Some(member) = busy {
+        return Err(Refusal::TeammateActive { member: member.name.clone(), state: member.state });
+    }
+    draft.push(Fact::TeamDeleted {});
+    Ok(())
+}
+
+pub(super) fn add_member(draft: &mut Draft<'_>, new: &NewMember) -> Result<(), Refusal> {
+    draft.only_lead("add members")?;
+    if draft.state.member(&new.name).is_some() {
+        return Err(Refusal::MemberExists { member: new.name.clone() });
+    }
+    let team = draft.team()?;
+    let Some(lead) = draft.state.lead() else { return Err(Refusal::NoTeam) };
+    if crate::name::LEAD_ALIASES.contains(&new.name.as_str()) {
+        return Err(Refusal::LeadIsFixed { member: lead.name.clone() });
+    }
+    let permissions = inherited(new, lead.permissions)?;
+    join(draft, new, Role::Member, permissions)?;
+    let link = Link {
+        from: lead.name.clone(),
+        to: new.name.clone(),
+        team: Some(team.id),
+        enabled: true,
+        max_concurrent: team.settings.delegation.max_per_link,
+        user_allow: Vec::new(),
+        user_deny: Vec::new(),
+    };
+    draft.push(Fact::LinkSet { link });
+    Ok(())
+}
+
+pub(super) fn remove_member(
+    draft: &mut Draft<'_>,
+    member: &MemberName,
+    reason: Option<&str>,
+) -> Result<(), Refusal> {
+    draft.only_lead("remove members")?;
+    let member = draft.state.find_member(member.as_str())?.name.clone();
+    if draft.state.is_lead(&member) {
+        return Err(Refusal::LeadIsFixed { member });
+    }
+    for task in draft.state.tasks.held_by(&member).collect::<Vec<_>>() {
+        let reason = format!("{member} was removed from the team");
+        draft.push(Fact::TaskReleased { task, owner: member.clone(), reason });
+    }
+    for task in draft.state.tasks.reserved_for(&member).collect::<Vec<_>>() {
+        let change = TaskChange { assignee: Some(None), ..TaskChange::default() };
+        draft.push(Fact::TaskUpdated { task, change: Box::new(change) });
+    }
+    draft.push(Fact::MemberRemoved { member, reason: reason.map(str::to_owned) });
+    Ok(())
+}
+
+pub(super) fn set_state(
+    draft: &mut Draft<'_>,
+    member: &MemberName,
+    state: MemberState,
+    reason: Option<&str>,
+) -> Result<(), Refusal> {
+    if !matches!(draft.who, Standing::System | Standing::Person) {
+        return Err(Refusal::Forbidden {
+            who: draft.ctx.actor.name.clone(),
+            what: "say what state a member is in",
+            may: "the supervisor",
+        });
+    }
+    let member = draft.state.find_member(member.as_str())?;
+    if member.state == state && member.state_reason.as_deref() == reason {
+        return Ok(());
+    }
+    let (name, reason) = (member.name.clone(), reason.map(str::to_owned));
+    draft.push(Fact::MemberStateChanged { member: name, state, reason });
+    Ok(())
+}
+
+pub(super) fn set_mode(
+    draft: &mut Draft<'_>,
+    member: &MemberName,
+    permissions: Permissions,
+) -> Result<(), Refusal> {
+    draft.only_lead("change what members may do")?;
+    let member = draft.state.find_member(member.as_str())?;
+    if member.permissions != permissions {
+        draft.push(Fact::MemberModeChanged { member: member.name.clone(), permissions });
+    }
+    Ok(())
+}
+
+pub(super) fn set_link(draft: &mut Draft<'_>, link: &Link) -> Result<(), Refusal> {
+    draft.only_lead("change links")?;
+    draft.state.find_member(link.from.as_str())?;
+    draft.state.find_member(link.to.as_str())?;
+    if !(1..=1_000).contains(&link.max_concurrent) {
+        return Err(Refusal::BadSetting(format!(
+            "`max_concurrent` must be 1 to 1000, not {}",
+            link.max_concurrent
+        )));
+    }
+    draft.push(Fact::LinkSet { link: link.clone() });
+    Ok(())
+}
+
+pub(super) fn purge_link(
+    draft: &mut Draft<'_>,
+    from: &MemberName,
+    to: &MemberName,
+) -> Result<(), Refusal> {
+    draft.only_lead("purge links")?;
+    if !draft.state.links.entries().contains_key(&(from.clone(), to.clone())) {
+        return Err(Refusal::NoLink { from: from.clone(), to: to.clone() });
+    }
+    draft.push(Fact::LinkPurged { from: from.clone(), to: to.clone() });
+    Ok(())
+}
+
+/// At first a member has what the lead has, or less.
+fn inherited(new: &NewMember, lead: Permissions) -> Result<Permissions, Refusal> {
+    match new.permissions {
+        Some(wanted) if wanted > lead => {
+            Err(Refusal::WiderThanLead { member: new.name.clone(), wanted, lead })
+        }
+        Some(wanted) => Ok(wanted),
+        None => Ok(lead),
+    }
+}
+
+fn join(
+    draft: &mut Draft<'_>,
+    new: &NewMember,
+    role: Role,
+    permissions: Permissions,
+) -> Result<(), Refusal> {
+    let id = draft.new_id();
+    draft.push(Fact::MemberAdded {
+        member: new.name.clone(),
+        id,
+        role,
+        agent: text::line("agent", &new.agent)?.into(),
+        expertise: text::optional_block("expertise", &new.expertise)?,
+        model: new.model.clone(),
+        permissions,
+    });
+    Ok(())
+}

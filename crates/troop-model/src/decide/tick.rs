@@ -1,0 +1,92 @@
+//! What the passing of time does: leases, stale tasks, retries, reminders, escalation.
+
+use std::time::Duration;
+
+use super::{Draft, Standing, task::interval, work};
+use crate::{Escalation, Fact, MessageKind, Party, Refusal, Status, Task};
+
+pub(super) fn tick(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    if draft.member().is_some() {
+        return Err(Refusal::Forbidden {
+            who: draft.ctx.actor.name.clone(),
+            what: "let time pass",
+            may: "troop itself",
+        });
+    }
+    draft.who = Standing::System;
+    let tasks = &draft.state.tasks;
+    let at = |status| {
+        tasks.with_status(status).filter_map(|number| tasks.get(number)).collect::<Vec<_>>()
+    };
+    for task in at(Status::Failed) {
+        if task.not_before.is_some_and(|retry_at| retry_at <= draft.ctx.now) {
+            draft.push(Fact::TaskRetried { task: task.number, fresh: false });
+        }
+    }
+    for task in at(Status::InProgress) {
+        if work::is_expired(draft, task) {
+            expire(draft, task)?;
+        } else if !go_stale(draft, task)? {
+            remind(draft, task)?;
+        }
+    }
+    for task in at(Status::InReview).into_iter().chain(at(Status::Stale)) {
+        remind(draft, task)?;
+    }
+    Ok(())
+}
+
+fn expire(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
+    let Some(owner) = task.owner.clone() else { return Ok(()) };
+    let reason = format!("the lease of {owner} expired");
+    work::give_back(draft, task, owner, &reason)
+}
+
+/// Whether the task has just become stale.
+fn go_stale(draft: &mut Draft<'_>, task: &Task) -> Result<bool, Refusal> {
+    let settings = &draft.team()?.settings;
+    let limit = Duration::from_secs(60 * u64::from(settings.stale_after_minutes));
+    if limit.is_zero() || draft.ctx.now.since(task.moved_at) < limit {
+        return Ok(false);
+    }
+    draft.push(Fact::TaskStale { task: task.number });
+    let minutes = settings.stale_after_minutes;
+    escalate(draft, task, &format!("has not moved for {minutes} minutes"))?;
+    Ok(true)
+}
+
+fn remind(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
+    let Some(question) = task.question.as_ref().filter(|it| it.next_at <= draft.ctx.now) else {
+        return Ok(());
+    };
+    let limit = draft.team()?.settings.followup_max_reminders;
+    if limit > 0 && question.n_reminders >= limit {
+        if !question.is_escalated {
+            let n = question.n_reminders;
+            escalate(draft, task, &format!("got no answer from the user after {n} reminders"))?;
+        }
+        return Ok(());
+    }
+    let next_at = draft.ctx.now + interval(draft)?;
+    let content =
+        format!("{} still asks about {}: {}", question.asked_by, task.number, question.text);
+    draft.push(Fact::TaskReminded { task: task.number, next_at });
+    draft.tell(Party::user(), MessageKind::System, content, Some(task.number));
+    Ok(())
+}
+
+fn escalate(draft: &mut Draft<'_>, task: &Task, what: &str) -> Result<(), Refusal> {
+    let reason = format!("{} {what}", task.number);
+    draft.push(Fact::TaskEscalated { task: task.number, reason: reason.clone() });
+    for action in draft.team()?.settings.escalations() {
+        match action {
+            Escalation::NotifyLead => draft.tell_lead(reason.clone(), task.number),
+            Escalation::FailTask => draft.push(Fact::TaskFailed {
+                task: task.number,
+                reason: reason.clone(),
+                retry_at: None,
+            }),
+        }
+    }
+    Ok(())
+}

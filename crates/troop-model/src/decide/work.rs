@@ -1,0 +1,348 @@
+//! Rules of holding a task: taking it, keeping it, giving it back, ending it.
+
+use super::{Draft, Standing};
+use crate::{
+    Assignment, Condition, Fact, MemberName, MessageKind, Party, Progress, Refusal, StartGate,
+    Status, Task, TaskAction, TaskNumber, TaskRef, text,
+};
+
+/// How many characters of a result stand for it where nobody wrote a summary.
+const SUMMARY: usize = 200;
+
+pub(super) fn claim(draft: &mut Draft<'_>, task: &TaskRef) -> Result<(), Refusal> {
+    let member = claimant(draft)?;
+    let task = draft.live(task)?;
+    if task.status == Status::InProgress && task.owner.as_ref() == Some(&member) {
+        return Ok(());
+    }
+    free_if_expired(draft, task)?;
+    check_available(draft, task, &member, TaskAction::Claim)?;
+    take(draft, task, member)
+}
+
+pub(super) fn claim_next(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let member = claimant(draft)?;
+    let tasks = &draft.state.tasks;
+    let rests = |number: &TaskNumber| {
+        tasks.get(*number).and_then(|task| task.not_before).is_some_and(|at| at > draft.ctx.now)
+    };
+    let next = tasks.ready_for(&member).find(|number| !rests(number));
+    let next = next.or_else(|| first_expired(draft, &member));
+    let Some(task) = next.and_then(|number| tasks.get(number)) else {
+        return Err(Refusal::NothingAvailable {
+            member,
+            n_blocked: tasks.n_with(Status::Blocked),
+            n_held: tasks.n_with(Status::InProgress),
+            n_reserved: tasks.n_with(Status::Pending),
+        });
+    };
+    free_if_expired(draft, task)?;
+    take(draft, task, member)
+}
+
+pub(super) fn assign(
+    draft: &mut Draft<'_>,
+    task: &TaskRef,
+    to: &MemberName,
+) -> Result<(), Refusal> {
+    draft.only_lead("assign tasks")?;
+    let to = draft.state.find_member(to.as_str())?.name.clone();
+    let task = draft.live(task)?;
+    if task.status == Status::InProgress && task.owner.as_ref() == Some(&to) {
+        return Ok(());
+    }
+    free_if_expired(draft, task)?;
+    check_available(draft, task, &to, TaskAction::Assign)?;
+    let (attempt, lease_until) =
+        (task.attempts.saturating_add(1), draft.ctx.now + draft.team()?.settings.lease());
+    draft.push(Fact::TaskAssigned { task: task.number, owner: to.clone(), attempt, lease_until });
+    let content = format!("{} is yours: {}", task.number, task.subject);
+    draft.tell(Party::member(&to), MessageKind::TaskAssignment, content, Some(task.number));
+    Ok(())
+}
+
+pub(super) fn renew(
+    draft: &mut Draft<'_>,
+    task: &TaskRef,
+    attempt: Option<u32>,
+) -> Result<(), Refusal> {
+    let task = held(draft, task, attempt, TaskAction::Claim)?;
+    let lease_until = draft.ctx.now + draft.team()?.settings.lease();
+    draft.push(Fact::TaskRenewed { task: task.number, lease_until });
+    Ok(())
+}
+
+pub(super) fn release(draft: &mut Draft<'_>, task: &TaskRef, reason: &str) -> Result<(), Refusal> {
+    let task = draft.live(task)?;
+    if let Standing::Member(member) = &draft.who {
+        check_holder(task, member)?;
+    }
+    let Some(owner) = task.owner.clone().filter(|_| !task.status.is_terminal()) else {
+        let status = draft.status(task);
+        return Err(Refusal::WrongStatus { task: task.number, status, action: TaskAction::Claim });
+    };
+    give_back(draft, task, owner, &text::block("reason", reason)?)
+}
+
+pub(super) fn progress(
+    draft: &mut Draft<'_>,
+    task: &TaskRef,
+    percent: i64,
+    step: &str,
+) -> Result<(), Refusal> {
+    let task = held(draft, task, None, TaskAction::Progress)?;
+    let in_range = u8::try_from(percent).ok().filter(|percent| *percent <= 100);
+    let percent = in_range.ok_or(Refusal::PercentOutOfRange { percent })?;
+    let step = if step.is_empty() { String::new() } else { text::line("step", step)? };
+    let lease_until = draft.ctx.now + draft.team()?.settings.lease();
+    recover_if_stale(draft, task);
+    draft.push(Fact::TaskProgressed {
+        task: task.number,
+        progress: Progress { percent, step },
+        lease_until,
+    });
+    Ok(())
+}
+
+pub(super) fn complete(
+    draft: &mut Draft<'_>,
+    task: &TaskRef,
+    result: &str,
+    summary: Option<&str>,
+    attempt: Option<u32>,
+) -> Result<(), Refusal> {
+    let result = text::block("result", result)?;
+    let live = draft.live(task)?;
+    let status = draft.status(live);
+    let is_untaken = matches!(status, Status::Pending | Status::Blocked);
+    match (&draft.who, is_untaken) {
+        // Whoever completes a task that nobody holds takes it first, by the same rules.
+        (Standing::Lead(_) | Standing::Member(_), true) => claim(draft, task)?,
+        (Standing::Person | Standing::System, true) => {
+            check_unblocked(draft, live, TaskAction::Complete)?;
+        }
+        _ => drop(held(draft, task, attempt, TaskAction::Complete)?),
+    }
+    recover_if_stale(draft, live);
+    let is_gated = draft.team()?.settings.require_review && draft.member().is_some();
+    if is_gated {
+        draft.push(Fact::TaskSubmitted { task: live.number, result: Some(result) });
+        return Ok(());
+    }
+    let summary = summarize(summary, &result)?;
+    draft.push(Fact::TaskCompleted { task: live.number, result, summary });
+    Ok(())
+}
+
+pub(super) fn fail(
+    draft: &mut Draft<'_>,
+    task: &TaskRef,
+    reason: &str,
+    attempt: Option<u32>,
+) -> Result<(), Refusal> {
+    let live = draft.live(task)?;
+    let is_untaken = live.status == Status::Pending && draft.member().is_none();
+    let task = if is_untaken { live } else { held(draft, task, attempt, TaskAction::Fail)? };
+    fail_now(draft, task, &text::block("reason", reason)?)
+}
+
+/// Fails a task, and tries it again later if the team's policy says so.
+pub(super) fn fail_now(draft: &mut Draft<'_>, task: &Task, reason: &str) -> Result<(), Refusal> {
+    let settings = &draft.team()?.settings;
+    let will_retry = task.attempts < settings.max_attempts;
+    let retry_at = will_retry.then(|| draft.ctx.now + settings.backoff(task.attempts));
+    draft.push(Fact::TaskFailed { task: task.number, reason: reason.to_owned(), retry_at });
+    if !will_retry {
+        let n = task.attempts;
+        let times = if n == 1 { "attempt" } else { "attempts" };
+        draft.tell_lead(format!("{} failed after {n} {times}: {reason}", task.number), task.number);
+        tell_about_dependents(draft, task.number, Status::Failed);
+    }
+    Ok(())
+}
+
+/// Gives a task back; one that was given back too often fails instead, because it may be what kills its holders.
+pub(super) fn give_back(
+    draft: &mut Draft<'_>,
+    task: &Task,
+    owner: MemberName,
+    reason: &str,
+) -> Result<(), Refusal> {
+    if task.attempts >= draft.team()?.settings.max_attempts {
+        return fail_now(draft, task, reason);
+    }
+    draft.push(Fact::TaskReleased { task: task.number, owner, reason: reason.to_owned() });
+    Ok(())
+}
+
+/// Tells the lead which tasks now wait for something that will not come by itself.
+pub(super) fn tell_about_dependents(draft: &mut Draft<'_>, number: TaskNumber, how: Status) {
+    let tasks = &draft.state.tasks;
+    let waits = |dependent: &TaskNumber| {
+        let is_waiting = tasks.status(*dependent) == Some(Status::Blocked);
+        let until = tasks
+            .get(*dependent)
+            .and_then(|it| it.blocked_by.iter().find(|it| it.task == number).copied());
+        let goes_on =
+            how == Status::Cancelled && until.is_some_and(|it| it.until == Condition::OnFinish);
+        is_waiting && !goes_on
+    };
+    for dependent in tasks.dependents(number).filter(waits).collect::<Vec<_>>() {
+        let refusal = Refusal::DependencyEnded { task: dependent, by: vec![number], how };
+        draft.tell_lead(refusal.to_string(), dependent);
+    }
+}
+
+/// What a result amounts to in a few words: as told, or its beginning.
+pub(super) fn summarize(summary: Option<&str>, result: &str) -> Result<String, Refusal> {
+    match summary {
+        Some(summary) => text::block("summary", summary),
+        None => Ok(text::preview(result.trim().lines().next().unwrap_or_default(), SUMMARY)),
+    }
+}
+
+/// The live task, if the actor may act on it as its holder. People and troop itself may act for the holder.
+fn held<'a>(
+    draft: &Draft<'a>,
+    task: &TaskRef,
+    attempt: Option<u32>,
+    action: TaskAction,
+) -> Result<&'a Task, Refusal> {
+    let task = draft.live(task)?;
+    let status = draft.status(task);
+    let is_held = matches!(status, Status::InProgress | Status::InReview | Status::Stale);
+    if let Some(member) = draft.member().filter(|_| is_held) {
+        check_holder(task, member)?;
+    }
+    if !matches!(status, Status::InProgress | Status::Stale) {
+        return Err(Refusal::WrongStatus { task: task.number, status, action });
+    }
+    match attempt {
+        Some(held) if held != task.attempts => {
+            Err(Refusal::LateHolder { task: task.number, held, now: task.attempts })
+        }
+        _ => Ok(task),
+    }
+}
+
+fn check_holder(task: &Task, member: &MemberName) -> Result<(), Refusal> {
+    if task.owner.as_ref() == Some(member) {
+        return Ok(());
+    }
+    Err(Refusal::NotYours { task: task.number, member: member.clone(), owner: task.owner.clone() })
+}
+
+fn claimant(draft: &Draft<'_>) -> Result<MemberName, Refusal> {
+    let is_pushed_only = draft.team()?.settings.assignment == Assignment::Auto;
+    match &draft.who {
+        Standing::Person | Standing::System => Err(Refusal::OnlyMembersHold),
+        Standing::Member(_) if is_pushed_only => Err(Refusal::AssignmentIsAutomatic),
+        Standing::Lead(name) | Standing::Member(name) => Ok(name.clone()),
+    }
+}
+
+/// The one test that decides who gets a task: pending, dependencies satisfied, nobody's, and not reserved for others.
+fn check_available(
+    draft: &Draft<'_>,
+    task: &Task,
+    member: &MemberName,
+    action: TaskAction,
+) -> Result<(), Refusal> {
+    let number = task.number;
+    if !is_expired(draft, task) {
+        if let (Some(owner), Some(since), false) =
+            (&task.owner, task.held_since, task.status.is_terminal())
+        {
+            return Err(Refusal::TaskHeld { task: number, owner: owner.clone(), since });
+        }
+        check_unblocked(draft, task, action)?;
+    }
+    if task.start == StartGate::Waiting {
+        return Err(Refusal::AwaitsStart { task: number });
+    }
+    if let Some(assignee) = &task.assignee
+        && assignee != member
+        && action == TaskAction::Claim
+    {
+        return Err(Refusal::TaskReserved { task: number, assignee: assignee.clone() });
+    }
+    match task.not_before {
+        Some(until) if until > draft.ctx.now => Err(Refusal::TaskRests { task: number, until }),
+        _ => Ok(()),
+    }
+}
+
+fn check_unblocked(draft: &Draft<'_>, task: &Task, action: TaskAction) -> Result<(), Refusal> {
+    let tasks = &draft.state.tasks;
+    match draft.status(task) {
+        Status::Pending => Ok(()),
+        Status::Blocked => {
+            let by: Vec<_> =
+                tasks.open_dependencies(task.number).iter().map(|it| it.task).collect();
+            for how in [Status::Failed, Status::Cancelled] {
+                let ended: Vec<_> =
+                    by.iter().copied().filter(|it| tasks.status(*it) == Some(how)).collect();
+                if !ended.is_empty() {
+                    return Err(Refusal::DependencyEnded { task: task.number, by: ended, how });
+                }
+            }
+            Err(Refusal::TaskBlocked { task: task.number, by })
+        }
+        status @ (Status::InProgress
+        | Status::InReview
+        | Status::Completed
+        | Status::Failed
+        | Status::Cancelled
+        | Status::Stale) => Err(Refusal::WrongStatus { task: task.number, status, action }),
+    }
+}
+
+fn take(draft: &mut Draft<'_>, task: &Task, owner: MemberName) -> Result<(), Refusal> {
+    let lease_until = draft.ctx.now + draft.team()?.settings.lease();
+    draft.push(Fact::TaskClaimed {
+        task: task.number,
+        owner,
+        attempt: task.attempts.saturating_add(1),
+        lease_until,
+    });
+    Ok(())
+}
+
+/// Whether a holder has been silent for too long, so that others may take over.
+pub(super) fn is_expired(draft: &Draft<'_>, task: &Task) -> bool {
+    task.status == Status::InProgress
+        && task.lease_until.is_some_and(|until| until <= draft.ctx.now)
+}
+
+fn free_if_expired(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
+    if is_expired(draft, task)
+        && let Some(owner) = task.owner.clone()
+    {
+        if task.attempts >= draft.team()?.settings.max_attempts {
+            // It is for the next tick to fail it; until then nobody gets it.
+            let since = task.held_since.unwrap_or(task.updated_at);
+            return Err(Refusal::TaskHeld { task: task.number, owner, since });
+        }
+        let reason = format!("the lease of {owner} expired");
+        draft.push(Fact::TaskReleased { task: task.number, owner, reason });
+    }
+    Ok(())
+}
+
+fn first_expired(draft: &Draft<'_>, member: &MemberName) -> Option<TaskNumber> {
+    let tasks = &draft.state.tasks;
+    let max_attempts = draft.team().ok()?.settings.max_attempts;
+    tasks.with_status(Status::InProgress).find(|number| {
+        tasks.get(*number).is_some_and(|task| {
+            is_expired(draft, task)
+                && task.attempts < max_attempts
+                && task.assignee.as_ref().is_none_or(|assignee| assignee == member)
+        })
+    })
+}
+
+fn recover_if_stale(draft: &mut Draft<'_>, task: &Task) {
+    if task.status == Status::Stale {
+        draft.push(Fact::TaskRecovered { task: task.number });
+    }
+}

@@ -1,0 +1,558 @@
+//! Facts: what has happened to a team, in the words that every log, stream and page uses.
+
+mod kind;
+
+pub use kind::Surface;
+
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+use uuid::Uuid;
+
+use crate::{
+    Actor, Dependency, Link, MemberName, MemberState, MessageKind, Metadata, OperationId, Origin,
+    Party, Permissions, Progress, Role, Settings, TaskNumber, TeamId, TeamName, Time, Version,
+};
+
+/// One fact in a team's log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// Its position in the log.
+    pub version: Version,
+    /// When it happened.
+    pub at: Time,
+    /// Who did it.
+    pub actor: Actor,
+    /// Which attempt it belongs to.
+    pub operation: OperationId,
+    /// What happened.
+    pub fact: Fact,
+}
+
+/// What can happen to a team. The name of each kind is fixed: logs, scripts and pages rely on it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind")]
+pub enum Fact {
+    /// The team exists.
+    #[serde(rename = "team.created")]
+    TeamCreated {
+        /// Its identity.
+        team: TeamId,
+        /// Its name.
+        name: TeamName,
+        /// What it is for.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        description: String,
+        /// Its settings.
+        settings: Box<Settings>,
+    },
+    /// Its description or settings changed.
+    #[serde(rename = "team.updated")]
+    TeamUpdated {
+        /// What it is for.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        description: String,
+        /// All settings as they are now.
+        settings: Box<Settings>,
+    },
+    /// Its work is over; the board stays.
+    #[serde(rename = "team.completed")]
+    TeamCompleted {},
+    /// It is gone. Its links lose their team.
+    #[serde(rename = "team.deleted")]
+    TeamDeleted {},
+    /// Somebody joined.
+    #[serde(rename = "member.added")]
+    MemberAdded {
+        /// Its name.
+        member: MemberName,
+        /// Its identity.
+        id: Uuid,
+        /// Its part.
+        role: Role,
+        /// What thinks for it.
+        agent: SmolStr,
+        /// What it is good at.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        expertise: String,
+        /// The model it asks for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<SmolStr>,
+        /// What it may do without asking.
+        permissions: Permissions,
+    },
+    /// Somebody left. Its links stay, disabled.
+    #[serde(rename = "member.removed")]
+    MemberRemoved {
+        /// Who.
+        member: MemberName,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// The supervisor saw something else of a member.
+    #[serde(rename = "member.state_changed")]
+    MemberStateChanged {
+        /// Who.
+        member: MemberName,
+        /// What it is now.
+        state: MemberState,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// A member may do other things without asking than before.
+    #[serde(rename = "member.mode_changed")]
+    MemberModeChanged {
+        /// Who.
+        member: MemberName,
+        /// What it may do now.
+        permissions: Permissions,
+    },
+    /// A link was made or changed.
+    #[serde(rename = "link.set")]
+    LinkSet {
+        /// As it is now.
+        link: Link,
+    },
+    /// A link was purged.
+    #[serde(rename = "link.purged")]
+    LinkPurged {
+        /// Who delegated.
+        from: MemberName,
+        /// To whom.
+        to: MemberName,
+    },
+    /// A task is on the board.
+    #[serde(rename = "task.created")]
+    TaskCreated {
+        /// Its number.
+        task: TaskNumber,
+        /// Its identity.
+        id: Uuid,
+        /// What it is about.
+        subject: String,
+        /// What is to be done.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        description: String,
+        /// Higher goes first.
+        priority: i32,
+        /// Its label.
+        #[serde(rename = "type")]
+        task_type: SmolStr,
+        /// For whom it is reserved.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        assignee: Option<MemberName>,
+        /// What it waits for.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        blocked_by: Vec<Dependency>,
+        /// Whether it may start only after somebody approved.
+        #[serde(default, skip_serializing_if = "is_false")]
+        approve_start: bool,
+        /// The conversation that set it off.
+        #[serde(default, skip_serializing_if = "is_default")]
+        origin: Origin,
+        /// Free data.
+        #[serde(default, skip_serializing_if = "is_default")]
+        metadata: Metadata,
+    },
+    /// What is known about a task changed; only what is given.
+    #[serde(rename = "task.updated")]
+    TaskUpdated {
+        /// Which.
+        task: TaskNumber,
+        /// What is different now.
+        change: Box<TaskChange>,
+    },
+    /// Somebody took a task.
+    #[serde(rename = "task.claimed")]
+    TaskClaimed {
+        /// Which.
+        task: TaskNumber,
+        /// Who holds it.
+        owner: MemberName,
+        /// Which attempt this is.
+        attempt: u32,
+        /// Until when the holder need not say that it is alive.
+        lease_until: Time,
+    },
+    /// A task was given to somebody.
+    #[serde(rename = "task.assigned")]
+    TaskAssigned {
+        /// Which.
+        task: TaskNumber,
+        /// Who holds it.
+        owner: MemberName,
+        /// Which attempt this is.
+        attempt: u32,
+        /// Until when the holder need not say that it is alive.
+        lease_until: Time,
+    },
+    /// The holder is alive.
+    #[serde(rename = "task.renewed")]
+    TaskRenewed {
+        /// Which.
+        task: TaskNumber,
+        /// Until when it need not say so again.
+        lease_until: Time,
+    },
+    /// Nobody holds the task any more; it is pending again.
+    #[serde(rename = "task.released")]
+    TaskReleased {
+        /// Which.
+        task: TaskNumber,
+        /// Who held it.
+        owner: MemberName,
+        /// Why.
+        reason: String,
+    },
+    /// The holder has come further.
+    #[serde(rename = "task.progressed")]
+    TaskProgressed {
+        /// Which.
+        task: TaskNumber,
+        /// How far.
+        progress: Progress,
+        /// Until when the holder need not say that it is alive.
+        lease_until: Time,
+    },
+    /// The result waits for approval.
+    #[serde(rename = "task.submitted")]
+    TaskSubmitted {
+        /// Which.
+        task: TaskNumber,
+        /// The result so far.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<String>,
+    },
+    /// The task is done.
+    #[serde(rename = "task.completed")]
+    TaskCompleted {
+        /// Which.
+        task: TaskNumber,
+        /// What came of it.
+        result: String,
+        /// The same in a few words.
+        summary: String,
+    },
+    /// The result was approved: the task is done.
+    #[serde(rename = "task.approved")]
+    TaskApproved {
+        /// Which.
+        task: TaskNumber,
+        /// The result in a few words.
+        summary: String,
+        /// What the approver said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        comment: Option<String>,
+    },
+    /// The task may start.
+    #[serde(rename = "task.start_approved")]
+    TaskStartApproved {
+        /// Which.
+        task: TaskNumber,
+    },
+    /// The result was rejected.
+    #[serde(rename = "task.rejected")]
+    TaskRejected {
+        /// Which.
+        task: TaskNumber,
+        /// Why.
+        reason: String,
+        /// Whether the task is over or goes on.
+        mode: RejectMode,
+    },
+    /// The task will not be done.
+    #[serde(rename = "task.cancelled")]
+    TaskCancelled {
+        /// Which.
+        task: TaskNumber,
+        /// Why.
+        reason: String,
+    },
+    /// The task could not be done.
+    #[serde(rename = "task.failed")]
+    TaskFailed {
+        /// Which.
+        task: TaskNumber,
+        /// Why.
+        reason: String,
+        /// When it is tried again; never, if this is missing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_at: Option<Time>,
+    },
+    /// A failed or stale task is pending again.
+    #[serde(rename = "task.retried")]
+    TaskRetried {
+        /// Which.
+        task: TaskNumber,
+        /// Whether its attempts are counted anew, as after a retry by hand.
+        fresh: bool,
+    },
+    /// A held task has not moved for long.
+    #[serde(rename = "task.stale")]
+    TaskStale {
+        /// Which.
+        task: TaskNumber,
+    },
+    /// A stale task moves again.
+    #[serde(rename = "task.recovered")]
+    TaskRecovered {
+        /// Which.
+        task: TaskNumber,
+    },
+    /// Somebody said something about a task.
+    #[serde(rename = "task.commented")]
+    TaskCommented {
+        /// Which.
+        task: TaskNumber,
+        /// What.
+        text: String,
+    },
+    /// A file belongs to a task.
+    #[serde(rename = "task.attached")]
+    TaskAttached {
+        /// Which.
+        task: TaskNumber,
+        /// The file's path in the workspace.
+        path: String,
+    },
+    /// The user is asked something, until it is cleared.
+    #[serde(rename = "task.asked")]
+    TaskAsked {
+        /// Which.
+        task: TaskNumber,
+        /// What.
+        question: String,
+        /// Who asks.
+        asked_by: MemberName,
+        /// When the user is reminded.
+        next_at: Time,
+    },
+    /// The user was reminded.
+    #[serde(rename = "task.reminded")]
+    TaskReminded {
+        /// Which.
+        task: TaskNumber,
+        /// When again.
+        next_at: Time,
+    },
+    /// The question is no longer asked.
+    #[serde(rename = "task.ask_cleared")]
+    TaskAskCleared {
+        /// Which.
+        task: TaskNumber,
+    },
+    /// Nobody moved for too long, and somebody above was told.
+    #[serde(rename = "task.escalated")]
+    TaskEscalated {
+        /// Which.
+        task: TaskNumber,
+        /// What nobody did.
+        reason: String,
+    },
+    /// The task is gone from the board.
+    #[serde(rename = "task.deleted")]
+    TaskDeleted {
+        /// Which.
+        task: TaskNumber,
+    },
+    /// Something was said.
+    #[serde(rename = "message.sent")]
+    MessageSent {
+        /// Its identity.
+        id: Uuid,
+        /// Who said it.
+        from: Party,
+        /// To whom.
+        to: Party,
+        /// What for.
+        #[serde(rename = "message_kind")]
+        message_kind: MessageKind,
+        /// What.
+        content: String,
+        /// The same in a few words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        summary: Option<String>,
+        /// The request that it makes or answers.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request_id: Option<Uuid>,
+        /// The answer to that request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approve: Option<bool>,
+        /// The task that it is about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskNumber>,
+        /// Whom it must reach.
+        readers: Vec<Party>,
+    },
+    /// Messages were handed to a reader.
+    #[serde(rename = "message.delivered")]
+    MessageDelivered {
+        /// Who.
+        reader: Party,
+        /// Which.
+        messages: Vec<Uuid>,
+    },
+    /// A reader has read messages.
+    #[serde(rename = "message.read")]
+    MessageRead {
+        /// Who.
+        reader: Party,
+        /// Which.
+        messages: Vec<Uuid>,
+    },
+    /// A member begins to work on a task for the lead.
+    #[serde(rename = "delegation.started")]
+    DelegationStarted {
+        /// Its identity.
+        delegation: Uuid,
+        /// Who delegated.
+        from: MemberName,
+        /// To whom.
+        to: MemberName,
+        /// Which task.
+        task: TaskNumber,
+        /// The trace that it runs under.
+        trace_id: Uuid,
+        /// The conversation that it began in.
+        #[serde(default, skip_serializing_if = "is_default")]
+        origin: Origin,
+    },
+    /// It ended with a result.
+    #[serde(rename = "delegation.completed")]
+    DelegationCompleted {
+        /// Which.
+        delegation: Uuid,
+        /// What came of it.
+        result: String,
+    },
+    /// It ended without a result.
+    #[serde(rename = "delegation.failed")]
+    DelegationFailed {
+        /// Which.
+        delegation: Uuid,
+        /// Why.
+        reason: String,
+    },
+    /// It was called off.
+    #[serde(rename = "delegation.cancelled")]
+    DelegationCancelled {
+        /// Which.
+        delegation: Uuid,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What is different about a task; what is missing stays as it was.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TaskChange {
+    /// Its subject.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// Its description.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Its priority.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<i32>,
+    /// Its label.
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub task_type: Option<SmolStr>,
+    /// For whom it is reserved; `Some(None)` for nobody.
+    #[serde(default, with = "nullable", skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<Option<MemberName>>,
+    /// All that it waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked_by: Option<Vec<Dependency>>,
+    /// Free data to merge in; null takes a key away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Metadata>,
+}
+
+/// What rejecting a result does to the task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RejectMode {
+    /// The task is over: cancelled.
+    #[default]
+    Cancel,
+    /// The task goes back to its holder, with the reason as a comment.
+    Revise,
+}
+
+impl Fact {
+    /// The task that a fact is about.
+    #[must_use]
+    pub fn task(&self) -> Option<TaskNumber> {
+        match self {
+            Self::TaskCreated { task, .. }
+            | Self::TaskUpdated { task, .. }
+            | Self::TaskClaimed { task, .. }
+            | Self::TaskAssigned { task, .. }
+            | Self::TaskRenewed { task, .. }
+            | Self::TaskReleased { task, .. }
+            | Self::TaskProgressed { task, .. }
+            | Self::TaskSubmitted { task, .. }
+            | Self::TaskCompleted { task, .. }
+            | Self::TaskApproved { task, .. }
+            | Self::TaskStartApproved { task }
+            | Self::TaskRejected { task, .. }
+            | Self::TaskCancelled { task, .. }
+            | Self::TaskFailed { task, .. }
+            | Self::TaskRetried { task, .. }
+            | Self::TaskStale { task }
+            | Self::TaskRecovered { task }
+            | Self::TaskCommented { task, .. }
+            | Self::TaskAttached { task, .. }
+            | Self::TaskAsked { task, .. }
+            | Self::TaskReminded { task, .. }
+            | Self::TaskAskCleared { task }
+            | Self::TaskEscalated { task, .. }
+            | Self::TaskDeleted { task }
+            | Self::DelegationStarted { task, .. } => Some(*task),
+            Self::MessageSent { task, .. } => *task,
+            Self::TeamCreated { .. }
+            | Self::TeamUpdated { .. }
+            | Self::TeamCompleted {}
+            | Self::TeamDeleted {}
+            | Self::MemberAdded { .. }
+            | Self::MemberRemoved { .. }
+            | Self::MemberStateChanged { .. }
+            | Self::MemberModeChanged { .. }
+            | Self::LinkSet { .. }
+            | Self::LinkPurged { .. }
+            | Self::MessageDelivered { .. }
+            | Self::MessageRead { .. }
+            | Self::DelegationCompleted { .. }
+            | Self::DelegationFailed { .. }
+            | Self::DelegationCancelled { .. } => None,
+        }
+    }
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// Tells "not said" from "said to be nothing".
+mod nullable {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<T: Serialize, S: Serializer>(
+        value: &Option<Option<T>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        value.as_ref().and_then(Option::as_ref).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Option<T>>, D::Error> {
+        Option::deserialize(deserializer).map(Some)
+    }
+}

@@ -1,0 +1,79 @@
+//! The one table of event names.
+
+use super::Fact;
+
+/// Where an event's name is shown; each place has its own spelling of the same table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Surface {
+    /// `task.created`: the log, the command line, REST, streams.
+    Log,
+    /// `team_task.created`, `team_updated`: the gateway's WebSocket methods.
+    Gateway,
+    /// `team:task:created`: observers.
+    Observer,
+}
+
+impl Fact {
+    /// The name of what happened, as it is in the log.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::TeamCreated { .. } => "team.created",
+            Self::TeamUpdated { .. } => "team.updated",
+            Self::TeamCompleted {} => "team.completed",
+            Self::TeamDeleted {} => "team.deleted",
+            Self::MemberAdded { .. } => "member.added",
+            Self::MemberRemoved { .. } => "member.removed",
+            Self::MemberStateChanged { .. } => "member.state_changed",
+            Self::MemberModeChanged { .. } => "member.mode_changed",
+            Self::LinkSet { .. } => "link.set",
+            Self::LinkPurged { .. } => "link.purged",
+            Self::TaskCreated { .. } => "task.created",
+            Self::TaskUpdated { .. } => "task.updated",
+            Self::TaskClaimed { .. } => "task.claimed",
+            Self::TaskAssigned { .. } => "task.assigned",
+            Self::TaskRenewed { .. } => "task.renewed",
+            Self::TaskReleased { .. } => "task.released",
+            Self::TaskProgressed { .. } => "task.progressed",
+            Self::TaskSubmitted { .. } => "task.submitted",
+            Self::TaskCompleted { .. } => "task.completed",
+            Self::TaskApproved { .. } => "task.approved",
+            Self::TaskStartApproved { .. } => "task.start_approved",
+            Self::TaskRejected { .. } => "task.rejected",
+            Self::TaskCancelled { .. } => "task.cancelled",
+            Self::TaskFailed { .. } => "task.failed",
+            Self::TaskRetried { .. } => "task.retried",
+            Self::TaskStale { .. } => "task.stale",
+            Self::TaskRecovered { .. } => "task.recovered",
+            Self::TaskCommented { .. } => "task.commented",
+            Self::TaskAttached { .. } => "task.attached",
+            Self::TaskAsked { .. } => "task.asked",
+            Self::TaskReminded { .. } => "task.reminded",
+            Self::TaskAskCleared { .. } => "task.ask_cleared",
+            Self::TaskEscalated { .. } => "task.escalated",
+            Self::TaskDeleted { .. } => "task.deleted",
+            Self::MessageSent { .. } => "message.sent",
+            Self::MessageDelivered { .. } => "message.delivered",
+            Self::MessageRead { .. } => "message.read",
+            Self::DelegationStarted { .. } => "delegation.started",
+            Self::DelegationCompleted { .. } => "delegation.completed",
+            Self::DelegationFailed { .. } => "delegation.failed",
+            Self::DelegationCancelled { .. } => "delegation.cancelled",
+        }
+    }
+
+    /// The name of what happened, as a surface spells it.
+    #[must_use]
+    pub fn name_on(&self, surface: Surface) -> String {
+        let kind = self.kind();
+        match (surface, kind.split_once('.')) {
+            (Surface::Gateway, Some(("team", what))) => format!("team_{what}"),
+            (Surface::Gateway, Some((noun @ ("task" | "message"), what))) => {
+                format!("team_{noun}.{what}")
+            }
+            (Surface::Observer, Some(("team", what))) => format!("team:{what}"),
+            (Surface::Observer, Some((noun, what))) => format!("team:{noun}:{what}"),
+            (Surface::Log | Surface::Gateway | Surface::Observer, _) => kind.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! What members say to each other, and who has seen it.
+
+use std::{fmt, ops::Bound};
+
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+use uuid::Uuid;
+
+use crate::{Journaled, MemberName, TaskNumber, Time, Version, name, roster::shown_as_word};
+
+/// How many messages a reader may leave unread before senders are told to wait.
+pub const MAX_UNREAD: usize = 20_000;
+/// How many messages that everybody has read stay at hand; older ones are in the log alone.
+const LIVE_SETTLED: usize = 1_000;
+
+/// What a message is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageKind {
+    /// Something said to one.
+    Message,
+    /// Something said to all but the sender.
+    Broadcast,
+    /// The lead asks a member to stop.
+    ShutdownRequest,
+    /// The member agrees, or says why not.
+    ShutdownResponse,
+    /// A member asks whether its plan is good.
+    PlanApprovalRequest,
+    /// The lead's answer.
+    PlanApprovalResponse,
+    /// A member has nothing to do.
+    Idle,
+    /// A task was given to a member.
+    TaskAssignment,
+    /// troop tells something.
+    System,
+}
+
+shown_as_word! {
+    MessageKind {
+        Message => "message", Broadcast => "broadcast",
+        ShutdownRequest => "shutdown_request", ShutdownResponse => "shutdown_response",
+        PlanApprovalRequest => "plan_approval_request", PlanApprovalResponse => "plan_approval_response",
+        Idle => "idle", TaskAssignment => "task_assignment", System => "system",
+    }
+}
+
+impl MessageKind {
+    /// Reads a kind by any name that is used for it: `direct` and `chat` mean a message.
+    pub fn parse(text: &str) -> Result<Self, crate::UnknownWord> {
+        match text {
+            "direct" | "chat" => Ok(Self::Message),
+            other => other.parse(),
+        }
+    }
+}
+
+/// Who speaks or is spoken to: a member, the person, or troop itself.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Party(SmolStr);
+
+impl Party {
+    /// A member.
+    #[must_use]
+    pub fn member(name: &MemberName) -> Self {
+        Self(SmolStr::new(name.as_str()))
+    }
+
+    /// The person at the keyboard.
+    #[must_use]
+    pub fn user() -> Self {
+        Self(SmolStr::new_static(name::USER))
+    }
+
+    /// troop itself.
+    #[must_use]
+    pub fn system() -> Self {
+        Self(SmolStr::new_static(name::SYSTEM))
+    }
+
+    /// Everybody but the sender.
+    #[must_use]
+    pub fn everybody() -> Self {
+        Self(SmolStr::new_static(name::EVERYBODY))
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Party {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl PartialEq<MemberName> for Party {
+    fn eq(&self, other: &MemberName) -> bool {
+        self.0 == other.as_str()
+    }
+}
+
+/// One message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Its identity.
+    pub id: Uuid,
+    /// Who said it: stamped by the board, never taken from the message.
+    pub from: Party,
+    /// To whom: a name, or `*`.
+    pub to: Party,
+    /// What for.
+    pub kind: MessageKind,
+    /// What.
+    pub content: String,
+    /// The same in a few words.
+    pub summary: Option<String>,
+    /// When it was stored.
+    pub sent_at: Time,
+    /// The request that it makes or answers.
+    pub request_id: Option<Uuid>,
+    /// The answer to that request.
+    pub approve: Option<bool>,
+    /// The task that it is about.
+    pub task: Option<TaskNumber>,
+    /// How far it has come with each reader.
+    pub receipts: Vec<Receipt>,
+}
+
+/// How far a message has come with one reader. That it exists means it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// Who is to read it.
+    pub reader: Party,
+    /// When it was handed over.
+    pub delivered_at: Option<Time>,
+    /// When it was read.
+    pub read_at: Option<Time>,
+}
+
+/// All messages that somebody may still ask about.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Mailbox {
+    messages: Journaled<Version, Message>,
+    unread: Journaled<(Party, Version), ()>,
+    /// Messages that all have read, oldest first.
+    settled: Journaled<Version, ()>,
+}
+
+impl Mailbox {
+    /// What a reader has not read, oldest first.
+    pub fn unread_of<'a>(&'a self, reader: &Party) -> impl Iterator<Item = &'a Message> {
+        self.unread_range(reader).filter_map(|(_, version)| self.messages.entries().get(version))
+    }
+
+    /// How many messages a reader has not read.
+    #[must_use]
+    pub fn n_unread(&self, reader: &Party) -> usize {
+        self.unread_range(reader).count()
+    }
+
+    /// All messages at hand, oldest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Message> {
+        self.messages.entries().values()
+    }
+
+    pub(crate) fn insert(&mut self, version: Version, message: Message) {
+        for receipt in &message.receipts {
+            self.unread.insert((receipt.reader.clone(), version), ());
+        }
+        if message.receipts.is_empty() {
+            self.settle(version);
+        }
+        self.messages.insert(version, message);
+    }
+
+    pub(crate) fn mark_delivered(&mut self, reader: &Party, ids: &[Uuid], at: Time) {
+        for version in self.find_unread(reader, ids) {
+            self.messages.update(&version, |message| {
+                for receipt in
+                    message.receipts.iter_mut().filter(|receipt| receipt.reader == *reader)
+                {
+                    receipt.delivered_at.get_or_insert(at);
+                }
+            });
+        }
+    }
+
+    pub(crate) fn mark_read(&mut self, reader: &Party, ids: &[Uuid], at: Time) {
+        for version in self.find_unread(reader, ids) {
+            self.unread.remove(&(reader.clone(), version));
+            let mut all_read = false;
+            self.messages.update(&version, |message| {
+                for receipt in
+                    message.receipts.iter_mut().filter(|receipt| receipt.reader == *reader)
+                {
+                    receipt.delivered_at.get_or_insert(at);
+                    receipt.read_at.get_or_insert(at);
+                }
+                all_read = message.receipts.iter().all(|receipt| receipt.read_at.is_some());
+            });
+            if all_read {
+                self.settle(version);
+            }
+        }
+    }
+
+    /// Forgets what somebody who left has not read, so that nobody gets it who takes the name later.
+    pub(crate) fn drop_reader(&mut self, reader: &Party) {
+        let left: Vec<_> = self.unread_range(reader).cloned().collect();
+        for key in left {
+            self.unread.remove(&key);
+            let mut all_read = false;
+            self.messages.update(&key.1, |message| {
+                message.receipts.retain(|receipt| receipt.reader != *reader);
+                all_read = message.receipts.iter().all(|receipt| receipt.read_at.is_some());
+            });
+            if all_read {
+                self.settle(key.1);
+            }
+        }
+    }
+
+    pub(crate) fn begin(&mut self) {
+        self.messages.begin();
+        self.unread.begin();
+        self.settled.begin();
+    }
+
+    pub(crate) fn rollback(&mut self) {
+        self.messages.rollback();
+        self.unread.rollback();
+        self.settled.rollback();
+    }
+
+    fn settle(&mut self, version: Version) {
+        self.settled.insert(version, ());
+        while self.settled.entries().len() > LIVE_SETTLED {
+            let Some(oldest) = self.settled.entries().keys().next().copied() else { return };
+            self.settled.remove(&oldest);
+            self.messages.remove(&oldest);
+        }
+    }
+
+    fn find_unread(&self, reader: &Party, ids: &[Uuid]) -> Vec<Version> {
+        let is_meant = |version: &Version| {
+            self.messages.entries().get(version).is_some_and(|message| ids.contains(&message.id))
+        };
+        self.unread_range(reader).map(|(_, version)| *version).filter(is_meant).collect()
+    }
+
+    fn unread_range(&self, reader: &Party) -> impl Iterator<Item = &(Party, Version)> {
+        let start = (reader.clone(), Version::ZERO);
+        let end = (reader.clone(), Version(u64::MAX));
+        self.unread
+            .entries()
+            .range((Bound::Included(start), Bound::Included(end)))
+            .map(|(key, ())| key)
+    }
+}

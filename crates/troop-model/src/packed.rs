@@ -1,0 +1,67 @@
+//! A part of the state that stays packed until somebody looks at it.
+
+use std::{
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
+
+use serde::{Serialize, de::DeserializeOwned};
+
+/// A value, or the bytes of a snapshot that hold it.
+#[derive(Clone, Debug)]
+pub(crate) struct Packed<T> {
+    value: OnceLock<T>,
+    bytes: Option<(Arc<[u8]>, Range<usize>)>,
+}
+
+impl<T: Serialize + DeserializeOwned + Default> Packed<T> {
+    pub(crate) fn from_snapshot(bytes: Arc<[u8]>, range: Range<usize>) -> Self {
+        Self { value: OnceLock::new(), bytes: Some((bytes, range)) }
+    }
+
+    pub(crate) fn get(&self) -> &T {
+        self.value.get_or_init(|| match &self.bytes {
+            Some((bytes, range)) => postcard::from_bytes(
+                bytes.get(range.clone()).unwrap_or_default(),
+            )
+            .expect("a snapshot that passed its checksum holds its parts as this format has them"),
+            None => T::default(),
+        })
+    }
+
+    pub(crate) fn get_mut(&mut self) -> &mut T {
+        self.get();
+        self.value.get_mut().expect("`get` has just filled it")
+    }
+
+    /// The value if somebody looked at it: what nobody looked at has not changed.
+    pub(crate) fn get_mut_if_used(&mut self) -> Option<&mut T> {
+        self.value.get_mut()
+    }
+
+    /// Appends the packed value to a snapshot and says how long it is.
+    pub(crate) fn pack(&self, out: &mut Vec<u8>) -> u32 {
+        let start = out.len();
+        match (self.value.get(), &self.bytes) {
+            (None, Some((bytes, range))) => {
+                out.extend(bytes.get(range.clone()).unwrap_or_default());
+            }
+            _ => out.extend(
+                postcard::to_stdvec(self.get()).expect("every part of a state can be packed"),
+            ),
+        }
+        (out.len() - start) as u32
+    }
+}
+
+impl<T> Default for Packed<T> {
+    fn default() -> Self {
+        Self { value: OnceLock::new(), bytes: None }
+    }
+}
+
+impl<T: Serialize + DeserializeOwned + Default + PartialEq> PartialEq for Packed<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}

@@ -1,0 +1,301 @@
+//! Why a command is refused: a typed value whose text tells an agent what to do next.
+
+use smol_str::SmolStr;
+use thiserror::Error;
+use uuid::Uuid;
+
+use crate::{
+    MemberName, NameError, Party, Permissions, Status, TaskAction, TaskNumber, Time, UnknownWord,
+};
+
+/// The classes that callers branch on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusalKind {
+    /// What was named does not exist.
+    NotFound,
+    /// Somebody else was first, or things stand otherwise than the caller believes.
+    Conflict,
+    /// The actor may not do that.
+    Forbidden,
+    /// What was given makes no sense.
+    Invalid,
+    /// A limit is reached; later it may work.
+    Limit,
+}
+
+/// Why a command is refused. Nothing has changed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the text of each variant says what it is")]
+pub enum Refusal {
+    #[error("the team does not exist yet")]
+    NoTeam,
+    #[error("the team exists already")]
+    TeamExists,
+    #[error("the team was deleted")]
+    TeamDeleted,
+    #[error("teammate `{member}` is {state}; shut down all teammates before deleting the team")]
+    TeammateActive { member: MemberName, state: crate::MemberState },
+    #[error("there is no member `{name}`; the members are {}", list(members))]
+    UnknownMember { name: String, members: Vec<MemberName> },
+    #[error("`{name}` is not a member of this team, so it cannot act in it")]
+    NotAMember { name: String },
+    #[error("there is a member `{member}` already")]
+    MemberExists { member: MemberName },
+    #[error(
+        "`{member}` leads the team; the lead cannot be removed, replaced or added a second time"
+    )]
+    LeadIsFixed { member: MemberName },
+    #[error(
+        "`{member}` may get {wanted} only after it was added; at first it has at most the lead's {lead}"
+    )]
+    WiderThanLead { member: MemberName, wanted: Permissions, lead: Permissions },
+    #[error("there is no link from `{from}` to `{to}`")]
+    NoLink { from: MemberName, to: MemberName },
+    #[error("the link from `{from}` to `{to}` is disabled")]
+    LinkDisabled { from: MemberName, to: MemberName },
+
+    #[error("there is no task `{task}`{}", suggestion(pending))]
+    UnknownTask { task: String, pending: Vec<TaskNumber> },
+    #[error("`{task}` could be {}; write more of it", list(matches))]
+    AmbiguousTask { task: String, matches: Vec<TaskNumber> },
+    #[error("`{}` does not name a task; use a number such as 7 or task-7, or an id", text.escape_debug())]
+    NotATaskName { text: String },
+    #[error("{task} was deleted")]
+    TaskDeleted { task: TaskNumber },
+    #[error("{task} is finished and archived; it no longer changes")]
+    TaskArchived { task: TaskNumber },
+    #[error("there is a task with the id {id} already: {task}")]
+    DuplicateTask { id: Uuid, task: TaskNumber },
+    #[error("the team has used up its task numbers")]
+    NoMoreNumbers,
+
+    #[error("{task} is not available: it is held by {owner} since {}; claim another or ask {owner}", since.clock())]
+    TaskHeld { task: TaskNumber, owner: MemberName, since: Time },
+    #[error(
+        "{task} is not available: it is blocked by {}; finish {} first or claim another",
+        list(by),
+        these(by)
+    )]
+    TaskBlocked { task: TaskNumber, by: Vec<TaskNumber> },
+    #[error("{task} is blocked: dependency {} {}; retry or replace it", list(by), ended(*how))]
+    DependencyEnded { task: TaskNumber, by: Vec<TaskNumber>, how: Status },
+    #[error(
+        "{task} is not available: it is reserved for {assignee}; claim another or ask the lead to reassign it"
+    )]
+    TaskReserved { task: TaskNumber, assignee: MemberName },
+    #[error("{task} is not available: it rests until {} after a failed attempt; claim another", until.clock())]
+    TaskRests { task: TaskNumber, until: Time },
+    #[error("{task} is not available: somebody must approve that it starts")]
+    AwaitsStart { task: TaskNumber },
+    #[error(
+        "nothing is available for `{member}` now: {n_blocked} blocked, {n_held} in progress, {n_reserved} reserved or resting"
+    )]
+    NothingAvailable { member: MemberName, n_blocked: usize, n_held: usize, n_reserved: usize },
+    #[error("{task} is {status}, so it cannot be {}", participle(*action))]
+    WrongStatus { task: TaskNumber, status: Status, action: TaskAction },
+    #[error("{task} is not held by `{member}`{}", holder(owner.as_ref()))]
+    NotYours { task: TaskNumber, member: MemberName, owner: Option<MemberName> },
+    #[error(
+        "{task} has moved on: it is in attempt {now}, and you hold attempt {held}; drop your work on it"
+    )]
+    LateHolder { task: TaskNumber, held: u32, now: u32 },
+    #[error("work in this team is assigned, not claimed; wait for your next task")]
+    AssignmentIsAutomatic,
+    #[error("only a member can hold a task")]
+    OnlyMembersHold,
+
+    #[error("{} would wait for itself: {}", cycle.first().copied().unwrap_or_default(), arrows(cycle))]
+    Cycle { cycle: Vec<TaskNumber> },
+    #[error("{task} is still needed by {}", list(by))]
+    StillNeeded { task: TaskNumber, by: Vec<TaskNumber> },
+    #[error("action '{action}' requires team version 2 — upgrade in team settings")]
+    NeedsVersion2 { action: TaskAction },
+    #[error("{task} asks the user nothing")]
+    NoQuestion { task: TaskNumber },
+
+    #[error("`{who}` may not {what}; {may} may")]
+    Forbidden { who: SmolStr, what: &'static str, may: &'static str },
+    #[error("user `{user}` may not set this team to work")]
+    UserDenied { user: SmolStr },
+    #[error("channel `{channel}` may not set this team to work")]
+    ChannelDenied { channel: SmolStr },
+    #[error("user `{user}` may not set off delegations to `{to}`")]
+    DelegationDenied { user: SmolStr, to: MemberName },
+
+    #[error("a delegation needs a task; create one first, then delegate it{}", suggestion(pending))]
+    DelegationNeedsTask { pending: Vec<TaskNumber> },
+    #[error("there is no delegation {delegation}")]
+    UnknownDelegation { delegation: Uuid },
+    #[error("delegation {delegation} has ended already")]
+    DelegationEnded { delegation: Uuid },
+    #[error(
+        "the link to `{to}` is at capacity ({used}/{limit}); wait for one to end, try a different agent or handle it yourself"
+    )]
+    LinkFull { to: MemberName, used: usize, limit: u32 },
+    #[error(
+        "agent `{to}` is at capacity ({used}/{limit}); try a different agent or handle it yourself"
+    )]
+    MemberFull { to: MemberName, used: usize, limit: u32 },
+
+    #[error("a message to yourself goes nowhere")]
+    ToYourself,
+    #[error("there is nobody else in the team to tell")]
+    NobodyElse,
+    #[error(
+        "the mailbox of `{reader}` is full: {n_unread} unread messages; wait until some are read"
+    )]
+    MailboxFull { reader: Party, n_unread: usize },
+    #[error("there is no open request {request_id}; open requests: {}", open_requests(open))]
+    UnknownRequest { request_id: String, open: Vec<Uuid> },
+    #[error("request {request_id} is for `{to}` to answer")]
+    NotYourRequest { request_id: Uuid, to: Party },
+    #[error("a response needs the id of its request and whether you approve")]
+    IncompleteResponse,
+    #[error("messages of kind {kind} are sent by troop itself")]
+    ReservedKind { kind: crate::MessageKind },
+
+    #[error("the {field} is empty")]
+    Empty { field: &'static str },
+    #[error("the {field} has {n_chars} characters; the limit is {limit}. Put the rest in a file")]
+    TooLong { field: &'static str, n_chars: usize, limit: usize },
+    #[error("the {field} has the unprintable character U+{:04X}", u32::from(*found))]
+    Unprintable { field: &'static str, found: char },
+    #[error("progress is 0 to 100 percent, not {percent}")]
+    PercentOutOfRange { percent: i64 },
+    #[error("{0}")]
+    BadSetting(String),
+    #[error("`{path}` is not a path inside the workspace")]
+    BadPath { path: String },
+    #[error("there is nothing to change")]
+    NothingToChange,
+    #[error("{0}")]
+    BadName(#[from] NameError),
+    #[error("{0}")]
+    UnknownWord(#[from] UnknownWord),
+}
+
+impl Refusal {
+    /// The class of a refusal.
+    #[must_use]
+    pub fn kind(&self) -> RefusalKind {
+        match self {
+            Self::NoTeam
+            | Self::TeamDeleted
+            | Self::UnknownMember { .. }
+            | Self::NoLink { .. }
+            | Self::UnknownTask { .. }
+            | Self::TaskDeleted { .. }
+            | Self::NoQuestion { .. }
+            | Self::UnknownDelegation { .. }
+            | Self::UnknownRequest { .. }
+            | Self::NobodyElse => RefusalKind::NotFound,
+            Self::TeamExists
+            | Self::TeammateActive { .. }
+            | Self::MemberExists { .. }
+            | Self::LinkDisabled { .. }
+            | Self::TaskArchived { .. }
+            | Self::DuplicateTask { .. }
+            | Self::TaskHeld { .. }
+            | Self::TaskBlocked { .. }
+            | Self::DependencyEnded { .. }
+            | Self::TaskReserved { .. }
+            | Self::TaskRests { .. }
+            | Self::AwaitsStart { .. }
+            | Self::NothingAvailable { .. }
+            | Self::WrongStatus { .. }
+            | Self::NotYours { .. }
+            | Self::LateHolder { .. }
+            | Self::StillNeeded { .. }
+            | Self::DelegationEnded { .. } => RefusalKind::Conflict,
+            Self::NotAMember { .. }
+            | Self::LeadIsFixed { .. }
+            | Self::WiderThanLead { .. }
+            | Self::AssignmentIsAutomatic
+            | Self::OnlyMembersHold
+            | Self::NeedsVersion2 { .. }
+            | Self::Forbidden { .. }
+            | Self::UserDenied { .. }
+            | Self::ChannelDenied { .. }
+            | Self::DelegationDenied { .. }
+            | Self::DelegationNeedsTask { .. }
+            | Self::NotYourRequest { .. }
+            | Self::ReservedKind { .. } => RefusalKind::Forbidden,
+            Self::AmbiguousTask { .. }
+            | Self::NotATaskName { .. }
+            | Self::Cycle { .. }
+            | Self::ToYourself
+            | Self::IncompleteResponse
+            | Self::Empty { .. }
+            | Self::TooLong { .. }
+            | Self::Unprintable { .. }
+            | Self::PercentOutOfRange { .. }
+            | Self::BadSetting(_)
+            | Self::BadPath { .. }
+            | Self::NothingToChange
+            | Self::BadName(_)
+            | Self::UnknownWord(_) => RefusalKind::Invalid,
+            Self::NoMoreNumbers
+            | Self::LinkFull { .. }
+            | Self::MemberFull { .. }
+            | Self::MailboxFull { .. } => RefusalKind::Limit,
+        }
+    }
+}
+
+fn list<T: std::fmt::Display>(items: &[T]) -> String {
+    match items {
+        [] => "none".to_owned(),
+        items => items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn suggestion(pending: &[TaskNumber]) -> String {
+    if pending.is_empty() { String::new() } else { format!("; pending tasks: {}", list(pending)) }
+}
+
+fn open_requests(open: &[Uuid]) -> String {
+    list(open)
+}
+
+fn these(by: &[TaskNumber]) -> &'static str {
+    if by.len() == 1 { "it" } else { "these" }
+}
+
+fn ended(how: Status) -> &'static str {
+    if how == Status::Failed { "failed" } else { "was cancelled" }
+}
+
+fn holder(owner: Option<&MemberName>) -> String {
+    owner.map_or_else(String::new, |owner| format!(" but by `{owner}`"))
+}
+
+fn arrows(cycle: &[TaskNumber]) -> String {
+    cycle.iter().map(ToString::to_string).collect::<Vec<_>>().join(" → ")
+}
+
+/// What an action does to a task, for "it cannot be …".
+fn participle(action: TaskAction) -> &'static str {
+    match action {
+        TaskAction::Create => "created",
+        TaskAction::Claim => "claimed",
+        TaskAction::Complete => "completed",
+        TaskAction::Cancel => "cancelled",
+        TaskAction::Assign => "assigned",
+        TaskAction::List => "listed",
+        TaskAction::Get => "shown",
+        TaskAction::Search => "found",
+        TaskAction::Approve => "approved",
+        TaskAction::Reject => "rejected",
+        TaskAction::Review => "handed in for review",
+        TaskAction::Comment => "commented",
+        TaskAction::Progress => "moved on",
+        TaskAction::Attach => "given a file",
+        TaskAction::Update => "changed",
+        TaskAction::AskUser => "made to ask the user",
+        TaskAction::ClearAskUser => "made to stop asking",
+        TaskAction::Retry => "retried",
+        TaskAction::Fail => "failed",
+        TaskAction::Delete => "deleted",
+    }
+}

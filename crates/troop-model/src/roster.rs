@@ -1,0 +1,155 @@
+//! Who belongs to a team, and to whom its lead may delegate.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+use uuid::Uuid;
+
+use crate::{MemberName, TeamId, Time};
+
+/// A member's part in the team.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Coordinates. A team has exactly one, for ever.
+    Lead,
+    /// Works.
+    Member,
+}
+
+/// What the supervisor saw of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemberState {
+    /// Its process is starting.
+    Spawning,
+    /// It holds a task or runs a turn.
+    Working,
+    /// It waits for work.
+    Idle,
+    /// It may only read until its plan is approved.
+    Planning,
+    /// It was asked to stop.
+    Stopping,
+    /// It does not run.
+    Stopped,
+    /// It ended without being asked to.
+    Crashed,
+}
+
+/// What a member may do without asking. From narrow to wide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Permissions {
+    /// Read only.
+    Plan,
+    /// Ask before every change.
+    Default,
+    /// Edit files without asking.
+    AcceptEdits,
+    /// Ask nothing.
+    Bypass,
+}
+
+/// One member of a team.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// Unique in the team.
+    pub name: MemberName,
+    /// Names this member for ever, even when the name is given to another later.
+    pub id: Uuid,
+    /// Its part.
+    pub role: Role,
+    /// What thinks for it: an agent's key.
+    pub agent: SmolStr,
+    /// What it is good at.
+    pub expertise: String,
+    /// The model it asks for, if any.
+    pub model: Option<SmolStr>,
+    /// What it may do without asking.
+    pub permissions: Permissions,
+    /// What the supervisor saw last.
+    pub state: MemberState,
+    /// Since when.
+    pub state_since: Time,
+    /// Why.
+    pub state_reason: Option<String>,
+    /// When it joined.
+    pub joined_at: Time,
+}
+
+/// The permission to delegate from one member to another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// Who delegates.
+    pub from: MemberName,
+    /// To whom.
+    pub to: MemberName,
+    /// The team that made the link. None for links made by hand, and once the team is deleted.
+    pub team: Option<TeamId>,
+    /// Whether it may be used. Links of removed members are kept, disabled.
+    pub enabled: bool,
+    /// How many delegations it carries at once.
+    pub max_concurrent: u32,
+    /// Only these users may set this delegation off; empty means everyone.
+    pub user_allow: Vec<SmolStr>,
+    /// These users may not, even if they are allowed above.
+    pub user_deny: Vec<SmolStr>,
+}
+
+impl MemberState {
+    /// Whether the member is in the middle of something, so that its team cannot be deleted.
+    #[must_use]
+    pub fn is_busy(self) -> bool {
+        matches!(self, Self::Spawning | Self::Working | Self::Planning | Self::Stopping)
+    }
+}
+
+/// Writes an enum as the word that stands for it in every interface.
+macro_rules! shown_as_word {
+    ($($name:ident { $($variant:ident => $word:literal),* $(,)? })*) => {$(
+        impl $name {
+            /// All of them, in order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The word that stands for it in every interface.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),* }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = crate::UnknownWord;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                match text {
+                    $($word => Ok(Self::$variant),)*
+                    _ => Err(crate::UnknownWord {
+                        word: text.to_owned(),
+                        known: Self::ALL.iter().map(|known| known.as_str()).collect(),
+                    }),
+                }
+            }
+        }
+    )*};
+}
+pub(crate) use shown_as_word;
+
+shown_as_word! {
+    Role { Lead => "lead", Member => "member" }
+    MemberState {
+        Spawning => "spawning", Working => "working", Idle => "idle", Planning => "planning",
+        Stopping => "stopping", Stopped => "stopped", Crashed => "crashed",
+    }
+    Permissions {
+        Plan => "plan", Default => "default", AcceptEdits => "accept-edits", Bypass => "bypass",
+    }
+}

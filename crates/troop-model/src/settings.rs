@@ -1,0 +1,224 @@
+//! What a team lets be chosen about itself.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+
+/// A team's settings. Every field has a default, so a file or a command names only what differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Which actions the team has: 1 is the basic board, 2 adds review, comments, progress and the rest.
+    pub version: u8,
+    /// Who may create tasks.
+    pub task_creation: TaskCreation,
+    /// How work reaches members.
+    pub assignment: Assignment,
+    /// What a dependency waits for when the task does not say.
+    pub unblock: Condition,
+    /// Whether a task may start only after somebody approved it.
+    pub approve_start: bool,
+    /// Whether completing a task only submits it for review.
+    pub require_review: bool,
+    /// How long a claim holds without a heartbeat.
+    pub lease_seconds: u32,
+    /// After how long without movement a task counts as stale; 0 means never.
+    pub stale_after_minutes: u32,
+    /// How often a task may be tried before it stays failed.
+    pub max_attempts: u32,
+    /// How long a failed task waits before it is tried again; doubles with every attempt.
+    pub retry_backoff_seconds: u32,
+    /// Only these users may set the team to work; empty means everyone.
+    pub allow_user_ids: Vec<SmolStr>,
+    /// These users may not, even if they are allowed above.
+    pub deny_user_ids: Vec<SmolStr>,
+    /// Only from these channels may the team be set to work; empty means from all.
+    pub allow_channels: Vec<SmolStr>,
+    /// Not from these, even if they are allowed above.
+    pub deny_channels: Vec<SmolStr>,
+    /// How often a question to the user is repeated.
+    pub followup_interval_minutes: u32,
+    /// After how many reminders the question is escalated; 0 means never.
+    pub followup_max_reminders: u32,
+    /// What happens to tasks that are stale or whose question stays unanswered.
+    pub escalation_mode: Escalation,
+    /// If not empty: all of these happen, instead of `escalation_mode` alone.
+    pub escalation_actions: Vec<Escalation>,
+    /// Rules of delegation.
+    pub delegation: DelegationSettings,
+    /// Whether each conversation has its own workspace.
+    pub workspace_scope: WorkspaceScope,
+    /// The largest size of the workspace; none means no limit.
+    pub workspace_quota_mb: Option<u32>,
+    /// Whether progress is told to the chat that the task came from.
+    pub progress_notifications: bool,
+}
+
+/// Rules of delegation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DelegationSettings {
+    /// Whether a delegation must name a task that exists; otherwise one is created for it.
+    pub require_task: bool,
+    /// How many delegations a new link carries at once.
+    pub max_per_link: u32,
+    /// How many delegations one member carries at once, over all links.
+    pub max_per_member: u32,
+}
+
+/// Who may create tasks besides people.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskCreation {
+    /// The lead alone.
+    #[default]
+    Lead,
+    /// Every member.
+    Members,
+}
+
+/// How work reaches members.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Assignment {
+    /// Idle members are given the next task.
+    Auto,
+    /// Members take tasks themselves.
+    Claim,
+    /// Both.
+    #[default]
+    Both,
+}
+
+/// What a dependency waits for.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Condition {
+    /// Until the other task is completed.
+    #[default]
+    OnSuccess,
+    /// Until the other task is completed or cancelled.
+    OnFinish,
+}
+
+/// What happens when nobody moves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Escalation {
+    /// The lead is told.
+    #[default]
+    NotifyLead,
+    /// The task fails.
+    FailTask,
+}
+
+/// Whether conversations share a workspace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkspaceScope {
+    /// Each conversation has its own.
+    #[default]
+    Isolated,
+    /// All share one.
+    Shared,
+}
+
+/// The set of tool names that a team's agents use; it decides what a new team's settings are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dialect {
+    /// `team_tasks`, `team_message`, `spawn`.
+    #[default]
+    Board,
+    /// `TeamCreate`, `TaskUpdate`, `SendMessage`.
+    Claude,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            version: 2,
+            task_creation: TaskCreation::default(),
+            assignment: Assignment::default(),
+            unblock: Condition::default(),
+            approve_start: false,
+            require_review: false,
+            lease_seconds: 900,
+            stale_after_minutes: 120,
+            max_attempts: 3,
+            retry_backoff_seconds: 10,
+            allow_user_ids: Vec::new(),
+            deny_user_ids: Vec::new(),
+            allow_channels: Vec::new(),
+            deny_channels: Vec::new(),
+            followup_interval_minutes: 30,
+            followup_max_reminders: 3,
+            escalation_mode: Escalation::default(),
+            escalation_actions: Vec::new(),
+            delegation: DelegationSettings::default(),
+            workspace_scope: WorkspaceScope::default(),
+            workspace_quota_mb: None,
+            progress_notifications: false,
+        }
+    }
+}
+
+impl Default for DelegationSettings {
+    fn default() -> Self {
+        Self { require_task: true, max_per_link: 3, max_per_member: 5 }
+    }
+}
+
+impl Settings {
+    /// What a new team of this dialect starts with.
+    #[must_use]
+    pub fn for_dialect(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::Board => Self { unblock: Condition::OnFinish, ..Self::default() },
+            Dialect::Claude => Self { task_creation: TaskCreation::Members, ..Self::default() },
+        }
+    }
+
+    /// Says what is out of range, if anything is.
+    pub fn check(&self) -> Result<(), String> {
+        let in_range = |name: &str, value: u32, range: std::ops::RangeInclusive<u32>| {
+            if range.contains(&value) {
+                Ok(())
+            } else {
+                Err(format!("`{name}` must be {} to {}, not {value}", range.start(), range.end()))
+            }
+        };
+        in_range("version", u32::from(self.version), 1..=2)?;
+        in_range("lease_seconds", self.lease_seconds, 1..=WEEK)?;
+        in_range("stale_after_minutes", self.stale_after_minutes, 0..=WEEK)?;
+        in_range("max_attempts", self.max_attempts, 1..=100)?;
+        in_range("retry_backoff_seconds", self.retry_backoff_seconds, 0..=WEEK)?;
+        in_range("followup_interval_minutes", self.followup_interval_minutes, 1..=WEEK)?;
+        in_range("followup_max_reminders", self.followup_max_reminders, 0..=1_000)?;
+        in_range("delegation.max_per_link", self.delegation.max_per_link, 1..=1_000)?;
+        in_range("delegation.max_per_member", self.delegation.max_per_member, 1..=1_000)
+    }
+
+    pub(crate) fn lease(&self) -> Duration {
+        Duration::from_secs(self.lease_seconds.into())
+    }
+
+    /// How long a task rests after its `attempt`-th failure.
+    pub(crate) fn backoff(&self, attempt: u32) -> Duration {
+        let doublings = attempt.saturating_sub(1).min(16);
+        Duration::from_secs(u64::from(self.retry_backoff_seconds) << doublings)
+    }
+
+    pub(crate) fn escalations(&self) -> Vec<Escalation> {
+        if self.escalation_actions.is_empty() {
+            vec![self.escalation_mode]
+        } else {
+            self.escalation_actions.clone()
+        }
+    }
+}
+
+const WEEK: u32 = 7 * 24 * 60 * 60;

@@ -1,0 +1,102 @@
+//! A state as bytes, so that opening a team need not replay its log.
+//!
+//! Layout: format, length of the front, the front (all that is small, and the digests of the tasks), then the parts
+//! that stay packed: tasks, mailbox, delegations, operations. A snapshot is a cache: one of another format is
+//! ignored and the log is replayed.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use uuid::Uuid;
+
+use crate::{
+    Link, Member, MemberName, Origin, State, TaskTable,
+    packed::Packed,
+    state::{Head, Request},
+    task::PackedTable,
+};
+
+/// Changes whenever anything that a snapshot holds changes its shape.
+pub const SNAPSHOT_FORMAT: u32 = 1;
+
+/// Why bytes are not a snapshot that this program can use.
+#[derive(Debug, Error)]
+#[error("the snapshot is not of format {SNAPSHOT_FORMAT}")]
+pub struct SnapshotError;
+
+#[derive(Serialize, Deserialize)]
+struct Front {
+    head: Head,
+    roster: BTreeMap<MemberName, Member>,
+    links: BTreeMap<(MemberName, MemberName), Link>,
+    requests: BTreeMap<Uuid, Request>,
+    origins: BTreeMap<Origin, ()>,
+    tasks: PackedTable,
+    n_tasks: u32,
+    n_mailbox: u32,
+    n_delegations: u32,
+    n_operations: u32,
+}
+
+impl State {
+    /// Packs the state.
+    #[must_use]
+    pub fn to_snapshot(&self) -> Vec<u8> {
+        let mut parts = Vec::new();
+        let tasks = self.tasks.pack(&mut parts);
+        let front = Front {
+            head: self.head.clone(),
+            roster: self.roster.entries().clone(),
+            links: self.links.entries().clone(),
+            requests: self.requests.entries().clone(),
+            origins: self.origins.entries().clone(),
+            tasks,
+            n_tasks: parts.len() as u32,
+            n_mailbox: self.mailbox.pack(&mut parts),
+            n_delegations: self.delegations.pack(&mut parts),
+            n_operations: self.operations.pack(&mut parts),
+        };
+        let front = postcard::to_stdvec(&front).expect("every part of a state can be packed");
+        let mut bytes = Vec::with_capacity(8 + front.len() + parts.len());
+        bytes.extend(SNAPSHOT_FORMAT.to_le_bytes());
+        bytes.extend((front.len() as u32).to_le_bytes());
+        bytes.extend(front);
+        bytes.extend(parts);
+        bytes
+    }
+
+    /// Opens a packed state.
+    pub fn from_snapshot(bytes: Vec<u8>) -> Result<Self, SnapshotError> {
+        let bytes: Arc<[u8]> = bytes.into();
+        let number = |at: usize| -> Option<u32> {
+            Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+        };
+        if number(0).ok_or(SnapshotError)? != SNAPSHOT_FORMAT {
+            return Err(SnapshotError);
+        }
+        let parts = 8 + number(4).ok_or(SnapshotError)? as usize;
+        let front = bytes.get(8..parts).ok_or(SnapshotError)?;
+        let front: Front = postcard::from_bytes(front).map_err(|_| SnapshotError)?;
+        let mut end = parts + front.n_tasks as usize;
+        let mut next = |len: u32| {
+            let start = end;
+            end += len as usize;
+            start..end
+        };
+        let (mailbox, delegations, operations) =
+            (next(front.n_mailbox), next(front.n_delegations), next(front.n_operations));
+        Ok(Self {
+            before: front.head.clone(),
+            head: front.head,
+            roster: front.roster.into(),
+            links: front.links.into(),
+            requests: front.requests.into(),
+            origins: front.origins.into(),
+            tasks: TaskTable::unpack(front.tasks, Arc::clone(&bytes), parts as u32),
+            mailbox: Packed::from_snapshot(Arc::clone(&bytes), mailbox),
+            delegations: Packed::from_snapshot(Arc::clone(&bytes), delegations),
+            operations: Packed::from_snapshot(bytes, operations),
+        })
+    }
+}

@@ -1,0 +1,354 @@
+//! What a team is now: all that its log amounts to.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+use uuid::Uuid;
+
+use crate::{
+    Actor, Delegation, DelegationStatus, Journaled, Link, Mailbox, Member, MemberName, MessageKind,
+    OperationId, Origin, Party, Refusal, Role, Settings, TaskNumber, TaskRef, TaskTable, TeamId,
+    TeamName, Time, Version, name, packed::Packed,
+};
+
+/// How many operations a team remembers, so that a repeated one has one effect.
+const REMEMBERED_OPERATIONS: usize = 1_024;
+/// How many ended delegations stay at hand; older ones are in the log alone.
+const LIVE_DELEGATIONS: usize = 1_000;
+
+/// Whether a team is at work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TeamStatus {
+    /// It is.
+    Active,
+    /// Its work is over.
+    Completed,
+    /// It is gone.
+    Deleted,
+}
+
+/// What a team is, apart from what it has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Team {
+    /// Its identity.
+    pub id: TeamId,
+    /// Its name.
+    pub name: TeamName,
+    /// What it is for.
+    pub description: String,
+    /// Whether it is at work.
+    pub status: TeamStatus,
+    /// Who leads it, for ever.
+    pub lead: Option<MemberName>,
+    /// Its settings.
+    pub settings: Settings,
+    /// Who made it.
+    pub created_by: Actor,
+    /// When.
+    pub created_at: Time,
+}
+
+/// A question between members that waits for its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// What kind of question.
+    pub kind: MessageKind,
+    /// Who asked.
+    pub from: Party,
+    /// Who is to answer.
+    pub to: Party,
+    /// When it was asked.
+    pub at: Time,
+}
+
+/// Where an operation's events are in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Span {
+    /// The version before its first event.
+    pub after: Version,
+    /// How many events it has.
+    pub n_events: u32,
+}
+
+/// All that a team's log amounts to.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    pub(crate) head: Head,
+    pub(crate) roster: Journaled<MemberName, Member>,
+    pub(crate) links: Journaled<(MemberName, MemberName), Link>,
+    pub(crate) requests: Journaled<Uuid, Request>,
+    /// The users that ever set the team to work, and from where.
+    pub(crate) origins: Journaled<Origin, ()>,
+    pub(crate) tasks: TaskTable,
+    pub(crate) mailbox: Packed<Mailbox>,
+    pub(crate) delegations: Packed<Delegations>,
+    pub(crate) operations: Packed<Operations>,
+    /// What `rollback` goes back to.
+    pub(crate) before: Head,
+}
+
+/// The part of a state that is small enough to be copied before a change.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Head {
+    pub(crate) version: Version,
+    pub(crate) latest: Time,
+    pub(crate) team: Option<Arc<Team>>,
+}
+
+/// Running delegations, and the last ones that ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Delegations {
+    pub(crate) all: Journaled<Uuid, Delegation>,
+    /// In the order in which they ended.
+    ended: Journaled<(Version, Uuid), ()>,
+}
+
+/// The last operations, by id and by age.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Operations {
+    by_id: Journaled<OperationId, Span>,
+    by_age: Journaled<Version, OperationId>,
+}
+
+impl State {
+    /// How many events this state amounts to.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.head.version
+    }
+
+    /// The latest moment in the log. Time in a log never runs backwards, even if the clocks of its writers disagree.
+    #[must_use]
+    pub fn latest(&self) -> Time {
+        self.head.latest
+    }
+
+    /// The team, unless the log is still empty.
+    #[must_use]
+    pub fn team(&self) -> Option<&Team> {
+        self.head.team.as_deref()
+    }
+
+    /// The team, or the refusal that every command gets that needs one.
+    pub(crate) fn existing_team(&self) -> Result<&Team, Refusal> {
+        match self.team() {
+            None => Err(Refusal::NoTeam),
+            Some(team) if team.status == TeamStatus::Deleted => Err(Refusal::TeamDeleted),
+            Some(team) => Ok(team),
+        }
+    }
+
+    /// One member.
+    #[must_use]
+    pub fn member(&self, name: &MemberName) -> Option<&Member> {
+        self.roster.entries().get(name)
+    }
+
+    /// All members, by name.
+    pub fn members(&self) -> impl Iterator<Item = &Member> {
+        self.roster.entries().values()
+    }
+
+    /// The lead.
+    #[must_use]
+    pub fn lead(&self) -> Option<&Member> {
+        self.member(self.team()?.lead.as_ref()?)
+    }
+
+    /// The member that a text names: by its name, its id, or as the lead.
+    pub fn find_member(&self, text: &str) -> Result<&Member, Refusal> {
+        let by_name = self.roster.entries().get(text);
+        let as_lead = || name::LEAD_ALIASES.contains(&text).then(|| self.lead()).flatten();
+        let by_id = || {
+            let id: Uuid = text.parse().ok()?;
+            self.members().find(|member| member.id == id)
+        };
+        by_name.or_else(as_lead).or_else(by_id).ok_or_else(|| Refusal::UnknownMember {
+            name: crate::text::preview(text, name::MAX_NAME),
+            members: self.roster.entries().keys().cloned().collect(),
+        })
+    }
+
+    /// All links.
+    pub fn links(&self) -> impl Iterator<Item = &Link> {
+        self.links.entries().values()
+    }
+
+    /// The tasks.
+    #[must_use]
+    pub fn tasks(&self) -> &TaskTable {
+        &self.tasks
+    }
+
+    /// The messages.
+    #[must_use]
+    pub fn mailbox(&self) -> &Mailbox {
+        self.mailbox.get()
+    }
+
+    /// The requests that wait for an answer, oldest id first.
+    pub fn requests(&self) -> impl Iterator<Item = (&Uuid, &Request)> {
+        self.requests.entries().iter()
+    }
+
+    /// The delegations at hand.
+    pub fn delegations(&self) -> impl Iterator<Item = &Delegation> {
+        self.delegations.get().all.entries().values()
+    }
+
+    /// The distinct conversations that set the team to work.
+    pub fn origins(&self) -> impl Iterator<Item = &Origin> {
+        self.origins.entries().keys()
+    }
+
+    /// The distinct users that set the team to work.
+    #[must_use]
+    pub fn known_users(&self) -> Vec<SmolStr> {
+        let mut users: Vec<_> =
+            self.origins().filter_map(|origin| origin.user_id.clone()).collect();
+        users.sort_unstable();
+        users.dedup();
+        users
+    }
+
+    /// Where the events of a recent operation are, if it happened.
+    #[must_use]
+    pub fn operation(&self, operation: OperationId) -> Option<Span> {
+        self.operations.get().by_id.entries().get(&operation).copied()
+    }
+
+    /// The number of the task that is meant. It may be archived; it is not deleted.
+    pub fn resolve(&self, task: &TaskRef) -> Result<TaskNumber, Refusal> {
+        let unknown =
+            || Refusal::UnknownTask { task: task.to_string(), pending: self.some_pending() };
+        match task {
+            TaskRef::Number(number) => {
+                match (self.tasks.status(*number), self.tasks.end(*number)) {
+                    (Some(_), _) => Ok(*number),
+                    (None, Some(_)) => Err(Refusal::TaskDeleted { task: *number }),
+                    (None, None) => Err(unknown()),
+                }
+            }
+            TaskRef::Id(prefix) => {
+                let matches: Vec<_> = self.tasks.with_id_prefix(prefix).take(4).collect();
+                match matches.as_slice() {
+                    [] => Err(unknown()),
+                    [number] => Ok(*number),
+                    _ => Err(Refusal::AmbiguousTask { task: prefix.clone(), matches }),
+                }
+            }
+        }
+    }
+
+    /// A few tasks that could be done, to help somebody who named none.
+    pub(crate) fn some_pending(&self) -> Vec<TaskNumber> {
+        self.tasks.ready().into_iter().take(10).collect()
+    }
+
+    /// From here on, changes can be taken back.
+    pub fn begin(&mut self) {
+        self.before = self.head.clone();
+        self.roster.begin();
+        self.links.begin();
+        self.requests.begin();
+        self.origins.begin();
+        self.tasks.begin();
+        if let Some(mailbox) = self.mailbox.get_mut_if_used() {
+            mailbox.begin();
+        }
+        if let Some(delegations) = self.delegations.get_mut_if_used() {
+            delegations.all.begin();
+            delegations.ended.begin();
+        }
+        if let Some(operations) = self.operations.get_mut_if_used() {
+            operations.by_id.begin();
+            operations.by_age.begin();
+        }
+    }
+
+    /// Takes back all changes since `begin`.
+    pub fn rollback(&mut self) {
+        self.head = self.before.clone();
+        self.roster.rollback();
+        self.links.rollback();
+        self.requests.rollback();
+        self.origins.rollback();
+        self.tasks.rollback();
+        if let Some(mailbox) = self.mailbox.get_mut_if_used() {
+            mailbox.rollback();
+        }
+        if let Some(delegations) = self.delegations.get_mut_if_used() {
+            delegations.all.rollback();
+            delegations.ended.rollback();
+        }
+        if let Some(operations) = self.operations.get_mut_if_used() {
+            operations.by_id.rollback();
+            operations.by_age.rollback();
+        }
+    }
+
+    /// Forgets the first tasks that left the board: they are archived now. What was not durable then never will be.
+    pub fn forget_departed(&mut self, n_departed: usize) {
+        self.tasks.forget_departed(n_departed);
+    }
+
+    pub(crate) fn n_running_to(&self, to: &MemberName, from: Option<&MemberName>) -> usize {
+        self.delegations()
+            .filter(|it| it.status == DelegationStatus::Running && it.to == *to)
+            .filter(|it| from.is_none_or(|from| it.from == *from))
+            .count()
+    }
+
+    pub(crate) fn is_lead(&self, member: &MemberName) -> bool {
+        self.member(member).is_some_and(|member| member.role == Role::Lead)
+    }
+}
+
+impl PartialEq for State {
+    /// Compares what the states stand for, not what they could go back to.
+    fn eq(&self, other: &Self) -> bool {
+        self.head == other.head
+            && self.roster == other.roster
+            && self.links == other.links
+            && self.requests == other.requests
+            && self.origins == other.origins
+            && self.tasks == other.tasks
+            && self.mailbox == other.mailbox
+            && self.delegations == other.delegations
+            && self.operations == other.operations
+    }
+}
+
+impl Delegations {
+    pub(crate) fn end(&mut self, id: Uuid, at: Version, change: impl FnOnce(&mut Delegation)) {
+        self.all.update(&id, change);
+        self.ended.insert((at, id), ());
+        while self.ended.entries().len() > LIVE_DELEGATIONS {
+            let Some(oldest) = self.ended.entries().keys().next().copied() else { return };
+            self.ended.remove(&oldest);
+            self.all.remove(&oldest.1);
+        }
+    }
+}
+
+impl Operations {
+    /// Remembers that an event of this operation is at `version`.
+    pub(crate) fn note(&mut self, operation: OperationId, version: Version) {
+        if self.by_id.entries().contains_key(&operation) {
+            self.by_id.update(&operation, |span| span.n_events += 1);
+            return;
+        }
+        let span = Span { after: Version(version.0.saturating_sub(1)), n_events: 1 };
+        self.by_id.insert(operation, span);
+        self.by_age.insert(version, operation);
+        if self.by_age.entries().len() > REMEMBERED_OPERATIONS
+            && let Some((oldest, operation)) = self.by_age.entries().first_key_value()
+        {
+            let (oldest, operation) = (*oldest, *operation);
+            self.by_age.remove(&oldest);
+            self.by_id.remove(&operation);
+        }
+    }
+}

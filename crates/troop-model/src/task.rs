@@ -1,0 +1,292 @@
+//! A unit of work, and the words for where it stands.
+
+mod table;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::Error as _};
+use serde_json::{Map, Value};
+use smol_str::SmolStr;
+use std::fmt;
+use uuid::Uuid;
+
+pub(crate) use table::PackedTable;
+pub use table::{Finished, LIVE_FINISHED, TaskTable};
+
+use crate::{
+    Actor, Condition, MemberName, Origin, TaskNumber, Time, Version, roster::shown_as_word,
+};
+
+/// Where a task stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Waits for somebody to take it.
+    Pending,
+    /// Somebody holds it.
+    InProgress,
+    /// Its result waits for approval.
+    InReview,
+    /// Done.
+    Completed,
+    /// Could not be done; can be retried.
+    Failed,
+    /// Will not be done.
+    Cancelled,
+    /// Pending, but other tasks must finish first. Derived, never stored.
+    Blocked,
+    /// Somebody holds it, but it has not moved for long.
+    Stale,
+}
+
+shown_as_word! {
+    Status {
+        Pending => "pending", InProgress => "in_progress", InReview => "in_review",
+        Completed => "completed", Failed => "failed", Cancelled => "cancelled",
+        Blocked => "blocked", Stale => "stale",
+    }
+}
+
+impl Status {
+    /// Whether the task is over for good: nothing about its work ever changes again.
+    #[must_use]
+    pub fn is_finished(self) -> bool {
+        matches!(self, Self::Completed | Self::Cancelled)
+    }
+
+    /// Whether the task may be deleted: it is finished, or failed and not worth another try.
+    #[must_use]
+    pub fn is_terminal(self) -> bool {
+        self.is_finished() || self == Self::Failed
+    }
+}
+
+/// One unit of work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    /// Its number in the team.
+    pub number: TaskNumber,
+    /// Its identity everywhere.
+    pub id: Uuid,
+    /// What it is about, in one line.
+    pub subject: String,
+    /// What is to be done.
+    pub description: String,
+    /// Where it stands. Never `Blocked`: ask the table, which knows the other tasks.
+    pub status: Status,
+    /// Higher goes first.
+    pub priority: i32,
+    /// A label; `general` unless given.
+    pub task_type: SmolStr,
+    /// For whom it is reserved.
+    pub assignee: Option<MemberName>,
+    /// Who holds it.
+    pub owner: Option<MemberName>,
+    /// Since when it is held.
+    pub held_since: Option<Time>,
+    /// Until when the holder need not say that it is alive.
+    pub lease_until: Option<Time>,
+    /// What must be over before it can start.
+    pub blocked_by: Vec<Dependency>,
+    /// How far the holder has come.
+    pub progress: Option<Progress>,
+    /// What came of it; for a cancelled or failed task, why.
+    pub result: Option<String>,
+    /// How often it was taken since it was created or retried by hand.
+    pub attempts: u32,
+    /// Not to be started before this moment; for a failed task, when it is tried again.
+    pub not_before: Option<Time>,
+    /// Whether somebody must approve, or has approved, that it starts.
+    pub start: StartGate,
+    /// What it asks the user.
+    pub question: Option<Question>,
+    /// Who created it.
+    pub created_by: Actor,
+    /// When it was created.
+    pub created_at: Time,
+    /// When anything about it changed last.
+    pub updated_at: Time,
+    /// When its work moved last; heartbeats do not count.
+    pub moved_at: Time,
+    /// When it was completed.
+    pub completed_at: Option<Time>,
+    /// The conversation that set it off.
+    pub origin: Origin,
+    /// Free data.
+    pub metadata: Metadata,
+    /// What was said about it.
+    pub comments: Vec<Comment>,
+    /// Files that belong to it.
+    pub attachments: Vec<Attachment>,
+    /// What happened to it.
+    pub trail: Vec<TrailEntry>,
+}
+
+/// One thing a task waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Dependency {
+    /// The other task.
+    pub task: TaskNumber,
+    /// How it must end.
+    pub until: Condition,
+}
+
+/// How far a task is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// 0 to 100.
+    pub percent: u8,
+    /// What is being done.
+    pub step: String,
+}
+
+/// Whether a task may start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StartGate {
+    /// Nobody need approve.
+    #[default]
+    Open,
+    /// Somebody must approve first.
+    Waiting,
+    /// Somebody approved.
+    Approved,
+}
+
+/// A question to the user that is repeated until it is cleared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// What is asked.
+    pub text: String,
+    /// Who asks.
+    pub asked_by: MemberName,
+    /// When it is asked again.
+    pub next_at: Time,
+    /// How often the user was reminded.
+    pub n_reminders: u32,
+    /// Whether it was escalated already.
+    pub is_escalated: bool,
+}
+
+/// What somebody said about a task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Comment {
+    /// Who.
+    pub author: Actor,
+    /// When.
+    pub at: Time,
+    /// What.
+    pub text: String,
+}
+
+/// A workspace file that belongs to a task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// Its path in the workspace.
+    pub path: String,
+    /// Who attached it.
+    pub by: Actor,
+    /// When.
+    pub at: Time,
+}
+
+/// One line of a task's audit trail.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrailEntry {
+    /// The event's version in the team's log, where the rest of it is.
+    pub version: Version,
+    /// What happened: the last word of the event's kind, for example `claimed`.
+    pub what: SmolStr,
+    /// Who did it.
+    pub actor: Actor,
+    /// When.
+    pub at: Time,
+    /// Why, or with what, where that was said.
+    pub note: Option<String>,
+}
+
+/// Free data of a task: a JSON object. Text in snapshots, because those cannot hold a value of unknown shape.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Metadata(pub Map<String, Value>);
+
+impl Serialize for Metadata {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            self.0.serialize(serializer)
+        } else if self.0.is_empty() {
+            serializer.serialize_str("")
+        } else {
+            serializer.serialize_str(&serde_json::to_string(&self.0).map_err(S::Error::custom)?)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Metadata {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            return Map::deserialize(deserializer).map(Self);
+        }
+        let text = <&str>::deserialize(deserializer)?;
+        if text.is_empty() {
+            return Ok(Self::default());
+        }
+        serde_json::from_str(text).map(Self).map_err(D::Error::custom)
+    }
+}
+
+/// How somebody names a task: by number, by id, or by the beginning of an id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum TaskRef {
+    /// `7` or `task-7`.
+    Number(TaskNumber),
+    /// A UUID, or the beginning of one, in lower case.
+    Id(String),
+}
+
+impl std::str::FromStr for TaskRef {
+    type Err = crate::Refusal;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let text = text.trim();
+        let digits = text.strip_prefix("task-").or_else(|| text.strip_prefix('#')).unwrap_or(text);
+        if let Ok(number) = digits.parse() {
+            return Ok(Self::Number(TaskNumber(number)));
+        }
+        let is_id = text.len() >= 4
+            && text.len() <= 36
+            && text.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+        if is_id {
+            Ok(Self::Id(text.to_ascii_lowercase()))
+        } else {
+            Err(crate::Refusal::NotATaskName { text: crate::text::preview(text, 80) })
+        }
+    }
+}
+
+impl TryFrom<String> for TaskRef {
+    type Error = crate::Refusal;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<TaskRef> for String {
+    fn from(task: TaskRef) -> Self {
+        task.to_string()
+    }
+}
+
+impl From<TaskNumber> for TaskRef {
+    fn from(number: TaskNumber) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl fmt::Display for TaskRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Id(id) => id.fmt(f),
+        }
+    }
+}

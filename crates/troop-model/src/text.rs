@@ -1,0 +1,50 @@
+//! What people and agents write: how long it may be and what it must not contain.
+
+use crate::Refusal;
+
+/// The longest one-line text: a subject, a step.
+pub const MAX_LINE: usize = 1_000;
+/// The longest text of several lines: a description, a comment, a message, a result.
+pub const MAX_TEXT: usize = 262_144;
+
+/// Takes a text for one line: not empty, not long, and nothing that moves a terminal's cursor or its reading direction.
+pub(crate) fn line(field: &'static str, text: &str) -> Result<String, Refusal> {
+    let text = text.trim();
+    if let Some(found) = text.chars().find(|c| is_unprintable(*c)) {
+        return Err(Refusal::Unprintable { field, found });
+    }
+    sized(field, text, MAX_LINE)
+}
+
+/// Takes a text of any number of lines: not empty, not long.
+pub(crate) fn block(field: &'static str, text: &str) -> Result<String, Refusal> {
+    sized(field, text, MAX_TEXT)
+}
+
+/// Takes a text that may be empty.
+pub(crate) fn optional_block(field: &'static str, text: &str) -> Result<String, Refusal> {
+    if text.is_empty() { Ok(String::new()) } else { block(field, text) }
+}
+
+/// The first `n_chars` characters of a text.
+#[must_use]
+pub fn preview(text: &str, n_chars: usize) -> String {
+    text.chars().take(n_chars).collect()
+}
+
+/// Whether a character acts on the screen instead of standing on it: controls, and overrides of reading direction.
+#[must_use]
+pub fn is_unprintable(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn sized(field: &'static str, text: &str, limit: usize) -> Result<String, Refusal> {
+    if text.trim().is_empty() {
+        return Err(Refusal::Empty { field });
+    }
+    let n_chars = text.chars().count();
+    if n_chars > limit {
+        return Err(Refusal::TooLong { field, n_chars, limit });
+    }
+    Ok(text.to_owned())
+}

@@ -1,0 +1,183 @@
+//! The JSON that people's programs see: the same on the command line, on REST and in streams.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::{
+    Attachment, Comment, Link, Member, Message, Party, Progress, Question, Settings, State, Status,
+    Task, TaskNumber, Team, TeamStatus, Time, TrailEntry, Version, query::MAX_SHOWN_RESULT, text,
+};
+
+/// A task as programs see it.
+#[derive(Debug, Serialize)]
+#[expect(missing_docs, reason = "the fields are those of a task")]
+pub struct TaskView<'a> {
+    pub id: Uuid,
+    pub number: TaskNumber,
+    pub subject: &'a str,
+    pub description: &'a str,
+    pub status: Status,
+    pub priority: i32,
+    #[serde(rename = "type")]
+    pub task_type: &'a str,
+    pub assignee: Option<&'a str>,
+    pub owner: Option<&'a str>,
+    pub blocked_by: Vec<TaskNumber>,
+    pub blocks: Vec<TaskNumber>,
+    pub progress: Option<&'a Progress>,
+    pub result: Option<String>,
+    pub attempts: u32,
+    pub lease_until: Option<Time>,
+    pub not_before: Option<Time>,
+    pub question: Option<&'a Question>,
+    pub created_by: &'a str,
+    pub created_at: Time,
+    pub updated_at: Time,
+    pub completed_at: Option<Time>,
+    pub user_id: Option<&'a str>,
+    pub channel: Option<&'a str>,
+    pub chat_id: Option<&'a str>,
+    pub metadata: &'a Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<TaskDetail<'a>>,
+}
+
+/// What belongs to a task but not to a list of tasks.
+#[derive(Debug, Serialize)]
+#[expect(missing_docs, reason = "the fields are those of a task")]
+pub struct TaskDetail<'a> {
+    pub comments: &'a [Comment],
+    pub attachments: &'a [Attachment],
+    pub events: &'a [TrailEntry],
+}
+
+impl<'a> TaskView<'a> {
+    /// A task as a list shows it.
+    #[must_use]
+    pub fn brief(state: &State, task: &'a Task) -> Self {
+        let names =
+            |name: &'a Option<crate::MemberName>| name.as_ref().map(crate::MemberName::as_str);
+        Self {
+            id: task.id,
+            number: task.number,
+            subject: &task.subject,
+            description: &task.description,
+            status: state.tasks().status(task.number).unwrap_or(task.status),
+            priority: task.priority,
+            task_type: &task.task_type,
+            assignee: names(&task.assignee),
+            owner: names(&task.owner),
+            blocked_by: task.blocked_by.iter().map(|dependency| dependency.task).collect(),
+            blocks: state.tasks().dependents(task.number).collect(),
+            progress: task.progress.as_ref(),
+            result: task.result.as_deref().map(|result| text::preview(result, MAX_SHOWN_RESULT)),
+            attempts: task.attempts,
+            lease_until: task.lease_until,
+            not_before: task.not_before,
+            question: task.question.as_ref(),
+            created_by: &task.created_by.name,
+            created_at: task.created_at,
+            updated_at: task.updated_at,
+            completed_at: task.completed_at,
+            user_id: task.origin.user_id.as_deref(),
+            channel: task.origin.channel.as_deref(),
+            chat_id: task.origin.chat_id.as_deref(),
+            metadata: &task.metadata.0,
+            detail: None,
+        }
+    }
+
+    /// A task with everything that belongs to it.
+    #[must_use]
+    pub fn full(state: &State, task: &'a Task) -> Self {
+        let detail = TaskDetail {
+            comments: &task.comments,
+            attachments: &task.attachments,
+            events: &task.trail,
+        };
+        Self { detail: Some(detail), ..Self::brief(state, task) }
+    }
+}
+
+/// A message as one reader's programs see it.
+#[derive(Debug, Serialize)]
+#[expect(missing_docs, reason = "the fields are those of a message")]
+pub struct MessageView<'a> {
+    pub id: Uuid,
+    pub from: &'a str,
+    pub to: &'a str,
+    pub kind: crate::MessageKind,
+    pub content: &'a str,
+    pub summary: Option<&'a str>,
+    pub sent_at: Time,
+    pub delivered_at: Option<Time>,
+    pub read_at: Option<Time>,
+    pub request_id: Option<Uuid>,
+    pub approve: Option<bool>,
+    pub task: Option<TaskNumber>,
+}
+
+impl<'a> MessageView<'a> {
+    /// A message as this reader has it; without a reader, as its slowest reader has it.
+    #[must_use]
+    pub fn new(message: &'a Message, reader: Option<&Party>) -> Self {
+        let receipts = || {
+            message.receipts.iter().filter(|it| reader.is_none_or(|reader| it.reader == *reader))
+        };
+        let all_have = |moment: fn(&crate::Receipt) -> Option<Time>| {
+            receipts().map(moment).collect::<Option<Vec<_>>>()?.into_iter().max()
+        };
+        Self {
+            id: message.id,
+            from: message.from.as_str(),
+            to: message.to.as_str(),
+            kind: message.kind,
+            content: &message.content,
+            summary: message.summary.as_deref(),
+            sent_at: message.sent_at,
+            delivered_at: all_have(|receipt| receipt.delivered_at),
+            read_at: all_have(|receipt| receipt.read_at),
+            request_id: message.request_id,
+            approve: message.approve,
+            task: message.task,
+        }
+    }
+}
+
+/// A team as programs see it.
+#[derive(Debug, Serialize)]
+#[expect(missing_docs, reason = "the fields are those of a team")]
+pub struct TeamView<'a> {
+    pub id: crate::TeamId,
+    pub name: &'a str,
+    pub description: &'a str,
+    pub status: TeamStatus,
+    pub lead: Option<&'a str>,
+    pub version: Version,
+    pub created_by: &'a str,
+    pub created_at: Time,
+    pub settings: &'a Settings,
+    pub members: Vec<&'a Member>,
+    pub links: Vec<&'a Link>,
+}
+
+impl<'a> TeamView<'a> {
+    /// The team that a state is about.
+    #[must_use]
+    pub fn new(state: &'a State, team: &'a Team) -> Self {
+        Self {
+            id: team.id,
+            name: team.name.as_str(),
+            description: &team.description,
+            status: team.status,
+            lead: team.lead.as_ref().map(crate::MemberName::as_str),
+            version: state.version(),
+            created_by: &team.created_by.name,
+            created_at: team.created_at,
+            settings: &team.settings,
+            members: state.members().collect(),
+            links: state.links().collect(),
+        }
+    }
+}

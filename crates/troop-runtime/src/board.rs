@@ -1,0 +1,197 @@
+//! The only writer of a team's log in a process.
+//!
+//! A board drains all waiting commands, decides them one after another in memory, appends what they made in one step,
+//! and only then answers and publishes. If others wrote first, it takes in what they wrote and decides again. Nobody
+//! ever sees what is not durable: looking at the state waits in the same queue as changing it.
+
+mod archive;
+mod open;
+mod subscription;
+mod writer;
+
+use std::sync::Arc;
+
+use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio_util::task::TaskTracker;
+use troop_model::{
+    Actor, Command, Event, NewTeamCommand, OperationId, Origin, State, TaskNumber, TeamId, Version,
+};
+use troop_store::Store;
+use uuid::Uuid;
+
+use crate::{BoardError, BoardResult, Clock};
+
+pub use archive::TaskPage;
+pub use subscription::Subscription;
+
+/// How many commands may wait. Who comes later waits for a place, so a flood slows down those who make it.
+const QUEUE: usize = 1_024;
+/// How many events a slow subscriber may be behind before it reads them from the store instead.
+const BACKLOG: usize = 4_096;
+
+/// Whether a board keeps up with what other processes write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Following {
+    /// It does, as long as it is open.
+    Always,
+    /// It looks when it is opened and before it refuses; enough for one command.
+    WhenAsked,
+}
+
+/// A command, with all that a board must know about who gives it.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Names the attempt: the same request again has one effect.
+    pub operation: OperationId,
+    /// Who.
+    pub actor: Actor,
+    /// From which conversation.
+    pub origin: Origin,
+    /// What.
+    pub command: Command,
+}
+
+impl Request {
+    /// A first attempt, from no conversation in particular.
+    #[must_use]
+    pub fn new(actor: Actor, command: Command) -> Self {
+        Self { operation: OperationId(Uuid::now_v7()), actor, origin: Origin::default(), command }
+    }
+}
+
+/// What a command did, once it is durable.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// Where the log stood after it.
+    pub version: Version,
+    /// The facts that it made; none if things were so already.
+    pub events: Arc<[Event]>,
+}
+
+impl Done {
+    /// The first task that the facts are about.
+    #[must_use]
+    pub fn task(&self) -> Option<TaskNumber> {
+        self.events.iter().find_map(|event| event.fact.task())
+    }
+}
+
+/// A handle to an open team. Cheap to clone; the board closes when the last one is gone.
+#[derive(Clone, Debug)]
+pub struct Board {
+    team: TeamId,
+    store: Arc<dyn Store>,
+    jobs: mpsc::Sender<Job>,
+    events: broadcast::Sender<Arc<Event>>,
+    tracker: TaskTracker,
+}
+
+/// One thing that waits in a board's queue.
+enum Job {
+    Submit(Box<Request>, oneshot::Sender<BoardResult<Done>>),
+    Look(Box<dyn FnOnce(&State) + Send>),
+    /// Take in what others wrote, then answer.
+    CatchUp(oneshot::Sender<BoardResult<Version>>),
+}
+
+impl Board {
+    /// Makes a team and opens it.
+    pub async fn create(
+        store: Arc<dyn Store>,
+        clock: Clock,
+        following: Following,
+        request: &Request,
+        new: NewTeamCommand,
+    ) -> BoardResult<Self> {
+        let team = new.team;
+        open::create(store.as_ref(), &clock, request, new).await?;
+        Self::open(store, clock, following, team).await
+    }
+
+    /// Opens a team that exists.
+    pub async fn open(
+        store: Arc<dyn Store>,
+        clock: Clock,
+        following: Following,
+        team: TeamId,
+    ) -> BoardResult<Self> {
+        let watch = match following {
+            // Watch first, then read: what is written in between is seen twice rather than never.
+            Following::Always => Some(store.watch(team).await?),
+            Following::WhenAsked => None,
+        };
+        let opened = open::load(store.as_ref(), team).await?;
+        let (jobs, queue) = mpsc::channel(QUEUE);
+        let (events, _) = broadcast::channel(BACKLOG);
+        let tracker = TaskTracker::new();
+        let board = Self {
+            team,
+            store: Arc::clone(&store),
+            jobs,
+            events: events.clone(),
+            tracker: tracker.clone(),
+        };
+        let writer = writer::Writer::new(team, store, clock, opened, events, tracker.clone());
+        tracker.spawn(writer.run(queue, watch));
+        tracker.close();
+        Ok(board)
+    }
+
+    /// Which team this is.
+    #[must_use]
+    pub fn team(&self) -> TeamId {
+        self.team
+    }
+
+    /// Gives a command and waits until what it did is durable.
+    pub async fn submit(&self, request: Request) -> BoardResult<Done> {
+        let (reply, answer) = oneshot::channel();
+        self.enqueue(Job::Submit(Box::new(request), reply)).await?;
+        answer.await.map_err(|_| BoardError::Closed)?
+    }
+
+    /// Looks at the state between two changes. All that is seen is durable.
+    pub async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&State) -> T + Send + 'static,
+    ) -> BoardResult<T> {
+        let (reply, answer) = oneshot::channel();
+        let job = move |state: &State| drop(reply.send(look(state)));
+        self.enqueue(Job::Look(Box::new(job))).await?;
+        answer.await.map_err(|_| BoardError::Closed)
+    }
+
+    /// Takes in what other processes wrote, and says where the log stands.
+    pub async fn catch_up(&self) -> BoardResult<Version> {
+        let (reply, answer) = oneshot::channel();
+        self.enqueue(Job::CatchUp(reply)).await?;
+        answer.await.map_err(|_| BoardError::Closed)?
+    }
+
+    /// Follows the log from a version on: first what is there, then what comes, in order and without gaps.
+    #[must_use]
+    pub fn subscribe(&self, after: Version) -> Subscription {
+        Subscription::new(Arc::clone(&self.store), self.team, after, self.events.subscribe())
+    }
+
+    /// Closes this handle and, if it is the last, waits until the board has put everything away.
+    pub async fn close(self) {
+        let Self { jobs, tracker, .. } = self;
+        drop(jobs);
+        tracker.wait().await;
+    }
+
+    async fn enqueue(&self, job: Job) -> BoardResult<()> {
+        self.jobs.send(job).await.map_err(|_| BoardError::Closed)
+    }
+}
+
+impl std::fmt::Debug for Job {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Submit(..) => "Submit",
+            Self::Look(_) => "Look",
+            Self::CatchUp(_) => "CatchUp",
+        })
+    }
+}

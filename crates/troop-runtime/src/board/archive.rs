@@ -1,0 +1,207 @@
+//! Questions about tasks that may have left the live board.
+
+use std::{cmp::Reverse, collections::VecDeque, iter::Peekable, sync::Arc};
+
+use troop_model::{
+    Origin, PAGE, Refusal, Search, State, Task, TaskFilter, TaskNumber, TaskRef, is_visible,
+};
+
+use super::Board;
+use crate::{BoardError, BoardResult};
+
+/// How many archived tasks are read at once.
+const READ_AT_ONCE: usize = 256;
+
+/// One page of a list.
+#[derive(Clone, Debug)]
+pub struct TaskPage {
+    /// The tasks on it.
+    pub tasks: Vec<Arc<Task>>,
+    /// Which page it is, counted from 1.
+    pub page: usize,
+    /// How many there are; at least 1.
+    pub pages: usize,
+    /// How many tasks there are on all of them.
+    pub n_tasks: usize,
+}
+
+impl TaskPage {
+    fn new(tasks: Vec<Arc<Task>>, page: usize, n_tasks: usize) -> Self {
+        Self { tasks, page, pages: n_tasks.div_ceil(PAGE).max(1), n_tasks }
+    }
+}
+
+impl Board {
+    /// One task, wherever it is.
+    pub async fn task(&self, task: TaskRef) -> BoardResult<Arc<Task>> {
+        let found = self
+            .look(move |state| {
+                let number = state.resolve(&task)?;
+                Ok::<_, Refusal>((number, at_hand(state, number)))
+            })
+            .await?;
+        match found? {
+            (_, Some(task)) => Ok(task),
+            (number, None) => match self.store.read_archived(self.team, number.0).await? {
+                Some(body) => unpack(number, &body),
+                None => {
+                    Err(Refusal::UnknownTask { task: number.to_string(), pending: Vec::new() }
+                        .into())
+                }
+            },
+        }
+    }
+
+    /// A page of tasks: what is at work in the order of creation, what is over newest first.
+    pub async fn list(
+        &self,
+        filter: TaskFilter,
+        viewer: Origin,
+        page: usize,
+    ) -> BoardResult<TaskPage> {
+        let page = page.max(1);
+        if filter.includes_archived() {
+            // Where everything is meant, counting needs no look at each task.
+            let counts_all =
+                matches!(filter, TaskFilter::Finished | TaskFilter::All) && viewer.is_internal();
+            let is_meant =
+                move |task: &Task| filter.admits(task.status) && is_visible(task, &viewer);
+            return self.newest_first(Arc::new(is_meant), counts_all, page).await;
+        }
+        self.look(move |state| {
+            let tasks = state.tasks();
+            let meant: Vec<TaskNumber> = tasks
+                .numbers()
+                .filter(|number| tasks.status(*number).is_some_and(|status| filter.admits(status)))
+                .filter(|number| {
+                    viewer.is_internal()
+                        || tasks.get(*number).is_some_and(|it| is_visible(it, &viewer))
+                })
+                .collect();
+            let on_page = meant.iter().skip((page - 1).saturating_mul(PAGE)).take(PAGE);
+            TaskPage::new(
+                on_page.filter_map(|number| at_hand(state, *number)).collect(),
+                page,
+                meant.len(),
+            )
+        })
+        .await
+    }
+
+    /// A page of the tasks whose subject or description has all words of a text, newest first.
+    pub async fn search(&self, text: &str, viewer: Origin, page: usize) -> BoardResult<TaskPage> {
+        let search = Search::new(text);
+        let is_meant =
+            move |task: &Task| search.snippet(task).is_some() && is_visible(task, &viewer);
+        self.newest_first(Arc::new(is_meant), false, page.max(1)).await
+    }
+
+    /// Pages through live and archived tasks together, without holding more than a page of them.
+    async fn newest_first(
+        &self,
+        is_meant: Arc<dyn Fn(&Task) -> bool + Send + Sync>,
+        counts_all: bool,
+        page: usize,
+    ) -> BoardResult<TaskPage> {
+        let meant_here = Arc::clone(&is_meant);
+        let (near, n_archived) = self
+            .look(move |state| {
+                let mut near: Vec<Arc<Task>> = state
+                    .tasks()
+                    .numbers()
+                    .chain(state.tasks().all_departed().iter().map(|(number, _)| *number))
+                    .filter_map(|number| at_hand(state, number))
+                    .filter(|task| meant_here(task))
+                    .collect();
+                near.sort_unstable_by_key(|task| Reverse(task.number));
+                near.dedup_by_key(|task| task.number);
+                let n_near_archived =
+                    near.iter().filter(|it| state.tasks().end(it.number).is_some()).count();
+                (near, state.tasks().n_archived().saturating_sub(n_near_archived))
+            })
+            .await?;
+        let n_near = near.len();
+        let mut n_tasks = n_near;
+        let mut far = Archive {
+            board: self,
+            below: u32::MAX,
+            read: VecDeque::new(),
+            is_exhausted: n_archived == 0,
+        };
+        let mut near = near.into_iter().peekable();
+        let (mut skip, mut tasks) = ((page - 1).saturating_mul(PAGE), Vec::new());
+        loop {
+            let is_full = tasks.len() == PAGE;
+            if is_full && counts_all {
+                return Ok(TaskPage::new(tasks, page, n_near + n_archived));
+            }
+            let Some((task, is_far)) = newest(&mut near, &mut far).await? else { break };
+            if is_far {
+                if !is_meant(&task) {
+                    continue;
+                }
+                n_tasks += 1;
+            }
+            if skip > 0 {
+                skip -= 1;
+            } else if !is_full {
+                tasks.push(task);
+            }
+        }
+        Ok(TaskPage::new(tasks, page, n_tasks))
+    }
+}
+
+/// Archived tasks, highest number first, read as they are needed.
+struct Archive<'a> {
+    board: &'a Board,
+    below: u32,
+    read: VecDeque<Arc<Task>>,
+    is_exhausted: bool,
+}
+
+impl Archive<'_> {
+    async fn peek(&mut self) -> BoardResult<Option<TaskNumber>> {
+        if self.read.is_empty() && !self.is_exhausted {
+            let (store, team) = (&self.board.store, self.board.team);
+            let bodies = store.list_archived(team, self.below, READ_AT_ONCE).await?;
+            self.is_exhausted = bodies.len() < READ_AT_ONCE;
+            for (number, body) in bodies {
+                self.below = number;
+                self.read.push_back(unpack(TaskNumber(number), &body)?);
+            }
+        }
+        Ok(self.read.front().map(|task| task.number))
+    }
+}
+
+/// The task with the highest number that has not been looked at, and whether it came from the archive.
+async fn newest(
+    near: &mut Peekable<std::vec::IntoIter<Arc<Task>>>,
+    far: &mut Archive<'_>,
+) -> BoardResult<Option<(Arc<Task>, bool)>> {
+    loop {
+        let near_number = near.peek().map(|task| task.number);
+        let far_number = far.peek().await?;
+        if far_number.is_some() && far_number == near_number {
+            // It is being archived just now; it is at hand already.
+            far.read.pop_front();
+            continue;
+        }
+        return Ok(if far_number > near_number {
+            far.read.pop_front().map(|task| (task, true))
+        } else {
+            near.next().map(|task| (task, false))
+        });
+    }
+}
+
+/// A task that is live, or on its way to the archive.
+fn at_hand(state: &State, number: TaskNumber) -> Option<Arc<Task>> {
+    state.tasks().shared(number).or_else(|| state.tasks().departed(number))
+}
+
+fn unpack(number: TaskNumber, body: &[u8]) -> BoardResult<Arc<Task>> {
+    let task = serde_json::from_slice(body);
+    task.map(Arc::new).map_err(|error| BoardError::Archive { number, source: Arc::new(error) })
+}

@@ -1,0 +1,73 @@
+//! Bringing a team's state back: the newest snapshot, then what happened since.
+
+use troop_model::{
+    Command, Context, Event, NewTeamCommand, State, TeamId, Version, decide, decode, encode,
+};
+use troop_store::{Batch, Entry, NewTeam, Store};
+use uuid::Uuid;
+
+use super::Request;
+use crate::{BoardError, BoardResult, Clock};
+
+/// How many entries are read at once.
+pub(super) const READ_AT_ONCE: usize = 1_000;
+
+/// A state, and the version up to which a snapshot stands for it.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) state: State,
+    pub(super) snapshot: Version,
+}
+
+pub(super) async fn load(store: &dyn Store, team: TeamId) -> BoardResult<Opened> {
+    let mut opened = match store.load_snapshot(team).await? {
+        // A snapshot is a cache: one that this program cannot read is as good as none.
+        Some(snapshot) => match State::from_snapshot(snapshot.state) {
+            Ok(state) => Opened { state, snapshot: snapshot.version },
+            Err(_) => Opened { state: State::default(), snapshot: Version::ZERO },
+        },
+        None => Opened { state: State::default(), snapshot: Version::ZERO },
+    };
+    loop {
+        let entries = store.read(team, opened.state.version(), READ_AT_ONCE).await?;
+        let is_last = entries.len() < READ_AT_ONCE;
+        replay(&mut opened.state, &entries)?;
+        if is_last {
+            return Ok(opened);
+        }
+    }
+}
+
+/// Takes entries into account and gives them back as events.
+pub(super) fn replay(state: &mut State, entries: &[Entry]) -> BoardResult<Vec<Event>> {
+    let mut events = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let event = decode(&entry.body)
+            .map_err(|error| BoardError::Log { version: entry.version, source: error.into() })?;
+        events.push(event);
+    }
+    state.begin();
+    events.iter().for_each(|event| state.apply(event));
+    Ok(events)
+}
+
+/// Decides and stores the beginning of a team.
+pub(super) async fn create(
+    store: &dyn Store,
+    clock: &Clock,
+    request: &Request,
+    new: NewTeamCommand,
+) -> BoardResult<()> {
+    let ctx = Context {
+        now: clock.now(),
+        actor: request.actor.clone(),
+        operation: request.operation,
+        origin: request.origin.clone(),
+    };
+    let team = NewTeam { id: new.team, name: new.name.to_string() };
+    let events = decide(&State::default(), &Command::CreateTeam(new), &ctx)?;
+    let bodies = events.iter().map(encode).collect();
+    let operation = troop_model::OperationId(Uuid::now_v7());
+    store.create(team, Batch { operation, after: Version::ZERO, bodies }).await?;
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! Following a log: in order, without gaps, however slow the follower is.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use tokio::sync::broadcast::{self, error::RecvError};
+use troop_model::{Event, TeamId, Version, decode};
+use troop_store::Store;
+
+use super::open::READ_AT_ONCE;
+use crate::{BoardError, BoardResult};
+
+/// A place in a team's log that moves on as the log grows.
+#[derive(Debug)]
+pub struct Subscription {
+    store: Arc<dyn Store>,
+    team: TeamId,
+    after: Version,
+    news: broadcast::Receiver<Arc<Event>>,
+    backlog: VecDeque<Arc<Event>>,
+    /// Whether the store may have entries that are neither in the backlog nor among the news.
+    is_behind: bool,
+}
+
+impl Subscription {
+    pub(super) fn new(
+        store: Arc<dyn Store>,
+        team: TeamId,
+        after: Version,
+        news: broadcast::Receiver<Arc<Event>>,
+    ) -> Self {
+        Self { store, team, after, news, backlog: VecDeque::new(), is_behind: true }
+    }
+
+    /// Where the follower is.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.after
+    }
+
+    /// The next event; waits for it. None once the board is closed.
+    pub async fn next(&mut self) -> BoardResult<Option<Arc<Event>>> {
+        loop {
+            if let Some(event) = self.backlog.pop_front() {
+                self.after = event.version;
+                return Ok(Some(event));
+            }
+            if self.is_behind {
+                self.refill().await?;
+                continue;
+            }
+            match self.news.recv().await {
+                Ok(event) if event.version <= self.after => {}
+                Ok(event) if event.version == self.after.next() => self.backlog.push_back(event),
+                Ok(_) | Err(RecvError::Lagged(_)) => self.is_behind = true,
+                Err(RecvError::Closed) => return Ok(None),
+            }
+        }
+    }
+
+    /// The next event if there is one now.
+    pub async fn next_stored(&mut self) -> BoardResult<Option<Arc<Event>>> {
+        if self.backlog.is_empty() {
+            self.refill().await?;
+        }
+        let event = self.backlog.pop_front();
+        if let Some(event) = &event {
+            self.after = event.version;
+        }
+        Ok(event)
+    }
+
+    async fn refill(&mut self) -> BoardResult<()> {
+        let entries = self.store.read(self.team, self.after, READ_AT_ONCE).await?;
+        self.is_behind = entries.len() == READ_AT_ONCE;
+        for entry in &entries {
+            let event = decode(&entry.body).map_err(|error| BoardError::Log {
+                version: entry.version,
+                source: error.into(),
+            })?;
+            self.backlog.push_back(Arc::new(event));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,62 @@
+//! Where time comes from, so that tests can hold it still.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+};
+
+use jiff::Timestamp;
+use troop_model::Time;
+
+/// A source of time. Cheap to clone.
+#[derive(Clone)]
+pub struct Clock(Source);
+
+#[derive(Clone)]
+enum Source {
+    System,
+    Manual(Arc<AtomicI64>),
+}
+
+impl Clock {
+    /// The machine's clock.
+    #[must_use]
+    pub fn system() -> Self {
+        Self(Source::System)
+    }
+
+    /// A clock that stands until it is set.
+    #[must_use]
+    pub fn manual(start: Time) -> Self {
+        Self(Source::Manual(Arc::new(AtomicI64::new(start.as_micros()))))
+    }
+
+    /// Sets a manual clock; the machine's clock is not ours to set.
+    pub fn set(&self, time: Time) {
+        if let Source::Manual(micros) = &self.0 {
+            micros.store(time.as_micros(), Ordering::SeqCst);
+        }
+    }
+
+    /// What time it is.
+    #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that asks the machine")]
+    pub fn now(&self) -> Time {
+        match &self.0 {
+            Source::System => Timestamp::now().into(),
+            Source::Manual(micros) => Time::from_micros(micros.load(Ordering::SeqCst)),
+        }
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Source::System => "Clock::system",
+            Source::Manual(_) => "Clock::manual",
+        })
+    }
+}

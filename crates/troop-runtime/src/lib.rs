@@ -1,0 +1,11 @@
+//! Runs teams. Today: the board, which is the only writer of a team's log in a process.
+
+mod board;
+mod clock;
+mod error;
+mod session;
+
+pub use board::{Board, Done, Following, Request, Subscription, TaskPage};
+pub use clock::Clock;
+pub use error::{BoardError, BoardResult};
+pub use session::{Session, TeamSummary};

@@ -1,0 +1,151 @@
+//! One session with a store: many teams to choose from, one of them active.
+
+use std::sync::Arc;
+
+use troop_model::{
+    Command, Event, Fact, NewTeamCommand, OperationId, State, TeamId, TeamName, Version, encode,
+};
+use troop_store::{Batch, NewTeam, Store, TeamEntry};
+use uuid::Uuid;
+
+use crate::{Board, BoardError, BoardResult, Clock, Following, Request};
+
+/// A team in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TeamSummary {
+    /// Its identity.
+    pub id: TeamId,
+    /// Its name.
+    pub name: String,
+    /// Whether it is gone: only its log is left.
+    pub is_retired: bool,
+}
+
+/// A store, and the one team that this session works with.
+#[derive(Debug)]
+pub struct Session {
+    store: Arc<dyn Store>,
+    clock: Clock,
+    following: Following,
+    active: Option<Board>,
+}
+
+impl Session {
+    /// A session without a team.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, clock: Clock, following: Following) -> Self {
+        Self { store, clock, following, active: None }
+    }
+
+    /// The teams of the store, oldest first.
+    pub async fn teams(&self) -> BoardResult<Vec<TeamSummary>> {
+        let summary =
+            |it: TeamEntry| TeamSummary { id: it.id, name: it.name, is_retired: it.is_retired };
+        Ok(self.store.teams().await?.into_iter().map(summary).collect())
+    }
+
+    /// Makes a team and makes it this session's. Refused while the session has another.
+    pub async fn create(&mut self, request: &Request, new: NewTeamCommand) -> BoardResult<&Board> {
+        self.check_free().await?;
+        let store = Arc::clone(&self.store);
+        let board = Board::create(store, self.clock.clone(), self.following, request, new).await?;
+        Ok(self.active.insert(board))
+    }
+
+    /// Makes a team from the whole log of another, under a new name if one is given, and makes it this session's.
+    pub async fn import(
+        &mut self,
+        events: Vec<Event>,
+        name: Option<TeamName>,
+    ) -> BoardResult<&Board> {
+        self.check_free().await?;
+        let team = import(self.store.as_ref(), events, name).await?;
+        let store = Arc::clone(&self.store);
+        let board = Board::open(store, self.clock.clone(), self.following, team).await?;
+        Ok(self.active.insert(board))
+    }
+
+    /// Makes an existing team this session's. A retired one can still be looked at, by its id.
+    pub async fn open(&mut self, name: &str) -> BoardResult<&Board> {
+        self.check_free().await?;
+        let teams = self.teams().await?;
+        let by_name = teams.iter().find(|team| team.name == name && !team.is_retired);
+        let by_id = || teams.iter().find(|team| team.id.to_string() == name);
+        let Some(team) = by_name.or_else(by_id) else {
+            let known = teams.into_iter().filter(|team| !team.is_retired).map(|team| team.name);
+            return Err(BoardError::NoSuchTeam { name: name.to_owned(), known: known.collect() });
+        };
+        let store = Arc::clone(&self.store);
+        let board = Board::open(store, self.clock.clone(), self.following, team.id).await?;
+        Ok(self.active.insert(board))
+    }
+
+    /// This session's team.
+    pub fn team(&self) -> BoardResult<&Board> {
+        self.active.as_ref().ok_or(BoardError::NoActiveTeam)
+    }
+
+    /// Deletes this session's team and frees its name. Its log stays readable by its id until it is purged.
+    pub async fn delete(&mut self, request: Request) -> BoardResult<()> {
+        let board = self.team()?;
+        let team = board.team();
+        board.submit(Request { command: Command::DeleteTeam, ..request }).await?;
+        self.store.retire(team).await?;
+        self.close().await;
+        Ok(())
+    }
+
+    /// Erases a team with all it ever had.
+    pub async fn purge(&self, team: TeamId) -> BoardResult<()> {
+        Ok(self.store.purge(team).await?)
+    }
+
+    /// Lets go of this session's team; the team itself goes on.
+    pub async fn close(&mut self) {
+        if let Some(board) = self.active.take() {
+            board.close().await;
+        }
+    }
+
+    async fn check_free(&self) -> BoardResult<()> {
+        let Some(board) = &self.active else { return Ok(()) };
+        let name = board.look(|state| state.team().map(|team| team.name.clone())).await?;
+        match name {
+            Some(name) => Err(BoardError::AlreadyActive { name }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Stores a copy of a log as a new team. All of it is there afterwards, or nothing.
+async fn import(
+    store: &dyn Store,
+    mut events: Vec<Event>,
+    new_name: Option<TeamName>,
+) -> BoardResult<TeamId> {
+    let id = TeamId(Uuid::now_v7());
+    let Some(Fact::TeamCreated { team, name, .. }) =
+        events.first_mut().map(|event| &mut event.fact)
+    else {
+        return Err(BoardError::NotALog {
+            what: "it does not begin with the making of a team".to_owned(),
+        });
+    };
+    *team = id;
+    if let Some(new_name) = new_name {
+        *name = new_name;
+    }
+    let name = name.to_string();
+    let mut state = State::default();
+    for event in &events {
+        if event.version != state.version().next() {
+            let what = format!("event {} follows event {}", event.version, state.version());
+            return Err(BoardError::NotALog { what });
+        }
+        state.apply(event);
+    }
+    let bodies = events.iter().map(encode).collect();
+    let first = Batch { operation: OperationId(Uuid::now_v7()), after: Version::ZERO, bodies };
+    store.create(NewTeam { id, name }, first).await?;
+    Ok(id)
+}
