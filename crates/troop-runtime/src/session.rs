@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use troop_model::{
-    Command, Event, Fact, NewTeamCommand, OperationId, State, TeamId, TeamName, Version, encode,
+    Command, Event, Fact, NewTeamCommand, OperationId, Refusal, State, TeamId, TeamName, Version,
+    encode,
 };
 use troop_store::{Batch, NewTeam, Store, TeamEntry};
 use uuid::Uuid;
@@ -89,7 +90,11 @@ impl Session {
     pub async fn delete(&mut self, request: Request) -> BoardResult<()> {
         let board = self.team()?;
         let team = board.team();
-        board.submit(Request { command: Command::DeleteTeam, ..request }).await?;
+        match board.submit(Request { command: Command::DeleteTeam, ..request }).await {
+            // Somebody deleted it but may not have come to free its name.
+            Ok(_) | Err(BoardError::Refused(Refusal::TeamDeleted)) => {}
+            Err(error) => return Err(error),
+        }
         self.store.retire(team).await?;
         self.close().await;
         Ok(())
