@@ -21,6 +21,7 @@ on_every_store! {
     a_look_waits_for_what_is_being_made_durable,
     more_submitters_than_places_all_get_answers,
     a_look_that_panics_leaves_the_board_alive,
+    a_board_that_dies_tells_all_who_wait,
     closing_one_handle_leaves_the_others_at_work,
     what_is_so_already_makes_no_events,
 }
@@ -119,6 +120,24 @@ async fn a_look_that_panics_leaves_the_board_alive(store: TestStore) {
     tasks.spawn(async move { looker.look(|_| panic!("on purpose")).await });
     assert!(tasks.join_next().await.unwrap().unwrap_err().is_panic());
     assert_eq!(add_tasks(&board, 1).await, [1]);
+}
+
+async fn a_board_that_dies_tells_all_who_wait(store: TestStore) {
+    let probe = Probe::new(store.store());
+    let board = crew(probe.clone()).await;
+    let start = state_of(&board).await.version();
+    let mut subscription = board.subscribe(start);
+    probe.is_broken.store(true, SeqCst);
+    let (answer, news) = tokio::join!(board.submit(by(LEAD, create("write"))), subscription.next());
+    assert!(matches!(answer, Err(BoardError::Closed)), "{answer:?}");
+    assert!(news.unwrap().is_none());
+    assert!(matches!(board.look(|_| ()).await, Err(BoardError::Closed)));
+    // What is stored can still be read, and the team opened again.
+    assert!(board.subscribe(Version::ZERO).next().await.unwrap().is_some());
+    assert!(board.subscribe(start).next().await.unwrap().is_none());
+    let (team, _) = (board.team(), board.close().await);
+    let reopened = open(store.reopen().await, team, Following::WhenAsked).await;
+    assert_eq!(add_tasks(&reopened, 1).await, [1]);
 }
 
 async fn closing_one_handle_leaves_the_others_at_work(store: TestStore) {

@@ -4,25 +4,36 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use troop_model::{Actor, Command, Event, Fact, Status, TaskNumber, TeamId};
 use troop_runtime::{Board, BoardError, BoardResult, Clock, Done, Following, Request};
-use troop_store::{MemoryStore, Store, StoreError};
+use troop_store::{Store, StoreError};
 use troop_testkit::{Fault, FaultyStore, TestStore};
 
 use crate::support::{
-    LEAD, assert_is_the_log, by, claim, claim_next, complete, create, events, new_team, open,
-    refusal, replayed, say, state_of,
+    LEAD, add_tasks, assert_is_the_log, by, claim, claim_next, complete, create, crew, events,
+    new_team, open, refusal, replayed, say, state_of,
 };
 
-on_shared_stores!(whatever_goes_wrong_once_nothing_is_lost_or_done_twice);
+on_every_store! {
+    whatever_goes_wrong_once_nothing_is_lost_or_done_twice,
+    a_catch_up_that_fails_halfway_goes_on_from_there,
+}
 
-/// Time is paused, so that the pauses between two attempts take none.
-#[tokio::test(start_paused = true)]
-async fn in_memory_nothing_is_lost_or_done_twice() {
-    for fault in [Fault::LosesAnswer, Fault::FailsBefore] {
-        for nth in 1.. {
-            if !run_with_fault(Arc::new(MemoryStore::default()), fault, nth, "crew").await {
-                break;
-            }
-        }
+async fn a_catch_up_that_fails_halfway_goes_on_from_there(store: TestStore) {
+    let other = crew(store.store()).await;
+    // Opening loads a snapshot and reads once; then the second read of the first catch-up fails.
+    let faulty = FaultyStore::new(store.reopen().await, Fault::FailsBefore, 4);
+    let board = open(Arc::new(faulty.clone()), other.team(), Following::WhenAsked).await;
+    let start = state_of(&board).await.version();
+    let mut subscription = board.subscribe(start);
+    add_tasks(&other, 1_500).await;
+    let request = by("bob", claim(1_500));
+    let error = board.submit(request.clone()).await.unwrap_err();
+    assert!(matches!(error, BoardError::Store(_)) && faulty.has_fired(), "{error:?}");
+    assert_eq!(state_of(&board).await.version(), start.plus(1_000));
+    let done = board.submit(request).await.unwrap();
+    assert_is_the_log(&board, &*store).await;
+    while subscription.version() < done.version {
+        let expected = subscription.version().next();
+        assert_eq!(subscription.next().await.unwrap().unwrap().version, expected);
     }
 }
 

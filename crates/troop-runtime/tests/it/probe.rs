@@ -26,6 +26,8 @@ pub(crate) struct Probe {
     pub(crate) is_down: AtomicBool,
     /// Whether snapshots cannot be saved.
     pub(crate) is_full: AtomicBool,
+    /// Whether appending panics.
+    pub(crate) is_broken: AtomicBool,
     lets_append: watch::Sender<bool>,
     lets_save: watch::Sender<bool>,
 }
@@ -39,6 +41,7 @@ impl Probe {
             n_saves: AtomicUsize::new(0),
             is_down: AtomicBool::new(false),
             is_full: AtomicBool::new(false),
+            is_broken: AtomicBool::new(false),
             lets_append: watch::Sender::new(true),
             lets_save: watch::Sender::new(true),
         })
@@ -62,8 +65,8 @@ impl Probe {
         self.lets_save.send_replace(true);
     }
 
-    fn check(&self, is_broken: &AtomicBool) -> StoreResult<()> {
-        if is_broken.load(SeqCst) {
+    fn check(&self, cannot: &AtomicBool) -> StoreResult<()> {
+        if cannot.load(SeqCst) {
             return Err(StoreError::Unavailable {
                 what: "the store is down on purpose".to_owned(),
                 hint: "wait".to_owned(),
@@ -102,6 +105,7 @@ impl Store for Probe {
         Box::pin(async move {
             self.n_appends.fetch_add(1, SeqCst);
             pass(&self.lets_append).await;
+            assert!(!self.is_broken.load(SeqCst), "broken on purpose");
             self.check(&self.is_down)?;
             self.inner.append(team, batch).await
         })

@@ -103,7 +103,9 @@ async fn of_many_claims_by_processes_each_task_is_claimed_once(store: TestStore)
     assert_eq!(tasks.len(), N_TASKS, "every task is claimed");
     let mut shares: BTreeMap<&str, usize> = BTreeMap::new();
     claims.iter().for_each(|(_, member)| *shares.entry(member).or_default() += 1);
-    assert_eq!(shares.len(), MEMBERS.len(), "nobody starves: {shares:?}");
+    let fair = N_TASKS / MEMBERS.len();
+    let is_served = |member: &&str| shares.get(*member).is_some_and(|n| *n >= fair / 3);
+    assert!(MEMBERS.iter().all(is_served), "nobody starves: {shares:?}");
     assert_is_the_log(&board, &*store).await;
 }
 

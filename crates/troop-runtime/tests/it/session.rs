@@ -157,6 +157,7 @@ async fn a_team_reads_back_as_it_was_made(store: TestStore) {
     assert!(read == made);
     let team = read.team().unwrap();
     assert_eq!((team.id, &team.name, &team.settings), (new.team, &new.name, &new.settings));
+    assert_eq!((team.status, read.lead().unwrap().role), (TeamStatus::Active, Role::Lead));
     assert_eq!(read.members().filter(|member| member.role == Role::Member).count(), MEMBERS.len());
 }
 

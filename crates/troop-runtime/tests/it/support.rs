@@ -81,6 +81,10 @@ pub(crate) fn complete(number: u32) -> Command {
     })
 }
 
+pub(crate) fn renew(number: u32) -> Command {
+    Command::Task(TaskCommand::Renew { task: numbered(number), attempt: None })
+}
+
 pub(crate) fn comment(number: u32, text: &str) -> Command {
     Command::Task(TaskCommand::Comment { task: numbered(number), text: text.to_owned() })
 }
@@ -159,9 +163,9 @@ pub(crate) async fn assert_is_the_log(board: &Board, store: &dyn Store) {
 
 /// Who claimed which task, in order.
 pub(crate) fn claims(events: &[Event]) -> Vec<(u32, String)> {
-    let claim = |event: &Event| match &event.fact {
-        Fact::TaskClaimed { task, owner, .. } => Some((task.0, owner.to_string())),
-        _ => None,
+    let claim = |event: &Event| {
+        let Fact::TaskClaimed { task, owner, .. } = &event.fact else { return None };
+        Some((task.0, owner.to_string()))
     };
     events.iter().filter_map(claim).collect()
 }
