@@ -19,6 +19,7 @@ macro_rules! on_shared_stores {
     ($($case:ident),* $(,)?) => {
         stamp!(files, files_store, $($case),*);
         stamp!(sqlite, sqlite_store, $($case),*);
+        stamp!(postgres, postgres_store, $($case),*);
     };
 }
 

@@ -112,7 +112,8 @@ async fn of_many_claims_by_processes_each_task_is_claimed_once(store: TestStore)
 async fn who_dies_with_the_lock_lets_go_of_it(store: TestStore) {
     let board = crew(store.store()).await;
     add_tasks(&board, 1).await;
-    let sign = store.folder().unwrap().join("held");
+    let folder = tempfile::tempdir().unwrap();
+    let sign = folder.path().join("held");
     let mut child = send("hold", &store, board.team(), sign.to_str().unwrap());
     wait_for("the other process to have the lock", async || Path::exists(&sign).then_some(()))
         .await;

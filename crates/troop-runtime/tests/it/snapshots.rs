@@ -54,7 +54,10 @@ async fn a_snapshot_and_the_rest_of_the_log_are_the_whole_log(store: TestStore) 
     finish_tasks(&board, 150).await;
     board.close().await;
     let snapshot = saved(&*store, team).await.unwrap();
-    let board = open(store.reopen().await, team, Following::WhenAsked).await;
+    // Whoever comes next leaves no snapshot behind, so there is a rest to read.
+    let probe = Probe::new(store.reopen().await);
+    probe.is_full.store(true, SeqCst);
+    let board = open(probe, team, Following::WhenAsked).await;
     finish_tasks(&board, 20).await;
     add_tasks(&board, 20).await;
     let (reopened, cost) = cost_of_opening(&Probe::new(store.reopen().await), team).await;
