@@ -136,16 +136,22 @@ async fn import(
             what: "it does not begin with the making of a team".to_owned(),
         });
     };
-    *team = id;
+    let old_id = std::mem::replace(team, id);
     if let Some(new_name) = new_name {
         *name = new_name;
     }
     let name = name.to_string();
     let mut state = State::default();
-    for event in &events {
+    for event in &mut events {
         if event.version != state.version().next() {
             let what = format!("event {} follows event {}", event.version, state.version());
             return Err(BoardError::NotALog { what });
+        }
+        // Links that belonged to the team belong to its copy.
+        if let Fact::LinkSet { link } = &mut event.fact
+            && link.team == Some(old_id)
+        {
+            link.team = Some(id);
         }
         state.apply(event);
     }

@@ -4,14 +4,9 @@ use std::time::Duration;
 
 use troop_model::{Refusal, Time};
 use troop_runtime::{Board, Clock, Following};
-use troop_testkit::TestStore;
+use troop_testkit::{TestStore, memory_store};
 
 use crate::support::{add_tasks, by, claim, comment, crew, events, refusal};
-
-on_every_store! {
-    time_in_a_log_never_runs_backwards,
-    a_slow_clock_takes_no_lease_early,
-}
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
@@ -25,7 +20,9 @@ fn noon() -> Time {
     "2200-01-01T12:00:00Z".parse().unwrap()
 }
 
-async fn time_in_a_log_never_runs_backwards(store: TestStore) {
+#[tokio::test]
+async fn time_in_a_log_never_runs_backwards() {
+    let store = memory_store().await;
     let board = crew(store.store()).await;
     add_tasks(&board, 1).await;
     let (fast, slow) = (Clock::manual(noon() + HOUR), Clock::manual(noon()));
@@ -41,7 +38,9 @@ async fn time_in_a_log_never_runs_backwards(store: TestStore) {
     assert_eq!(*times.last().unwrap(), noon() + HOUR);
 }
 
-async fn a_slow_clock_takes_no_lease_early(store: TestStore) {
+#[tokio::test]
+async fn a_slow_clock_takes_no_lease_early() {
+    let store = memory_store().await;
     let board = crew(store.store()).await;
     add_tasks(&board, 1).await;
     let (fast, slow) = (Clock::manual(noon() + HOUR), Clock::manual(noon()));

@@ -5,7 +5,7 @@ use std::sync::{Arc, atomic::Ordering::SeqCst};
 use troop_model::{Status, TaskNumber, Version};
 use troop_runtime::{BoardError, Following};
 use troop_store::{MemoryStore, StoreError};
-use troop_testkit::{TestStore, wait_for};
+use troop_testkit::{TestStore, memory_store, wait_for};
 
 use crate::{
     probe::Probe,
@@ -20,9 +20,6 @@ on_every_store! {
     a_refused_command_changes_nothing,
     a_look_waits_for_what_is_being_made_durable,
     more_submitters_than_places_all_get_answers,
-    a_look_that_panics_leaves_the_board_alive,
-    a_board_that_dies_tells_all_who_wait,
-    closing_one_handle_leaves_the_others_at_work,
     what_is_so_already_makes_no_events,
 }
 
@@ -113,7 +110,9 @@ async fn more_submitters_than_places_all_get_answers(store: TestStore) {
     assert!(numbers.into_iter().eq(1..=2_500));
 }
 
-async fn a_look_that_panics_leaves_the_board_alive(store: TestStore) {
+#[tokio::test]
+async fn a_look_that_panics_leaves_the_board_alive() {
+    let store = memory_store().await;
     let board = crew(store.store()).await;
     let looker = board.clone();
     let mut tasks = tokio::task::JoinSet::new();
@@ -122,7 +121,9 @@ async fn a_look_that_panics_leaves_the_board_alive(store: TestStore) {
     assert_eq!(add_tasks(&board, 1).await, [1]);
 }
 
-async fn a_board_that_dies_tells_all_who_wait(store: TestStore) {
+#[tokio::test]
+async fn a_board_that_dies_tells_all_who_wait() {
+    let store = memory_store().await;
     let probe = Probe::new(store.store());
     let board = crew(probe.clone()).await;
     let start = state_of(&board).await.version();
@@ -140,7 +141,9 @@ async fn a_board_that_dies_tells_all_who_wait(store: TestStore) {
     assert_eq!(add_tasks(&reopened, 1).await, [1]);
 }
 
-async fn closing_one_handle_leaves_the_others_at_work(store: TestStore) {
+#[tokio::test]
+async fn closing_one_handle_leaves_the_others_at_work() {
+    let store = memory_store().await;
     let board = crew(store.store()).await;
     let (other, team) = (board.clone(), board.team());
     board.close().await;

@@ -11,7 +11,9 @@ use troop_testkit::TestStore;
 
 use crate::{
     probe::Probe,
-    support::{LEAD, MEMBERS, add_tasks, by, create, name, new_team, refusal, say, state_of},
+    support::{
+        LEAD, MEMBERS, add_tasks, by, create, events, name, new_team, refusal, say, state_of,
+    },
 };
 
 on_every_store! {
@@ -24,6 +26,8 @@ on_every_store! {
     a_purged_team_is_gone,
     a_team_reads_back_as_it_was_made,
     a_message_reaches_the_one_it_names,
+    an_imported_team_is_a_team_of_its_own,
+    what_is_no_log_is_not_imported,
 }
 
 fn zoe(command: Command) -> Request {
@@ -173,4 +177,43 @@ async fn a_message_reaches_the_one_it_names(store: TestStore) {
         refusal(board.submit(by("cyd", say("bo", "hello"))).await),
         Refusal::UnknownMember { .. }
     ));
+}
+
+async fn an_imported_team_is_a_team_of_its_own(store: TestStore) {
+    let mut session = with_team(&store).await;
+    let team = session.team().unwrap().team();
+    add_tasks(session.team().unwrap(), 3).await;
+    session.close().await;
+    let log = events(&*store, team).await;
+    let taken = session.import(log.clone(), None).await.unwrap_err();
+    assert!(
+        matches!(taken, BoardError::Store(error) if matches!(*error, StoreError::Conflict { .. }))
+    );
+    let copy = session.import(log.clone(), Some("copy".parse().unwrap())).await.unwrap();
+    let (id, state) = (copy.team(), state_of(copy).await);
+    assert_eq!((state.team().unwrap().id, state.team().unwrap().name.as_str()), (id, "copy"));
+    assert!(state.links().count() == MEMBERS.len() && state.links().all(|it| it.team == Some(id)));
+    assert_eq!(add_tasks(copy, 1).await, [4]);
+    assert_eq!(events(&*store, team).await, log);
+}
+
+async fn what_is_no_log_is_not_imported(store: TestStore) {
+    let mut session = with_team(&store).await;
+    let log = events(&*store, session.team().unwrap().team()).await;
+    let name = || Some("copy".parse().unwrap());
+    assert!(matches!(
+        session.import(log.clone(), name()).await.unwrap_err(),
+        BoardError::AlreadyActive { .. }
+    ));
+    session.close().await;
+    let gap = [&log[..2], &log[3..]].concat();
+    for (events, told) in [
+        (vec![], "it does not begin with the making of a team"),
+        (log[1..].to_vec(), "it does not begin with the making of a team"),
+        (gap, "event 4 follows event 2"),
+    ] {
+        let error = session.import(events, name()).await.unwrap_err();
+        assert_eq!(error.to_string(), format!("this is not the log of a team: {told}"));
+    }
+    assert_eq!(session.teams().await.unwrap().len(), 1);
 }
