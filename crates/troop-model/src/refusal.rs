@@ -78,7 +78,7 @@ pub enum Refusal {
         these(by)
     )]
     TaskBlocked { task: TaskNumber, by: Vec<TaskNumber> },
-    #[error("{task} is blocked: dependency {} {}; retry or replace it", list(by), ended(*how))]
+    #[error("{task} is blocked: dependency {} {}", list(by), ended(*how))]
     DependencyEnded { task: TaskNumber, by: Vec<TaskNumber>, how: Status },
     #[error(
         "{task} is not available: it is reserved for {assignee}; claim another or ask the lead to reassign it"
@@ -89,11 +89,19 @@ pub enum Refusal {
     #[error("{task} is not available: somebody must approve that it starts")]
     AwaitsStart { task: TaskNumber },
     #[error(
-        "nothing is available for `{member}` now: {n_blocked} blocked, {n_held} in progress, {n_reserved} reserved or resting"
+        "nothing is available for `{member}` now: {n_blocked} blocked, {n_held} in progress, {n_reserved} reserved or not approved, {n_failed} failed"
     )]
-    NothingAvailable { member: MemberName, n_blocked: usize, n_held: usize, n_reserved: usize },
+    NothingAvailable {
+        member: MemberName,
+        n_blocked: usize,
+        n_held: usize,
+        n_reserved: usize,
+        n_failed: usize,
+    },
     #[error("{task} is {status}, so it cannot be {}", participle(*action))]
     WrongStatus { task: TaskNumber, status: Status, action: TaskAction },
+    #[error("{task} is {status}, so nobody holds it")]
+    NotHeld { task: TaskNumber, status: Status },
     #[error("{task} is not held by `{member}`{}", holder(owner.as_ref()))]
     NotYours { task: TaskNumber, member: MemberName, owner: Option<MemberName> },
     #[error(
@@ -127,6 +135,8 @@ pub enum Refusal {
     DelegationNeedsTask { pending: Vec<TaskNumber> },
     #[error("there is no delegation {delegation}")]
     UnknownDelegation { delegation: Uuid },
+    #[error("{task} is delegated to `{to}` already; wait for its result")]
+    AlreadyDelegated { task: TaskNumber, to: MemberName },
     #[error("delegation {delegation} has ended already")]
     DelegationEnded { delegation: Uuid },
     #[error(
@@ -140,6 +150,8 @@ pub enum Refusal {
 
     #[error("a message to yourself goes nowhere")]
     ToYourself,
+    #[error("a {kind} cannot go to `{to}`; it is for one member")]
+    WrongRecipient { kind: crate::MessageKind, to: Party },
     #[error("there is nobody else in the team to tell")]
     NobodyElse,
     #[error(
@@ -204,9 +216,11 @@ impl Refusal {
             | Self::AwaitsStart { .. }
             | Self::NothingAvailable { .. }
             | Self::WrongStatus { .. }
+            | Self::NotHeld { .. }
             | Self::NotYours { .. }
             | Self::LateHolder { .. }
             | Self::StillNeeded { .. }
+            | Self::AlreadyDelegated { .. }
             | Self::DelegationEnded { .. } => RefusalKind::Conflict,
             Self::NotAMember { .. }
             | Self::LeadIsFixed { .. }
@@ -225,6 +239,7 @@ impl Refusal {
             | Self::NotATaskName { .. }
             | Self::Cycle { .. }
             | Self::ToYourself
+            | Self::WrongRecipient { .. }
             | Self::IncompleteResponse
             | Self::Empty { .. }
             | Self::TooLong { .. }
@@ -263,7 +278,7 @@ fn these(by: &[TaskNumber]) -> &'static str {
 }
 
 fn ended(how: Status) -> &'static str {
-    if how == Status::Failed { "failed" } else { "was cancelled" }
+    if how == Status::Failed { "failed; retry or replace it" } else { "was cancelled; replace it" }
 }
 
 fn holder(owner: Option<&MemberName>) -> String {
