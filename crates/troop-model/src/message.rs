@@ -278,3 +278,28 @@ impl Mailbox {
             .map(|(key, ())| key)
     }
 }
+
+#[cfg(test)]
+impl Mailbox {
+    /// Holds what is kept about the messages against what the messages themselves say.
+    pub(crate) fn check(&self) {
+        let mut unread = BTreeSet::new();
+        let mut settled = BTreeSet::new();
+        for (version, message) in self.messages.entries() {
+            let waiting = message.receipts.iter().filter(|receipt| receipt.read_at.is_none());
+            let before = unread.len();
+            unread.extend(waiting.map(|receipt| (receipt.reader.clone(), *version)));
+            if unread.len() == before {
+                settled.insert(*version);
+            }
+        }
+        assert!(self.unread.entries().keys().eq(&unread), "who has not read what");
+        assert!(self.settled.entries().keys().eq(&settled), "what all have read");
+        assert!(settled.len() <= LIVE_SETTLED, "what all have read leaves the mailbox");
+        for (reader, n_unread) in self.n_unread.entries() {
+            assert_eq!(self.unread_range(reader).count(), *n_unread, "unread of {reader}");
+        }
+        let n_unread: usize = self.n_unread.entries().values().sum();
+        assert_eq!(n_unread, unread.len(), "every unread message is counted");
+    }
+}

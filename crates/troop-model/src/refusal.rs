@@ -171,6 +171,8 @@ pub enum Refusal {
     Empty { field: &'static str },
     #[error("the {field} has {n_chars} characters; the limit is {limit}. Put the rest in a file")]
     TooLong { field: &'static str, n_chars: usize, limit: usize },
+    #[error("a task takes at most {limit} {what}, not {n}")]
+    TooMany { what: &'static str, n: usize, limit: usize },
     #[error("the {field} has the unprintable character U+{:04X}", u32::from(*found))]
     Unprintable { field: &'static str, found: char },
     #[error("progress is 0 to 100 percent, not {percent}")]
@@ -243,6 +245,7 @@ impl Refusal {
             | Self::IncompleteResponse
             | Self::Empty { .. }
             | Self::TooLong { .. }
+            | Self::TooMany { .. }
             | Self::Unprintable { .. }
             | Self::PercentOutOfRange { .. }
             | Self::BadSetting(_)

@@ -34,9 +34,8 @@ impl State {
                 });
                 let after = self.holder(number);
                 if before != after {
-                    for member in [before, after].into_iter().flatten() {
-                        self.note_holding(&member, event.at);
-                    }
+                    before.iter().for_each(|member| self.note_given_back(member, event.at));
+                    after.iter().for_each(|member| self.note_taken(member, event.at));
                 }
             }
         }

@@ -115,11 +115,8 @@ pub(super) fn delete(draft: &mut Draft<'_>, task: &TaskRef) -> Result<(), Refusa
 pub(super) fn comment(draft: &mut Draft<'_>, task: &TaskRef, text: &str) -> Result<(), Refusal> {
     let task = draft.live(task)?;
     if task.comments.len() >= MAX_COMMENTS {
-        return Err(Refusal::TooLong {
-            field: "discussion",
-            n_chars: task.comments.len(),
-            limit: MAX_COMMENTS,
-        });
+        let n = task.comments.len() + 1;
+        return Err(Refusal::TooMany { what: "comments", n, limit: MAX_COMMENTS });
     }
     draft.push(Fact::TaskCommented { task: task.number, text: text::block("comment", text)? });
     Ok(())
@@ -218,9 +215,9 @@ fn dependencies(
     until: crate::Condition,
 ) -> Result<Vec<Dependency>, Refusal> {
     if on.len() > MAX_DEPENDENCIES {
-        return Err(Refusal::TooLong {
-            field: "list of dependencies",
-            n_chars: on.len(),
+        return Err(Refusal::TooMany {
+            what: "dependencies",
+            n: on.len(),
             limit: MAX_DEPENDENCIES,
         });
     }

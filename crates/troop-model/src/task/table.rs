@@ -425,6 +425,28 @@ impl TaskTable {
     }
 }
 
+#[cfg(test)]
+impl TaskTable {
+    /// Holds what is kept about the tasks against what the tasks themselves say.
+    pub(crate) fn check(&self) {
+        for (number, slot) in &self.slots {
+            let task = slot.task(&self.packed);
+            let waits = task.status == Status::Pending
+                && task.blocked_by.iter().any(|dependency| !self.is_resolved(*dependency));
+            let status = if waits { Status::Blocked } else { task.status };
+            let finished = slot.digest.finished;
+            assert_eq!(finished.is_some(), task.status.is_finished(), "{number} is finished");
+            assert_eq!(slot.digest, Digest { status, finished, ..Digest::new(task) }, "{number}");
+            assert_eq!(slot.id, task.id, "{number}");
+        }
+        let again = Index::of(self.slots.iter().map(|(number, slot)| (*number, &slot.digest)));
+        assert_eq!(self.index, again, "the indexes are those of the tasks");
+        let n_erased = self.ends.values().filter(|end| **end == Finished::Deleted).count();
+        let n_all = self.slots.len() + self.n_archived() + n_erased;
+        assert_eq!(n_all, self.last.0 as usize, "every task is live, archived or deleted");
+    }
+}
+
 impl PartialEq for TaskTable {
     /// Compares what the tables stand for, not how much of it is packed.
     fn eq(&self, other: &Self) -> bool {
