@@ -12,10 +12,10 @@ use crate::{Actor, Event, Fact, OperationId, Time, Version};
 pub const SCHEMA: u32 = 1;
 
 /// One step from an older form of events to the next: changes the JSON of one event in place.
-type Upgrade = fn(&mut Map<String, Value>);
+pub(crate) type Upgrade = fn(&mut Map<String, Value>);
 
 /// How events of older forms become current ones: the first entry takes form 1 to form 2, and so on.
-const UPGRADES: &[Upgrade] = &[];
+pub(crate) const UPGRADES: &[Upgrade] = &[];
 
 /// Why a line is not an event that this program understands.
 #[derive(Debug, Error)]
@@ -91,7 +91,11 @@ pub fn decode(line: &str) -> Result<Event, CodecError> {
     decode_with(line, SCHEMA, UPGRADES)
 }
 
-fn decode_with(line: &str, schema: u32, upgrades: &[Upgrade]) -> Result<Event, CodecError> {
+pub(crate) fn decode_with(
+    line: &str,
+    schema: u32,
+    upgrades: &[Upgrade],
+) -> Result<Event, CodecError> {
     let head: Head<'_> = serde_json::from_str(line)?;
     if head.schema > schema {
         return Err(CodecError::NewerSchema { version: head.version, schema: head.schema });

@@ -2,6 +2,7 @@
 
 mod bench;
 mod commands;
+mod facts;
 
 mod access;
 mod board;

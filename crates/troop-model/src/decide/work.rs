@@ -199,13 +199,15 @@ pub(super) fn fail_now(draft: &mut Draft<'_>, task: &Task, reason: &str) -> Resu
 }
 
 /// Gives a task back; one that was given back too often fails instead, because it may be what kills its holders.
+/// The lead and people take work back for their own reasons, as often as they like.
 pub(super) fn give_back(
     draft: &mut Draft<'_>,
     task: &Task,
     owner: MemberName,
     reason: &str,
 ) -> Result<(), Refusal> {
-    if task.attempts >= draft.team()?.settings.max_attempts {
+    let is_deliberate = matches!(draft.who, Standing::Lead(_) | Standing::Person);
+    if !is_deliberate && task.attempts >= draft.team()?.settings.max_attempts {
         return fail_now(draft, task, reason);
     }
     draft.push(Fact::TaskReleased { task: task.number, owner, reason: reason.to_owned() });

@@ -18,7 +18,7 @@ pub(crate) struct Bench {
     pub(crate) state: State,
     pub(crate) log: Vec<Event>,
     pub(crate) now: Time,
-    n_operations: u128,
+    pub(crate) n_operations: u128,
 }
 
 /// Somebody on the bench who is about to ask for something.

@@ -325,3 +325,13 @@ fn a_clock_that_jumps_back_takes_nothing_away() {
     assert!(team.at(0).tick().is_empty());
     assert_eq!(team.owner(1), Some("ann"));
 }
+
+#[test]
+fn who_gives_a_task_back_too_often_fails_it_but_the_lead_takes_it_back_at_will() {
+    let mut team = held_with(|settings| settings.max_attempts = 1);
+    team.lead().ok(release(1));
+    assert_eq!(team.status(1), Status::Pending);
+    team.member("ann").ok(claim(1));
+    team.member("ann").ok(release(1));
+    assert_eq!(team.status(1), Status::Failed);
+}
