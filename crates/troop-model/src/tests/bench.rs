@@ -140,11 +140,6 @@ impl Bench {
         self.mailbox().unread_of(&party(reader)).map(|message| message.content.as_str()).collect()
     }
 
-    /// The kinds of all that happened since the team was made.
-    pub(crate) fn story(&self) -> Vec<&'static str> {
-        kinds(&self.log).into_iter().filter(|kind| kind.starts_with("task.")).collect()
-    }
-
     /// Takes over what another process decided.
     pub(crate) fn apply(&mut self, events: &[Event]) {
         events.iter().for_each(|event| self.state.apply(event));

@@ -13,7 +13,7 @@ use crate::{
 };
 
 fn object(value: serde_json::Value) -> Metadata {
-    Metadata(value.as_object().cloned().unwrap())
+    serde_json::from_value(value).unwrap()
 }
 
 /// A board on which the first `n` tasks are completed, so that some are archived.

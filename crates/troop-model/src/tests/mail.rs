@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     Command, MAX_UNREAD, MemberState, MessageKind, MessageView, Outgoing, RefusalKind, Settings,
+    Time,
 };
 
 /// The id of the last message.
@@ -115,7 +116,7 @@ fn a_message_is_stored_then_delivered_then_read() {
     let id = last_id(&team);
     let moments = |team: &Bench| {
         let view = MessageView::new(team.mailbox().iter().next().unwrap(), Some(&party("ann")));
-        (view.delivered_at.map(|it| it.clock()), view.read_at.map(|it| it.clock()))
+        (view.delivered_at.map(Time::clock), view.read_at.map(Time::clock))
     };
     assert_eq!(moments(&team), (None, None));
     let deliver = || Command::MarkDelivered { reader: None, messages: vec![id, Uuid::nil()] };

@@ -40,18 +40,8 @@ fn actions() -> Vec<(&'static str, TaskCommand)> {
 /// A board whose task 1 stands there; `ann` holds it where somebody does. Task 3 is there to wait for.
 fn board(status: Status) -> Bench {
     let mut team = Bench::with(|settings| settings.stale_after_minutes = 5);
-    match status {
-        Status::Blocked => {
-            team.lead().ok(create("task 1"));
-            team.lead().ok(create("task 2"));
-            team.lead().ok(create("task 3"));
-            team.lead().ok(wait_for(1, &[2]));
-        }
-        _ => {
-            for subject in ["task 1", "task 2", "task 3"] {
-                team.lead().ok(create(subject));
-            }
-        }
+    for subject in ["task 1", "task 2", "task 3"] {
+        team.lead().ok(create(subject));
     }
     let steps: &[TaskCommand] = match status {
         Status::Pending | Status::Blocked => &[],
@@ -64,10 +54,12 @@ fn board(status: Status) -> Bench {
     for step in steps {
         team.member("ann").ok(step.clone());
     }
-    match status {
-        Status::Stale => drop(team.at(5).tick()),
-        Status::Cancelled => drop(team.lead().ok(cancel(1))),
-        _ => {}
+    if status == Status::Stale {
+        team.at(5).tick();
+    } else if status == Status::Cancelled {
+        team.lead().ok(cancel(1));
+    } else if status == Status::Blocked {
+        team.lead().ok(wait_for(1, &[2]));
     }
     assert_eq!(team.status(1), status);
     team

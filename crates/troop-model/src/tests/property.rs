@@ -2,20 +2,25 @@
 //!
 //! Runs are the same every time. `PROPTEST_RNG_SEED=n` and `PROPTEST_CASES=n` make other and more ones.
 
+mod steps;
 mod world;
+
+use std::collections::BTreeSet;
 
 use proptest::{
     prelude::*,
-    test_runner::{Config, RngSeed},
+    strategy::ValueTree,
+    test_runner::{Config, RngSeed, TestRunner},
 };
 
-use self::world::{Step, World};
+use self::{steps::Step, world::World};
+use super::facts;
 
 fn config() -> Config {
     let config = Config::default();
     let is_chosen = |name: &str| std::env::var_os(name).is_some();
     Config {
-        cases: if is_chosen("PROPTEST_CASES") { config.cases } else { 160 },
+        cases: if is_chosen("PROPTEST_CASES") { config.cases } else { 100 },
         rng_seed: match config.rng_seed {
             RngSeed::Random => RngSeed::Fixed(2026),
             fixed @ RngSeed::Fixed(_) => fixed,
@@ -28,7 +33,7 @@ fn config() -> Config {
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = (any::<u8>(), any::<u8>(), any::<u8>(), any::<[u8; 3]>());
     let step = step.prop_map(|(who, when, what, which)| Step { who, when, what, which });
-    prop::collection::vec(step, 1..90)
+    prop::collection::vec(step, 1..120)
 }
 
 proptest! {
@@ -62,4 +67,21 @@ proptest! {
             prop_assert_eq!(task.to_string().parse::<crate::TaskRef>().unwrap(), task);
         }
     }
+}
+
+#[test]
+fn random_runs_meet_every_kind_of_event() {
+    let mut runner = TestRunner::deterministic();
+    let mut met =
+        BTreeSet::from(["team.updated", "team.completed", "team.deleted"].map(str::to_owned));
+    for team in (0..=u8::MAX).step_by(5) {
+        let mut world = World::new(team);
+        for step in steps().new_tree(&mut runner).unwrap().current() {
+            world.take(&step);
+        }
+        met.extend(world.log().iter().map(|event| event.fact.kind().to_owned()));
+    }
+    let missed: Vec<_> =
+        facts::all_kinds().into_iter().filter(|kind| !met.contains(kind)).collect();
+    assert!(missed.is_empty(), "the random runs above are too tame: {missed:?}");
 }
