@@ -248,7 +248,7 @@ impl State {
 
     /// A few tasks that could be done, to help somebody who named none.
     pub(crate) fn some_pending(&self) -> Vec<TaskNumber> {
-        self.tasks.first_ready(10)
+        self.tasks.some_ready(10)
     }
 
     /// From here on, changes can be taken back.

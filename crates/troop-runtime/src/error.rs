@@ -37,6 +37,12 @@ pub enum BoardError {
         #[source]
         source: Arc<serde_json::Error>,
     },
+    /// What was to be imported is not the log of a team.
+    #[error("this is not the log of a team: {what}")]
+    NotALog {
+        /// How it shows.
+        what: String,
+    },
     /// There is no team of that name.
     #[error("there is no team `{name}`")]
     NoSuchTeam {

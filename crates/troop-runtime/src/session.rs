@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use troop_model::{Command, NewTeamCommand, TeamId};
-use troop_store::{Store, TeamEntry};
+use troop_model::{
+    Command, Event, Fact, NewTeamCommand, OperationId, State, TeamId, TeamName, Version, encode,
+};
+use troop_store::{Batch, NewTeam, Store, TeamEntry};
+use uuid::Uuid;
 
 use crate::{Board, BoardError, BoardResult, Clock, Following, Request};
 
@@ -46,6 +49,19 @@ impl Session {
         self.check_free().await?;
         let store = Arc::clone(&self.store);
         let board = Board::create(store, self.clock.clone(), self.following, request, new).await?;
+        Ok(self.active.insert(board))
+    }
+
+    /// Makes a team from the whole log of another, under a new name if one is given, and makes it this session's.
+    pub async fn import(
+        &mut self,
+        events: Vec<Event>,
+        name: Option<TeamName>,
+    ) -> BoardResult<&Board> {
+        self.check_free().await?;
+        let team = import(self.store.as_ref(), events, name).await?;
+        let store = Arc::clone(&self.store);
+        let board = Board::open(store, self.clock.clone(), self.following, team).await?;
         Ok(self.active.insert(board))
     }
 
@@ -99,4 +115,37 @@ impl Session {
             None => Ok(()),
         }
     }
+}
+
+/// Stores a copy of a log as a new team. All of it is there afterwards, or nothing.
+async fn import(
+    store: &dyn Store,
+    mut events: Vec<Event>,
+    new_name: Option<TeamName>,
+) -> BoardResult<TeamId> {
+    let id = TeamId(Uuid::now_v7());
+    let Some(Fact::TeamCreated { team, name, .. }) =
+        events.first_mut().map(|event| &mut event.fact)
+    else {
+        return Err(BoardError::NotALog {
+            what: "it does not begin with the making of a team".to_owned(),
+        });
+    };
+    *team = id;
+    if let Some(new_name) = new_name {
+        *name = new_name;
+    }
+    let name = name.to_string();
+    let mut state = State::default();
+    for event in &events {
+        if event.version != state.version().next() {
+            let what = format!("event {} follows event {}", event.version, state.version());
+            return Err(BoardError::NotALog { what });
+        }
+        state.apply(event);
+    }
+    let bodies = events.iter().map(encode).collect();
+    let first = Batch { operation: OperationId(Uuid::now_v7()), after: Version::ZERO, bodies };
+    store.create(NewTeam { id, name }, first).await?;
+    Ok(id)
 }

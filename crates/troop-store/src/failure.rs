@@ -87,7 +87,9 @@ pub(crate) fn io_failure(act: &str, path: &Path, source: io::Error) -> StoreErro
         io::ErrorKind::StorageFull
         | io::ErrorKind::QuotaExceeded
         | io::ErrorKind::FileTooLarge
-        | io::ErrorKind::WriteZero => unavailable(what, space_hint(path), source),
+        | io::ErrorKind::WriteZero => {
+            unavailable(format!("{what}: the disk is full"), space_hint(path), source)
+        }
         io::ErrorKind::PermissionDenied => {
             refused(format!("{what}: permission denied"), format!("see `ls -ld {shown}`"))
         }

@@ -3,6 +3,7 @@
 mod contract;
 mod error;
 
+mod draft;
 mod failure;
 mod record;
 
@@ -14,6 +15,7 @@ mod writer;
 
 mod files;
 mod memory;
+mod postgres;
 mod sqlite;
 mod url;
 
@@ -24,5 +26,6 @@ pub use contract::{
 pub use error::{StoreError, StoreResult};
 pub use files::FilesStore;
 pub use memory::MemoryStore;
+pub use postgres::{PostgresStore, PostgresUrl};
 pub use sqlite::SqliteStore;
 pub use url::{StoreUrl, open};

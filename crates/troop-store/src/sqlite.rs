@@ -11,7 +11,10 @@ use std::{path::Path, sync::Arc};
 use rusqlite::Connection;
 use troop_model::{TeamId, Version};
 
-use self::{journal::SqliteJournal, open::Database};
+use self::{
+    journal::SqliteJournal,
+    open::{Database, Sight},
+};
 use crate::{
     Appended, Archived, Batch, BoxFuture, Entry, NewTeam, Snapshot, Store, StoreResult, TeamEntry,
     Watch,
@@ -69,21 +72,22 @@ impl SqliteStore {
 struct ReadConnection {
     database: Arc<Database>,
     connection: Connection,
+    /// One that is frozen is replaced for every job.
+    sight: Sight,
 }
 
 impl ReadConnection {
     fn open(database: Arc<Database>) -> StoreResult<Self> {
-        let connection = database.connect_to_read()?;
-        Ok(Self { database, connection })
+        let (connection, sight) = database.connect_to_read()?;
+        Ok(Self { database, connection, sight })
     }
 
     fn run<T>(
         &mut self,
         work: impl FnOnce(&Connection, &Database) -> StoreResult<T>,
     ) -> StoreResult<T> {
-        if Database::is_frozen(&self.connection) {
-            // Such a connection does not see what others write, so each job gets its own.
-            self.connection = self.database.connect_to_read()?;
+        if self.sight == Sight::Frozen {
+            (self.connection, self.sight) = self.database.connect_to_read()?;
         }
         work(&self.connection, &self.database)
     }

@@ -3,7 +3,8 @@
 use std::{fmt, path::PathBuf, sync::Arc};
 
 use crate::{
-    FilesStore, MemoryStore, SqliteStore, Store, StoreError, StoreResult, failure::refused,
+    FilesStore, MemoryStore, PostgresStore, PostgresUrl, SqliteStore, Store, StoreError,
+    StoreResult, failure::refused,
 };
 
 /// The schemes, as they are suggested for a misspelt one.
@@ -17,6 +18,8 @@ pub enum StoreUrl {
     Sqlite(PathBuf),
     /// `files:FOLDER`, a folder of plain files.
     Files(PathBuf),
+    /// `postgres://…`, a PostgreSQL database.
+    Postgres(PostgresUrl),
     /// `memory:`, a store that ends with the process.
     Memory,
 }
@@ -33,6 +36,7 @@ impl StoreUrl {
         match (scheme, rest) {
             ("sqlite", path) => path_of("sqlite", path).map(Self::Sqlite),
             ("files", path) => path_of("files", path).map(Self::Files),
+            ("postgres" | "postgresql", _) => PostgresUrl::parse(text).map(Self::Postgres),
             ("memory", "") => Ok(Self::Memory),
             ("memory", _) => Err(refused("a store in memory has no path", "say `--store memory:`")),
             _ => Err(unknown_scheme(scheme, rest)),
@@ -67,6 +71,7 @@ impl fmt::Display for StoreUrl {
         match self {
             Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
             Self::Files(path) => write!(f, "files:{}", path.display()),
+            Self::Postgres(url) => url.fmt(f),
             Self::Memory => f.write_str("memory:"),
         }
     }
@@ -84,6 +89,7 @@ pub async fn open(url: &StoreUrl) -> StoreResult<Arc<dyn Store>> {
     Ok(match url {
         StoreUrl::Sqlite(path) => Arc::new(SqliteStore::open(path)?),
         StoreUrl::Files(path) => Arc::new(FilesStore::open(path)?),
+        StoreUrl::Postgres(url) => Arc::new(PostgresStore::open(url).await?),
         StoreUrl::Memory => Arc::new(MemoryStore::default()),
     })
 }

@@ -2,9 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 mod faulty;
+pub mod postgres;
 mod stores;
 mod wait;
 
 pub use faulty::{Fault, FaultyStore};
-pub use stores::{TestStore, files_store, memory_store, sqlite_store};
+pub use stores::{TestStore, files_store, memory_store, postgres_store, sqlite_store};
 pub use wait::wait_for;

@@ -5,6 +5,8 @@ use std::{ops::Deref, path::Path, sync::Arc};
 use tempfile::TempDir;
 use troop_store::{MemoryStore, Store, StoreUrl};
 
+use crate::postgres;
+
 /// A store of a test's own, with what has to outlive it.
 #[derive(Debug)]
 pub struct TestStore {
@@ -45,6 +47,12 @@ impl TestStore {
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_ref().map(TempDir::path)
     }
+
+    /// Closes this opener and keeps the store's files.
+    #[must_use]
+    pub fn into_folder(self) -> Option<TempDir> {
+        self.folder
+    }
 }
 
 impl Deref for TestStore {
@@ -72,4 +80,10 @@ pub async fn files_store() -> TestStore {
     let folder = TempDir::new().unwrap();
     let url = format!("files:{}", folder.path().join("troop").display());
     TestStore::open(url, Some(folder)).await
+}
+
+/// A store in a fresh PostgreSQL database.
+pub async fn postgres_store() -> TestStore {
+    let database = postgres::database().await;
+    TestStore::open(database.url().to_owned(), None).await
 }

@@ -188,6 +188,17 @@ impl TaskTable {
         })
     }
 
+    /// The best task that somebody could claim and that passes a test.
+    #[must_use]
+    pub fn first_ready(&self, is_meant: impl Fn(TaskNumber) -> bool) -> Option<TaskNumber> {
+        let firsts = self
+            .index
+            .ready
+            .values()
+            .filter_map(|ranks| ranks.iter().find(|(_, number)| is_meant(*number)));
+        firsts.min().map(|(_, number)| *number)
+    }
+
     /// Everything that could be claimed by somebody: by priority, then by age.
     #[must_use]
     pub fn ready(&self) -> Vec<TaskNumber> {
@@ -197,7 +208,7 @@ impl TaskTable {
     }
 
     /// The first few of those, without looking at all of them.
-    pub(crate) fn first_ready(&self, n_tasks: usize) -> Vec<TaskNumber> {
+    pub(crate) fn some_ready(&self, n_tasks: usize) -> Vec<TaskNumber> {
         let heads = self.index.ready.values().flat_map(|ranks| ranks.iter().take(n_tasks));
         let mut ranks: Vec<&Rank> = heads.collect();
         ranks.sort_unstable();

@@ -48,7 +48,10 @@ impl<'a> Archive<'a> {
         if slot == [0; SLOT as usize] {
             return Ok(None);
         }
-        let damaged = || self.folder.damaged(INDEX, &format!("the slot of task {number}"));
+        let damaged = || {
+            self.folder
+                .damaged(INDEX, &format!("the slot of task {number} does not match its check"))
+        };
         let offset = decode_slot(number, slot).ok_or_else(damaged)?;
         self.body(log, number, offset).map(Some)
     }
@@ -65,7 +68,12 @@ impl<'a> Archive<'a> {
                 found == number && checksum(self.folder.team, u64::from(number), &body) == crc;
             is_whole.then_some(body)
         });
-        body.ok_or_else(|| self.folder.damaged(LOG, &format!("the task {number} at byte {offset}")))
+        body.ok_or_else(|| {
+            self.folder.damaged(
+                LOG,
+                &format!("the task {number} at byte {offset} does not match its checksum"),
+            )
+        })
     }
 
     /// The numbers of the tasks in the archive, highest first.

@@ -9,7 +9,6 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use tempfile::NamedTempFile;
 use troop_model::{TeamId, Version};
 
 use super::{
@@ -18,6 +17,7 @@ use super::{
 };
 use crate::{
     Batch, NewTeam, StoreResult, TeamEntry,
+    draft::draft_in,
     failure::{
         corrupt, id_taken, io_failure, lock, name_taken, not_found, refused, restore_hint,
         unknown_team,
@@ -140,7 +140,7 @@ impl Root {
             }
         }
         let failed = |error| io_failure("made", &self.place(FORMAT), error);
-        let draft = NamedTempFile::new_in(self.place(WORKSHOP)).map_err(failed)?;
+        let draft = draft_in(&self.place(WORKSHOP)).map_err(failed)?;
         let format = Format { format: "troop-files".to_owned(), schema: SCHEMA };
         fs::write(draft.path(), to_json(&format)?).map_err(failed)?;
         draft.as_file().sync_all().map_err(failed)?;

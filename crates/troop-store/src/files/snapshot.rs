@@ -6,14 +6,13 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use tempfile::NamedTempFile;
 use troop_model::Version;
 
 use super::{
     archive::{Archive, Tasks},
     folder::{TeamFolder, sync_folder},
 };
-use crate::{Archived, Snapshot, StoreResult, failure::bug, record::checksum};
+use crate::{Archived, Snapshot, StoreResult, draft::draft_in, failure::bug, record::checksum};
 
 const SNAPSHOT: &str = "snapshot";
 
@@ -52,7 +51,9 @@ impl Stored {
         let mut line = Vec::new();
         rest.read_until(b'\n', &mut line).map_err(folder.io(SNAPSHOT, "read"))?;
         let header = decode_header(&line);
-        let header = header.ok_or_else(|| folder.damaged(SNAPSHOT, "its first line"))?;
+        let header = header.ok_or_else(|| {
+            folder.damaged(SNAPSHOT, "its first line does not match its checksum")
+        })?;
         Ok(Some(Self { header, rest }))
     }
 
@@ -142,7 +143,7 @@ pub(super) fn save(
         tasks: archived.iter().map(task).collect(),
     })?;
     let written = || -> io::Result<()> {
-        let mut draft = NamedTempFile::new_in(folder.path())?;
+        let mut draft = draft_in(folder.path())?;
         draft.write_all(header.as_bytes())?;
         draft.write_all(&snapshot.state)?;
         for body in archived.iter().filter_map(|task| task.body.as_ref()) {

@@ -9,7 +9,6 @@ use std::{
 };
 
 use rusqlite::{Connection, OpenFlags, ffi::ErrorCode};
-use tempfile::NamedTempFile;
 
 use super::{
     failure::{is_code, sql_failure},
@@ -17,11 +16,21 @@ use super::{
 };
 use crate::{
     StoreResult,
+    draft::draft_in,
     failure::{io_failure, not_found, refused},
 };
 
 /// How long SQLite waits for a program that holds the database without standing in our line.
 const BUSY_PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a connection sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sight {
+    /// What is committed, whoever commits it.
+    Live,
+    /// What there was when the connection was made.
+    Frozen,
+}
 
 /// A database that is known to be ours.
 #[derive(Debug)]
@@ -106,7 +115,7 @@ impl Database {
             ));
         }
         let failed = |error| io_failure("made", &self.path, error);
-        let draft = NamedTempFile::new_in(folder).map_err(failed)?;
+        let draft = draft_in(folder).map_err(failed)?;
         build(draft.path()).map_err(|error| sql_failure(&self.path, error))?;
         draft.as_file().sync_all().map_err(failed)?;
         match draft.persist_noclobber(&self.path) {
@@ -127,16 +136,20 @@ impl Database {
         Ok(connection)
     }
 
-    pub(super) fn connect_to_read(&self) -> StoreResult<Connection> {
+    /// Connects, and tells whether the connection sees what others write from now on.
+    pub(super) fn connect_to_read(&self) -> StoreResult<(Connection, Sight)> {
         let failed = |error| sql_failure(&self.path, error);
         let connection = self.connect().map_err(failed)?;
         // The first query opens the write-ahead log, which needs files beside the database.
         match connection.query_row("SELECT 1 FROM teams LIMIT 1", [], |_| Ok(())) {
-            Ok(()) | Err(rusqlite::Error::QueryReturnedNoRows) => Ok(connection),
+            Ok(()) | Err(rusqlite::Error::QueryReturnedNoRows) => Ok((connection, Sight::Live)),
             Err(error)
-                if is_code(&error, ErrorCode::CannotOpen) && !self.sibling("-wal").exists() =>
+                if [ErrorCode::CannotOpen, ErrorCode::ReadOnly]
+                    .iter()
+                    .any(|code| is_code(&error, *code))
+                    && !self.sibling("-wal").exists() =>
             {
-                self.connect_frozen().map_err(failed)
+                Ok((self.connect_frozen().map_err(failed)?, Sight::Frozen))
             }
             Err(error) => Err(failed(error)),
         }
@@ -155,10 +168,6 @@ impl Database {
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_URI;
         Connection::open_with_flags(frozen_uri(&self.path), flags)
-    }
-
-    pub(super) fn is_frozen(connection: &Connection) -> bool {
-        connection.is_readonly("main").unwrap_or(false)
     }
 }
 

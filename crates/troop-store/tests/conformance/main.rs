@@ -6,30 +6,40 @@
     reason = "a test may fail loudly"
 )]
 
+mod crash;
+mod damage_files;
+mod damage_postgres;
+mod damage_sqlite;
+mod disk;
+mod faults;
 mod processes;
+mod property;
 mod suite;
 mod support;
+mod urls;
 
+/// Stamps the cases of a module for each backend.
 macro_rules! conformance {
-    ($($suite:ident: $($case:ident),* $(,)?;)*) => {
-        conformance!(@stamp memory, memory_store, $($suite: $($case),*;)*);
-        conformance!(@stamp files, files_store, $($suite: $($case),*;)*);
-        conformance!(@stamp sqlite, sqlite_store, $($suite: $($case),*;)*);
+    ($tests:ident: $($backend:ident = $open:ident),+; $module:ident $cases:tt) => {
+        mod $tests {
+            $(conformance!(@stamp $backend $open $module $cases);)+
+        }
     };
-    (@stamp $backend:ident, $open:ident, $($suite:ident: $($case:ident),*;)*) => {
+    (@stamp $backend:ident $open:ident $module:ident { $($case:ident),+ $(,)? }) => {
         mod $backend {
-            $($(
+            $(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $case() {
-                    crate::$suite::$case(troop_testkit::$open().await).await;
+                    crate::$module::$case(troop_testkit::$open().await).await;
                 }
-            )*)*
+            )+
         }
     };
 }
 
 conformance! {
-    suite:
+    contract: memory = memory_store, files = files_store, sqlite = sqlite_store, postgres = postgres_store;
+    suite {
         a_new_team_is_listed_and_begins_its_log,
         creating_twice_is_harmless,
         a_name_in_use_is_taken,
@@ -47,5 +57,37 @@ conformance! {
         two_openers_see_the_same,
         a_watch_sees_every_growth,
         a_snapshot_is_kept_until_a_newer_one,
-        archived_tasks_are_read_listed_and_erased;
+        archived_tasks_are_read_listed_and_erased,
+    }
+}
+
+conformance! {
+    lost_answers: memory = memory_store, files = files_store, sqlite = sqlite_store, postgres = postgres_store;
+    faults {
+        a_lost_answer_is_repeated_without_a_second_effect,
+        a_call_that_was_not_done_is_repeated,
+    }
+}
+
+conformance! {
+    many_processes: files = files_store, sqlite = sqlite_store, postgres = postgres_store;
+    processes {
+        of_many_processes_each_append_is_in_once,
+        a_watch_sees_another_process,
+    }
+}
+
+conformance! {
+    killed: files = files_store, sqlite = sqlite_store, postgres = postgres_store;
+    crash {
+        what_a_killed_writer_acknowledged_is_there,
+        a_killed_holder_of_a_turn_lets_others_in,
+    }
+}
+
+conformance! {
+    random: files = files_store, sqlite = sqlite_store, postgres = postgres_store;
+    property {
+        any_operations_have_the_effect_that_they_have_in_memory,
+    }
 }

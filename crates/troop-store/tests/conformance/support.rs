@@ -1,7 +1,10 @@
 //! What the cases have in common.
 
+use std::{fs, path::Path};
+
 use troop_model::{OperationId, TeamId, Version};
 use troop_store::{Appended, Batch, NewTeam, Store, StoreError, StoreResult};
+use troop_testkit::TestStore;
 use uuid::Uuid;
 
 pub(crate) fn operation() -> OperationId {
@@ -69,6 +72,20 @@ pub(crate) fn told<T>(answer: StoreResult<T>) -> String {
             format!("unavailable: {what}\nhint: {hint}")
         }
         StoreError::Corrupt { what, hint } => format!("corrupt: {what}\nhint: {hint}"),
-        error => format!("bug: {error}"),
+        StoreError::Bug { what } => format!("bug: {what}"),
+        _ => panic!("a new class of error"),
     }
+}
+
+/// Flips a bit in the first place where a file holds `part`.
+pub(crate) fn flip(path: &Path, part: &[u8]) {
+    let mut bytes = fs::read(path).unwrap();
+    let at = bytes.windows(part.len()).position(|window| window == part).unwrap();
+    bytes[at + part.len() / 2] ^= 1;
+    fs::write(path, bytes).unwrap();
+}
+
+/// The text with the store's folder taken out, so that it is the same every time.
+pub(crate) fn in_folder(store: &TestStore, text: impl Into<String>) -> String {
+    text.into().replace(store.folder().unwrap().to_str().unwrap(), "DIR")
 }

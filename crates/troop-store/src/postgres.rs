@@ -1,0 +1,120 @@
+//! For teams that span machines: one PostgreSQL database.
+
+mod connect;
+mod failure;
+mod listen;
+mod pool;
+mod read;
+mod schema;
+mod tls;
+mod write;
+
+use std::sync::Arc;
+
+use troop_model::{TeamId, Version};
+
+pub use self::connect::PostgresUrl;
+use self::{connect::Server, listen::Listener, pool::Pool};
+use crate::{
+    Appended, Archived, Batch, BoxFuture, Entry, NewTeam, Snapshot, Store, StoreResult, TeamEntry,
+    Watch, bell::Bells,
+};
+
+/// How many connections of a process may write at once. A turn keeps one for as long as it is held.
+const WRITERS: usize = 4;
+const READERS: usize = 2;
+
+/// Keeps teams in a PostgreSQL database, in a schema of its own.
+#[derive(Debug)]
+pub struct PostgresStore {
+    writers: Arc<Pool>,
+    readers: Arc<Pool>,
+    listener: Listener,
+    bells: Bells,
+}
+
+impl PostgresStore {
+    /// Connects to the server, and makes the schema if there is none.
+    pub async fn open(url: &PostgresUrl) -> StoreResult<Self> {
+        let server = Arc::new(Server::new(url)?);
+        let readers = Arc::new(Pool::new(Arc::clone(&server), READERS));
+        let mut link = readers.checkout().await?;
+        schema::prepare(&server, link.client()).await?;
+        link.give_back();
+        let bells = Bells::default();
+        let writers = Arc::new(Pool::new(Arc::clone(&server), WRITERS));
+        let listener = Listener::new(server, bells.clone());
+        Ok(Self { writers, readers, listener, bells })
+    }
+}
+
+impl Store for PostgresStore {
+    fn create(&self, team: NewTeam, first: Batch) -> BoxFuture<'_, StoreResult<Version>> {
+        Box::pin(async move { write::create(&self.writers, &team, &first).await })
+    }
+
+    fn teams(&self) -> BoxFuture<'_, StoreResult<Vec<TeamEntry>>> {
+        Box::pin(read::teams(&self.readers))
+    }
+
+    fn retire(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(write::retire(&self.writers, team))
+    }
+
+    fn purge(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(write::purge(&self.writers, team))
+    }
+
+    fn append(&self, team: TeamId, batch: Batch) -> BoxFuture<'_, StoreResult<Appended>> {
+        Box::pin(write::append(&self.writers, &self.bells, team, batch))
+    }
+
+    fn read(
+        &self,
+        team: TeamId,
+        after: Version,
+        limit: usize,
+    ) -> BoxFuture<'_, StoreResult<Vec<Entry>>> {
+        Box::pin(read::log(&self.readers, team, after, limit))
+    }
+
+    fn watch(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Watch>> {
+        Box::pin(async move {
+            read::require(&self.readers, team).await?;
+            self.listener.ready().await;
+            Ok(self.bells.watch(team))
+        })
+    }
+
+    fn load_snapshot(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Option<Snapshot>>> {
+        Box::pin(read::snapshot(&self.readers, team))
+    }
+
+    fn save_snapshot(
+        &self,
+        team: TeamId,
+        snapshot: Snapshot,
+        archived: Vec<Archived>,
+    ) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(
+            async move { write::save_snapshot(&self.writers, team, &snapshot, &archived).await },
+        )
+    }
+
+    fn read_archived(
+        &self,
+        team: TeamId,
+        number: u32,
+    ) -> BoxFuture<'_, StoreResult<Option<Vec<u8>>>> {
+        Box::pin(read::archived(&self.readers, team, number))
+    }
+
+    fn list_archived(
+        &self,
+        team: TeamId,
+        below: u32,
+        limit: usize,
+    ) -> BoxFuture<'_, StoreResult<Vec<(u32, Vec<u8>)>>> {
+        Box::pin(read::archive_list(&self.readers, team, 0..i64::from(below), limit))
+    }
+}

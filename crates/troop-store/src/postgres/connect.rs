@@ -1,0 +1,183 @@
+//! Which server is meant, and connections to it.
+
+use std::{fmt, future::poll_fn, str::FromStr, time::Duration};
+
+use tokio::task::JoinSet;
+use tokio_postgres::{
+    AsyncMessage, Client, Config, Connection, Error, NoTls, Notification, Socket,
+    config::{Host, SslMode},
+    tls::TlsStream,
+};
+
+use super::{
+    failure::sql_failure,
+    tls::{self, Trust},
+};
+use crate::{
+    StoreResult, Turn,
+    failure::{LINE_PATIENCE, refused},
+};
+
+const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// A PostgreSQL URL that was understood. It shows no password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PostgresUrl {
+    text: String,
+}
+
+impl PostgresUrl {
+    /// Reads `postgres://…` or `postgresql://…`.
+    pub fn parse(text: &str) -> StoreResult<Self> {
+        let url = Self { text: text.to_owned() };
+        url.config()?;
+        Ok(url)
+    }
+
+    fn config(&self) -> StoreResult<(Config, Trust)> {
+        // What libpq calls `verify-full` is `require` and a check of the certificate.
+        let is_verified = self.text.contains("sslmode=verify-full");
+        let text = self.text.replace("sslmode=verify-full", "sslmode=require");
+        let config = Config::from_str(&text).map_err(|error| {
+            let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
+            refused(
+                format!("`{self}` is not understood{}", cause.unwrap_or_default()),
+                "say `--store postgres://USER@HOST/DATABASE`",
+            )
+        })?;
+        Ok((config, if is_verified { Trust::Certificate } else { Trust::Anyone }))
+    }
+}
+
+impl fmt::Display for PostgresUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&without_password(&self.text))
+    }
+}
+
+impl fmt::Debug for PostgresUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PostgresUrl({self})")
+    }
+}
+
+fn without_password(url: &str) -> String {
+    let (url, query) = url.split_once('?').map_or((url, None), |(url, query)| (url, Some(query)));
+    let mut shown = match url.split_once("://").and_then(|(scheme, rest)| {
+        let (login, rest) = rest.rsplit_once('@')?;
+        let (user, _) = login.split_once(':')?;
+        Some(format!("{scheme}://{user}:***@{rest}"))
+    }) {
+        Some(shown) => shown,
+        None => url.to_owned(),
+    };
+    for (nth, part) in query.into_iter().flat_map(|query| query.split('&')).enumerate() {
+        shown.push(if nth == 0 { '?' } else { '&' });
+        shown.push_str(if part.starts_with("password=") { "password=***" } else { part });
+    }
+    shown
+}
+
+/// A server and how to reach it.
+#[derive(Debug)]
+pub(super) struct Server {
+    url: PostgresUrl,
+    config: Config,
+    trust: Trust,
+}
+
+impl Server {
+    pub(super) fn new(url: &PostgresUrl) -> StoreResult<Self> {
+        let (mut config, trust) = url.config()?;
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT_PATIENCE);
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("troop");
+        }
+        // The server itself takes a turn back from a process that was stopped. Appends check the log after they have
+        // waited for the lock, so they need a fresh look for every statement.
+        let options = format!(
+            "{} -c default_transaction_isolation=read\\ committed -c lock_timeout={} -c idle_in_transaction_session_timeout={}",
+            config.get_options().unwrap_or_default(),
+            LINE_PATIENCE.as_millis(),
+            Turn::PATIENCE.as_millis() + 1000,
+        );
+        config.options(options);
+        Ok(Self { url: url.clone(), config, trust })
+    }
+
+    pub(super) fn url(&self) -> &PostgresUrl {
+        &self.url
+    }
+
+    pub(super) fn user(&self) -> &str {
+        self.config.get_user().unwrap_or("CURRENT_USER")
+    }
+
+    pub(super) fn database(&self) -> &str {
+        self.config.get_dbname().unwrap_or_else(|| self.user())
+    }
+
+    fn is_on_this_machine(&self) -> bool {
+        self.config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)))
+    }
+
+    /// Connects, and passes on what the server announces.
+    pub(super) async fn connect(
+        &self,
+        heard: impl Fn(&Notification) + Send + 'static,
+    ) -> StoreResult<Link> {
+        let connected =
+            if self.config.get_ssl_mode() == SslMode::Disable || self.is_on_this_machine() {
+                self.config
+                    .connect(NoTls)
+                    .await
+                    .map(|(client, connection)| Link::new(client, connection, heard))
+            } else {
+                let tls = tls::connector(self.trust)?;
+                self.config
+                    .connect(tls)
+                    .await
+                    .map(|(client, connection)| Link::new(client, connection, heard))
+            };
+        connected.map_err(|error| sql_failure(self, error))
+    }
+}
+
+/// A connection. It is closed when this is dropped, which undoes what was not committed.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) client: Client,
+    driver: JoinSet<()>,
+}
+
+impl Link {
+    fn new<T>(
+        client: Client,
+        mut connection: Connection<Socket, T>,
+        heard: impl Fn(&Notification) + Send + 'static,
+    ) -> Self
+    where
+        T: TlsStream + Unpin + Send + 'static,
+    {
+        let mut driver = JoinSet::new();
+        driver.spawn(async move {
+            // Who uses the connection learns why it ended; here it only ends.
+            while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
+                if let AsyncMessage::Notification(notification) = message {
+                    heard(&notification);
+                }
+            }
+        });
+        Self { client, driver }
+    }
+
+    /// Waits until the connection ends.
+    pub(super) async fn ended(&mut self) {
+        self.driver.join_next().await;
+    }
+}
+
+/// What a statement answers.
+pub(super) type SqlResult<T> = Result<T, Error>;

@@ -1,0 +1,125 @@
+//! The tables, and the function that appends in one round trip.
+
+use tokio_postgres::{Client, error::SqlState};
+
+use super::{
+    connect::{Server, SqlResult},
+    failure::{is_state, sql_failure},
+};
+use crate::{StoreResult, failure::refused};
+
+/// Counts up with every change of the tables.
+const SCHEMA: i32 = 1;
+
+/// Names the lock under which the schema is made: the letters `troop`.
+const LOCK: i64 = 0x0074_726f_6f70;
+
+/// Bodies are bytes: the server need not know their encoding, and gives them back unchanged.
+///
+/// `append` first waits for the team's lock, in line, and only then looks at the log: in PostgreSQL's `read committed`
+/// each statement of a function sees what was committed before that statement began.
+const TABLES: &str = "
+CREATE TABLE troop.format (schema int NOT NULL);
+
+CREATE TABLE troop.teams (
+    place      bigint  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id         uuid    NOT NULL UNIQUE,
+    name       text    NOT NULL,
+    is_retired boolean NOT NULL DEFAULT false
+);
+CREATE UNIQUE INDEX names_in_use ON troop.teams (name) WHERE NOT is_retired;
+
+CREATE TABLE troop.batches (
+    team          uuid   NOT NULL,
+    first_version bigint NOT NULL,
+    n_events      bigint NOT NULL,
+    operation     uuid   NOT NULL,
+    crc           bigint NOT NULL,
+    bodies        bytea  NOT NULL,
+    PRIMARY KEY (team, first_version)
+);
+
+CREATE TABLE troop.snapshots (
+    team    uuid   PRIMARY KEY,
+    version bigint NOT NULL,
+    crc     bigint NOT NULL,
+    state   bytea  NOT NULL
+);
+ALTER TABLE troop.snapshots ALTER COLUMN state SET STORAGE EXTERNAL;
+
+CREATE TABLE troop.archive (
+    team   uuid   NOT NULL,
+    number bigint NOT NULL,
+    crc    bigint NOT NULL,
+    body   bytea  NOT NULL,
+    PRIMARY KEY (team, number)
+);
+
+CREATE FUNCTION troop.append(
+    lock_key bigint, team_id uuid, after bigint, operation_id uuid, n bigint, crc bigint, bodies bytea,
+    OUT head bigint, OUT done bigint
+) LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(lock_key);
+    SELECT b.first_version + b.n_events - 1 INTO head FROM troop.batches b
+        WHERE b.team = team_id ORDER BY b.first_version DESC LIMIT 1;
+    IF head = after THEN
+        INSERT INTO troop.batches VALUES (team_id, after + 1, n, operation_id, crc, bodies);
+        PERFORM pg_notify('troop', team_id::text);
+        done := after + n;
+    ELSIF head > after THEN
+        SELECT b.first_version + b.n_events - 1 INTO done FROM troop.batches b
+            WHERE b.team = team_id AND b.first_version = after + 1 AND b.operation = operation_id;
+    END IF;
+END $$;
+";
+
+/// Checks that the schema is ours and known, and makes it if there is none.
+pub(super) async fn prepare(server: &Server, client: &mut Client) -> StoreResult<()> {
+    let found = match version(client).await {
+        Err(error)
+            if is_state(&error, &SqlState::UNDEFINED_TABLE)
+                || is_state(&error, &SqlState::INVALID_SCHEMA_NAME) =>
+        {
+            make(client).await
+        }
+        found => found,
+    };
+    match found {
+        Ok(SCHEMA) => Ok(()),
+        Ok(newer) => Err(refused(
+            format!(
+                "`{}` was written by a newer troop (schema {newer}, this one knows {SCHEMA})",
+                server.url()
+            ),
+            "upgrade troop: `cargo install troop`",
+        )),
+        Err(error) if is_state(&error, &SqlState::DUPLICATE_TABLE) => Err(refused(
+            format!("`{}` has a schema `troop` that is another program's", server.url()),
+            "give troop a database of its own: `createdb troop`",
+        )),
+        Err(error) => Err(sql_failure(server, error)),
+    }
+}
+
+async fn version(client: &Client) -> SqlResult<i32> {
+    client.query_typed_one("SELECT schema FROM troop.format", &[]).await?.try_get(0)
+}
+
+/// Makes the schema in one transaction. Many processes may try at once; the first does it.
+async fn make(client: &mut Client) -> SqlResult<i32> {
+    let transaction = client.transaction().await?;
+    transaction.batch_execute(&format!("SELECT pg_advisory_xact_lock({LOCK})")).await?;
+    let sql = "SELECT to_regnamespace('troop') IS NULL, to_regclass('troop.format') IS NULL";
+    let found = transaction.query_one(sql, &[]).await?;
+    if found.try_get(0)? {
+        transaction.batch_execute("CREATE SCHEMA troop").await?;
+    }
+    if found.try_get(1)? {
+        transaction.batch_execute(TABLES).await?;
+        let sql = format!("INSERT INTO troop.format VALUES ({SCHEMA})");
+        transaction.batch_execute(&sql).await?;
+    }
+    transaction.commit().await?;
+    version(client).await
+}

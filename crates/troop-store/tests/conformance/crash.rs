@@ -1,0 +1,48 @@
+//! Cases in which a process is killed.
+
+use troop_model::Version;
+use troop_testkit::TestStore;
+
+use crate::{
+    processes::{Other, Role},
+    support::{append, bodies, create},
+};
+
+pub(crate) async fn what_a_killed_writer_acknowledged_is_there(store: TestStore) {
+    let team = create(&*store, "crew").await;
+    for (round, n_heard) in [1, 2, 7, 30].into_iter().enumerate() {
+        let mut writer = Other::start(Role::Write, round as u32, &store, team);
+        for _ in 0..n_heard {
+            writer.hear().unwrap();
+        }
+        writer.kill();
+        // What it could say before it died was acknowledged too.
+        let mut n_acknowledged = n_heard;
+        while writer.hear().is_some() {
+            n_acknowledged += 1;
+        }
+        let reopened = store.reopen().await;
+        let mut seen = Version(1);
+        append(&*reopened, team, &mut seen, vec!["null".to_owned()]).await.unwrap();
+        let written: Vec<_> = bodies(&*reopened, team).await;
+        let start = format!("[{round},");
+        let written: Vec<_> = written.iter().filter(|body| body.starts_with(&start)).collect();
+        assert_eq!(written.len() % 3, 0, "a batch is whole or absent");
+        // The one it died in may be in as well.
+        let n_batches = written.len() / 3;
+        assert!((n_acknowledged..=n_acknowledged + 1).contains(&n_batches), "{n_batches}");
+        for (nth, body) in written.iter().enumerate() {
+            assert!(body.starts_with(&format!("[{round},{},{},", nth / 3, nth % 3)));
+        }
+    }
+}
+
+pub(crate) async fn a_killed_holder_of_a_turn_lets_others_in(store: TestStore) {
+    let team = create(&*store, "crew").await;
+    let mut holder = Other::start(Role::Hold, 0, &store, team);
+    assert_eq!(holder.hear().unwrap(), "holding");
+    let mut seen = Version(1);
+    let waiting = append(&*store, team, &mut seen, vec!["2".to_owned()]);
+    let (end, ()) = tokio::join!(waiting, async { holder.kill() });
+    assert_eq!(end.unwrap(), Version(2));
+}

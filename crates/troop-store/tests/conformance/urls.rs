@@ -1,0 +1,50 @@
+//! How stores are named.
+
+use troop_store::StoreUrl;
+
+use crate::support::told;
+
+#[test]
+fn a_url_shows_as_it_was_given_but_for_passwords() {
+    for (text, shown) in [
+        ("memory:", "memory:"),
+        ("sqlite:troop.db", "sqlite:troop.db"),
+        ("sqlite:///var/troop.db", "sqlite:/var/troop.db"),
+        ("files:state/troop", "files:state/troop"),
+        ("postgres://host/db", "postgres://host/db"),
+        ("postgresql://ann:secret@host:5433/db", "postgresql://ann:***@host:5433/db"),
+        ("postgres://ann:se@cret@host/db", "postgres://ann:***@host/db"),
+        ("postgres:///db?user=ann&password=secret", "postgres:///db?user=ann&password=***"),
+        ("postgres://host/db?sslmode=verify-full", "postgres://host/db?sslmode=verify-full"),
+    ] {
+        let url = StoreUrl::parse(text).unwrap();
+        assert_eq!(url.to_string(), shown);
+        assert!(!format!("{url:?}").contains("secret"));
+    }
+}
+
+#[test]
+fn what_is_not_understood_is_explained() {
+    let urls =
+        ["troop.db", "sqllite:troop.db", "postgre://host/db", "ftp://host", "sqlite:", "memory:x"];
+    let answers: Vec<_> = urls.into_iter().map(|url| told(StoreUrl::parse(url))).collect();
+    insta::assert_snapshot!(answers.join("\n"), @r"
+    refused: `troop.db` is not a store
+    hint: for a database file say `--store sqlite:troop.db`
+    refused: there is no kind of store `sqllite`
+    hint: did you mean `sqlite:troop.db`?
+    refused: there is no kind of store `postgre`
+    hint: did you mean `postgres://host/db`?
+    refused: there is no kind of store `ftp`
+    hint: a store is `sqlite:PATH`, `files:FOLDER`, `postgres://…` or `memory:`
+    refused: `sqlite:` names no path
+    hint: say where: `--store sqlite:troop.sqlite`
+    refused: a store in memory has no path
+    hint: say `--store memory:`
+    ");
+    let answer = told(StoreUrl::parse("postgres://ann:secret@host/db?sslmode=maybe"));
+    insta::assert_snapshot!(answer, @r"
+    refused: `postgres://ann:***@host/db?sslmode=maybe` is not understood: invalid value for option `sslmode`
+    hint: say `--store postgres://USER@HOST/DATABASE`
+    ");
+}

@@ -1,0 +1,119 @@
+//! What can be typed. Parsing ends here: behind it there is nothing left to check about the form of a command.
+#![expect(clippy::doc_markdown, reason = "these comments are the help texts, shown as they are")]
+
+mod member;
+mod message;
+mod task;
+mod team;
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+pub(crate) use member::MemberCommand;
+pub(crate) use message::MessageCommand;
+pub(crate) use task::{RejectModeArg, TaskCommand, TaskFields, UntilArg};
+pub(crate) use team::{DialectArg, TeamCommand};
+
+/// Agent teams for the coding agents you already use: one board that never loses or doubles work.
+#[derive(Debug, Parser)]
+#[command(name = "troop", version, propagate_version = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command takes.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Global {
+    /// Where teams are kept: sqlite:PATH, files:FOLDER or postgres://… [default: sqlite:$TROOP_HOME/troop.db]
+    #[arg(long, global = true, env = "TROOP_STORE", value_name = "URL", hide_env_values = true)]
+    pub(crate) store: Option<String>,
+    /// The team; not needed where there is only one
+    #[arg(long, global = true, env = "TROOP_TEAM", value_name = "NAME")]
+    pub(crate) team: Option<String>,
+    /// Act as this member instead of as the person at the keyboard
+    #[arg(long = "as", global = true, env = "TROOP_AS", value_name = "MEMBER")]
+    pub(crate) acting: Option<String>,
+    /// Print JSON, for programs
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// When to use colours
+    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN", hide = true)]
+    pub(crate) color: Colour,
+    /// Where troop keeps its files [default: ~/.troop]
+    #[arg(long, global = true, env = "TROOP_HOME", value_name = "FOLDER", hide = true)]
+    pub(crate) home: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Colour {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Teams and their settings
+    #[command(subcommand)]
+    Team(TeamCommand),
+    /// Who belongs to a team
+    #[command(subcommand)]
+    Member(MemberCommand),
+    /// The board
+    #[command(subcommand)]
+    Task(TaskCommand),
+    /// The mailbox
+    #[command(subcommand)]
+    Message(MessageCommand),
+    /// The log, as it grows
+    Events(EventsArgs),
+    /// What is installed, reachable, misconfigured, and how to fix it
+    Doctor,
+    /// The numbers of docs/performance.md, on this machine
+    #[command(subcommand)]
+    Bench(BenchCommand),
+    /// A script that completes troop's commands in your shell
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct EventsArgs {
+    /// Go on showing events as they happen
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+    /// Begin behind this version
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) since: u64,
+    /// Only what is about this task
+    #[arg(long, value_name = "TASK")]
+    pub(crate) task: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchCommand {
+    /// Claiming and completing, on every backend, against the raw rate of the same disk or server
+    Board(BenchBoardArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchBoardArgs {
+    /// Only this backend: sqlite, files, postgres or open
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Option<String>,
+    /// The PostgreSQL server to measure against; without it, PostgreSQL is left out
+    #[arg(long, value_name = "URL")]
+    pub(crate) postgres: Option<String>,
+    /// How long each measurement runs
+    #[arg(long, value_name = "SECONDS", default_value_t = 3)]
+    pub(crate) seconds: u64,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,38 @@
+//! `troop member …`
+
+use clap::Subcommand;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum MemberCommand {
+    /// Let somebody join
+    Add {
+        /// NAME, AGENT, or NAME=AGENT; AGENT is a key or an id
+        member: String,
+        /// What it is good at
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        expertise: String,
+        /// The model it asks for
+        #[arg(long, value_name = "MODEL")]
+        model: Option<String>,
+        /// What it may do without asking; at most what the lead may
+        #[arg(long, value_name = "MODE")]
+        mode: Option<String>,
+    },
+    /// Let somebody go; what it holds goes back to the board
+    Remove {
+        /// Who
+        name: String,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+    /// Who belongs to the team
+    List,
+    /// Change what a member may do without asking: plan, default, accept-edits or bypass
+    Mode {
+        /// Who
+        name: String,
+        /// What it may do
+        mode: String,
+    },
+}

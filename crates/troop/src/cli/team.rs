@@ -1,0 +1,82 @@
+//! `troop team …`
+
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TeamCommand {
+    /// Make a team
+    Create {
+        /// Its name
+        name: String,
+        /// Who leads: NAME, AGENT, or NAME=AGENT; AGENT is a key or an id (see `troop doctor`)
+        #[arg(long, value_name = "LEAD", default_value = "lead=builtin")]
+        lead: String,
+        /// Who works, likewise; once for each
+        #[arg(long = "member", short, value_name = "MEMBER")]
+        members: Vec<String>,
+        /// What it is for
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        description: String,
+        /// Start with the settings that agents of this dialect expect
+        #[arg(long, value_enum)]
+        dialect: Option<DialectArg>,
+        /// Settings that differ: KEY=VALUE
+        #[arg(long = "set", value_name = "KEY=VALUE")]
+        settings: Vec<String>,
+    },
+    /// All teams
+    List {
+        /// Also those that were deleted
+        #[arg(long)]
+        all: bool,
+    },
+    /// A team with its settings and members
+    Show {
+        /// The team
+        name: Option<String>,
+    },
+    /// How a team's work stands
+    Status {
+        /// The team
+        name: Option<String>,
+    },
+    /// Change settings: KEY=VALUE, for example version=2 or delegation.require_task=false
+    Set {
+        /// What to change
+        #[arg(value_name = "KEY=VALUE", required_unless_present = "description")]
+        settings: Vec<String>,
+        /// What the team is for
+        #[arg(long, value_name = "TEXT")]
+        description: Option<String>,
+    },
+    /// Delete a team; its log stays readable by its id
+    Delete {
+        /// The team, or the id of a deleted one with --purge
+        name: Option<String>,
+        /// Erase its log too, for ever
+        #[arg(long)]
+        purge: bool,
+    },
+    /// Write a team's whole log as lines of JSON
+    Export {
+        /// Where to; the screen if not given
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Make a team from an exported log
+    Import {
+        /// The file; - for standard input
+        file: PathBuf,
+        /// Another name for the team
+        #[arg(long, value_name = "NAME")]
+        name: Option<String>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DialectArg {
+    Board,
+    Claude,
+}

@@ -1,0 +1,61 @@
+//! What each command does: one file for each noun.
+
+mod bench;
+mod doctor;
+mod events;
+mod member;
+mod message;
+mod settings;
+mod task;
+mod team;
+
+use std::io::Read as _;
+
+use anyhow::{Context as _, Result};
+use troop_runtime::Following;
+
+use crate::{
+    cli::{Cli, Command, TaskCommand},
+    config::Surroundings,
+    desk::Desk,
+    output::Printer,
+};
+
+/// Carries out a command.
+pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer) -> Result<()> {
+    if let Command::Doctor = &cli.command {
+        return doctor::run(&cli.global, surroundings, printer).await;
+    }
+    if let Command::Bench(command) = &cli.command {
+        return bench::run(command, printer).await;
+    }
+    let mut desk = Desk::open(&cli.global, surroundings, following(&cli.command)).await?;
+    let result = match cli.command {
+        Command::Team(command) => team::run(command, &mut desk, printer).await,
+        Command::Member(command) => member::run(command, &mut desk, printer).await,
+        Command::Task(command) => task::run(command, &mut desk, printer).await,
+        Command::Message(command) => message::run(command, &mut desk, printer).await,
+        Command::Events(args) => events::run(&args, &mut desk, printer).await,
+        Command::Doctor | Command::Bench(_) | Command::Completions { .. } => Ok(()),
+    };
+    desk.close().await;
+    result
+}
+
+/// Only what waits for others must keep up with them.
+fn following(command: &Command) -> Following {
+    let waits = matches!(command, Command::Events(args) if args.follow)
+        || matches!(command, Command::Task(TaskCommand::Claim { wait: Some(_), .. }));
+    if waits { Following::Always } else { Following::WhenAsked }
+}
+
+/// A text as given, or standard input where it is `-`.
+fn given(text: String) -> Result<String> {
+    if text != "-" {
+        return Ok(text);
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin().read_to_end(&mut bytes).context("standard input cannot be read")?;
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(text.trim_end_matches('\n').to_owned())
+}

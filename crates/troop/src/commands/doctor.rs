@@ -1,0 +1,211 @@
+//! `troop doctor`: what is installed, reachable, misconfigured, and how to fix it.
+
+use std::{env, path::PathBuf, sync::Arc};
+
+use anyhow::Result;
+use serde_json::json;
+use troop_runtime::{Board, Clock, Following, Session};
+use troop_store::StoreUrl;
+
+use crate::{
+    agents::Agents, cli::Global, config::Surroundings, output::Printer, render, report::Report,
+};
+
+/// Clocks that are apart by more than this are worth a word.
+const TOLERATED_SKEW_SECONDS: u64 = 5;
+
+/// One thing that was looked at.
+struct Check {
+    name: String,
+    state: State,
+    says: String,
+    fix: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Good,
+    /// Something optional is missing.
+    Missing,
+    Bad,
+}
+
+impl Check {
+    fn good(name: &str, says: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), state: State::Good, says: says.into(), fix: None }
+    }
+
+    fn bad(name: &str, error: &anyhow::Error) -> Self {
+        let report = Report::new(error);
+        Self { name: name.to_owned(), state: State::Bad, says: report.message, fix: report.hint }
+    }
+}
+
+pub(super) async fn run(
+    global: &Global,
+    surroundings: Surroundings,
+    printer: &Printer,
+) -> Result<()> {
+    let mut checks = vec![Check::good("troop", env!("CARGO_PKG_VERSION"))];
+    checks.push(home(&surroundings));
+    checks.push(configuration(&surroundings));
+    checks.extend(store(global, &surroundings).await);
+    checks.push(agents(&surroundings));
+    checks.extend(tools());
+    show(&checks, printer)?;
+    let n_bad = checks.iter().filter(|check| check.state == State::Bad).count();
+    match n_bad {
+        0 => Ok(()),
+        1 => Err(anyhow::anyhow!("1 thing needs attention")),
+        n => Err(anyhow::anyhow!("{n} things need attention")),
+    }
+}
+
+fn home(surroundings: &Surroundings) -> Check {
+    let home = &surroundings.home;
+    let probe = home.join(".doctor");
+    let result = std::fs::create_dir_all(home)
+        .and_then(|()| std::fs::write(&probe, b""))
+        .and_then(|()| std::fs::remove_file(&probe));
+    match result {
+        Ok(()) => Check::good("home", home.display().to_string()),
+        Err(error) => Check {
+            name: "home".to_owned(),
+            state: State::Bad,
+            says: format!("`{}` cannot be written: {error}", home.display()),
+            fix: Some("make it writable, or use another: `TROOP_HOME=/path troop …`".to_owned()),
+        },
+    }
+}
+
+fn configuration(surroundings: &Surroundings) -> Check {
+    let files =
+        [surroundings.home.join("config.json"), surroundings.project.join(".troop/config.json")];
+    let found: Vec<_> =
+        files.iter().filter(|file| file.exists()).map(|file| file.display().to_string()).collect();
+    match surroundings.warnings.as_slice() {
+        [] if found.is_empty() => Check::good("config", "none, which is fine"),
+        [] => Check::good("config", found.join(", ")),
+        warnings => Check {
+            name: "config".to_owned(),
+            state: State::Bad,
+            says: warnings.join("; "),
+            fix: Some("correct the file; its schema is docs/config.schema.json".to_owned()),
+        },
+    }
+}
+
+async fn store(global: &Global, surroundings: &Surroundings) -> Vec<Check> {
+    let url = match StoreUrl::parse(&surroundings.store_url(global)) {
+        Ok(url) => url,
+        Err(error) => return vec![Check::bad("store", &error.into())],
+    };
+    let store = match troop_store::open(&url).await {
+        Ok(store) => store,
+        Err(error) => return vec![Check::bad("store", &error.into())],
+    };
+    let mut checks = vec![Check::good("store", url.to_string())];
+    let session = Session::new(Arc::clone(&store), Clock::system(), Following::WhenAsked);
+    let teams = match session.teams().await {
+        Ok(teams) => teams,
+        Err(error) => {
+            checks.push(Check::bad("teams", &error.into()));
+            return checks;
+        }
+    };
+    for team in teams.iter().filter(|team| !team.is_retired) {
+        let name = format!("team {}", team.name);
+        match Board::open(Arc::clone(&store), Clock::system(), Following::WhenAsked, team.id).await
+        {
+            Ok(board) => checks.push(team_check(&name, &board).await),
+            Err(error) => checks.push(Check::bad(&name, &error.into())),
+        }
+    }
+    checks
+}
+
+async fn team_check(name: &str, board: &Board) -> Check {
+    let seen = board.look(|state| (state.version(), state.tasks().len(), state.latest())).await;
+    let (version, n_tasks, latest) = match seen {
+        Ok(seen) => seen,
+        Err(error) => return Check::bad(name, &error.into()),
+    };
+    let ahead = latest.since(Clock::system().now());
+    if ahead.as_secs() > TOLERATED_SKEW_SECONDS {
+        return Check {
+            name: name.to_owned(),
+            state: State::Bad,
+            says: format!("its log is {} ahead of this machine's clock", render::span(ahead)),
+            fix: Some("set the clocks of all machines that share the store, for example with `timedatectl set-ntp true`".to_owned()),
+        };
+    }
+    Check::good(name, format!("{version} events, {n_tasks} tasks"))
+}
+
+fn agents(surroundings: &Surroundings) -> Check {
+    let agents = Agents::read(surroundings).0;
+    let keys: Vec<_> = agents.iter().map(|agent| agent.key.as_str()).collect();
+    Check::good("agents", keys.join(", "))
+}
+
+/// Programs that troop can use, and how to get them.
+fn tools() -> Vec<Check> {
+    let known = [
+        ("git", "apt-get install git"),
+        ("tmux", "apt-get install tmux"),
+        ("claude", "npm install -g @anthropic-ai/claude-code"),
+        ("codex", "npm install -g @openai/codex"),
+        ("gemini", "npm install -g @google/gemini-cli"),
+        ("opencode", "npm install -g opencode-ai"),
+    ];
+    let check = |(name, install): (&str, &str)| match find(name) {
+        Some(path) => Check::good(name, path.display().to_string()),
+        None => Check {
+            name: name.to_owned(),
+            state: State::Missing,
+            says: "not installed".to_owned(),
+            fix: Some(format!("if you want it: `{install}`")),
+        },
+    };
+    known.into_iter().map(check).collect()
+}
+
+fn find(program: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+fn show(checks: &[Check], printer: &Printer) -> Result<()> {
+    if printer.json {
+        let word = |state| match state {
+            State::Good => "good",
+            State::Missing => "missing",
+            State::Bad => "bad",
+        };
+        let checks: Vec<_> = checks
+            .iter()
+            .map(|it| json!({"name": it.name, "state": word(it.state), "says": it.says, "fix": it.fix}))
+            .collect();
+        return printer.json(&json!({ "checks": checks }));
+    }
+    let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
+    for check in checks {
+        let mark = match check.state {
+            State::Good => "✓",
+            State::Missing => "–",
+            State::Bad => "✗",
+        };
+        printer.line(&format!(
+            "{mark} {}  {}",
+            render::pad(&check.name, width),
+            render::clean(&check.says)
+        ))?;
+        if let Some(fix) = &check.fix {
+            printer.line(&render::paint(
+                render::DIM,
+                &format!("  {}  {}", " ".repeat(width), render::clean(fix)),
+            ))?;
+        }
+    }
+    Ok(())
+}

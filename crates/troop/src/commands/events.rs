@@ -1,0 +1,28 @@
+//! `troop events`
+
+use anyhow::Result;
+use troop_model::{Event, TaskNumber, TaskRef, Version, encode};
+
+use crate::{cli::EventsArgs, desk::Desk, output::Printer, render};
+
+pub(super) async fn run(args: &EventsArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
+    let board = desk.team(None).await?;
+    let task = match args.task.as_deref().map(str::parse::<TaskRef>).transpose()? {
+        Some(task) => Some(board.look(move |state| state.resolve(&task)).await??),
+        None => None,
+    };
+    let mut log = board.subscribe(Version(args.since));
+    loop {
+        let event = if args.follow { log.next().await? } else { log.next_stored().await? };
+        let Some(event) = event else { return Ok(()) };
+        if is_meant(&event, task) {
+            let line =
+                if printer.json { encode(&event) } else { render::event(&event, printer.width()) };
+            printer.line(&line)?;
+        }
+    }
+}
+
+fn is_meant(event: &Event, task: Option<TaskNumber>) -> bool {
+    task.is_none() || event.fact.task() == task
+}

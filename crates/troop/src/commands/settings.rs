@@ -1,0 +1,65 @@
+//! Settings as `KEY=VALUE`.
+
+use anyhow::Result;
+use serde_json::Value;
+use troop_model::Settings;
+
+use crate::report::{Usage, nearest};
+
+/// Settings with changes: each `KEY=VALUE`, where the value is JSON, a word, or words with commas for a list.
+pub(super) fn change(settings: &Settings, changes: &[String]) -> Result<Settings> {
+    let mut value = serde_json::to_value(settings)?;
+    let known: Vec<String> = flatten(&value).into_iter().map(|(key, _)| key).collect();
+    for change in changes {
+        let Some((key, text)) = change.split_once('=') else {
+            let hint = format!("for example: `{change}=…`");
+            return Err(Usage::new(format!("`{change}` is not KEY=VALUE"), hint).into());
+        };
+        let pointer = format!("/{}", key.replace('.', "/"));
+        let Some(slot) = value.pointer_mut(&pointer).filter(|slot| !slot.is_object()) else {
+            let hint = match nearest(key, known.iter().map(String::as_str)) {
+                Some(near) => format!("did you mean `{near}={text}`?"),
+                None => format!("the settings are: {}", known.join(", ")),
+            };
+            return Err(Usage::new(format!("there is no setting `{key}`"), hint).into());
+        };
+        *slot = parse(text, slot);
+    }
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let key = error.path().to_string();
+        let reason = error.into_inner();
+        Usage::new(
+            format!("`{key}` cannot be that: {reason}"),
+            "see all settings: `troop team show`",
+        )
+        .into()
+    })
+}
+
+/// All settings with their full names.
+pub(super) fn flatten(value: &Value) -> Vec<(String, Value)> {
+    let mut flat = Vec::new();
+    for (key, value) in value.as_object().into_iter().flatten() {
+        if value.is_object() {
+            flat.extend(
+                flatten(value).into_iter().map(|(inner, value)| (format!("{key}.{inner}"), value)),
+            );
+        } else {
+            flat.push((key.clone(), value.clone()));
+        }
+    }
+    flat
+}
+
+fn parse(text: &str, before: &Value) -> Value {
+    let plain = || Value::String(text.to_owned());
+    match (before, serde_json::from_str(text)) {
+        (Value::Array(_), Ok(Value::Array(list))) => Value::Array(list),
+        (Value::Array(_), _) => {
+            let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+            Value::Array(words.map(|word| Value::String(word.to_owned())).collect())
+        }
+        (_, Ok(value)) => value,
+        (_, Err(_)) => plain(),
+    }
+}

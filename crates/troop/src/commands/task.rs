@@ -1,0 +1,383 @@
+//! `troop task …`
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use smol_str::SmolStr;
+use troop_model::{
+    Command, Condition, MAX_SNIPPET, MemberName, Metadata, NewTask, Origin, Refusal, RejectMode,
+    Status, Task, TaskFilter, TaskNumber, TaskRef, TaskUpdate, TaskView, preview,
+};
+use troop_runtime::{Board, BoardError, Done, TaskPage};
+
+use super::given;
+use crate::{
+    cli::{TaskCommand, TaskFields},
+    desk::Desk,
+    output::Printer,
+    render,
+    report::Usage,
+};
+
+type Order = troop_model::TaskCommand;
+
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the rest changes the board, and has its own table"
+)]
+pub(super) async fn run(command: TaskCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
+    match command {
+        TaskCommand::List { status, page, scope } => {
+            let filter = TaskFilter::parse(&status).map_err(Refusal::from)?;
+            let viewer = viewer(scope.user, scope.channel, scope.chat);
+            let board = desk.team(None).await?;
+            let page = board.list(filter, viewer, page as usize).await?;
+            show_page(&board, page, desk, printer).await
+        }
+        TaskCommand::Search { words, page, scope } => {
+            let viewer = viewer(scope.user, scope.channel, scope.chat);
+            let board = desk.team(None).await?;
+            let page = board.search(&words.join(" "), viewer, page as usize).await?;
+            show_hits(&board, page, desk, printer).await
+        }
+        TaskCommand::Get { task } => {
+            let board = desk.team(None).await?;
+            let task = board.task(task.parse()?).await?;
+            show_task(&board, task, printer).await
+        }
+        TaskCommand::Next => next(desk, printer).await,
+        TaskCommand::Graph { dot, all } => graph(desk, dot, all, printer).await,
+        TaskCommand::Claim { task: None, wait: Some(seconds) } => {
+            let done = claim_waiting(desk, Duration::from_secs(seconds)).await?;
+            confirm(desk, &done, "claimed", printer).await
+        }
+        change => {
+            let (verb, order) = order(change)?;
+            let done = desk.submit(Command::Task(order)).await?;
+            confirm(desk, &done, verb, printer).await
+        }
+    }
+}
+
+/// Translates what was typed into what is asked of the board, and the word for having done it.
+#[expect(clippy::too_many_lines, reason = "a flat table: one arm for each command")]
+fn order(command: TaskCommand) -> Result<(&'static str, Order)> {
+    Ok(match command {
+        TaskCommand::Create { subject, fields, id, approve_start } => {
+            let new = NewTask {
+                id,
+                subject: given(subject)?,
+                description: fields.description.map(given).transpose()?.unwrap_or_default(),
+                priority: fields.priority.unwrap_or(0),
+                task_type: fields.task_type.map(SmolStr::new),
+                assignee: fields.assignee.as_deref().map(member).transpose()?,
+                blocked_by: tasks(&fields.blocked_by)?,
+                until: fields.until.map(Condition::from),
+                approve_start: approve_start.then_some(true),
+                metadata: metadata(fields.metadata.as_deref())?.unwrap_or_default(),
+            };
+            ("created", Order::Create(new))
+        }
+        TaskCommand::Claim { task, .. } => {
+            ("claimed", Order::Claim { task: task.map(|task| task.parse()).transpose()? })
+        }
+        TaskCommand::Complete { task, result, summary, attempt } => (
+            "completed",
+            Order::Complete { task: task.parse()?, result: given(result)?, summary, attempt },
+        ),
+        TaskCommand::Fail { task, reason, attempt } => {
+            ("failed", Order::Fail { task: task.parse()?, reason: given(reason)?, attempt })
+        }
+        TaskCommand::Cancel { task, reason } => {
+            ("cancelled", Order::Cancel { task: task.parse()?, reason })
+        }
+        TaskCommand::Assign { task, member: to } => {
+            ("assigned", Order::Assign { task: task.parse()?, to: member(&to)? })
+        }
+        TaskCommand::Review { task, result } => (
+            "handed in",
+            Order::Review { task: task.parse()?, result: result.map(given).transpose()? },
+        ),
+        TaskCommand::Approve { task, comment } => {
+            ("approved", Order::Approve { task: task.parse()?, comment })
+        }
+        TaskCommand::Reject { task, reason, mode } => {
+            ("rejected", Order::Reject { task: task.parse()?, reason, mode: mode.into() })
+        }
+        TaskCommand::Retry { task } => ("to be tried again:", Order::Retry { task: task.parse()? }),
+        TaskCommand::Comment { task, text } => {
+            ("commented on", Order::Comment { task: task.parse()?, text: given(text)? })
+        }
+        TaskCommand::Progress { task, percent, step } => {
+            ("noted progress on", Order::Progress { task: task.parse()?, percent, step })
+        }
+        TaskCommand::Attach { task, path } => {
+            ("attached a file to", Order::Attach { task: task.parse()?, path })
+        }
+        TaskCommand::AskUser { task, question } => (
+            "asking the user about",
+            Order::AskUser { task: task.parse()?, question: given(question)? },
+        ),
+        TaskCommand::ClearAskUser { task } => {
+            ("no longer asking about", Order::ClearAskUser { task: task.parse()? })
+        }
+        TaskCommand::Delete { task } => ("deleted", Order::Delete { task: task.parse()? }),
+        TaskCommand::Update { task, subject, fields, unassign, add_blocked_by, unblock } => {
+            let change = TaskUpdate {
+                subject,
+                add_blocked_by: tasks(&add_blocked_by)?,
+                ..update(fields, unassign, unblock)?
+            };
+            ("updated", Order::Update { task: task.parse()?, change: Box::new(change) })
+        }
+        TaskCommand::List { .. }
+        | TaskCommand::Search { .. }
+        | TaskCommand::Get { .. }
+        | TaskCommand::Next
+        | TaskCommand::Graph { .. } => {
+            return Err(
+                Usage::new("this command changes nothing", "see `troop task --help`").into()
+            );
+        }
+    })
+}
+
+fn update(fields: TaskFields, unassign: bool, unblock: bool) -> Result<TaskUpdate> {
+    let assignee = fields.assignee.as_deref().map(member).transpose()?;
+    let blocked_by =
+        if fields.blocked_by.is_empty() { None } else { Some(tasks(&fields.blocked_by)?) };
+    Ok(TaskUpdate {
+        description: fields.description.map(given).transpose()?,
+        priority: fields.priority,
+        task_type: fields.task_type.map(SmolStr::new),
+        assignee: if unassign { Some(None) } else { assignee.map(Some) },
+        blocked_by: if unblock { Some(Vec::new()) } else { blocked_by },
+        until: fields.until.map(Condition::from),
+        metadata: metadata(fields.metadata.as_deref())?,
+        ..TaskUpdate::default()
+    })
+}
+
+/// Says what was done, and to which task.
+async fn confirm(desk: &mut Desk, done: &Done, verb: &str, printer: &Printer) -> Result<()> {
+    let board = desk.team(None).await?;
+    let Some(number) = done.task() else {
+        return if printer.json {
+            printer.json(&Value::Null)
+        } else {
+            printer.text("nothing changed\n")
+        };
+    };
+    let deleted =
+        done.events.iter().any(|event| matches!(event.fact, troop_model::Fact::TaskDeleted { .. }));
+    if deleted {
+        let gone = json!({"number": number, "deleted": true});
+        return if printer.json {
+            printer.json(&gone)
+        } else {
+            printer.text(&format!("deleted {number}\n"))
+        };
+    }
+    let task = board.task(number.into()).await?;
+    if printer.json {
+        return printer.json(&view(&board, task, false).await?);
+    }
+    let owner = task.owner.as_ref().map(|owner| format!(" ({owner})")).unwrap_or_default();
+    printer.text(&format!("{verb} {number}: {}{owner}\n", render::one_line(&task.subject)))
+}
+
+async fn show_task(board: &Board, task: Arc<Task>, printer: &Printer) -> Result<()> {
+    if printer.json {
+        return printer.json(&view(board, task, true).await?);
+    }
+    let text = board.look(move |state| render::task_detail(state, &task)).await?;
+    printer.text(&text)
+}
+
+async fn view(board: &Board, task: Arc<Task>, in_full: bool) -> Result<Value> {
+    let view = board.look(move |state| {
+        let view =
+            if in_full { TaskView::full(state, &task) } else { TaskView::brief(state, &task) };
+        serde_json::to_value(view)
+    });
+    Ok(view.await??)
+}
+
+async fn show_page(board: &Board, page: TaskPage, desk: &Desk, printer: &Printer) -> Result<()> {
+    if printer.json {
+        return printer.json(&page_json(board, page, None).await?);
+    }
+    if page.tasks.is_empty() {
+        return printer.text("no tasks\n");
+    }
+    let (now, width) = (desk.clock.now(), printer.width());
+    let text = board
+        .look(move |state| {
+            let rows: Vec<_> =
+                page.tasks.iter().map(|task| render::Row::new(state, task, now)).collect();
+            let mut text = render::board(&rows, width);
+            if page.pages > 1 {
+                text.push_str(&format!(
+                    "\npage {} of {} · {} tasks\n",
+                    page.page, page.pages, page.n_tasks
+                ));
+            }
+            text
+        })
+        .await?;
+    printer.text(&text)
+}
+
+async fn show_hits(board: &Board, page: TaskPage, desk: &Desk, printer: &Printer) -> Result<()> {
+    if printer.json {
+        return printer.json(&page_json(board, page, Some(MAX_SNIPPET)).await?);
+    }
+    show_page(board, page, desk, printer).await
+}
+
+/// A page for programs; texts are cut to `snippet` characters where one is given.
+async fn page_json(board: &Board, page: TaskPage, snippet: Option<usize>) -> Result<Value> {
+    board
+        .look(move |state| {
+            let mut tasks = Vec::with_capacity(page.tasks.len());
+            for task in &page.tasks {
+                let mut view = serde_json::to_value(TaskView::brief(state, task))?;
+                for field in ["description", "result"] {
+                    if let (Some(limit), Some(Value::String(text))) = (snippet, view.get_mut(field))
+                    {
+                        *text = preview(text, limit);
+                    }
+                }
+                tasks.push(view);
+            }
+            Ok(json!({"tasks": tasks, "page": page.page, "pages": page.pages}))
+        })
+        .await?
+}
+
+async fn next(desk: &mut Desk, printer: &Printer) -> Result<()> {
+    let actor = desk.actor()?;
+    let now = desk.clock.now();
+    let board = desk.team(None).await?;
+    let next = board.look(move |state| next_for(state, &actor, now)).await??;
+    if printer.json {
+        return printer.json(&view(&board, next, false).await?);
+    }
+    let reserved = next.assignee.as_ref().map(|it| format!(" (for {it})")).unwrap_or_default();
+    printer.text(&format!("{} {}{reserved}\n", next.number, render::one_line(&next.subject)))
+}
+
+/// What the actor would get if it claimed now; for a person, what anybody could get.
+fn next_for(
+    state: &troop_model::State,
+    actor: &troop_model::Actor,
+    now: troop_model::Time,
+) -> Result<Arc<Task>, BoardError> {
+    let tasks = state.tasks();
+    let rests = |number: &TaskNumber| {
+        tasks.get(*number).and_then(|it| it.not_before).is_some_and(|at| at > now)
+    };
+    let member = match actor.kind {
+        troop_model::ActorKind::Agent => Some(state.find_member(&actor.name)?.name.clone()),
+        troop_model::ActorKind::Human | troop_model::ActorKind::System => None,
+    };
+    let number = match &member {
+        Some(member) => tasks.ready_for(member).find(|number| !rests(number)),
+        None => tasks.first_ready(|number| !rests(&number)),
+    };
+    number.and_then(|number| tasks.shared(number)).ok_or_else(|| {
+        Refusal::NothingAvailable {
+            member: member.unwrap_or_else(MemberName::lead),
+            n_blocked: tasks.n_with(Status::Blocked),
+            n_held: tasks.n_with(Status::InProgress),
+            n_reserved: tasks.n_with(Status::Pending),
+        }
+        .into()
+    })
+}
+
+async fn graph(desk: &mut Desk, dot: bool, all: bool, printer: &Printer) -> Result<()> {
+    let board = desk.team(None).await?;
+    let nodes = board.look(move |state| render::Node::all(state, all)).await?;
+    if dot {
+        printer.text(&render::dot(&nodes))
+    } else if nodes.is_empty() {
+        printer.text("no tasks\n")
+    } else {
+        printer.text(&render::graph(&nodes))
+    }
+}
+
+/// Claims the next task as soon as there is one.
+async fn claim_waiting(desk: &mut Desk, patience: Duration) -> Result<Done> {
+    let board = desk.team(None).await?;
+    let mut news = board.subscribe(board.look(troop_model::State::version).await?);
+    let attempt = async {
+        loop {
+            let request = desk.request(Command::Task(Order::Claim { task: None }))?;
+            match board.submit(request).await {
+                Err(BoardError::Refused(Refusal::NothingAvailable { .. })) => {
+                    drop(news.next().await?);
+                }
+                other => return Ok(other?),
+            }
+        }
+    };
+    match tokio::time::timeout(patience, attempt).await {
+        Ok(done) => done,
+        Err(_) => {
+            let request = desk.request(Command::Task(Order::Claim { task: None }))?;
+            Ok(board.submit(request).await?)
+        }
+    }
+}
+
+fn tasks(texts: &[String]) -> Result<Vec<TaskRef>> {
+    texts.iter().map(|text| Ok(text.parse()?)).collect()
+}
+
+fn member(text: &str) -> Result<MemberName> {
+    if troop_model::LEAD_ALIASES.contains(&text) {
+        return Ok(MemberName::lead());
+    }
+    Ok(text.parse().map_err(Refusal::from)?)
+}
+
+fn metadata(text: Option<&str>) -> Result<Option<Metadata>> {
+    let Some(text) = text else { return Ok(None) };
+    let hint = "for example: --metadata '{\"ticket\": 12}'";
+    match serde_json::from_str(text) {
+        Ok(Value::Object(fields)) => Ok(Some(Metadata(fields))),
+        Ok(_) => Err(Usage::new("the metadata is not a JSON object", hint).into()),
+        Err(error) => Err(Usage::new(format!("the metadata is not JSON: {error}"), hint).into()),
+    }
+}
+
+/// Who looks: everybody sees all, unless a user's own view is asked for.
+fn viewer(user: Option<String>, channel: Option<String>, chat: Option<String>) -> Origin {
+    let Some(user) = user else { return Origin::default() };
+    Origin {
+        user_id: Some(SmolStr::new(user)),
+        channel: Some(channel.map_or(SmolStr::new_static("cli"), SmolStr::new)),
+        chat_id: chat.map(SmolStr::new),
+    }
+}
+
+impl From<crate::cli::UntilArg> for Condition {
+    fn from(until: crate::cli::UntilArg) -> Self {
+        match until {
+            crate::cli::UntilArg::OnSuccess => Self::OnSuccess,
+            crate::cli::UntilArg::OnFinish => Self::OnFinish,
+        }
+    }
+}
+
+impl From<crate::cli::RejectModeArg> for RejectMode {
+    fn from(mode: crate::cli::RejectModeArg) -> Self {
+        match mode {
+            crate::cli::RejectModeArg::Cancel => Self::Cancel,
+            crate::cli::RejectModeArg::Revise => Self::Revise,
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! `troop team …`
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+use troop_model::{
+    Command, Dialect, NewTeamCommand, Refusal, Settings, State, TeamId, TeamName, TeamView, Version,
+};
+use uuid::Uuid;
+
+use super::{given, settings};
+use crate::{
+    agents::Agents,
+    cli::{DialectArg, TeamCommand},
+    desk::Desk,
+    output::Printer,
+    render,
+    report::Usage,
+};
+
+pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
+    match command {
+        TeamCommand::Create { name, lead, members, description, dialect, settings } => {
+            let agents = Agents::read(&desk.surroundings);
+            let members =
+                members.iter().map(|member| agents.member(member)).collect::<Result<_>>()?;
+            let defaults = match dialect {
+                None => Settings::default(),
+                Some(DialectArg::Board) => Settings::for_dialect(Dialect::Board),
+                Some(DialectArg::Claude) => Settings::for_dialect(Dialect::Claude),
+            };
+            let new = NewTeamCommand {
+                team: TeamId(Uuid::now_v7()),
+                name: team_name(&name)?,
+                description: given(description)?,
+                settings: settings::change(&defaults, &settings)?,
+                lead: agents.member(&lead)?,
+                members,
+            };
+            create(new, desk, printer).await
+        }
+        TeamCommand::List { all } => list(all, desk, printer).await,
+        TeamCommand::Show { name } => show(name.as_deref(), desk, printer).await,
+        TeamCommand::Status { name } => status(name.as_deref(), desk, printer).await,
+        TeamCommand::Set { settings, description } => {
+            set(&settings, description, desk, printer).await
+        }
+        TeamCommand::Delete { name, purge } => delete(name.as_deref(), purge, desk, printer).await,
+        TeamCommand::Export { output } => export(output.as_deref(), desk, printer).await,
+        TeamCommand::Import { file, name } => import(&file, name.as_deref(), desk, printer).await,
+    }
+}
+
+async fn create(new: NewTeamCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
+    let request = desk.request(Command::CompleteTeam)?;
+    let name = new.name.clone();
+    let n_members = new.members.len();
+    desk.session.create(&request, new).await?;
+    if printer.json {
+        return show(None, desk, printer).await;
+    }
+    let members = if n_members == 1 { "member" } else { "members" };
+    printer.text(&format!("created team {name}: a lead and {n_members} {members}\n"))
+}
+
+async fn list(all: bool, desk: &Desk, printer: &Printer) -> Result<()> {
+    let mut teams = desk.session.teams().await?;
+    teams.retain(|team| all || !team.is_retired);
+    if printer.json {
+        let teams: Vec<_> = teams
+            .iter()
+            .map(|team| json!({"id": team.id, "name": team.name, "deleted": team.is_retired}))
+            .collect();
+        return printer.json(&json!({ "teams": teams }));
+    }
+    if teams.is_empty() {
+        return printer.text("no teams\n");
+    }
+    let row = |team: &troop_runtime::TeamSummary| {
+        vec![
+            team.name.clone(),
+            if team.is_retired { "deleted" } else { "" }.to_owned(),
+            team.id.to_string(),
+        ]
+    };
+    let rows: Vec<_> = teams.iter().map(row).collect();
+    printer.text(&render::table(&["TEAM", "STATE", "ID"], &rows, printer.width()))
+}
+
+async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
+    let board = desk.team(name).await?;
+    let value = board.look(team_json).await??;
+    if printer.json {
+        return printer.json(&value);
+    }
+    let now = desk.clock.now();
+    let mut text = board.look(move |state| render::team_status(state, now)).await?;
+    text.push('\n');
+    for (key, value) in settings::flatten(value.get("settings").unwrap_or(&Value::Null)) {
+        text.push_str(&format!("  {key} = {value}\n"));
+    }
+    printer.text(&text)
+}
+
+async fn status(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
+    let board = desk.team(name).await?;
+    let now = desk.clock.now();
+    if printer.json {
+        let value = board.look(status_json).await?;
+        return printer.json(&value);
+    }
+    let text = board.look(move |state| render::team_status(state, now)).await?;
+    printer.text(&text)
+}
+
+async fn set(
+    changes: &[String],
+    description: Option<String>,
+    desk: &mut Desk,
+    printer: &Printer,
+) -> Result<()> {
+    let board = desk.team(None).await?;
+    let before = board.look(|state| state.team().map(|team| team.settings.clone())).await?;
+    let settings = settings::change(&before.unwrap_or_default(), changes)?;
+    let command = Command::UpdateTeam { description, settings: Some(Box::new(settings)) };
+    let done = desk.submit(command).await?;
+    if printer.json {
+        return show(None, desk, printer).await;
+    }
+    printer.text(if done.events.is_empty() { "nothing changed\n" } else { "changed\n" })
+}
+
+async fn delete(name: Option<&str>, purge: bool, desk: &mut Desk, printer: &Printer) -> Result<()> {
+    let retired = desk.session.teams().await?;
+    let retired =
+        retired.iter().find(|team| team.is_retired && Some(team.id.to_string().as_str()) == name);
+    if let Some(team) = retired {
+        if !purge {
+            let hint = format!("erase its log too: `troop team delete {} --purge`", team.id);
+            return Err(Usage::new(format!("team `{}` is deleted already", team.name), hint).into());
+        }
+        desk.session.purge(team.id).await?;
+        return said(printer, "erased", &team.name);
+    }
+    let board = desk.team(name).await?;
+    let id = board.team();
+    let name = board
+        .look(|state| state.team().map(|team| team.name.to_string()))
+        .await?
+        .unwrap_or_default();
+    drop(board);
+    let request = desk.request(Command::DeleteTeam)?;
+    desk.session.delete(request).await?;
+    if purge {
+        desk.session.purge(id).await?;
+    }
+    said(printer, if purge { "erased" } else { "deleted" }, &name)
+}
+
+fn said(printer: &Printer, what: &str, name: &str) -> Result<()> {
+    if printer.json {
+        printer.json(&json!({"name": name, "deleted": true}))
+    } else {
+        printer.text(&format!("{what} team {name}\n"))
+    }
+}
+
+async fn export(output: Option<&Path>, desk: &mut Desk, printer: &Printer) -> Result<()> {
+    let board = desk.team(None).await?;
+    let mut log = board.subscribe(Version::ZERO);
+    let mut lines = String::new();
+    while let Some(event) = log.next_stored().await? {
+        lines.push_str(&troop_model::encode(&event));
+        lines.push('\n');
+    }
+    match output {
+        Some(path) => std::fs::write(path, lines)
+            .with_context(|| format!("`{}` cannot be written", path.display())),
+        None => printer.text(&lines),
+    }
+}
+
+async fn import(file: &Path, name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
+    let text = if file == Path::new("-") {
+        given("-".to_owned())?
+    } else {
+        std::fs::read_to_string(file)
+            .with_context(|| format!("`{}` cannot be read", file.display()))?
+    };
+    let mut events = Vec::new();
+    for (nth, line) in text.lines().enumerate() {
+        let event = troop_model::decode(line).map_err(|error| {
+            Usage::new(
+                format!("line {} of `{}`: {error}", nth + 1, file.display()),
+                "import what `troop team export` wrote",
+            )
+        })?;
+        events.push(event);
+    }
+    let name = name.map(team_name).transpose()?;
+    let board = desk.session.import(events, name).await?;
+    let name = board
+        .look(|state| state.team().map(|team| team.name.to_string()))
+        .await?
+        .unwrap_or_default();
+    if printer.json {
+        show(None, desk, printer).await
+    } else {
+        printer.text(&format!("imported team {name}\n"))
+    }
+}
+
+fn team_json(state: &State) -> Result<Value> {
+    let team = state.team().ok_or(Refusal::NoTeam)?;
+    Ok(serde_json::to_value(TeamView::new(state, team))?)
+}
+
+fn status_json(state: &State) -> Value {
+    let tasks = state.tasks();
+    let counts: serde_json::Map<String, Value> = troop_model::Status::ALL
+        .iter()
+        .map(|it| (it.to_string(), tasks.n_with(*it).into()))
+        .collect();
+    let members: Vec<_> = state
+        .members()
+        .map(|member| {
+            let unread = state.mailbox().n_unread(&troop_model::Party::member(&member.name));
+            let held: Vec<_> = tasks.held_by(&member.name).collect();
+            json!({
+                "name": member.name, "role": member.role, "agent": member.agent, "state": member.state,
+                "state_since": member.state_since, "state_reason": member.state_reason, "tasks": held,
+                "unread": unread,
+            })
+        })
+        .collect();
+    let team = state.team();
+    let scopes: Vec<_> = state
+        .scopes()
+        .into_iter()
+        .map(|(channel, chat)| json!({"channel": channel, "chat_id": chat}))
+        .collect();
+    json!({
+        "name": team.map(|team| &team.name), "status": team.map(|team| team.status), "version": state.version(),
+        "tasks": counts, "archived": tasks.n_archived(), "members": members, "scopes": scopes,
+        "known_users": state.known_users(),
+    })
+}
+
+fn team_name(text: &str) -> Result<TeamName> {
+    Ok(text.parse().map_err(Refusal::from)?)
+}

@@ -1,0 +1,17 @@
+//! Files that are made from the code and kept in the repository, so that people can read them without running it.
+
+use std::{fs, path::Path};
+
+/// Checks that a committed file is what the code makes now. With `BLESS=1` in the environment it is written instead.
+#[track_caller]
+pub(crate) fn assert_current(path: &str, made: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&file, made).unwrap();
+    }
+    let committed = fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        committed == made,
+        "{path} is not current; run the tests once with BLESS=1 and look at what changed"
+    );
+}

@@ -1,0 +1,127 @@
+//! Where a command is carried out: a store, a team, and who asks.
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use smol_str::SmolStr;
+use troop_model::{Actor, Command, MemberName, Origin, Refusal, TeamStatus};
+use troop_runtime::{Board, Clock, Done, Following, Request, Session};
+use troop_store::{Store, StoreUrl};
+
+use crate::{cli::Global, config::Surroundings, report::Usage};
+
+/// Commands that people type come from here.
+const CHANNEL: &str = "cli";
+
+/// Everything that a command needs to be carried out.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    pub(crate) surroundings: Surroundings,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) session: Session,
+    pub(crate) clock: Clock,
+    team: Option<String>,
+    member: Option<String>,
+}
+
+impl Desk {
+    /// Opens the store that is meant.
+    pub(crate) async fn open(
+        global: &Global,
+        surroundings: Surroundings,
+        following: Following,
+    ) -> Result<Self> {
+        let url = surroundings.store_url(global);
+        let is_default = global.store.is_none() && surroundings.config.store.is_none();
+        if is_default {
+            std::fs::create_dir_all(&surroundings.home)
+                .with_context(|| format!("`{}` cannot be made", surroundings.home.display()))?;
+        }
+        let url = StoreUrl::parse(&url)?;
+        let store = troop_store::open(&url).await?;
+        let clock = Clock::system();
+        let session = Session::new(Arc::clone(&store), clock.clone(), following);
+        let team = global.team.clone().or_else(|| surroundings.config.team.clone());
+        Ok(Self { surroundings, store, session, clock, team, member: global.acting.clone() })
+    }
+
+    /// Opens the team that is meant: by name, the only one, or the only active one.
+    pub(crate) async fn team(&mut self, name: Option<&str>) -> Result<Board> {
+        if let Ok(board) = self.session.team() {
+            return Ok(board.clone());
+        }
+        let name = match name.or(self.team.as_deref()) {
+            Some(name) => name.to_owned(),
+            None => self.only_team().await?,
+        };
+        Ok(self.session.open(&name).await?.clone())
+    }
+
+    /// Who acts.
+    pub(crate) fn actor(&self) -> Result<Actor> {
+        match &self.member {
+            Some(member) => {
+                let is_lead = troop_model::LEAD_ALIASES.contains(&member.as_str());
+                let name = if is_lead { Ok(MemberName::lead()) } else { member.parse() };
+                Ok(Actor::agent(&name.map_err(Refusal::from)?))
+            }
+            None => Ok(Actor::human(&self.surroundings.user)),
+        }
+    }
+
+    /// A command, signed by who acts. What a member does is troop's own traffic; what a person does comes from `cli`.
+    pub(crate) fn request(&self, command: Command) -> Result<Request> {
+        let mut request = Request::new(self.actor()?, command);
+        if self.member.is_none() {
+            request.origin = Origin {
+                user_id: Some(SmolStr::new(&self.surroundings.user)),
+                channel: Some(SmolStr::new_static(CHANNEL)),
+                chat_id: None,
+            };
+        }
+        Ok(request)
+    }
+
+    /// Gives a command to the team that is meant.
+    pub(crate) async fn submit(&mut self, command: Command) -> Result<Done> {
+        let request = self.request(command)?;
+        let board = self.team(None).await?;
+        Ok(board.submit(request).await?)
+    }
+
+    /// Puts everything away.
+    pub(crate) async fn close(mut self) {
+        self.session.close().await;
+    }
+
+    async fn only_team(&self) -> Result<String> {
+        let mut teams = self.session.teams().await?;
+        teams.retain(|team| !team.is_retired);
+        if let [team] = teams.as_slice() {
+            return Ok(team.id.to_string());
+        }
+        let mut active = Vec::new();
+        for team in &teams {
+            let board = Board::open(
+                Arc::clone(&self.store),
+                self.clock.clone(),
+                Following::WhenAsked,
+                team.id,
+            )
+            .await?;
+            let status = board.look(|state| state.team().map(|team| team.status)).await?;
+            if status == Some(TeamStatus::Active) {
+                active.push(team.id.to_string());
+            }
+        }
+        let names: Vec<_> = teams.iter().map(|team| team.name.as_str()).collect();
+        match (active.as_slice(), names.as_slice()) {
+            ([team], _) => Ok(team.clone()),
+            (_, []) => Err(troop_runtime::BoardError::NoActiveTeam.into()),
+            (_, [first, ..]) => {
+                let message = format!("which team? There are: {}", names.join(", "));
+                Err(Usage::new(message, format!("say it: `--team {first}`")).into())
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The `troop` program: parse, run, report.
+
+mod agents;
+mod cli;
+mod commands;
+mod config;
+mod desk;
+mod output;
+mod render;
+mod report;
+
+#[cfg(test)]
+mod committed;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use crate::{
+    cli::{Cli, Command},
+    config::Surroundings,
+    output::Printer,
+    report::Report,
+};
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return report::usage(&error),
+    };
+    let printer = Printer::new(&cli.global);
+    match report::catch(|| run(cli, &printer)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => Report::new(&error).print(&printer),
+    }
+}
+
+fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
+    if let Command::Completions { shell } = cli.command {
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut Cli::command(), "troop", &mut script);
+        return printer.text(&String::from_utf8_lossy(&script));
+    }
+    let surroundings = Surroundings::read(&cli.global)?;
+    for warning in &surroundings.warnings {
+        printer.warn(warning);
+    }
+    // One thread is enough for one command, and starts faster than many.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(commands::run(cli, surroundings, printer))
+}

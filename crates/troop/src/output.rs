@@ -1,0 +1,99 @@
+//! The one place that prints.
+
+use std::io::{self, IsTerminal, Write};
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::cli::{Colour, Global};
+
+/// How wide a page is when nobody says.
+const DEFAULT_WIDTH: usize = 100;
+
+/// Where output goes, and in which form.
+#[derive(Debug)]
+pub(crate) struct Printer {
+    /// Whether programs read it.
+    pub(crate) json: bool,
+    width: usize,
+}
+
+impl Printer {
+    pub(crate) fn new(global: &Global) -> Self {
+        let choice = match global.color {
+            Colour::Auto => anstream::ColorChoice::Auto,
+            Colour::Always => anstream::ColorChoice::Always,
+            Colour::Never => anstream::ColorChoice::Never,
+        };
+        choice.write_global();
+        let width =
+            terminal_size::terminal_size().map_or(DEFAULT_WIDTH, |(width, _)| width.0.into());
+        Self { json: global.json, width }
+    }
+
+    /// For errors that come before anything is known about the output.
+    pub(crate) fn plain(json: bool) -> Self {
+        Self { json, width: DEFAULT_WIDTH }
+    }
+
+    /// How many columns a line may have.
+    pub(crate) fn width(&self) -> usize {
+        self.width.max(40)
+    }
+
+    /// Whether a person watches the screen.
+    pub(crate) fn is_terminal(&self) -> bool {
+        io::stdout().is_terminal()
+    }
+
+    /// Prints text for people. Colours are taken out where nobody would see them.
+    pub(crate) fn text(&self, text: &str) -> Result<()> {
+        write_all(&mut anstream::stdout(), text)
+    }
+
+    /// Prints one JSON document: spread out for eyes, on one line for pipes.
+    pub(crate) fn json(&self, value: &impl Serialize) -> Result<()> {
+        let mut text = if self.is_terminal() {
+            serde_json::to_string_pretty(value)?
+        } else {
+            serde_json::to_string(value)?
+        };
+        text.push('\n');
+        write_all(&mut io::stdout(), &text)
+    }
+
+    /// Prints one line of a stream.
+    pub(crate) fn line(&self, line: &str) -> Result<()> {
+        write_all(&mut anstream::stdout(), &format!("{line}\n"))
+    }
+
+    /// Tells a person something that changes nothing.
+    pub(crate) fn warn(&self, text: &str) {
+        self.error_line(&format!("warning: {text}"));
+    }
+
+    pub(crate) fn error_line(&self, text: &str) {
+        // If even this cannot be written there is nobody left to tell.
+        drop(writeln!(anstream::stderr(), "{text}"));
+    }
+}
+
+/// Writes and flushes. A reader that has seen enough, as `head` does, is not an error.
+fn write_all(out: &mut impl Write, text: &str) -> Result<()> {
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
+        other => Ok(other?),
+    }
+}
+
+/// The reader of our output went away: a quiet end.
+#[derive(Debug)]
+pub(crate) struct Closed;
+
+impl std::fmt::Display for Closed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the output was closed")
+    }
+}
+
+impl std::error::Error for Closed {}

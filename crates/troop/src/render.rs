@@ -1,0 +1,127 @@
+//! How things look in a terminal. Pure: data in, text out.
+
+mod board;
+mod detail;
+mod event;
+mod graph;
+mod table;
+
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+use troop_model::{MemberState, Status, Time, is_unprintable};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+pub(crate) use board::{Row, board};
+pub(crate) use detail::{message, task_detail, team_status};
+pub(crate) use event::event;
+pub(crate) use graph::{Node, dot, graph};
+pub(crate) use table::table;
+
+/// Text that cannot act on the terminal: what would move the cursor or turn the reading direction is spelled out.
+pub(crate) fn clean(text: &str) -> String {
+    let mut cleaned = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => cleaned.push(c),
+            c if is_unprintable(c) => cleaned.extend(c.escape_unicode()),
+            c => cleaned.push(c),
+        }
+    }
+    cleaned
+}
+
+/// The same on one line.
+pub(crate) fn one_line(text: &str) -> String {
+    clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Text that takes at most `width` columns; `…` stands for what is missing.
+pub(crate) fn fit(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut fitted = String::new();
+    let mut used = 1;
+    for c in text.chars() {
+        used += c.width().unwrap_or(0);
+        if used > width {
+            break;
+        }
+        fitted.push(c);
+    }
+    fitted.push('…');
+    fitted
+}
+
+/// Text that takes exactly `width` columns.
+pub(crate) fn pad(text: &str, width: usize) -> String {
+    let fitted = fit(text, width);
+    let missing = width.saturating_sub(fitted.width());
+    fitted + &" ".repeat(missing)
+}
+
+/// Text in a style.
+pub(crate) fn paint(style: Style, text: &str) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+pub(crate) const DIM: Style = Style::new().dimmed();
+pub(crate) const BOLD: Style = Style::new().bold();
+
+/// The colour of a status. Never the only sign of it.
+pub(crate) fn status_style(status: Status) -> Style {
+    let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
+    match status {
+        Status::Pending => Style::new(),
+        Status::InProgress => colour(AnsiColor::Yellow),
+        Status::InReview => colour(AnsiColor::Cyan),
+        Status::Completed => colour(AnsiColor::Green),
+        Status::Failed | Status::Stale => colour(AnsiColor::Red),
+        Status::Cancelled | Status::Blocked => DIM,
+    }
+}
+
+/// The sign of a status: ✓ done, ● at work, ○ waiting.
+pub(crate) fn status_icon(status: Status) -> &'static str {
+    match status {
+        Status::Pending => "○",
+        Status::InProgress => "●",
+        Status::InReview => "◐",
+        Status::Completed => "✓",
+        Status::Failed => "✗",
+        Status::Cancelled => "–",
+        Status::Blocked => "◌",
+        Status::Stale => "◔",
+    }
+}
+
+/// The sign of a member's state.
+pub(crate) fn member_icon(state: MemberState) -> &'static str {
+    match state {
+        MemberState::Working | MemberState::Planning => "●",
+        MemberState::Spawning | MemberState::Idle => "○",
+        MemberState::Stopping | MemberState::Stopped | MemberState::Crashed => "×",
+    }
+}
+
+/// How long something took or is ago, in one word.
+pub(crate) fn span(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m", seconds / 60),
+        3_600..86_400 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
+/// A moment as people read it: to the second, in UTC.
+pub(crate) fn moment(time: Time) -> String {
+    let text = time.to_string();
+    let seconds = text.split_once('.').map_or(text.trim_end_matches('Z'), |(seconds, _)| seconds);
+    seconds.replace('T', " ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! A list of tasks that reads like a board: what is at work on top, what waits below.
+
+use troop_model::{State, Status, Task, Time};
+use unicode_width::UnicodeWidthStr;
+
+use super::{BOLD, DIM, fit, one_line, pad, paint, span, status_icon, status_style};
+
+/// One task on the board.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    number: u32,
+    subject: String,
+    status: Status,
+    /// Who has it, or for whom it is.
+    who: String,
+    /// What else there is to know.
+    note: String,
+    age: String,
+}
+
+/// The columns of a board, in the order in which work flows towards its end.
+const ORDER: [(Status, &str); 8] = [
+    (Status::InProgress, "In progress"),
+    (Status::Stale, "Stale"),
+    (Status::InReview, "In review"),
+    (Status::Failed, "Failed"),
+    (Status::Pending, "Ready"),
+    (Status::Blocked, "Blocked"),
+    (Status::Completed, "Completed"),
+    (Status::Cancelled, "Cancelled"),
+];
+
+impl Row {
+    pub(crate) fn new(state: &State, task: &Task, now: Time) -> Self {
+        let status = state.tasks().status(task.number).unwrap_or(task.status);
+        let reserved = task.assignee.as_ref().map(|assignee| format!("→ {assignee}"));
+        let owner = task.owner.as_ref().map(ToString::to_string);
+        Self {
+            number: task.number.0,
+            subject: one_line(&task.subject),
+            status,
+            who: owner.or(reserved).unwrap_or_default(),
+            note: note(state, task, status, now),
+            age: span(now.since(task.moved_at)),
+        }
+    }
+}
+
+/// The board as text. `width` is how wide a line may be.
+pub(crate) fn board(rows: &[Row], width: usize) -> String {
+    let number_width = rows.iter().map(|row| row.number.to_string().len()).max().unwrap_or(1);
+    let who_width = rows.iter().map(|row| row.who.width()).max().unwrap_or(0).min(20);
+    let note_width = rows.iter().map(|row| row.note.width()).max().unwrap_or(0).min(width / 3);
+    // Mark, number, who, note and age, with what separates them.
+    let taken = 4 + number_width + 2 + 2 + who_width + 2 + note_width + 2 + 4;
+    let subject_width = rows.iter().map(|row| row.subject.width()).max().unwrap_or(0);
+    let subject_width = subject_width.min(width.saturating_sub(taken).max(16));
+    let mut text = String::new();
+    for (status, heading) in ORDER {
+        let group: Vec<&Row> = rows.iter().filter(|row| row.status == status).collect();
+        if group.is_empty() {
+            continue;
+        }
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&format!(
+            "{} {}\n",
+            paint(BOLD, heading),
+            paint(DIM, &group.len().to_string())
+        ));
+        for row in group {
+            let line = format!(
+                "  {} {:>number_width$}  {}  {}  {}  {}",
+                paint(status_style(status), status_icon(status)),
+                row.number,
+                pad(&row.subject, subject_width),
+                pad(&row.who, who_width),
+                paint(DIM, &pad(&fit(&row.note, note_width), note_width)),
+                paint(DIM, &row.age),
+            );
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn note(state: &State, task: &Task, status: Status, now: Time) -> String {
+    let mut notes = Vec::new();
+    if task.priority != 0 {
+        notes.push(format!("P{}", task.priority));
+    }
+    match status {
+        Status::InProgress | Status::Stale => {
+            if let Some(progress) = &task.progress {
+                notes.push(
+                    format!("{}% {}", progress.percent, one_line(&progress.step))
+                        .trim_end()
+                        .to_owned(),
+                );
+            }
+            if task.attempts > 1 {
+                notes.push(format!("attempt {}", task.attempts));
+            }
+        }
+        Status::Blocked => {
+            for dependency in state.tasks().open_dependencies(task.number) {
+                let number = dependency.task.0;
+                notes.push(match state.tasks().status(dependency.task) {
+                    Some(Status::Failed) => format!("dependency {number} failed"),
+                    Some(Status::Cancelled) => format!("dependency {number} was cancelled"),
+                    _ => format!("waits for {number}"),
+                });
+            }
+        }
+        Status::Failed => {
+            let retry = task.not_before.filter(|at| *at > now);
+            notes.extend(retry.map(|at| format!("again in {}", span(at.since(now)))));
+            notes.extend(task.result.as_deref().map(one_line));
+        }
+        Status::Pending => {
+            if task.start == troop_model::StartGate::Waiting {
+                notes.push("needs approval to start".to_owned());
+            }
+            let rests = task.not_before.filter(|at| *at > now);
+            notes.extend(rests.map(|at| format!("rests for {}", span(at.since(now)))));
+        }
+        Status::InReview | Status::Completed | Status::Cancelled => {
+            notes.extend(task.result.as_deref().map(one_line));
+        }
+    }
+    if task.question.is_some() {
+        notes.push("asks the user".to_owned());
+    }
+    notes.join(", ")
+}

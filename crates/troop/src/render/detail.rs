@@ -1,0 +1,188 @@
+//! One thing with everything that belongs to it.
+
+use troop_model::{MAX_SHOWN_RESULT, Message, State, Status, Task, Time, preview};
+
+use super::{
+    BOLD, DIM, clean, member_icon, moment, one_line, paint, span, status_icon, status_style,
+};
+
+/// A task for people: what it is, how it stands, what was said and what happened.
+pub(crate) fn task_detail(state: &State, task: &Task) -> String {
+    let status = state.tasks().status(task.number).unwrap_or(task.status);
+    let mut text = format!(
+        "{} {}  {}\n",
+        paint(status_style(status), status_icon(status)),
+        paint(BOLD, &one_line(&task.subject)),
+        paint(DIM, &format!("{} · {status}", task.number)),
+    );
+    let numbers =
+        |numbers: Vec<u32>| numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let progress =
+        task.progress.as_ref().map(|it| format!("{}% {}", it.percent, one_line(&it.step)));
+    let fields = [
+        ("owner", task.owner.as_ref().map(ToString::to_string)),
+        ("assignee", task.assignee.as_ref().map(ToString::to_string)),
+        ("priority", (task.priority != 0).then(|| task.priority.to_string())),
+        ("type", (task.task_type != "general").then(|| one_line(&task.task_type))),
+        ("waits for", non_empty(numbers(task.blocked_by.iter().map(|it| it.task.0).collect()))),
+        (
+            "blocks",
+            non_empty(numbers(state.tasks().dependents(task.number).map(|it| it.0).collect())),
+        ),
+        ("progress", progress),
+        ("attempts", (task.attempts > 1).then(|| task.attempts.to_string())),
+        ("lease until", task.lease_until.map(moment)),
+        ("asks", task.question.as_ref().map(|question| one_line(&question.text))),
+        ("created", Some(format!("{} by {}", moment(task.created_at), task.created_by))),
+        ("completed", task.completed_at.map(moment)),
+        ("id", Some(task.id.to_string())),
+    ];
+    for (name, value) in fields {
+        if let Some(value) = value {
+            line(&mut text, &format!("  {} {value}", paint(DIM, &format!("{name:<11}"))));
+        }
+    }
+    if !task.description.is_empty() {
+        section(&mut text, "Description", &task.description);
+    }
+    if let Some(result) = &task.result {
+        section(
+            &mut text,
+            if status == Status::Failed { "Reason" } else { "Result" },
+            &preview(result, MAX_SHOWN_RESULT),
+        );
+    }
+    discussion(&mut text, task);
+    text
+}
+
+/// What was said about a task, which files it has, and what happened to it.
+fn discussion(text: &mut String, task: &Task) {
+    if !task.comments.is_empty() {
+        line(text, &format!("\n{}", paint(BOLD, "Comments")));
+        for comment in &task.comments {
+            let said = format!("{} {}", comment.author, paint(DIM, &moment(comment.at)));
+            line(text, &format!("  {said}\n{}", indent(&comment.text, 4)));
+        }
+    }
+    if !task.attachments.is_empty() {
+        line(text, &format!("\n{}", paint(BOLD, "Files")));
+        for attachment in &task.attachments {
+            line(
+                text,
+                &format!(
+                    "  {}  {}",
+                    clean(&attachment.path),
+                    paint(DIM, &format!("by {}", attachment.by))
+                ),
+            );
+        }
+    }
+    line(text, &format!("\n{}", paint(BOLD, "History")));
+    for entry in &task.trail {
+        let note = entry.note.as_deref().map(one_line).unwrap_or_default();
+        let note = super::fit(&note, 60);
+        line(
+            text,
+            format!(
+                "  {}  {:<14} {}  {note}",
+                paint(DIM, &moment(entry.at)),
+                entry.what,
+                entry.actor
+            )
+            .trim_end(),
+        );
+    }
+}
+
+/// How a team's work stands.
+pub(crate) fn team_status(state: &State, now: Time) -> String {
+    let Some(team) = state.team() else { return String::new() };
+    let tasks = state.tasks();
+    let n_done = tasks.n_with(Status::Completed) + tasks.n_archived();
+    let n_all = tasks.len() + tasks.n_archived();
+    let mut text = format!(
+        "{}  {}\n",
+        paint(BOLD, team.name.as_str()),
+        paint(DIM, &format!("{:?}", team.status).to_lowercase())
+    );
+    line(&mut text, &format!("  members  {}", state.members().count()));
+    line(&mut text, &format!("  tasks    {n_done}/{n_all} completed"));
+    let counts =
+        Status::ALL.iter().filter(|status| !status.is_finished() && tasks.n_with(**status) > 0);
+    for status in counts {
+        line(&mut text, &format!("           {} {status}", tasks.n_with(*status)));
+    }
+    text.push('\n');
+    for member in state.members() {
+        let held: Vec<_> = tasks.held_by(&member.name).map(|task| task.to_string()).collect();
+        let unread = state.mailbox().n_unread(&troop_model::Party::member(&member.name));
+        let mut notes =
+            vec![format!("{} for {}", member.state, span(now.since(member.state_since)))];
+        notes.extend(non_empty(held.join(", ")));
+        notes.extend((unread > 0).then(|| format!("{unread} unread")));
+        let who = format!(
+            "{} ({}{})",
+            member.name,
+            member.agent,
+            if member.role == troop_model::Role::Lead { ", lead" } else { "" }
+        );
+        line(
+            &mut text,
+            &format!(
+                "  {} {who:<32} {}",
+                member_icon(member.state),
+                paint(DIM, &notes.join(" · "))
+            ),
+        );
+    }
+    text
+}
+
+/// A message for people.
+pub(crate) fn message(message: &Message, with_receipts: bool) -> String {
+    let kind = if message.kind == troop_model::MessageKind::Message {
+        String::new()
+    } else {
+        format!(" · {}", message.kind)
+    };
+    let mut text = format!(
+        "{} → {}  {}\n{}\n",
+        paint(BOLD, message.from.as_str()),
+        message.to,
+        paint(DIM, &format!("{}{kind}", moment(message.sent_at))),
+        indent(&message.content, 2),
+    );
+    if let Some(id) = message.request_id {
+        line(&mut text, &paint(DIM, &format!("  request {id}")));
+    }
+    if with_receipts {
+        for receipt in &message.receipts {
+            let stage = match (receipt.delivered_at, receipt.read_at) {
+                (_, Some(at)) => format!("read {}", moment(at)),
+                (Some(at), None) => format!("delivered {}", moment(at)),
+                (None, None) => "stored".to_owned(),
+            };
+            line(&mut text, &paint(DIM, &format!("  {}: {stage}", receipt.reader)));
+        }
+    }
+    text
+}
+
+fn section(text: &mut String, heading: &str, body: &str) {
+    line(text, &format!("\n{}\n{}", paint(BOLD, heading), indent(body, 2)));
+}
+
+fn indent(text: &str, by: usize) -> String {
+    let margin = " ".repeat(by);
+    clean(text).lines().map(|line| format!("{margin}{line}")).collect::<Vec<_>>().join("\n")
+}
+
+fn line(text: &mut String, line: &str) {
+    text.push_str(line);
+    text.push('\n');
+}
+
+fn non_empty(text: String) -> Option<String> {
+    (!text.is_empty()).then_some(text)
+}

@@ -1,0 +1,198 @@
+//! Errors for people and programs: one line, a hint, the right exit code.
+
+mod hint;
+
+pub(crate) use hint::nearest;
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    process::ExitCode,
+};
+
+use anyhow::Error;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use serde_json::json;
+use troop_model::{Refusal, RefusalKind};
+use troop_runtime::BoardError;
+use troop_store::StoreError;
+
+use crate::output::{Closed, Printer};
+
+/// Refused or failed.
+const FAILED: u8 = 1;
+/// Wrong use.
+const WRONG_USE: u8 = 2;
+/// A fault in troop.
+const BUG: u8 = 70;
+
+/// Something was asked for in a way that makes no sense.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct Usage {
+    message: String,
+    hint: String,
+}
+
+impl Usage {
+    pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: hint.into() }
+    }
+}
+
+/// What there is to say about a failure.
+#[derive(Debug)]
+pub(crate) struct Report {
+    kind: &'static str,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+    code: u8,
+    is_quiet: bool,
+}
+
+impl Report {
+    pub(crate) fn new(error: &Error) -> Self {
+        let (kind, code, hint) = classify(error);
+        let mut message = error.to_string();
+        for cause in error.chain().skip(1) {
+            let cause = cause.to_string();
+            // Transparent errors repeat their cause.
+            if !message.ends_with(&cause) {
+                message = format!("{message}: {cause}");
+            }
+        }
+        Self { kind, message, hint, code, is_quiet: error.is::<Closed>() }
+    }
+
+    pub(crate) fn print(&self, printer: &Printer) -> ExitCode {
+        if self.is_quiet {
+            return ExitCode::SUCCESS;
+        }
+        if printer.json {
+            let error = json!({"kind": self.kind, "message": self.message, "hint": self.hint});
+            printer.error_line(&json!({ "error": error }).to_string());
+        } else {
+            printer.error_line(&format!("error: {}", crate::render::clean(&self.message)));
+            if let Some(hint) = &self.hint {
+                printer.error_line(&format!("hint: {}", crate::render::clean(hint)));
+            }
+        }
+        ExitCode::from(self.code)
+    }
+}
+
+/// Runs the program; a panic becomes an error that says it is a bug.
+pub(crate) fn catch(run: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    std::panic::set_hook(Box::new(|_| {}));
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(result) => result,
+        Err(panic) => {
+            let text = panic
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| panic.downcast_ref::<&str>().copied())
+                .unwrap_or("unknown");
+            Err(StoreError::Bug { what: text.to_owned() }.into())
+        }
+    }
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "only texts can be shown")]
+/// Reports what clap did not understand, in our form. Help and version are not errors.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    if matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp
+            | ErrorKind::DisplayVersion
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    ) {
+        drop(error.print());
+        return ExitCode::from(if error.use_stderr() { WRONG_USE } else { 0 });
+    }
+    let rendered = error.render().to_string();
+    let message = rendered
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .map(str::trim)
+        .collect::<Vec<_>>()
+        .join(" ");
+    let message = message.trim_start_matches("error: ").to_owned();
+    let suggested =
+        [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue]
+            .into_iter()
+            .find_map(|kind| match error.get(kind)? {
+                ContextValue::String(one) => Some(one.clone()),
+                ContextValue::Strings(many) => many.first().cloned(),
+                _ => None,
+            });
+    let hint = match suggested {
+        Some(suggested) => format!("did you mean `{suggested}`?"),
+        None => "see `troop --help`".to_owned(),
+    };
+    let is_json = std::env::args_os().any(|arg| arg == "--json");
+    let printer = Printer::plain(is_json);
+    Report { kind: "usage", message, hint: Some(hint), code: WRONG_USE, is_quiet: false }
+        .print(&printer)
+}
+
+/// The class, the exit code and the hint of an error.
+fn classify(error: &Error) -> (&'static str, u8, Option<String>) {
+    if let Some(usage) = error.downcast_ref::<Usage>() {
+        return ("usage", WRONG_USE, Some(usage.hint.clone()));
+    }
+    if let Some(refusal) = error.downcast_ref::<Refusal>() {
+        return refused(refusal);
+    }
+    if let Some(store) = error.downcast_ref::<StoreError>() {
+        return stored(store);
+    }
+    match error.downcast_ref::<BoardError>() {
+        Some(BoardError::Refused(refusal)) => refused(refusal),
+        Some(BoardError::Store(store)) => stored(store),
+        Some(BoardError::Log { source, .. }) if source.is_newer() => {
+            ("refused", FAILED, Some("a newer troop wrote this log; upgrade troop".to_owned()))
+        }
+        Some(BoardError::Log { .. } | BoardError::Archive { .. }) => (
+            "corrupt",
+            FAILED,
+            Some("restore the store from a backup, then `troop doctor`".to_owned()),
+        ),
+        Some(BoardError::NoSuchTeam { name, known }) => {
+            ("not_found", FAILED, Some(hint::for_team(name, known)))
+        }
+        Some(BoardError::AlreadyActive { name }) => {
+            ("conflict", FAILED, Some(format!("delete it first: `troop team delete {name}`")))
+        }
+        Some(BoardError::NoActiveTeam) => ("not_found", FAILED, Some(hint::CREATE_TEAM.to_owned())),
+        _ => ("failed", FAILED, None),
+    }
+}
+
+fn refused(refusal: &Refusal) -> (&'static str, u8, Option<String>) {
+    let (kind, code) = match refusal.kind() {
+        RefusalKind::NotFound => ("not_found", FAILED),
+        RefusalKind::Conflict => ("conflict", FAILED),
+        RefusalKind::Forbidden => ("forbidden", FAILED),
+        RefusalKind::Invalid => ("invalid", WRONG_USE),
+        RefusalKind::Limit => ("limit", FAILED),
+    };
+    (kind, code, hint::for_refusal(refusal))
+}
+
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "what this program does not know is a bug of it"
+)]
+fn stored(error: &StoreError) -> (&'static str, u8, Option<String>) {
+    match error {
+        StoreError::Refused { hint, .. } => ("refused", FAILED, Some(hint.clone())),
+        StoreError::NotFound { hint, .. } => ("not_found", FAILED, Some(hint.clone())),
+        StoreError::Conflict { hint, .. } => ("conflict", FAILED, Some(hint.clone())),
+        StoreError::Unavailable { hint, .. } => ("unavailable", FAILED, Some(hint.clone())),
+        StoreError::Corrupt { hint, .. } => ("corrupt", FAILED, Some(hint.clone())),
+        _ => (
+            "bug",
+            BUG,
+            Some("this is a bug in troop; please report it with the command you ran".to_owned()),
+        ),
+    }
+}

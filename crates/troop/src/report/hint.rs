@@ -1,0 +1,93 @@
+//! What to type next, for each refusal that has an answer.
+
+use troop_model::Refusal;
+
+/// For somebody without a team.
+pub(crate) const CREATE_TEAM: &str = "make one: `troop team create my-team --member ann=claude`";
+
+/// For a team that does not exist.
+pub(super) fn for_team(name: &str, known: &[String]) -> String {
+    match (nearest(name, known.iter().map(String::as_str)), known) {
+        (_, []) => CREATE_TEAM.to_owned(),
+        (Some(near), _) => format!("did you mean `--team {near}`?"),
+        (None, known) => format!("the teams are: {}", known.join(", ")),
+    }
+}
+
+/// The known word that is most like this one, if any is.
+pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let alike = |other: &str| strsim::jaro_winkler(&word.to_lowercase(), &other.to_lowercase());
+    known.max_by(|a, b| alike(a).total_cmp(&alike(b))).filter(|best| alike(best) > 0.75)
+}
+
+/// What to type after a refusal.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the text of the others says it all")]
+pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {
+    Some(match refusal {
+        Refusal::NoTeam => CREATE_TEAM.to_owned(),
+        Refusal::TeamDeleted => "see what is left of it: `troop team list --all`".to_owned(),
+        Refusal::UnknownMember { name, members } => {
+            match nearest(name, members.iter().map(troop_model::MemberName::as_str)) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("add it: `troop member add {name}=claude`"),
+            }
+        }
+        Refusal::NotAMember { .. } => "see who is: `troop member list`".to_owned(),
+        Refusal::MemberExists { member } => {
+            format!("take another name: `troop member add {member}-2=claude`")
+        }
+        Refusal::UnknownTask { .. }
+        | Refusal::NotATaskName { .. }
+        | Refusal::TaskDeleted { .. } => "see the board: `troop task list --status all`".to_owned(),
+        Refusal::AmbiguousTask { matches, .. } => match matches.first() {
+            Some(first) => format!("use its number: `troop task get {}`", first.0),
+            None => return None,
+        },
+        Refusal::TaskArchived { task } => {
+            format!("make a follow-up: `troop task create \"follow up on {task}\"`")
+        }
+        Refusal::TaskHeld { owner, .. } | Refusal::NotYours { owner: Some(owner), .. } => {
+            format!("take another: `troop task claim`, or ask: `troop message send {owner} \"…\"`")
+        }
+        Refusal::NotYours { task, owner: None, .. } => {
+            format!("take it first: `troop task claim {}`", task.0)
+        }
+        Refusal::TaskBlocked { by, .. } => match by.first() {
+            Some(first) => format!("see what holds it up: `troop task get {}`", first.0),
+            None => return None,
+        },
+        Refusal::DependencyEnded { by, .. } => match by.first() {
+            Some(first) => format!("try it again: `troop task retry {}`", first.0),
+            None => return None,
+        },
+        Refusal::TaskReserved { task, .. } => {
+            format!("free it: `troop task update {} --unassign`", task.0)
+        }
+        Refusal::AwaitsStart { task } => format!("approve it: `troop task approve {}`", task.0),
+        Refusal::NothingAvailable { .. } => {
+            "wait for one: `troop task claim --wait`, or look: `troop task list`".to_owned()
+        }
+        Refusal::OnlyMembersHold => {
+            "say for whom: `--as MEMBER`, or give it away: `troop task assign TASK MEMBER`"
+                .to_owned()
+        }
+        Refusal::NeedsVersion2 { .. } => "`troop team set version=2`".to_owned(),
+        Refusal::Cycle { .. } => "see what waits for what: `troop task graph`".to_owned(),
+        Refusal::Forbidden { .. } => "ask the lead: `troop message send lead \"…\"`".to_owned(),
+        Refusal::UserDenied { .. } | Refusal::ChannelDenied { .. } => {
+            "see who may: `troop team show`".to_owned()
+        }
+        Refusal::TeammateActive { member, .. } => format!(
+            "ask it to stop: `troop message send {member} --kind shutdown_request \"please stop\"`"
+        ),
+        Refusal::BadSetting(_) => "see all settings: `troop team show --json`".to_owned(),
+        Refusal::TooLong { .. } => "write it to a file and name the file".to_owned(),
+        Refusal::StillNeeded { by, .. } => match by.first() {
+            Some(first) => {
+                format!("change what waits for it: `troop task update {} --unblock`", first.0)
+            }
+            None => return None,
+        },
+        _ => return None,
+    })
+}

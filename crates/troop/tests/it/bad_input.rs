@@ -1,0 +1,237 @@
+//! Bad input, tried for each command: one clear line, the right exit code, nothing changed.
+
+use crate::troop::Troop;
+
+/// A team with a few tasks in different states, and its log.
+fn team() -> (Troop, String) {
+    let troop = Troop::with_team();
+    for subject in ["one", "two", "three"] {
+        troop.ok(&format!("task create {subject}"));
+    }
+    troop.ok("--as ann task claim 1");
+    troop.ok("task update 3 --blocked-by 2");
+    let log = troop.ok("events --json");
+    (troop, log)
+}
+
+/// What is typed, the exit code, and how the error begins.
+type Case<'a> = (&'a str, i32, &'a str);
+
+#[track_caller]
+fn all_are_refused(cases: &[Case<'_>]) {
+    let (troop, log) = team();
+    for (line, code, says) in cases {
+        let (got, err) = troop.refused(line);
+        assert!(err.starts_with(&format!("error: {says}")), "`troop {line}` said: {err}");
+        assert_eq!(got, *code, "`troop {line}` said: {err}");
+        assert!(err.lines().count() <= 2, "`troop {line}` said too much: {err}");
+    }
+    assert_eq!(troop.ok("events --json"), log, "nothing may have changed");
+}
+
+#[test]
+fn unknown_teams_members_and_tasks_are_refused() {
+    all_are_refused(&[
+        ("--team bleu task list", 1, "there is no team `bleu`"),
+        ("--team bleu team show", 1, "there is no team `bleu`"),
+        ("team show bleu", 1, "there is no team `bleu`"),
+        ("team delete bleu", 1, "there is no team `bleu`"),
+        ("--as amy task claim", 1, "`amy` is not a member of this team"),
+        ("--as amy task complete 1 -r x", 1, "`amy` is not a member of this team"),
+        ("--as amy message read", 1, "`amy` is not a member of this team"),
+        ("task assign 2 amy", 1, "there is no member `amy`; the members are ann, bob, lead"),
+        ("task create x -a amy", 1, "there is no member `amy`"),
+        ("task update 2 -a amy", 1, "there is no member `amy`"),
+        ("member remove amy", 1, "there is no member `amy`"),
+        ("member mode amy plan", 1, "there is no member `amy`"),
+        ("message send amy hi", 1, "there is no member `amy`"),
+        ("task get 9", 1, "there is no task `task-9`; pending tasks: task-2"),
+        ("--as ann task claim 9", 1, "there is no task `task-9`"),
+        ("--as ann task complete 9 -r x", 1, "there is no task `task-9`"),
+        ("task cancel task-9 --reason x", 1, "there is no task `task-9`"),
+        ("task approve 9", 1, "there is no task `task-9`"),
+        ("task reject 9 --reason x", 1, "there is no task `task-9`"),
+        ("task retry 9", 1, "there is no task `task-9`"),
+        ("task comment 9 x", 1, "there is no task `task-9`"),
+        ("task update 9 --subject x", 1, "there is no task `task-9`"),
+        ("task delete 9", 1, "there is no task `task-9`"),
+        ("task attach 9 x", 1, "there is no task `task-9`"),
+        ("task create x -b 9", 1, "there is no task `task-9`"),
+        ("events --task 9", 1, "there is no task `task-9`"),
+        ("task get 4294967296", 1, "there is no task `4294967296`"),
+        ("task get '#nine'", 2, "`#nine` does not name a task"),
+        ("task get ''", 2, "`` does not name a task"),
+    ]);
+}
+
+#[test]
+fn ambiguous_prefixes_are_refused_with_what_they_could_mean() {
+    let (troop, _) = team();
+    let id = troop.json("task get 1")["id"].as_str().unwrap().to_owned();
+    assert_eq!(troop.json(&format!("task get {id}"))["number"], 1);
+    let shared = &id[..8];
+    let run = troop.run(&format!("task get {shared}"));
+    // Ids made in the same minute begin alike; a lucky one may be unique.
+    if run.code != 0 {
+        assert!(run.err.contains("could be task-1, task-2"), "{}", run.err);
+        assert_eq!(run.code, 2);
+    }
+}
+
+#[test]
+fn texts_that_are_empty_too_long_or_act_on_the_terminal_are_refused() {
+    let long = "x".repeat(1_000_000);
+    let (troop, log) = team();
+    let cases: Vec<(Vec<&str>, &str)> = vec![
+        (vec!["task", "create", ""], "the subject is empty"),
+        (vec!["task", "create", "   "], "the subject is empty"),
+        (vec!["task", "create", "a\u{1b}[2Jb"], "the subject has the unprintable character U+001B"),
+        (vec!["task", "create", "a\u{202e}b"], "the subject has the unprintable character U+202E"),
+        (vec!["task", "create", "two\nlines"], "the subject has the unprintable character U+000A"),
+        (vec!["task", "update", "2", "--subject", ""], "the subject is empty"),
+        (vec!["--as", "ann", "task", "complete", "1", "-r", ""], "the result is empty"),
+        (vec!["task", "cancel", "2", "--reason", " "], "the reason is empty"),
+        (vec!["task", "comment", "2", ""], "the comment is empty"),
+        (vec!["message", "send", "ann", ""], "the message is empty"),
+        (vec!["team", "create", ""], "a name must not be empty"),
+        (vec!["team", "create", "Blue Team"], "`Blue Team` is not a name"),
+        (vec!["team", "create", "../etc"], "`../etc` is not a name"),
+        (vec!["team", "create", "b\u{7}"], "`b\\u{7}` is not a name"),
+        (vec!["member", "add", "user=claude"], "`user` is reserved"),
+        (vec!["member", "add", "a b=claude"], "`a b` is not a name"),
+    ];
+    for (arguments, says) in cases {
+        let run = troop.args(&arguments);
+        assert!(run.err.starts_with(&format!("error: {says}")), "{arguments:?} said: {}", run.err);
+        assert_eq!(run.code, 2, "{arguments:?} said: {}", run.err);
+    }
+    for line in
+        ["task create -", "task comment 2 -", "message send ann -", "--as ann task complete 1 -r -"]
+    {
+        let run = troop.with_input(line, &long);
+        assert_eq!(run.code, 2, "`troop {line}` said: {}", run.err);
+        assert!(
+            run.err.contains("has 1000000 characters; the limit is"),
+            "`troop {line}` said: {}",
+            run.err
+        );
+        assert!(run.err.len() < 400, "the text itself is not repeated");
+    }
+    assert_eq!(troop.ok("events --json"), log, "nothing may have changed");
+}
+
+#[test]
+fn right_to_left_text_is_as_good_as_any() {
+    let (troop, _) = team();
+    troop.ok("task create 'مرحبا بالعالم'");
+    assert_eq!(troop.json("task get 4")["subject"], "مرحبا بالعالم");
+    assert!(troop.ok("task list").contains("مرحبا بالعالم"));
+}
+
+#[test]
+fn what_a_result_does_to_a_terminal_is_shown_not_done() {
+    let (troop, _) = team();
+    troop.args(&["--as", "ann", "task", "complete", "1", "-r", "red \u{1b}[31mtext\u{7}"]);
+    let text = troop.ok("task get 1");
+    assert!(text.contains("red \\u{1b}[31mtext\\u{7}"), "{text}");
+    assert_eq!(
+        troop.json("task get 1")["result"],
+        "red \u{1b}[31mtext\u{7}",
+        "programs get what was written"
+    );
+}
+
+#[test]
+fn numbers_out_of_range_are_refused() {
+    all_are_refused(&[
+        ("--as ann task progress 1 101", 2, "progress is 0 to 100 percent, not 101"),
+        ("--as ann task progress 1 -1", 2, "progress is 0 to 100 percent, not -1"),
+        ("--as ann task progress 1 lots", 2, "invalid value 'lots'"),
+        ("task create x -p 99999999999", 2, "invalid value '99999999999'"),
+        ("task list --page 0", 2, "invalid value '0'"),
+        ("task list --status done", 2, "`done` is none of: active, all, pending, in_progress"),
+        ("events --since -1", 2, "unexpected argument '-1'"),
+        ("team set lease_seconds=0", 2, "`lease_seconds` must be 1 to 604800, not 0"),
+        ("team set max_attempts=101", 2, "`max_attempts` must be 1 to 100, not 101"),
+        ("team set version=3", 2, "`version` must be 1 to 2, not 3"),
+        ("team set lease_seconds=-5", 2, "`lease_seconds` cannot be that"),
+        ("team set lease_seconds=soon", 2, "`lease_seconds` cannot be that"),
+        (
+            "--as ann task complete 1 -r x --attempt 7",
+            1,
+            "task-1 has moved on: it is in attempt 1, and you hold attempt 7",
+        ),
+    ]);
+}
+
+#[test]
+fn input_of_the_wrong_shape_is_refused() {
+    all_are_refused(&[
+        ("task create x --metadata [1]", 2, "the metadata is not a JSON object"),
+        ("task create x --metadata {", 2, "the metadata is not JSON"),
+        ("task create x --id nonsense", 2, "invalid value 'nonsense'"),
+        ("task create x --id 00000000-0000-0000-0000-000000000000", 2, "the id is empty"),
+        ("team set lease_secnds=5", 2, "there is no setting `lease_secnds`"),
+        ("team set lease_seconds", 2, "`lease_seconds` is not KEY=VALUE"),
+        ("team set task_creation=everyone", 2, "`task_creation` cannot be that"),
+        ("team create red --member ann", 2, "there is no agent `ann`"),
+        ("team create red --member ann=cladue", 2, "there is no agent `cladue`"),
+        ("team create blue", 1, "there is a team `blue` already"),
+        ("member add ann=claude", 1, "there is a member `ann` already"),
+        ("member mode ann wild", 2, "`wild` is none of: plan, default, accept-edits, bypass"),
+        ("message send ann hi --kind gossip", 2, "`gossip` is none of: message, broadcast"),
+        (
+            "message send ann hi --kind system",
+            1,
+            "messages of kind system are sent by troop itself",
+        ),
+        ("--as ann message send ann hi", 2, "a message to yourself goes nowhere"),
+        (
+            "task attach 1 ../../etc/passwd",
+            2,
+            "`../../etc/passwd` is not a path inside the workspace",
+        ),
+        ("task attach 1 /etc/passwd", 2, "`/etc/passwd` is not a path inside the workspace"),
+        ("task update 2", 2, "there is nothing to change"),
+        ("--as 'not a name' task claim", 2, "`not a name` is not a name"),
+        ("tsk list", 2, "unrecognized subcommand 'tsk'"),
+        ("task lst", 2, "unrecognized subcommand 'lst'"),
+        ("task list --stauts all", 2, "unexpected argument '--stauts' found"),
+        (
+            "task complete 1",
+            2,
+            "the following required arguments were not provided: --result <TEXT>",
+        ),
+    ]);
+}
+
+#[test]
+fn what_the_state_of_a_task_forbids_is_refused() {
+    all_are_refused(&[
+        ("--as bob task claim 1", 1, "task-1 is not available: it is held by ann since "),
+        ("--as bob task complete 1 -r x", 1, "task-1 is not held by `bob` but by `ann`"),
+        (
+            "--as bob task claim 3",
+            1,
+            "task-3 is not available: it is blocked by task-2; finish it first or claim another",
+        ),
+        ("task claim 2", 1, "only a member can hold a task"),
+        ("task approve 2", 1, "task-2 is pending, so it cannot be approved"),
+        ("task reject 2 --reason x", 1, "task-2 is pending, so it cannot be rejected"),
+        ("task retry 2", 1, "task-2 is pending, so it cannot be retried"),
+        ("task delete 2", 1, "task-2 is pending, so it cannot be deleted"),
+        ("task clear-ask-user 1", 1, "task-1 asks the user nothing"),
+        (
+            "task update 2 --add-blocked-by 3",
+            2,
+            "task-2 would wait for itself: task-2 → task-3 → task-2",
+        ),
+        ("task update 2 --add-blocked-by 2", 2, "task-2 would wait for itself: task-2 → task-2"),
+        ("--as ann task create x", 1, "`ann` may not create tasks; the lead or a person may"),
+        ("--as ann task approve 2", 1, "`ann` may not approve tasks"),
+        ("--as ann task assign 2 bob", 1, "`ann` may not assign tasks"),
+        ("--as ann team set version=1", 1, "`ann` may not change the team's settings"),
+        ("--as ann member add eve=claude", 1, "`ann` may not add members"),
+        ("--as ann message read --all", 1, "`ann` may not read the mail of others"),
+    ]);
+}

@@ -1,0 +1,101 @@
+//! Around the board: configuration, doctor, completions, colours.
+
+use std::fs;
+
+use crate::troop::Troop;
+
+#[test]
+fn a_configuration_names_store_and_team_and_unknown_keys_are_reported() {
+    let troop = Troop::new();
+    fs::create_dir_all(troop.folder().join(".troop")).unwrap();
+    fs::write(
+        troop.folder().join(".troop/config.json"),
+        "{\n // ours\n \"store\": \"files:kept\", \"taem\": \"x\" }",
+    )
+    .unwrap();
+    let run = troop.run("team create blue");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(
+        run.err.starts_with("warning: ")
+            && run.err.ends_with("unknown key `taem`; did you mean `team`?\n"),
+        "{}",
+        run.err
+    );
+    assert!(troop.folder().join("kept/teams/blue").is_dir());
+    let run = troop.run("--store memory: team list");
+    assert_eq!(run.out, "no teams\n", "what is typed beats what is configured");
+}
+
+#[test]
+fn a_broken_configuration_is_an_error_with_its_place() {
+    let troop = Troop::new();
+    fs::create_dir_all(troop.folder().join("home")).unwrap();
+    fs::write(troop.folder().join("home/config.json"), "{\"store\": 7}").unwrap();
+    let (code, err) = troop.refused("team list");
+    assert_eq!(code, 2);
+    assert!(err.contains("is not a configuration: `store`: invalid type"), "{err}");
+}
+
+#[test]
+fn doctor_tells_what_is_wrong_and_how_to_fix_it() {
+    let troop = Troop::with_team();
+    let text = troop.ok("doctor");
+    for part in ["✓ store", "✓ team blue", "✓ agents", "home"] {
+        assert!(text.contains(part), "`{part}` is missing from:\n{text}");
+    }
+    let run = troop.run("doctor --store sqlite:/no/such/folder/troop.db");
+    assert_eq!(run.code, 1);
+    assert!(run.out.contains("✗ store"), "{}", run.out);
+    assert!(run.err.contains("1 thing needs attention"), "{}", run.err);
+    let checks = troop.json("doctor");
+    assert!(
+        checks["checks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|check| check["name"] == "store" && check["state"] == "good")
+    );
+}
+
+#[test]
+fn shells_can_complete_commands() {
+    let troop = Troop::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = troop.ok(&format!("completions {shell}"));
+        assert!(script.contains("clear-ask-user"), "{shell}: {script}");
+    }
+}
+
+#[test]
+fn colours_are_for_terminals_only() {
+    let troop = Troop::with_team();
+    troop.ok("task create parse");
+    assert!(!troop.ok("task list").contains('\u{1b}'));
+    assert!(troop.ok("task list --color always").contains('\u{1b}'));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_not_an_error() {
+    let troop = Troop::with_team();
+    for nth in 0..3 {
+        troop.ok(&format!("task create 't{nth}'"));
+    }
+    let mut child = troop.start("events --follow");
+    let mut first = [0; 1];
+    std::io::Read::read_exact(&mut child.stdout.take().unwrap(), &mut first).unwrap();
+    // The pipe is closed now; the next event must end the program quietly.
+    troop.ok("task create last");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        (output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()),
+        (Some(0), "")
+    );
+}
+
+#[test]
+fn version_and_help_are_answers() {
+    let troop = Troop::new();
+    assert_eq!(troop.ok("--version"), format!("troop {}\n", env!("CARGO_PKG_VERSION")));
+    assert!(troop.ok("--help").contains("Usage: troop"));
+    assert!(troop.ok("task --help").contains("clear-ask-user"));
+}

@@ -1,0 +1,11 @@
+//! The real program, as people and scripts use it.
+#![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+mod bad_input;
+mod board;
+mod desk;
+mod follow;
+mod json;
+mod stores;
+mod teams;
+mod troop;

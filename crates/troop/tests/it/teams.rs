@@ -1,0 +1,209 @@
+//! Teams, members, mail and settings.
+
+use std::fs;
+
+use crate::troop::Troop;
+
+#[test]
+fn a_team_is_made_shown_changed_and_deleted() {
+    let troop = Troop::new();
+    assert_eq!(troop.ok("team list"), "no teams\n");
+    let made = troop
+        .ok("team create blue --member ann=claude --member bob=codex --description 'ships it'");
+    assert_eq!(made, "created team blue: a lead and 2 members\n");
+    let team = troop.json("team show");
+    assert_eq!(
+        (&team["status"], &team["lead"], &team["description"]),
+        (&"active".into(), &"lead".into(), &"ships it".into())
+    );
+    assert_eq!(team["links"][0]["max_concurrent"], 3);
+    assert_eq!(troop.ok("team set lease_seconds=60 deny_user_ids=eve,mallory"), "changed\n");
+    assert_eq!(troop.ok("team set lease_seconds=60"), "nothing changed\n");
+    let settings = &troop.json("team show")["settings"];
+    assert_eq!(settings["deny_user_ids"], serde_json::json!(["eve", "mallory"]));
+    assert_eq!(troop.ok("team delete"), "deleted team blue\n");
+    assert_eq!(troop.ok("team list"), "no teams\n");
+    assert!(troop.ok("team list --all").contains("deleted"));
+    assert_eq!(troop.ok("team create blue"), "created team blue: a lead and 0 members\n");
+}
+
+#[test]
+fn a_deleted_team_can_still_be_read_and_then_erased() {
+    let troop = Troop::with_team();
+    let id = troop.json("team show")["id"].as_str().unwrap().to_owned();
+    troop.ok("task create parse");
+    troop.ok("team delete");
+    assert!(troop.ok(&format!("--team {id} events")).contains("team.deleted"));
+    assert_eq!(
+        troop.json(&format!("--team {id} team show"))["links"][0]["team"],
+        serde_json::Value::Null
+    );
+    let (code, err) = troop.refused(&format!("--team {id} task create more"));
+    assert_eq!((code, err.lines().next().unwrap()), (1, "error: the team was deleted"));
+    troop.ok(&format!("team delete {id} --purge"));
+    assert_eq!(troop.ok("team list --all"), "no teams\n");
+}
+
+#[test]
+fn a_team_is_deleted_only_when_its_teammates_rest_and_only_by_its_lead_or_a_person() {
+    let troop = Troop::with_team();
+    troop.ok("task create parse");
+    troop.ok("--as ann task claim");
+    let (_, err) = troop.refused("team delete");
+    assert!(err.starts_with("error: teammate `ann` is working; shut down all teammates"), "{err}");
+    troop.ok("--as ann task complete 1 -r done");
+    let (_, err) = troop.refused("--as ann team delete");
+    assert_eq!(
+        err.lines().next().unwrap(),
+        "error: `ann` may not delete the team; the lead or a person may"
+    );
+    troop.ok("--as lead team delete");
+}
+
+#[test]
+fn the_team_is_the_only_one_or_the_only_active_one_or_must_be_named() {
+    let troop = Troop::with_team();
+    troop.ok("task list");
+    troop.ok("team create red");
+    let (code, err) = troop.refused("task list");
+    assert_eq!(
+        (code, err.as_str()),
+        (2, "error: which team? There are: blue, red\nhint: say it: `--team blue`\n")
+    );
+    troop.ok("--team red task list");
+    troop.ok("team delete red");
+    troop.ok("task list");
+}
+
+#[test]
+fn members_come_and_go() {
+    let troop = Troop::with_team();
+    assert_eq!(
+        troop.ok("member add eve=claude --expertise 'finds holes'"),
+        "added eve (claude, default)\n"
+    );
+    assert_eq!(troop.ok("member mode eve accept-edits"), "changed eve (claude, accept-edits)\n");
+    troop.ok("task create parse");
+    troop.ok("--as eve task claim");
+    assert_eq!(troop.ok("member remove eve"), "removed eve; its task is back on the board\n");
+    assert_eq!(troop.json("task get 1")["status"], "pending");
+    let links = troop.json("team show")["links"].clone();
+    let link = links.as_array().unwrap().iter().find(|link| link["to"] == "eve").unwrap();
+    assert_eq!(link["enabled"], false, "the link stays, disabled");
+    let (_, err) = troop.refused("member remove lead");
+    assert!(err.starts_with("error: `lead` leads the team; the lead cannot be removed"), "{err}");
+    let (_, err) = troop.refused("member add max=claude --mode bypass");
+    assert!(err.contains("at first it has at most the lead's default"), "{err}");
+    assert!(troop.ok("member list").contains("NAME"));
+}
+
+#[test]
+fn mail_is_stored_then_read_once_by_each_reader() {
+    let troop = Troop::with_team();
+    assert_eq!(troop.ok("--as ann message send bob 'hi bob'"), "stored for bob\n");
+    assert_eq!(troop.ok("--as ann message broadcast 'hi all'"), "stored for bob, lead\n");
+    assert_eq!(troop.ok("message send '*' 'from the person'"), "stored for ann, bob, lead\n");
+    let peeked = troop.json("--as bob message read --peek");
+    assert_eq!(peeked["messages"].as_array().unwrap().len(), 3);
+    let read = troop.json("--as bob message read");
+    let said: Vec<_> = read["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["content"].as_str().unwrap())
+        .collect();
+    assert_eq!(said, ["hi bob", "hi all", "from the person"]);
+    assert_eq!(troop.ok("--as bob message read"), "no unread messages\n");
+    let all = troop.json("message read --all");
+    assert!(all["messages"][0]["read_at"].is_string(), "the sender can see that it was read");
+    assert!(all["messages"][1]["read_at"].is_null(), "the lead has not read it yet");
+}
+
+#[test]
+fn a_request_is_answered_by_its_id() {
+    let troop = Troop::with_team();
+    let request = troop.json("message send ann --kind shutdown_request 'please stop'");
+    let id = request["request_id"].as_str().unwrap();
+    let (code, err) = troop.refused(&format!(
+        "--as bob message send user --kind shutdown_response --request {id} --approve ok"
+    ));
+    assert_eq!((code, err.contains("is for `ann` to answer")), (1, true), "{err}");
+    troop.ok(&format!(
+        "--as ann message send user --kind shutdown_response --request {id} --approve ok"
+    ));
+    let (_, err) = troop.refused(&format!(
+        "--as ann message send user --kind shutdown_response --request {id} --approve ok"
+    ));
+    assert!(err.contains("there is no open request"), "{err}");
+}
+
+#[test]
+fn a_team_can_be_exported_and_imported() {
+    let troop = Troop::with_team();
+    troop.ok("task create parse");
+    troop.ok("--as ann task claim");
+    troop.ok("team export --output blue.jsonl");
+    assert_eq!(
+        troop.ok("team export"),
+        fs::read_to_string(troop.folder().join("blue.jsonl")).unwrap()
+    );
+    let (code, err) = troop.refused("team import blue.jsonl");
+    assert_eq!(code, 1);
+    assert!(err.contains("`blue`"), "{err}");
+    assert_eq!(troop.ok("team import blue.jsonl --name green"), "imported team green\n");
+    let task = troop.json("--team green task get 1");
+    assert_eq!((&task["status"], &task["owner"]), (&"in_progress".into(), &"ann".into()));
+    let (code, err) = troop.refused("team import no-such-file.jsonl");
+    assert_eq!(code, 1);
+    assert!(err.starts_with("error: `no-such-file.jsonl` cannot be read"), "{err}");
+    fs::write(troop.folder().join("broken.jsonl"), "{}\n").unwrap();
+    let (code, err) = troop.refused("team import broken.jsonl");
+    assert_eq!(code, 2);
+    assert!(err.starts_with("error: line 1 of `broken.jsonl`: not an event"), "{err}");
+}
+
+#[test]
+fn a_team_of_the_first_version_says_what_it_lacks() {
+    let troop = Troop::new();
+    troop.ok("team create old --set version=1 --member ann=claude");
+    troop.ok("task create parse");
+    let (code, err) = troop.refused("task comment 1 hello");
+    assert_eq!(
+        (code, err.as_str()),
+        (
+            1,
+            "error: action 'comment' requires team version 2 — upgrade in team settings\nhint: `troop team set version=2`\n"
+        )
+    );
+    troop.ok("team set version=2");
+    troop.ok("task comment 1 hello");
+}
+
+#[test]
+fn users_and_channels_that_are_denied_cannot_set_the_team_to_work() {
+    let troop = Troop::with_team();
+    troop.ok("team set deny_user_ids=pat");
+    let (code, err) = troop.refused("task create parse");
+    assert_eq!(code, 1);
+    assert!(err.starts_with("error: user `pat` may not set this team to work"), "{err}");
+    troop.ok("--as lead task create parse");
+    troop.ok("team set deny_user_ids= allow_channels=telegram");
+    let (_, err) = troop.refused("task create parse");
+    assert!(err.starts_with("error: channel `cli` may not set this team to work"), "{err}");
+}
+
+#[test]
+fn lists_can_be_scoped_to_what_one_user_set_off() {
+    let troop = Troop::with_team();
+    troop.ok("task create mine");
+    troop.ok("--as lead task create theirs");
+    assert_eq!(troop.json("task list")["tasks"].as_array().unwrap().len(), 2);
+    let mine = troop.json("task list --user pat");
+    assert_eq!(mine["tasks"].as_array().unwrap().len(), 1);
+    assert_eq!(mine["tasks"][0]["subject"], "mine");
+    assert_eq!(troop.json("task list --user eve")["tasks"].as_array().unwrap().len(), 0);
+    assert_eq!(troop.json("task search mine --user eve")["tasks"].as_array().unwrap().len(), 0);
+    let status = troop.json("team status");
+    assert_eq!(status["known_users"], serde_json::json!(["pat"]));
+    assert_eq!(status["scopes"], serde_json::json!([{"channel": "cli", "chat_id": null}]));
+}

@@ -1,0 +1,146 @@
+//! Runs the program in an environment of its own.
+
+use std::{
+    io::Write as _,
+    path::Path,
+    process::{Child, Command, Output, Stdio},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A home folder, and the program that uses it.
+pub(crate) struct Troop {
+    folder: TempDir,
+    store: Option<String>,
+}
+
+/// What a run of the program left behind.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Troop {
+    /// A home without anything.
+    pub(crate) fn new() -> Self {
+        Self { folder: TempDir::new().unwrap(), store: None }
+    }
+
+    /// A home whose teams are kept elsewhere.
+    pub(crate) fn on(store: &str) -> Self {
+        Self { folder: TempDir::new().unwrap(), store: Some(store.to_owned()) }
+    }
+
+    /// A home with the team `blue`: a lead, `ann` and `bob`.
+    pub(crate) fn with_team() -> Self {
+        let troop = Self::new();
+        troop.make_team();
+        troop
+    }
+
+    pub(crate) fn make_team(&self) {
+        self.ok("team create blue --member ann=claude --member bob=codex");
+    }
+
+    /// The project folder that commands run in.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_troop"));
+        command
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env_clear()
+            .env("TROOP_HOME", self.folder.path().join("home"))
+            .env("USER", "pat")
+            .env("PATH", "/usr/bin:/bin");
+        if let Some(store) = &self.store {
+            command.env("TROOP_STORE", store);
+        }
+        command
+    }
+
+    /// Runs the program with these arguments.
+    pub(crate) fn args(&self, arguments: &[&str]) -> Run {
+        Run::new(self.command(arguments).stdin(Stdio::null()).output().unwrap())
+    }
+
+    /// Runs the program with the words of a line; `'…'` keeps words together.
+    pub(crate) fn run(&self, line: &str) -> Run {
+        let words = split(line);
+        self.args(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// Runs the program, which must succeed, and gives what it printed.
+    #[track_caller]
+    pub(crate) fn ok(&self, line: &str) -> String {
+        let run = self.run(line);
+        assert_eq!(
+            (run.code, run.err.as_str()),
+            (0, ""),
+            "`troop {line}` did not succeed: {run:#?}"
+        );
+        run.out
+    }
+
+    /// Runs the program for its JSON.
+    #[track_caller]
+    pub(crate) fn json(&self, line: &str) -> Value {
+        let out = self.ok(&format!("{line} --json"));
+        serde_json::from_str(&out)
+            .unwrap_or_else(|error| panic!("`troop {line}` printed no JSON ({error}): {out}"))
+    }
+
+    /// Runs the program, which must not succeed, and gives its exit code and what it said.
+    #[track_caller]
+    pub(crate) fn refused(&self, line: &str) -> (i32, String) {
+        let run = self.run(line);
+        assert_ne!(run.code, 0, "`troop {line}` succeeded: {}", run.out);
+        assert_eq!(run.out, "", "a refusal goes to standard error");
+        (run.code, run.err)
+    }
+
+    /// Runs the program with text on its standard input.
+    pub(crate) fn with_input(&self, line: &str, input: &str) -> Run {
+        let words = split(line);
+        let mut command = self.command(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        Run::new(child.wait_with_output().unwrap())
+    }
+
+    /// Starts the program and leaves it running.
+    pub(crate) fn start(&self, line: &str) -> Child {
+        let words = split(line);
+        let mut command = self.command(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+}
+
+impl Run {
+    fn new(output: Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+fn split(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (nth, part) in line.split('\'').enumerate() {
+        if nth % 2 == 1 {
+            words.push(part.to_owned());
+        } else {
+            words.extend(part.split_whitespace().map(str::to_owned));
+        }
+    }
+    words
+}

@@ -1,0 +1,213 @@
+//! The house rules, as tests.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// A file longer than this should be two; tests apart.
+const MAX_LINES: usize = 600;
+
+/// Which crates each crate may use. What is not here is forbidden.
+const MAY_USE: [(&str, &[&str]); 6] = [
+    ("troop-model", &[]),
+    ("troop-store", &["troop-model"]),
+    ("troop-runtime", &["troop-model", "troop-store"]),
+    ("troop", &["troop-model", "troop-runtime", "troop-store"]),
+    ("troop-testkit", &["troop-model", "troop-store"]),
+    ("xtask", &[]),
+];
+
+/// Libraries that only these crates may use directly.
+const ONLY_IN: [(&str, &[&str]); 5] = [
+    ("rusqlite", &["troop-store", "troop"]),
+    ("tokio-postgres", &["troop-store", "troop-testkit"]),
+    ("clap", &["troop"]),
+    ("notify", &["troop-store"]),
+    ("tokio", &["troop-store", "troop-runtime", "troop", "troop-testkit"]),
+];
+
+/// Names that swallow projects.
+const BANNED: [&str; 8] =
+    ["core", "common", "utils", "util", "helpers", "services", "manager", "misc"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+fn sources() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![root().join("crates"), root().join("xtask")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn is_test(path: &Path) -> bool {
+    path.components()
+        .any(|part| matches!(part.as_os_str().to_str(), Some("tests" | "tests.rs" | "house.rs")))
+}
+
+#[test]
+fn every_file_says_in_its_first_line_what_it_is_for() {
+    let silent: Vec<_> = sources()
+        .into_iter()
+        .filter(|path| !fs::read_to_string(path).unwrap().starts_with("//! "))
+        .collect();
+    assert!(silent.is_empty(), "these files do not open with a `//! ` line: {silent:#?}");
+}
+
+#[test]
+fn no_file_of_the_product_is_too_long() {
+    let n_lines = |path: &PathBuf| fs::read_to_string(path).unwrap().lines().count();
+    let long: Vec<_> = sources()
+        .into_iter()
+        .filter(|path| !is_test(path))
+        .filter(|path| n_lines(path) > MAX_LINES)
+        .collect();
+    assert!(
+        long.is_empty(),
+        "these files have more than {MAX_LINES} lines; split them where the seam is: {long:#?}"
+    );
+}
+
+#[test]
+fn no_module_has_a_name_that_swallows_projects() {
+    let banned = |path: &&PathBuf| {
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        BANNED.contains(&stem) || stem == "mod"
+    };
+    let named: Vec<_> = sources();
+    let named: Vec<_> = named.iter().filter(banned).collect();
+    assert!(named.is_empty(), "name these for what they do: {named:#?}");
+}
+
+#[test]
+fn crates_use_only_what_the_design_allows() {
+    for package in packages() {
+        let name = package["name"].as_str().unwrap();
+        let allowed = MAY_USE.iter().find(|(of, _)| *of == name);
+        let (_, allowed) =
+            allowed.unwrap_or_else(|| panic!("`{name}` has no entry in MAY_USE of {}", file!()));
+        for dependency in dependencies(&package) {
+            let is_ours = MAY_USE.iter().any(|(ours, _)| *ours == dependency);
+            assert!(
+                !is_ours || allowed.contains(&dependency.as_str()),
+                "`{name}` must not use `{dependency}`"
+            );
+            for (library, users) in ONLY_IN {
+                assert!(
+                    dependency != library || users.contains(&name),
+                    "`{name}` must not use `{library}`"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn every_crate_has_the_lints_of_the_house() {
+    for package in packages() {
+        let manifest = fs::read_to_string(package["manifest_path"].as_str().unwrap()).unwrap();
+        assert!(
+            manifest.contains("[lints]\nworkspace = true"),
+            "{}: add `[lints] workspace = true`",
+            package["name"]
+        );
+    }
+}
+
+#[test]
+fn the_tests_that_the_coverage_names_exist() {
+    let coverage = fs::read_to_string(root().join("docs/coverage.md")).unwrap();
+    let mut functions: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut ids = Vec::new();
+    for row in coverage.lines().filter(|line| line.starts_with("| 0")) {
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        let (id, folder, test) = (cells[1], cells[2], cells[3]);
+        ids.push(id.to_owned());
+        let known = functions
+            .entry(folder.to_owned())
+            .or_insert_with(|| functions_in(&root().join(folder)));
+        let name = test.rsplit("::").next().unwrap();
+        assert!(known.contains(name), "{id}: there is no test `{test}` in {folder}");
+    }
+    assert!(!ids.is_empty(), "docs/coverage.md has no rows");
+    assert!(ids.is_sorted(), "the rows of docs/coverage.md are not in the order of their ids");
+}
+
+#[test]
+fn the_invariants_of_the_architecture_name_tests_that_exist() {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let mut known = BTreeSet::new();
+    for folder in fs::read_dir(root().join("crates")).unwrap() {
+        known.extend(functions_in(&folder.unwrap().path()));
+    }
+    known.extend(functions_in(&root().join("xtask")));
+    let named: Vec<_> =
+        text.split("(test: `").skip(1).filter_map(|rest| rest.split_once('`')).collect();
+    assert!(!named.is_empty(), "ARCHITECTURE.md names no tests");
+    for (test, _) in named {
+        let name = test.rsplit("::").next().unwrap();
+        assert!(known.contains(name), "ARCHITECTURE.md names `{test}`, which does not exist");
+    }
+}
+
+#[test]
+fn the_commands_of_the_readme_exist() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    assert!(readme.contains("cargo xtask test"), "the README does not say how to run the tests");
+    let help = fs::read_to_string(root().join("docs/cli.md")).unwrap();
+    for line in readme.lines().filter_map(|line| line.strip_prefix("troop ")) {
+        let words: Vec<_> =
+            line.split_whitespace().filter(|word| !word.starts_with('-')).take(2).collect();
+        let noun = words.first().unwrap();
+        assert!(
+            help.contains(&format!("troop {noun}")),
+            "the README uses `troop {noun}`, which does not exist"
+        );
+    }
+}
+
+fn functions_in(folder: &Path) -> BTreeSet<String> {
+    let files = sources().into_iter().filter(|path| path.starts_with(folder));
+    let mut names = BTreeSet::new();
+    for file in files {
+        for line in fs::read_to_string(file).unwrap().lines() {
+            let name = line
+                .split_once("fn ")
+                .map(|(_, rest)| rest.split(['(', '<']).next().unwrap().to_owned());
+            names.extend(name);
+        }
+    }
+    names
+}
+
+fn packages() -> Vec<serde_json::Value> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    metadata["packages"].as_array().unwrap().clone()
+}
+
+/// What a crate needs to run; what only its tests need may be anything.
+fn dependencies(package: &serde_json::Value) -> Vec<String> {
+    let all = package["dependencies"].as_array().unwrap().iter();
+    all.filter(|it| it["kind"].is_null())
+        .map(|it| it["name"].as_str().unwrap().to_owned())
+        .collect()
+}
