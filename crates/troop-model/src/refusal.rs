@@ -89,15 +89,9 @@ pub enum Refusal {
     #[error("{task} is not available: somebody must approve that it starts")]
     AwaitsStart { task: TaskNumber },
     #[error(
-        "nothing is available for `{member}` now: {n_blocked} blocked, {n_held} in progress, {n_reserved} reserved or not approved, {n_failed} failed"
+        "nothing is available for `{member}` now: {n_blocked} blocked, {n_held} in progress, {n_reserved} reserved, resting or not approved"
     )]
-    NothingAvailable {
-        member: MemberName,
-        n_blocked: usize,
-        n_held: usize,
-        n_reserved: usize,
-        n_failed: usize,
-    },
+    NothingAvailable { member: MemberName, n_blocked: usize, n_held: usize, n_reserved: usize },
     #[error("{task} is {status}, so it cannot be {}", participle(*action))]
     WrongStatus { task: TaskNumber, status: Status, action: TaskAction },
     #[error("{task} is {status}, so nobody holds it")]

@@ -3,7 +3,7 @@
 use super::{Draft, Standing};
 use crate::{
     Assignment, Condition, Fact, MemberName, MessageKind, Party, Progress, Refusal, StartGate,
-    Status, Task, TaskAction, TaskNumber, TaskRef, text,
+    Status, Task, TaskAction, TaskNumber, TaskRef, TaskTable, text,
 };
 
 /// How many characters of a result stand for it where nobody wrote a summary.
@@ -41,8 +41,7 @@ pub(super) fn claim_next(draft: &mut Draft<'_>) -> Result<(), Refusal> {
             member,
             n_blocked: tasks.n_with(Status::Blocked),
             n_held: tasks.n_with(Status::InProgress) + tasks.n_with(Status::Stale),
-            n_reserved: tasks.n_with(Status::Pending),
-            n_failed: tasks.n_with(Status::Failed),
+            n_reserved: tasks.n_with(Status::Pending) + n_resting(tasks),
         });
     };
     free_if_due(draft, task);
@@ -361,6 +360,11 @@ fn take(draft: &mut Draft<'_>, task: &Task, owner: MemberName) -> Result<(), Ref
 pub(super) fn is_expired(draft: &Draft<'_>, task: &Task) -> bool {
     matches!(task.status, Status::InProgress | Status::Stale)
         && task.lease_until.is_some_and(|until| until <= draft.ctx.now)
+}
+
+fn n_resting(tasks: &TaskTable) -> usize {
+    let rests = |number| tasks.get(number).is_some_and(|task| task.not_before.is_some());
+    tasks.with_status(Status::Failed).filter(|number| rests(*number)).count()
 }
 
 /// Whether a failed task has rested long enough to be tried again.

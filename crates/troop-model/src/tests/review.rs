@@ -122,7 +122,9 @@ fn a_gated_task_starts_only_after_approval() {
     assert_eq!(team.member("ann").refused(claim(1)), waits);
     assert_eq!(team.lead().refused(assign(1, "ann")), waits);
     assert_eq!(team.member("ann").refused(complete(1)), waits);
-    assert!(team.member("ann").refused(claim_next()).contains("1 reserved or not approved"));
+    assert!(
+        team.member("ann").refused(claim_next()).contains("1 reserved, resting or not approved")
+    );
     assert!(team.member("ann").refused(approve(1)).contains("may not approve"));
     let comment = Some("go".to_owned());
     team.person().ok(TaskCommand::Approve { task: task(1), comment });

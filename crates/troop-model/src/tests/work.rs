@@ -117,7 +117,7 @@ fn the_next_task_is_the_most_important_then_the_oldest() {
     assert_eq!(taken, [2, 3, 1, 4].map(number));
     assert_eq!(
         team.member("ann").refused(claim_next()),
-        "nothing is available for `ann` now: 0 blocked, 4 in progress, 0 reserved or not approved, 0 failed"
+        "nothing is available for `ann` now: 0 blocked, 4 in progress, 0 reserved, resting or not approved"
     );
 }
 
@@ -351,7 +351,7 @@ fn a_crashed_member_gives_back_what_it_works_on() {
 }
 
 #[test]
-fn only_the_holder_hands_in_and_members_do_not_create_or_delegate() {
+fn members_do_not_create_or_delegate() {
     let mut team = Bench::new();
     let refused = team.member("ann").refused(create("write"));
     assert_eq!(refused, "`ann` may not create tasks; the lead or a person may");
