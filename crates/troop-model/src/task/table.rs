@@ -312,15 +312,17 @@ impl TaskTable {
         change(task);
         let mut digest = Digest::new(task);
         digest.finished = digest.stored.is_finished().then(|| slot.digest.finished.unwrap_or(at));
+        let has_moved = digest.stored != slot.digest.stored;
         self.leave(number);
         if let Some(slot) = self.slots.get_mut(&number) {
             slot.digest = digest;
         }
         self.enter(number);
         self.refresh(number);
-        let dependents: Vec<_> = self.dependents(number).collect();
-        dependents.into_iter().for_each(|dependent| self.refresh(dependent));
-        self.let_the_oldest_go();
+        if has_moved {
+            self.refresh_dependents(number);
+            self.let_the_oldest_go();
+        }
     }
 
     /// Takes a task away for good. What it had unblocked stays unblocked.
@@ -356,8 +358,7 @@ impl TaskTable {
             self.departed.truncate(undo.n_departed);
             self.enter(undo.number);
             self.refresh(undo.number);
-            let dependents: Vec<_> = self.dependents(undo.number).collect();
-            dependents.into_iter().for_each(|dependent| self.refresh(dependent));
+            self.refresh_dependents(undo.number);
         }
     }
 
@@ -421,6 +422,11 @@ impl TaskTable {
             }
             self.enter(number);
         }
+    }
+
+    fn refresh_dependents(&mut self, number: TaskNumber) {
+        let dependents: Vec<_> = self.dependents(number).collect();
+        dependents.into_iter().for_each(|dependent| self.refresh(dependent));
     }
 
     fn enter(&mut self, number: TaskNumber) {

@@ -72,8 +72,7 @@ proptest! {
 #[test]
 fn random_runs_meet_every_kind_of_event() {
     let mut runner = TestRunner::deterministic();
-    let mut met =
-        BTreeSet::from(["team.updated", "team.completed", "team.deleted"].map(str::to_owned));
+    let mut met = BTreeSet::from(["team.deleted".to_owned()]);
     for team in (0..=u8::MAX).step_by(5) {
         let mut world = World::new(team);
         for step in steps().new_tree(&mut runner).unwrap().current() {

@@ -4,9 +4,9 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::{
-    Actor, Command, Condition, Delegation, DelegationOutcome, DelegationStatus, MemberState,
-    MessageKind, Metadata, NewTask, Origin, Outgoing, Permissions, RejectMode, State, TaskCommand,
-    TaskNumber, TaskRef, TaskUpdate,
+    Actor, Command, Condition, Delegation, DelegationOutcome, DelegationStatus, Link, MemberState,
+    MessageKind, Metadata, NewTask, Origin, Outgoing, Permissions, RejectMode, Settings, State,
+    TaskCommand, TaskNumber, TaskRef, TaskUpdate,
     tests::{
         bench::{name, newcomer, user},
         commands::*,
@@ -90,7 +90,7 @@ fn command(step: Step, state: &State) -> Command {
             trace_id: None,
         },
         39 | 48..=50 => finish_some(state, a, b),
-        40 => member_command(a, b),
+        40 => member_command(state, a, b),
         41..=43 | 51 => Command::Tick,
         44 | 45 => task_command(state, 29, step.which).into(),
         what => task_command(state, what, step.which).into(),
@@ -211,13 +211,35 @@ fn finish_some(state: &State, a: u8, b: u8) -> Command {
     finish(id, outcome)
 }
 
-fn member_command(a: u8, b: u8) -> Command {
+fn member_command(state: &State, a: u8, b: u8) -> Command {
     let who = ["ann", "bob", "eve", "lead"][usize::from(b % 4)];
-    match a % 6 {
+    match a % 9 {
         0 => remove(who),
+        6 => Command::UpdateTeam { description: None, settings: some_settings(state, b) },
+        7 => Command::SetLink(Link {
+            from: name("lead"),
+            to: name(who),
+            team: None,
+            enabled: b < 200,
+            max_concurrent: u32::from(b % 8),
+            user_allow: Vec::new(),
+            user_deny: vec!["u2".into()],
+        }),
+        8 => Command::CompleteTeam,
         1 | 2 => Command::AddMember(newcomer(who)),
         3 => Command::SetMemberMode { member: name(who), permissions: Permissions::Plan },
         4 => Command::PurgeLink { from: name("lead"), to: name(who) },
         _ => set_state(who, MemberState::ALL[usize::from(a) % MemberState::ALL.len()]),
     }
+}
+
+/// Settings may change under way; what was promised before still holds.
+fn some_settings(state: &State, b: u8) -> Option<Box<Settings>> {
+    let settings = state.team()?.settings.clone();
+    Some(Box::new(Settings {
+        require_review: b.is_multiple_of(3),
+        max_attempts: u32::from(b % 4),
+        lease_seconds: 300 * (1 + u32::from(b % 5)),
+        ..settings
+    }))
 }

@@ -73,6 +73,10 @@ impl World {
         let command = step.command(&self.bench.state);
         let actor = step.actor(&self.bench.state, &command);
         self.decide(actor, step.origin(), &command);
+        if step.when.is_multiple_of(32) {
+            let n_departed = self.bench.state.tasks().all_departed().len();
+            self.bench.state.forget_departed(n_departed);
+        }
         if step.when > 230 {
             let bytes = self.bench.state.to_snapshot();
             self.bench.state = State::from_snapshot(bytes).unwrap();
@@ -200,7 +204,12 @@ impl World {
                     let now = (task.status, &task.result, &task.owner);
                     assert_eq!(now, (*status, result, owner), "{number} was finished");
                 }
-                (None, Some(archived)) => assert_eq!(archived, *status, "{number} is archived"),
+                (None, Some(archived)) => {
+                    assert_eq!(archived, *status, "{number} is archived");
+                    if let Some(task) = tasks.departed(*number) {
+                        assert_eq!(task.result, *result, "{number} is archived as it was");
+                    }
+                }
                 (None, None) => assert_eq!(tasks.end(*number), Some(crate::Finished::Deleted)),
             }
         }
