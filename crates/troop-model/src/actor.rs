@@ -91,7 +91,7 @@ pub struct Context {
 impl Context {
     /// The id of the `n`-th new thing that this command makes.
     #[must_use]
-    pub fn new_id(&self, n: u16) -> Uuid {
+    pub fn new_id(&self, n: u32) -> Uuid {
         self.operation.nth_id(n)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::{
     Delegation, DelegationStatus, Event, Fact, Member, MemberName, MemberState, Message,
-    MessageKind, Party, Receipt, Role, State, Team, TeamStatus, Version, state::Request,
+    MessageKind, Party, Receipt, Role, State, Team, TeamStatus, Time, Version, state::Request,
 };
 
 impl State {
@@ -228,21 +228,31 @@ impl State {
         }
     }
 
-    /// A member that takes a task works; one that has given back its last task is idle. The supervisor may know better
-    /// and says so in its own events.
-    pub(crate) fn note_holding(&mut self, member: &MemberName, at: crate::Time) {
-        let holds = self.tasks.held_by(member).next().is_some();
-        let Some(before) = self.member(member).map(|member| member.state) else { return };
-        let now = match (before, holds) {
-            (MemberState::Idle | MemberState::Stopped | MemberState::Crashed, true) => {
-                MemberState::Working
-            }
-            (MemberState::Working, false) => MemberState::Idle,
-            (state, _) => state,
-        };
-        if now != before {
+    /// A member that takes a task works. The supervisor may know better and says so in its own events.
+    fn note_taken(&mut self, member: &MemberName, at: Time) {
+        use MemberState::{Crashed, Idle, Stopped};
+        self.move_state(member, MemberState::Working, at, |it| {
+            matches!(it, Idle | Stopped | Crashed)
+        });
+    }
+
+    /// A member that works and has given back its last task is idle.
+    fn note_given_back(&mut self, member: &MemberName, at: Time) {
+        if self.tasks.held_by(member).next().is_none() {
+            self.move_state(member, MemberState::Idle, at, |it| it == MemberState::Working);
+        }
+    }
+
+    fn move_state(
+        &mut self,
+        member: &MemberName,
+        to: MemberState,
+        at: Time,
+        from: impl FnOnce(MemberState) -> bool,
+    ) {
+        if self.member(member).is_some_and(|member| from(member.state)) {
             self.roster.update(member, |member| {
-                member.state = now;
+                member.state = to;
                 member.state_since = at;
                 member.state_reason = None;
             });

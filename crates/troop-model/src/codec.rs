@@ -12,10 +12,10 @@ use crate::{Actor, Event, Fact, OperationId, Time, Version};
 pub const SCHEMA: u32 = 1;
 
 /// One step from an older form of events to the next: changes the JSON of one event in place.
-type Upgrade = fn(&mut Map<String, Value>);
+pub(crate) type Upgrade = fn(&mut Map<String, Value>);
 
 /// How events of older forms become current ones: the first entry takes form 1 to form 2, and so on.
-const UPGRADES: &[Upgrade] = &[];
+pub(crate) const UPGRADES: &[Upgrade] = &[];
 
 /// Why a line is not an event that this program understands.
 #[derive(Debug, Error)]
@@ -91,22 +91,31 @@ pub fn decode(line: &str) -> Result<Event, CodecError> {
     decode_with(line, SCHEMA, UPGRADES)
 }
 
-fn decode_with(line: &str, schema: u32, upgrades: &[Upgrade]) -> Result<Event, CodecError> {
+pub(crate) fn decode_with(
+    line: &str,
+    schema: u32,
+    upgrades: &[Upgrade],
+) -> Result<Event, CodecError> {
     let head: Head<'_> = serde_json::from_str(line)?;
     if head.schema > schema {
         return Err(CodecError::NewerSchema { version: head.version, schema: head.schema });
     }
+    let mut kind = head.kind.into_owned();
     let fact = if head.schema == schema {
         serde_json::from_str(line)
     } else {
         let mut fields: Map<String, Value> = serde_json::from_str(line)?;
         let n_known = (head.schema as usize).saturating_sub(1);
         upgrades.iter().skip(n_known).for_each(|upgrade| upgrade(&mut fields));
+        if let Some(Value::String(renamed)) = fields.get("kind") {
+            kind.clone_from(renamed);
+        }
         serde_json::from_value(Value::Object(fields))
     };
     let fact = fact.map_err(|error| {
-        if error.to_string().starts_with("unknown variant") {
-            CodecError::UnknownKind { version: head.version, kind: head.kind.into_owned() }
+        // A word inside the event can be unknown too; only the kind itself says that a newer program wrote it.
+        if error.to_string().starts_with(&format!("unknown variant `{kind}`")) {
+            CodecError::UnknownKind { version: head.version, kind }
         } else {
             CodecError::Malformed(error)
         }

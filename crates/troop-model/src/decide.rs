@@ -11,8 +11,8 @@ mod work;
 use smol_str::SmolStr;
 
 use crate::{
-    ActorKind, Command, Context, Event, Fact, MemberName, MessageKind, Party, Refusal, Role, State,
-    Task, TaskCommand, TaskNumber, TaskRef, Team, access,
+    Actor, ActorKind, Command, Context, Event, Fact, MemberName, MessageKind, Party, Refusal, Role,
+    State, Task, TaskCommand, TaskNumber, TaskRef, Team, access,
 };
 
 /// Decides a command: the facts that it makes, or why it is refused. No facts means that things are so already.
@@ -125,7 +125,7 @@ pub(crate) struct Draft<'a> {
     pub(crate) ctx: &'a Context,
     pub(crate) who: Standing,
     facts: Vec<Fact>,
-    n_ids: u16,
+    n_ids: u32,
 }
 
 impl<'a> Draft<'a> {
@@ -134,11 +134,11 @@ impl<'a> Draft<'a> {
     }
 
     fn into_events(self) -> Vec<Event> {
-        let after = self.state.version();
+        let (after, actor) = (self.state.version(), self.actor());
         let stamp = |(nth, fact)| Event {
             version: after.plus(nth + 1),
             at: self.ctx.now,
-            actor: self.ctx.actor.clone(),
+            actor: actor.clone(),
             operation: self.ctx.operation,
             fact,
         };
@@ -169,6 +169,11 @@ impl<'a> Draft<'a> {
     pub(crate) fn new_id(&mut self) -> uuid::Uuid {
         self.n_ids += 1;
         self.ctx.new_id(self.n_ids)
+    }
+
+    /// Who acts, by its own name even if it came under another, such as `lead`.
+    pub(crate) fn actor(&self) -> Actor {
+        self.member().map_or_else(|| self.ctx.actor.clone(), Actor::agent)
     }
 
     /// The member that acts; people and troop itself are none.

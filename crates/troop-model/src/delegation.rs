@@ -51,3 +51,10 @@ pub struct Delegation {
     /// The conversation that it began in, where its result belongs.
     pub origin: Origin,
 }
+
+impl Delegation {
+    /// Whether this member works on it now.
+    pub(crate) fn runs_on(&self, member: &MemberName) -> bool {
+        self.status == DelegationStatus::Running && self.to == *member
+    }
+}

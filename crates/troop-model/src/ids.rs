@@ -32,7 +32,7 @@ pub struct TaskNumber(pub u32);
 impl OperationId {
     /// An id that belongs to this operation. The same operation always makes the same ids, so deciding stays pure.
     #[must_use]
-    pub fn nth_id(self, n: u16) -> Uuid {
+    pub fn nth_id(self, n: u32) -> Uuid {
         let bits = self.0.as_u128();
         // Only the random tail changes: time, version and variant of a UUID v7 stay as they are.
         let tail = (bits as u64 & TAIL).wrapping_add(u64::from(n)) & TAIL;

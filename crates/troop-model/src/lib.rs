@@ -32,6 +32,9 @@ mod journaled;
 mod packed;
 mod snapshot;
 
+#[cfg(test)]
+mod tests;
+
 pub use actor::{Actor, ActorKind, Context, Origin};
 pub use codec::{CodecError, SCHEMA, decode, encode};
 pub use command::{

@@ -1,6 +1,6 @@
 //! What members say to each other, and who has seen it.
 
-use std::{fmt, ops::Bound};
+use std::{collections::BTreeSet, fmt, ops::Bound};
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
@@ -9,9 +9,9 @@ use uuid::Uuid;
 use crate::{Journaled, MemberName, TaskNumber, Time, Version, name, roster::shown_as_word};
 
 /// How many messages a reader may leave unread before senders are told to wait.
-pub const MAX_UNREAD: usize = 20_000;
+pub const MAX_UNREAD: usize = if cfg!(test) { 40 } else { 20_000 };
 /// How many messages that everybody has read stay at hand; older ones are in the log alone.
-const LIVE_SETTLED: usize = 1_000;
+const LIVE_SETTLED: usize = if cfg!(test) { 8 } else { 1_000 };
 
 /// What a message is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -148,6 +148,8 @@ pub struct Receipt {
 pub struct Mailbox {
     messages: Journaled<Version, Message>,
     unread: Journaled<(Party, Version), ()>,
+    /// How many of those each reader has, so that nobody need count them. None is no entry.
+    n_unread: Journaled<Party, usize>,
     /// Messages that all have read, oldest first.
     settled: Journaled<Version, ()>,
 }
@@ -161,7 +163,7 @@ impl Mailbox {
     /// How many messages a reader has not read.
     #[must_use]
     pub fn n_unread(&self, reader: &Party) -> usize {
-        self.unread_range(reader).count()
+        self.n_unread.entries().get(reader).copied().unwrap_or(0)
     }
 
     /// All messages at hand, oldest first.
@@ -171,6 +173,8 @@ impl Mailbox {
 
     pub(crate) fn insert(&mut self, version: Version, message: Message) {
         for receipt in &message.receipts {
+            let n_unread = self.n_unread(&receipt.reader);
+            self.n_unread.insert(receipt.reader.clone(), n_unread + 1);
             self.unread.insert((receipt.reader.clone(), version), ());
         }
         if message.receipts.is_empty() {
@@ -193,7 +197,7 @@ impl Mailbox {
 
     pub(crate) fn mark_read(&mut self, reader: &Party, ids: &[Uuid], at: Time) {
         for version in self.find_unread(reader, ids) {
-            self.unread.remove(&(reader.clone(), version));
+            self.forget_unread(&(reader.clone(), version));
             let mut all_read = false;
             self.messages.update(&version, |message| {
                 for receipt in
@@ -214,7 +218,7 @@ impl Mailbox {
     pub(crate) fn drop_reader(&mut self, reader: &Party) {
         let left: Vec<_> = self.unread_range(reader).cloned().collect();
         for key in left {
-            self.unread.remove(&key);
+            self.forget_unread(&key);
             let mut all_read = false;
             self.messages.update(&key.1, |message| {
                 message.receipts.retain(|receipt| receipt.reader != *reader);
@@ -229,12 +233,14 @@ impl Mailbox {
     pub(crate) fn begin(&mut self) {
         self.messages.begin();
         self.unread.begin();
+        self.n_unread.begin();
         self.settled.begin();
     }
 
     pub(crate) fn rollback(&mut self) {
         self.messages.rollback();
         self.unread.rollback();
+        self.n_unread.rollback();
         self.settled.rollback();
     }
 
@@ -247,7 +253,16 @@ impl Mailbox {
         }
     }
 
+    fn forget_unread(&mut self, key: &(Party, Version)) {
+        self.unread.remove(key);
+        match self.n_unread(&key.0) {
+            0 | 1 => self.n_unread.remove(&key.0),
+            n_unread => self.n_unread.insert(key.0.clone(), n_unread - 1),
+        }
+    }
+
     fn find_unread(&self, reader: &Party, ids: &[Uuid]) -> Vec<Version> {
+        let ids: BTreeSet<&Uuid> = ids.iter().collect();
         let is_meant = |version: &Version| {
             self.messages.entries().get(version).is_some_and(|message| ids.contains(&message.id))
         };
@@ -261,5 +276,30 @@ impl Mailbox {
             .entries()
             .range((Bound::Included(start), Bound::Included(end)))
             .map(|(key, ())| key)
+    }
+}
+
+#[cfg(test)]
+impl Mailbox {
+    /// Holds what is kept about the messages against what the messages themselves say.
+    pub(crate) fn check(&self) {
+        let mut unread = BTreeSet::new();
+        let mut settled = BTreeSet::new();
+        for (version, message) in self.messages.entries() {
+            let waiting = message.receipts.iter().filter(|receipt| receipt.read_at.is_none());
+            let before = unread.len();
+            unread.extend(waiting.map(|receipt| (receipt.reader.clone(), *version)));
+            if unread.len() == before {
+                settled.insert(*version);
+            }
+        }
+        assert!(self.unread.entries().keys().eq(&unread), "who has not read what");
+        assert!(self.settled.entries().keys().eq(&settled), "what all have read");
+        assert!(settled.len() <= LIVE_SETTLED, "what all have read leaves the mailbox");
+        for (reader, n_unread) in self.n_unread.entries() {
+            assert_eq!(self.unread_range(reader).count(), *n_unread, "unread of {reader}");
+        }
+        let n_unread: usize = self.n_unread.entries().values().sum();
+        assert_eq!(n_unread, unread.len(), "every unread message is counted");
     }
 }

@@ -40,7 +40,7 @@ impl<T: Serialize + DeserializeOwned + Default> Packed<T> {
     }
 
     /// Appends the packed value to a snapshot and says how long it is.
-    pub(crate) fn pack(&self, out: &mut Vec<u8>) -> u32 {
+    pub(crate) fn pack(&self, out: &mut Vec<u8>) -> usize {
         let start = out.len();
         match (self.value.get(), &self.bytes) {
             (None, Some((bytes, range))) => {
@@ -50,7 +50,7 @@ impl<T: Serialize + DeserializeOwned + Default> Packed<T> {
                 postcard::to_stdvec(self.get()).expect("every part of a state can be packed"),
             ),
         }
-        (out.len() - start) as u32
+        out.len() - start
     }
 }
 

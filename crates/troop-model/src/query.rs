@@ -61,9 +61,12 @@ impl TaskFilter {
 /// Whether somebody in this conversation sees a task: on a channel of their own, users see what they set off.
 #[must_use]
 pub fn is_visible(task: &Task, viewer: &Origin) -> bool {
-    viewer.is_internal()
-        || task.origin.user_id == viewer.user_id
-            && (viewer.chat_id.is_none() || task.origin.chat_id == viewer.chat_id)
+    let origin = &task.origin;
+    let is_same_chat = origin.channel == viewer.channel && origin.chat_id == viewer.chat_id;
+    let is_same_user = origin.user_id == viewer.user_id;
+    // Who gives no name sees what was set off in the same chat without one.
+    let is_any_chat = viewer.chat_id.is_none() && viewer.user_id.is_some();
+    viewer.is_internal() || is_same_user && (is_any_chat || is_same_chat)
 }
 
 /// A search over subjects and descriptions: every word must be there, in any case, in any order.

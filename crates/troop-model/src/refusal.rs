@@ -78,7 +78,7 @@ pub enum Refusal {
         these(by)
     )]
     TaskBlocked { task: TaskNumber, by: Vec<TaskNumber> },
-    #[error("{task} is blocked: dependency {} {}; retry or replace it", list(by), ended(*how))]
+    #[error("{task} is blocked: dependency {} {}", list(by), ended(*how))]
     DependencyEnded { task: TaskNumber, by: Vec<TaskNumber>, how: Status },
     #[error(
         "{task} is not available: it is reserved for {assignee}; claim another or ask the lead to reassign it"
@@ -89,11 +89,13 @@ pub enum Refusal {
     #[error("{task} is not available: somebody must approve that it starts")]
     AwaitsStart { task: TaskNumber },
     #[error(
-        "nothing is available for `{member}` now: {n_blocked} blocked, {n_held} in progress, {n_reserved} reserved or resting"
+        "nothing is available for `{member}` now: {n_blocked} blocked, {n_held} in progress, {n_reserved} reserved, resting or not approved"
     )]
     NothingAvailable { member: MemberName, n_blocked: usize, n_held: usize, n_reserved: usize },
     #[error("{task} is {status}, so it cannot be {}", participle(*action))]
     WrongStatus { task: TaskNumber, status: Status, action: TaskAction },
+    #[error("{task} is {status}, so nobody holds it")]
+    NotHeld { task: TaskNumber, status: Status },
     #[error("{task} is not held by `{member}`{}", holder(owner.as_ref()))]
     NotYours { task: TaskNumber, member: MemberName, owner: Option<MemberName> },
     #[error(
@@ -127,6 +129,8 @@ pub enum Refusal {
     DelegationNeedsTask { pending: Vec<TaskNumber> },
     #[error("there is no delegation {delegation}")]
     UnknownDelegation { delegation: Uuid },
+    #[error("{task} is delegated to `{to}` already; wait for its result")]
+    AlreadyDelegated { task: TaskNumber, to: MemberName },
     #[error("delegation {delegation} has ended already")]
     DelegationEnded { delegation: Uuid },
     #[error(
@@ -140,6 +144,8 @@ pub enum Refusal {
 
     #[error("a message to yourself goes nowhere")]
     ToYourself,
+    #[error("a {kind} cannot go to `{to}`; it is for one member")]
+    WrongRecipient { kind: crate::MessageKind, to: Party },
     #[error("there is nobody else in the team to tell")]
     NobodyElse,
     #[error(
@@ -159,6 +165,8 @@ pub enum Refusal {
     Empty { field: &'static str },
     #[error("the {field} has {n_chars} characters; the limit is {limit}. Put the rest in a file")]
     TooLong { field: &'static str, n_chars: usize, limit: usize },
+    #[error("a task takes at most {limit} {what}, not {n}")]
+    TooMany { what: &'static str, n: usize, limit: usize },
     #[error("the {field} has the unprintable character U+{:04X}", u32::from(*found))]
     Unprintable { field: &'static str, found: char },
     #[error("progress is 0 to 100 percent, not {percent}")]
@@ -204,9 +212,11 @@ impl Refusal {
             | Self::AwaitsStart { .. }
             | Self::NothingAvailable { .. }
             | Self::WrongStatus { .. }
+            | Self::NotHeld { .. }
             | Self::NotYours { .. }
             | Self::LateHolder { .. }
             | Self::StillNeeded { .. }
+            | Self::AlreadyDelegated { .. }
             | Self::DelegationEnded { .. } => RefusalKind::Conflict,
             Self::NotAMember { .. }
             | Self::LeadIsFixed { .. }
@@ -225,9 +235,11 @@ impl Refusal {
             | Self::NotATaskName { .. }
             | Self::Cycle { .. }
             | Self::ToYourself
+            | Self::WrongRecipient { .. }
             | Self::IncompleteResponse
             | Self::Empty { .. }
             | Self::TooLong { .. }
+            | Self::TooMany { .. }
             | Self::Unprintable { .. }
             | Self::PercentOutOfRange { .. }
             | Self::BadSetting(_)
@@ -263,7 +275,7 @@ fn these(by: &[TaskNumber]) -> &'static str {
 }
 
 fn ended(how: Status) -> &'static str {
-    if how == Status::Failed { "failed" } else { "was cancelled" }
+    if how == Status::Failed { "failed; retry or replace it" } else { "was cancelled; replace it" }
 }
 
 fn holder(owner: Option<&MemberName>) -> String {

@@ -192,6 +192,13 @@ impl Settings {
             }
         };
         in_range("version", u32::from(self.version), 1..=2)?;
+        let gates =
+            [("approve_start", self.approve_start), ("require_review", self.require_review)];
+        if let Some((name, _)) = gates.iter().find(|(_, is_on)| *is_on && self.version < 2) {
+            return Err(format!(
+                "`{name}` needs version 2, because nobody can approve in version 1"
+            ));
+        }
         in_range("lease_seconds", self.lease_seconds, 1..=WEEK)?;
         in_range("stale_after_minutes", self.stale_after_minutes, 0..=WEEK)?;
         in_range("max_attempts", self.max_attempts, 1..=100)?;

@@ -33,10 +33,10 @@ struct Front {
     requests: BTreeMap<Uuid, Request>,
     origins: BTreeMap<Origin, ()>,
     tasks: PackedTable,
-    n_tasks: u32,
-    n_mailbox: u32,
-    n_delegations: u32,
-    n_operations: u32,
+    n_tasks: usize,
+    n_mailbox: usize,
+    n_delegations: usize,
+    n_operations: usize,
 }
 
 impl State {
@@ -52,7 +52,7 @@ impl State {
             requests: self.requests.entries().clone(),
             origins: self.origins.entries().clone(),
             tasks,
-            n_tasks: parts.len() as u32,
+            n_tasks: parts.len(),
             n_mailbox: self.mailbox.pack(&mut parts),
             n_delegations: self.delegations.pack(&mut parts),
             n_operations: self.operations.pack(&mut parts),
@@ -78,10 +78,14 @@ impl State {
         let parts = 8 + number(4).ok_or(SnapshotError)? as usize;
         let front = bytes.get(8..parts).ok_or(SnapshotError)?;
         let front: Front = postcard::from_bytes(front).map_err(|_| SnapshotError)?;
-        let mut end = parts + front.n_tasks as usize;
-        let mut next = |len: u32| {
+        let lengths = [front.n_tasks, front.n_mailbox, front.n_delegations, front.n_operations];
+        if lengths.iter().try_fold(parts, |end, len| end.checked_add(*len)) != Some(bytes.len()) {
+            return Err(SnapshotError);
+        }
+        let mut end = parts + front.n_tasks;
+        let mut next = |len: usize| {
             let start = end;
-            end += len as usize;
+            end += len;
             start..end
         };
         let (mailbox, delegations, operations) =
@@ -93,7 +97,7 @@ impl State {
             links: front.links.into(),
             requests: front.requests.into(),
             origins: front.origins.into(),
-            tasks: TaskTable::unpack(front.tasks, Arc::clone(&bytes), parts as u32),
+            tasks: TaskTable::unpack(front.tasks, Arc::clone(&bytes), parts),
             mailbox: Packed::from_snapshot(Arc::clone(&bytes), mailbox),
             delegations: Packed::from_snapshot(Arc::clone(&bytes), delegations),
             operations: Packed::from_snapshot(bytes, operations),

@@ -7,15 +7,15 @@ use smol_str::SmolStr;
 use uuid::Uuid;
 
 use crate::{
-    Actor, Delegation, DelegationStatus, Journaled, Link, Mailbox, Member, MemberName, MessageKind,
-    OperationId, Origin, Party, Refusal, Role, Settings, TaskNumber, TaskRef, TaskTable, TeamId,
-    TeamName, Time, Version, name, packed::Packed,
+    Actor, Delegation, Journaled, Link, Mailbox, Member, MemberName, MessageKind, OperationId,
+    Origin, Party, Refusal, Role, Settings, TaskNumber, TaskRef, TaskTable, TeamId, TeamName, Time,
+    Version, name, packed::Packed,
 };
 
 /// How many operations a team remembers, so that a repeated one has one effect.
-const REMEMBERED_OPERATIONS: usize = 1_024;
+const REMEMBERED_OPERATIONS: usize = if cfg!(test) { 16 } else { 1_024 };
 /// How many ended delegations stay at hand; older ones are in the log alone.
-const LIVE_DELEGATIONS: usize = 1_000;
+const LIVE_DELEGATIONS: usize = if cfg!(test) { 4 } else { 1_000 };
 
 /// Whether a team is at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -176,6 +176,10 @@ impl State {
         self.links.entries().values()
     }
 
+    pub(crate) fn link(&self, from: &MemberName, to: &MemberName) -> Option<&Link> {
+        self.links.entries().get(&(from.clone(), to.clone()))
+    }
+
     /// The tasks.
     #[must_use]
     pub fn tasks(&self) -> &TaskTable {
@@ -244,7 +248,7 @@ impl State {
 
     /// A few tasks that could be done, to help somebody who named none.
     pub(crate) fn some_pending(&self) -> Vec<TaskNumber> {
-        self.tasks.ready().into_iter().take(10).collect()
+        self.tasks.some_ready(10)
     }
 
     /// From here on, changes can be taken back.
@@ -292,11 +296,13 @@ impl State {
     /// Forgets the first tasks that left the board: they are archived now. What was not durable then never will be.
     pub fn forget_departed(&mut self, n_departed: usize) {
         self.tasks.forget_departed(n_departed);
+        // What left cannot come back, so there is nothing to go back to.
+        self.begin();
     }
 
     pub(crate) fn n_running_to(&self, to: &MemberName, from: Option<&MemberName>) -> usize {
         self.delegations()
-            .filter(|it| it.status == DelegationStatus::Running && it.to == *to)
+            .filter(|it| it.runs_on(to))
             .filter(|it| from.is_none_or(|from| it.from == *from))
             .count()
     }

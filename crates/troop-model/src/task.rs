@@ -232,6 +232,9 @@ impl<'de> Deserialize<'de> for Metadata {
     }
 }
 
+/// The shortest beginning of an id that names a task.
+const MIN_ID: usize = 4;
+
 /// How somebody names a task: by number, by id, or by the beginning of an id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -248,10 +251,13 @@ impl std::str::FromStr for TaskRef {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let text = text.trim();
         let digits = text.strip_prefix("task-").or_else(|| text.strip_prefix('#')).unwrap_or(text);
-        if let Ok(number) = digits.parse() {
+        let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+        // Nobody writes a number with a leading zero, but ids of our age begin with one.
+        let is_id_of_digits = digits.len() >= MIN_ID && text.starts_with('0');
+        if let (true, false, Ok(number)) = (is_plain, is_id_of_digits, digits.parse()) {
             return Ok(Self::Number(TaskNumber(number)));
         }
-        let is_id = text.len() >= 4
+        let is_id = text.len() >= MIN_ID
             && text.len() <= 36
             && text.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
         if is_id {

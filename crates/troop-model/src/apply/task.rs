@@ -21,7 +21,7 @@ impl State {
             Fact::TaskDeleted { task } => self.tasks.delete(*task),
             fact => {
                 let lease = self.settings_lease(event.at);
-                let before = self.tasks.get(number).and_then(|task| task.owner.clone());
+                let before = self.holder(number);
                 self.tasks.update(number, event.version, |task| {
                     change(task, fact, event, lease);
                     task.updated_at = event.at;
@@ -32,12 +32,18 @@ impl State {
                         task.trail.push(entry);
                     }
                 });
-                let after = self.tasks.get(number).and_then(|task| task.owner.clone());
-                for member in [before, after].into_iter().flatten() {
-                    self.note_holding(&member, event.at);
+                let after = self.holder(number);
+                if before != after {
+                    before.iter().for_each(|member| self.note_given_back(member, event.at));
+                    after.iter().for_each(|member| self.note_taken(member, event.at));
                 }
             }
         }
+    }
+
+    fn holder(&self, number: TaskNumber) -> Option<MemberName> {
+        let task = self.tasks.get(number).filter(|task| !task.status.is_terminal())?;
+        task.owner.clone()
     }
 
     fn settings_lease(&self, at: Time) -> Time {
@@ -147,7 +153,6 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
         Fact::TaskFailed { reason, retry_at, .. } => {
             let_go(task, Status::Failed);
             task.result = Some(reason.clone());
-            task.question = None;
             task.not_before = *retry_at;
         }
         Fact::TaskRetried { fresh, .. } => {
@@ -236,6 +241,7 @@ fn let_go(task: &mut Task, status: Status) {
     task.held_since = None;
     task.lease_until = None;
     task.progress = None;
+    task.question = None;
 }
 
 /// The owner stays on a finished task: it says who did it.

@@ -23,25 +23,26 @@ pub(super) fn start(
         _ => return Err(Refusal::NoTeam),
     };
     check_link(draft, &from, &to)?;
+    let settings = &draft.team()?.settings;
+    let may_make_task = !settings.delegation.require_task && !settings.approve_start;
     let number = match (task, subject) {
         (Some(task), _) => {
+            let number = draft.state.resolve(task)?;
+            let mut running = draft.state.delegations().filter(|it| it.runs_on(&to));
+            if running.any(|it| it.task == number) {
+                return Err(Refusal::AlreadyDelegated { task: number, to });
+            }
             work::assign(draft, task, &to)?;
-            draft.state.resolve(task)?
+            number
         }
-        (None, Some(subject)) if !draft.team()?.settings.delegation.require_task => {
+        (None, Some(subject)) if may_make_task => {
             let new = NewTask {
                 subject: subject.to_owned(),
                 assignee: Some(to.clone()),
                 ..NewTask::default()
             };
             let number = task::create(draft, &new)?;
-            let lease_until = draft.ctx.now + draft.team()?.settings.lease();
-            draft.push(Fact::TaskAssigned {
-                task: number,
-                owner: to.clone(),
-                attempt: 1,
-                lease_until,
-            });
+            work::give(draft, number, subject.trim(), &to, 1)?;
             number
         }
         (None, _) => {
@@ -82,11 +83,14 @@ pub(super) fn finish(
     let held = draft.state.tasks.get(task).filter(|it| {
         it.owner.as_ref() == Some(&to) && matches!(it.status, Status::InProgress | Status::Stale)
     });
+    let (DelegationOutcome::Completed(said)
+    | DelegationOutcome::Failed(said)
+    | DelegationOutcome::Cancelled(said)) = outcome;
+    crate::text::block("result", said)?;
     match outcome {
         DelegationOutcome::Completed(result) => {
-            if held.is_some() {
-                let summary = work::summarize(None, result)?;
-                draft.push(Fact::TaskCompleted { task, result: result.clone(), summary });
+            if let Some(held) = held {
+                work::end(draft, held, result.clone(), None)?;
             }
             draft.push(Fact::DelegationCompleted { delegation: id, result: result.clone() });
         }
@@ -137,7 +141,7 @@ fn report(
 }
 
 fn check_link(draft: &Draft<'_>, from: &MemberName, to: &MemberName) -> Result<(), Refusal> {
-    let Some(link) = draft.state.links.entries().get(&(from.clone(), to.clone())) else {
+    let Some(link) = draft.state.link(from, to) else {
         return Err(Refusal::NoLink { from: from.clone(), to: to.clone() });
     };
     if !link.enabled {

@@ -1,5 +1,7 @@
 //! Rules of the mailbox: who may say what to whom, and what counts as read.
 
+use std::collections::BTreeSet;
+
 use uuid::Uuid;
 
 use super::{Draft, Standing};
@@ -22,7 +24,7 @@ pub(super) fn send(draft: &mut Draft<'_>, outgoing: &Outgoing) -> Result<(), Ref
     let to = if kind == MessageKind::Broadcast {
         Party::everybody()
     } else {
-        recipient(draft, &outgoing.to)?
+        recipient(draft, &outgoing.to, kind)?
     };
     let readers = readers(draft, &from, &to)?;
     let content = content(kind, outgoing)?;
@@ -73,11 +75,12 @@ pub(super) fn deliver(
     messages: &[Uuid],
 ) -> Result<(), Refusal> {
     let reader = reading(draft, reader)?;
+    let meant: BTreeSet<&Uuid> = messages.iter().collect();
     let fresh: Vec<Uuid> = draft
         .state
         .mailbox()
         .unread_of(&reader)
-        .filter(|message| messages.contains(&message.id))
+        .filter(|message| meant.contains(&message.id))
         .filter(|message| {
             message
                 .receipts
@@ -100,7 +103,10 @@ pub(super) fn read(
     let reader = reading(draft, reader)?;
     let unread = draft.state.mailbox().unread_of(&reader).map(|message| message.id);
     let read: Vec<Uuid> = match messages {
-        Some(messages) => unread.filter(|id| messages.contains(id)).collect(),
+        Some(messages) => {
+            let meant: BTreeSet<&Uuid> = messages.iter().collect();
+            unread.filter(|id| meant.contains(id)).collect()
+        }
         None => unread.collect(),
     };
     if !read.is_empty() {
@@ -118,15 +124,29 @@ fn sender(draft: &Draft<'_>) -> Party {
     }
 }
 
-fn recipient(draft: &Draft<'_>, to: &str) -> Result<Party, Refusal> {
-    match to {
-        name::EVERYBODY => Ok(Party::everybody()),
-        name::USER => Ok(Party::user()),
-        name => Ok(Party::member(&draft.state.find_member(name)?.name)),
-    }
+/// Whom a text addresses. Requests and their answers are between two: only they can match by id.
+fn recipient(draft: &Draft<'_>, to: &str, kind: MessageKind) -> Result<Party, Refusal> {
+    let party = match to {
+        name::EVERYBODY => Party::everybody(),
+        name::USER => Party::user(),
+        name::SYSTEM if is_response(kind) => Party::system(),
+        name => Party::member(&draft.state.find_member(name)?.name),
+    };
+    let is_request =
+        matches!(kind, MessageKind::ShutdownRequest | MessageKind::PlanApprovalRequest);
+    let is_wrong = match to {
+        name::EVERYBODY => is_request || is_response(kind),
+        name::USER => kind == MessageKind::ShutdownRequest,
+        _ => false,
+    };
+    if is_wrong { Err(Refusal::WrongRecipient { kind, to: party }) } else { Ok(party) }
 }
 
-/// Whom a message must reach. Everybody means all members but the sender.
+fn is_response(kind: MessageKind) -> bool {
+    matches!(kind, MessageKind::ShutdownResponse | MessageKind::PlanApprovalResponse)
+}
+
+/// Whom a message must reach. Everybody means all members but the sender; troop itself has no mailbox.
 fn readers(draft: &Draft<'_>, from: &Party, to: &Party) -> Result<Vec<Party>, Refusal> {
     let readers: Vec<Party> = if *to == Party::everybody() {
         draft
@@ -137,6 +157,8 @@ fn readers(draft: &Draft<'_>, from: &Party, to: &Party) -> Result<Vec<Party>, Re
             .collect()
     } else if to == from {
         return Err(Refusal::ToYourself);
+    } else if *to == Party::system() {
+        return Ok(Vec::new());
     } else {
         vec![to.clone()]
     };

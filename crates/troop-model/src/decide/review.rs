@@ -33,12 +33,15 @@ pub(super) fn approve(
 ) -> Result<(), Refusal> {
     draft.only_lead("approve tasks")?;
     let task = draft.live(task)?;
+    let comment = comment.map(|comment| text::block("comment", comment)).transpose()?;
     if awaits_start(task) {
         draft.push(Fact::TaskStartApproved { task: task.number });
+        if let Some(text) = comment {
+            draft.push(Fact::TaskCommented { task: task.number, text });
+        }
         return Ok(());
     }
     expect(draft, task, &[Status::InReview], TaskAction::Approve)?;
-    let comment = comment.map(|comment| text::block("comment", comment)).transpose()?;
     let summary = work::summarize(None, task.result.as_deref().unwrap_or("approved"))?;
     draft.push(Fact::TaskApproved { task: task.number, summary, comment });
     Ok(())
@@ -53,13 +56,13 @@ pub(super) fn reject(
     draft.only_lead("reject tasks")?;
     let task = draft.live(task)?;
     let reason = text::block("reason", reason)?;
+    let said = format!("{} was rejected by {}: {reason}", task.number, draft.actor());
     if awaits_start(task) {
-        draft.push(Fact::TaskCancelled { task: task.number, reason });
-        work::tell_about_dependents(draft, task.number, Status::Cancelled);
+        reject_start(draft, task, reason, mode);
+        draft.tell_lead(said, task.number);
         return Ok(());
     }
     expect(draft, task, &[Status::InReview], TaskAction::Reject)?;
-    let said = format!("{} was rejected by {}: {reason}", task.number, draft.ctx.actor);
     draft.push(Fact::TaskRejected { task: task.number, reason, mode });
     match (mode, &task.owner) {
         (RejectMode::Cancel, _) => {
@@ -75,6 +78,19 @@ pub(super) fn reject(
     Ok(())
 }
 
+/// A task that may not start is over, or waits on with the reason as a comment.
+fn reject_start(draft: &mut Draft<'_>, task: &Task, reason: String, mode: RejectMode) {
+    match mode {
+        RejectMode::Cancel => {
+            draft.push(Fact::TaskCancelled { task: task.number, reason });
+            work::tell_about_dependents(draft, task.number, Status::Cancelled);
+        }
+        RejectMode::Revise => {
+            draft.push(Fact::TaskCommented { task: task.number, text: reason });
+        }
+    }
+}
+
 pub(super) fn cancel(draft: &mut Draft<'_>, task: &TaskRef, reason: &str) -> Result<(), Refusal> {
     draft.only_lead("cancel tasks")?;
     let task = draft.live(task)?;
@@ -83,7 +99,7 @@ pub(super) fn cancel(draft: &mut Draft<'_>, task: &TaskRef, reason: &str) -> Res
     expect(draft, task, &open, TaskAction::Cancel)?;
     let reason = text::block("reason", reason)?;
     let holder = task.owner.clone().filter(|owner| draft.member() != Some(owner));
-    let said = format!("{} was cancelled by {}: {reason}", task.number, draft.ctx.actor);
+    let said = format!("{} was cancelled by {}: {reason}", task.number, draft.actor());
     draft.push(Fact::TaskCancelled { task: task.number, reason });
     if let Some(holder) = holder {
         draft.tell(Party::member(&holder), crate::MessageKind::System, said, Some(task.number));

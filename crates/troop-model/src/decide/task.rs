@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::{Draft, Standing};
 use crate::{
-    Dependency, Fact, MessageKind, NewTask, Party, Refusal, Status, Task, TaskAction, TaskChange,
-    TaskCreation, TaskNumber, TaskRef, TaskUpdate, text,
+    Dependency, Fact, MessageKind, Metadata, NewTask, Party, Refusal, Status, Task, TaskAction,
+    TaskChange, TaskCreation, TaskNumber, TaskRef, TaskUpdate, text,
 };
 
 /// How many comments one task takes; beyond that it should have been several tasks.
@@ -29,6 +29,10 @@ pub(super) fn create(draft: &mut Draft<'_>, new: &NewTask) -> Result<TaskNumber,
         None => None,
     };
     let blocked_by = dependencies(draft, &new.blocked_by, new.until.unwrap_or(settings.unblock))?;
+    let approve_start = new.approve_start.unwrap_or(settings.approve_start);
+    if approve_start && settings.version < TaskAction::Approve.needs_version() {
+        return Err(Refusal::NeedsVersion2 { action: TaskAction::Approve });
+    }
     draft.push(Fact::TaskCreated {
         task: number,
         id,
@@ -38,9 +42,9 @@ pub(super) fn create(draft: &mut Draft<'_>, new: &NewTask) -> Result<TaskNumber,
         task_type: label(new.task_type.as_deref().unwrap_or("general"))?,
         assignee,
         blocked_by,
-        approve_start: new.approve_start.unwrap_or(settings.approve_start),
+        approve_start,
         origin: draft.ctx.origin.clone(),
-        metadata: new.metadata.clone(),
+        metadata: free_data(&new.metadata)?,
     });
     Ok(number)
 }
@@ -53,7 +57,7 @@ pub(super) fn update(
     let task = draft.live(task)?;
     let settings = &draft.team()?.settings;
     let is_own =
-        settings.task_creation == TaskCreation::Members && task.created_by == draft.ctx.actor;
+        settings.task_creation == TaskCreation::Members && task.created_by == draft.actor();
     if !is_own {
         draft.only_lead("change tasks")?;
     }
@@ -63,7 +67,7 @@ pub(super) fn update(
     }
     let mut change = TaskChange {
         priority: update.priority,
-        metadata: update.metadata.clone(),
+        metadata: update.metadata.as_ref().map(free_data).transpose()?,
         ..TaskChange::default()
     };
     change.subject = update.subject.as_deref().map(|it| text::line("subject", it)).transpose()?;
@@ -98,6 +102,7 @@ pub(super) fn delete(draft: &mut Draft<'_>, task: &TaskRef) -> Result<(), Refusa
     }
     let needed_by: Vec<_> = tasks
         .dependents(number)
+        .filter(|dependent| !tasks.status(*dependent).is_some_and(Status::is_finished))
         .filter(|dependent| tasks.open_dependencies(*dependent).iter().any(|it| it.task == number))
         .collect();
     if !needed_by.is_empty() {
@@ -110,11 +115,8 @@ pub(super) fn delete(draft: &mut Draft<'_>, task: &TaskRef) -> Result<(), Refusa
 pub(super) fn comment(draft: &mut Draft<'_>, task: &TaskRef, text: &str) -> Result<(), Refusal> {
     let task = draft.live(task)?;
     if task.comments.len() >= MAX_COMMENTS {
-        return Err(Refusal::TooLong {
-            field: "discussion",
-            n_chars: task.comments.len(),
-            limit: MAX_COMMENTS,
-        });
+        let n = task.comments.len() + 1;
+        return Err(Refusal::TooMany { what: "comments", n, limit: MAX_COMMENTS });
     }
     draft.push(Fact::TaskCommented { task: task.number, text: text::block("comment", text)? });
     Ok(())
@@ -194,6 +196,14 @@ fn check_id(draft: &Draft<'_>, id: uuid::Uuid) -> Result<uuid::Uuid, Refusal> {
     }
 }
 
+fn free_data(metadata: &Metadata) -> Result<Metadata, Refusal> {
+    let n_chars = serde_json::to_string(&metadata.0).map_or(usize::MAX, |json| json.len());
+    if n_chars > text::MAX_TEXT {
+        return Err(Refusal::TooLong { field: "metadata", n_chars, limit: text::MAX_TEXT });
+    }
+    Ok(metadata.clone())
+}
+
 fn label(text: &str) -> Result<smol_str::SmolStr, Refusal> {
     text::line("type", text).map(Into::into)
 }
@@ -205,9 +215,9 @@ fn dependencies(
     until: crate::Condition,
 ) -> Result<Vec<Dependency>, Refusal> {
     if on.len() > MAX_DEPENDENCIES {
-        return Err(Refusal::TooLong {
-            field: "list of dependencies",
-            n_chars: on.len(),
+        return Err(Refusal::TooMany {
+            what: "dependencies",
+            n: on.len(),
             limit: MAX_DEPENDENCIES,
         });
     }

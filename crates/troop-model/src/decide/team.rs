@@ -1,9 +1,9 @@
 //! Rules of the team itself: making it, changing it, who belongs to it, who delegates to whom.
 
-use super::{Draft, Standing};
+use super::{Draft, Standing, work};
 use crate::{
     Fact, Link, MemberName, MemberState, NewMember, NewTeamCommand, Permissions, Refusal, Role,
-    Settings, TaskChange, TeamStatus, text,
+    Settings, Status, TaskChange, TeamStatus, text,
 };
 
 pub(super) fn create(draft: &mut Draft<'_>, new: &NewTeamCommand) -> Result<(), Refusal> {
@@ -25,6 +25,7 @@ pub(super) fn create(draft: &mut Draft<'_>, new: &NewTeamCommand) -> Result<(), 
             return Err(Refusal::MemberExists { member: member.name.clone() });
         }
         names.push(&member.name);
+        check_no_alias(&member.name, &new.lead.name)?;
         let permissions = inherited(member, lead_permissions)?;
         join(draft, member, Role::Member, permissions)?;
         let link = Link {
@@ -86,9 +87,7 @@ pub(super) fn add_member(draft: &mut Draft<'_>, new: &NewMember) -> Result<(), R
     }
     let team = draft.team()?;
     let Some(lead) = draft.state.lead() else { return Err(Refusal::NoTeam) };
-    if crate::name::LEAD_ALIASES.contains(&new.name.as_str()) {
-        return Err(Refusal::LeadIsFixed { member: lead.name.clone() });
-    }
+    check_no_alias(&new.name, &lead.name)?;
     let permissions = inherited(new, lead.permissions)?;
     join(draft, new, Role::Member, permissions)?;
     let link = Link {
@@ -122,7 +121,12 @@ pub(super) fn remove_member(
         let change = TaskChange { assignee: Some(None), ..TaskChange::default() };
         draft.push(Fact::TaskUpdated { task, change: Box::new(change) });
     }
-    draft.push(Fact::MemberRemoved { member, reason: reason.map(str::to_owned) });
+    for delegation in draft.state.delegations().filter(|it| it.runs_on(&member)) {
+        let reason = format!("{member} was removed from the team");
+        draft.push(Fact::DelegationCancelled { delegation: delegation.id, reason });
+    }
+    let reason = checked_reason(reason)?;
+    draft.push(Fact::MemberRemoved { member, reason });
     Ok(())
 }
 
@@ -143,8 +147,26 @@ pub(super) fn set_state(
     if member.state == state && member.state_reason.as_deref() == reason {
         return Ok(());
     }
-    let (name, reason) = (member.name.clone(), reason.map(str::to_owned));
-    draft.push(Fact::MemberStateChanged { member: name, state, reason });
+    let (name, reason) = (member.name.clone(), checked_reason(reason)?);
+    draft.push(Fact::MemberStateChanged { member: name.clone(), state, reason });
+    if matches!(state, MemberState::Crashed | MemberState::Stopped) {
+        give_back_work(draft, &name, state)?;
+    }
+    Ok(())
+}
+
+/// Who does not run works on nothing. Results that wait for approval need no holder that runs.
+fn give_back_work(
+    draft: &mut Draft<'_>,
+    member: &MemberName,
+    state: MemberState,
+) -> Result<(), Refusal> {
+    let tasks = &draft.state.tasks;
+    for task in tasks.held_by(member).filter_map(|number| tasks.get(number)) {
+        if task.status != Status::InReview {
+            work::give_back(draft, task, member.clone(), &format!("{member} {state}"))?;
+        }
+    }
     Ok(())
 }
 
@@ -163,15 +185,17 @@ pub(super) fn set_mode(
 
 pub(super) fn set_link(draft: &mut Draft<'_>, link: &Link) -> Result<(), Refusal> {
     draft.only_lead("change links")?;
-    draft.state.find_member(link.from.as_str())?;
-    draft.state.find_member(link.to.as_str())?;
+    let from = draft.state.find_member(link.from.as_str())?.name.clone();
+    let to = draft.state.find_member(link.to.as_str())?.name.clone();
     if !(1..=1_000).contains(&link.max_concurrent) {
         return Err(Refusal::BadSetting(format!(
             "`max_concurrent` must be 1 to 1000, not {}",
             link.max_concurrent
         )));
     }
-    draft.push(Fact::LinkSet { link: link.clone() });
+    // Only the team itself makes links that bear its id.
+    let team = draft.state.link(&from, &to).and_then(|before| before.team);
+    draft.push(Fact::LinkSet { link: Link { from, to, team, ..link.clone() } });
     Ok(())
 }
 
@@ -181,11 +205,28 @@ pub(super) fn purge_link(
     to: &MemberName,
 ) -> Result<(), Refusal> {
     draft.only_lead("purge links")?;
-    if !draft.state.links.entries().contains_key(&(from.clone(), to.clone())) {
-        return Err(Refusal::NoLink { from: from.clone(), to: to.clone() });
+    // Links outlive their members, so a name need not be a member's.
+    let name = |text: &MemberName| {
+        draft.state.find_member(text.as_str()).map_or_else(|_| text.clone(), |it| it.name.clone())
+    };
+    let (from, to) = (name(from), name(to));
+    if draft.state.link(&from, &to).is_none() {
+        return Err(Refusal::NoLink { from, to });
     }
-    draft.push(Fact::LinkPurged { from: from.clone(), to: to.clone() });
+    draft.push(Fact::LinkPurged { from, to });
     Ok(())
+}
+
+/// A member that bears the lead's other name would get the lead's mail.
+fn check_no_alias(member: &MemberName, lead: &MemberName) -> Result<(), Refusal> {
+    if crate::name::LEAD_ALIASES.contains(&member.as_str()) {
+        return Err(Refusal::LeadIsFixed { member: lead.clone() });
+    }
+    Ok(())
+}
+
+fn checked_reason(reason: Option<&str>) -> Result<Option<String>, Refusal> {
+    reason.map(|reason| text::optional_block("reason", reason)).transpose()
 }
 
 /// At first a member has what the lead has, or less.
@@ -212,7 +253,11 @@ fn join(
         role,
         agent: text::line("agent", &new.agent)?.into(),
         expertise: text::optional_block("expertise", &new.expertise)?,
-        model: new.model.clone(),
+        model: new
+            .model
+            .as_deref()
+            .map(|it| text::line("model", it).map(Into::into))
+            .transpose()?,
         permissions,
     });
     Ok(())

@@ -19,7 +19,7 @@ pub(super) fn tick(draft: &mut Draft<'_>) -> Result<(), Refusal> {
         tasks.with_status(status).filter_map(|number| tasks.get(number)).collect::<Vec<_>>()
     };
     for task in at(Status::Failed) {
-        if task.not_before.is_some_and(|retry_at| retry_at <= draft.ctx.now) {
+        if work::is_rested(draft, task) {
             draft.push(Fact::TaskRetried { task: task.number, fresh: false });
         }
     }
@@ -31,7 +31,11 @@ pub(super) fn tick(draft: &mut Draft<'_>) -> Result<(), Refusal> {
         }
     }
     for task in at(Status::InReview).into_iter().chain(at(Status::Stale)) {
-        remind(draft, task)?;
+        if work::is_expired(draft, task) {
+            expire(draft, task)?;
+        } else {
+            remind(draft, task)?;
+        }
     }
     Ok(())
 }
@@ -78,15 +82,12 @@ fn remind(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
 fn escalate(draft: &mut Draft<'_>, task: &Task, what: &str) -> Result<(), Refusal> {
     let reason = format!("{} {what}", task.number);
     draft.push(Fact::TaskEscalated { task: task.number, reason: reason.clone() });
-    for action in draft.team()?.settings.escalations() {
-        match action {
-            Escalation::NotifyLead => draft.tell_lead(reason.clone(), task.number),
-            Escalation::FailTask => draft.push(Fact::TaskFailed {
-                task: task.number,
-                reason: reason.clone(),
-                retry_at: None,
-            }),
-        }
+    if !draft.team()?.settings.escalations().contains(&Escalation::FailTask) {
+        draft.tell_lead(reason, task.number);
+        return Ok(());
     }
+    draft.tell_lead(format!("{reason}; it failed"), task.number);
+    draft.push(Fact::TaskFailed { task: task.number, reason, retry_at: None });
+    work::tell_about_dependents(draft, task.number, Status::Failed);
     Ok(())
 }

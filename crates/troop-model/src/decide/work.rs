@@ -3,7 +3,7 @@
 use super::{Draft, Standing};
 use crate::{
     Assignment, Condition, Fact, MemberName, MessageKind, Party, Progress, Refusal, StartGate,
-    Status, Task, TaskAction, TaskNumber, TaskRef, text,
+    Status, Task, TaskAction, TaskNumber, TaskRef, TaskTable, text,
 };
 
 /// How many characters of a result stand for it where nobody wrote a summary.
@@ -12,31 +12,39 @@ const SUMMARY: usize = 200;
 pub(super) fn claim(draft: &mut Draft<'_>, task: &TaskRef) -> Result<(), Refusal> {
     let member = claimant(draft)?;
     let task = draft.live(task)?;
-    if task.status == Status::InProgress && task.owner.as_ref() == Some(&member) {
-        return Ok(());
+    let is_own = task.owner.as_ref() == Some(&member);
+    if is_own && matches!(task.status, Status::InProgress | Status::Stale) {
+        return claim_again(draft, task);
     }
-    free_if_expired(draft, task)?;
     check_available(draft, task, &member, TaskAction::Claim)?;
+    free_if_due(draft, task);
     take(draft, task, member)
+}
+
+/// Claiming what one holds changes nothing, except that it is a sign of life where one was missing.
+fn claim_again(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
+    let was_silent = is_expired(draft, task) || task.status == Status::Stale;
+    recover_if_stale(draft, task);
+    if was_silent {
+        let lease_until = draft.ctx.now + draft.team()?.settings.lease();
+        draft.push(Fact::TaskRenewed { task: task.number, lease_until });
+    }
+    Ok(())
 }
 
 pub(super) fn claim_next(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let member = claimant(draft)?;
     let tasks = &draft.state.tasks;
-    let rests = |number: &TaskNumber| {
-        tasks.get(*number).and_then(|task| task.not_before).is_some_and(|at| at > draft.ctx.now)
-    };
-    let next = tasks.ready_for(&member).find(|number| !rests(number));
-    let next = next.or_else(|| first_expired(draft, &member));
+    let next = tasks.ready_for(&member).next().or_else(|| first_due(draft, &member));
     let Some(task) = next.and_then(|number| tasks.get(number)) else {
         return Err(Refusal::NothingAvailable {
             member,
             n_blocked: tasks.n_with(Status::Blocked),
-            n_held: tasks.n_with(Status::InProgress),
-            n_reserved: tasks.n_with(Status::Pending),
+            n_held: tasks.n_with(Status::InProgress) + tasks.n_with(Status::Stale),
+            n_reserved: tasks.n_with(Status::Pending) + n_resting(tasks),
         });
     };
-    free_if_expired(draft, task)?;
+    free_if_due(draft, task);
     take(draft, task, member)
 }
 
@@ -51,13 +59,23 @@ pub(super) fn assign(
     if task.status == Status::InProgress && task.owner.as_ref() == Some(&to) {
         return Ok(());
     }
-    free_if_expired(draft, task)?;
     check_available(draft, task, &to, TaskAction::Assign)?;
-    let (attempt, lease_until) =
-        (task.attempts.saturating_add(1), draft.ctx.now + draft.team()?.settings.lease());
-    draft.push(Fact::TaskAssigned { task: task.number, owner: to.clone(), attempt, lease_until });
-    let content = format!("{} is yours: {}", task.number, task.subject);
-    draft.tell(Party::member(&to), MessageKind::TaskAssignment, content, Some(task.number));
+    free_if_due(draft, task);
+    give(draft, task.number, &task.subject, &to, task.attempts.saturating_add(1))
+}
+
+/// Hands a task over and says so to whom it is given.
+pub(super) fn give(
+    draft: &mut Draft<'_>,
+    task: TaskNumber,
+    subject: &str,
+    to: &MemberName,
+    attempt: u32,
+) -> Result<(), Refusal> {
+    let lease_until = draft.ctx.now + draft.team()?.settings.lease();
+    let content = format!("{task} is yours: {subject}");
+    draft.push(Fact::TaskAssigned { task, owner: to.clone(), attempt, lease_until });
+    draft.tell(Party::member(to), MessageKind::TaskAssignment, content, Some(task));
     Ok(())
 }
 
@@ -78,8 +96,7 @@ pub(super) fn release(draft: &mut Draft<'_>, task: &TaskRef, reason: &str) -> Re
         check_holder(task, member)?;
     }
     let Some(owner) = task.owner.clone().filter(|_| !task.status.is_terminal()) else {
-        let status = draft.status(task);
-        return Err(Refusal::WrongStatus { task: task.number, status, action: TaskAction::Claim });
+        return Err(Refusal::NotHeld { task: task.number, status: draft.status(task) });
     };
     give_back(draft, task, owner, &text::block("reason", reason)?)
 }
@@ -116,6 +133,10 @@ pub(super) fn complete(
     let status = draft.status(live);
     let is_untaken = matches!(status, Status::Pending | Status::Blocked);
     match (&draft.who, is_untaken) {
+        // Who believes to hold an attempt has lost it when nobody holds the task.
+        (Standing::Lead(member) | Standing::Member(member), true) if attempt.is_some() => {
+            check_holder(live, member)?;
+        }
         // Whoever completes a task that nobody holds takes it first, by the same rules.
         (Standing::Lead(_) | Standing::Member(_), true) => claim(draft, task)?,
         (Standing::Person | Standing::System, true) => {
@@ -123,14 +144,29 @@ pub(super) fn complete(
         }
         _ => drop(held(draft, task, attempt, TaskAction::Complete)?),
     }
-    recover_if_stale(draft, live);
-    let is_gated = draft.team()?.settings.require_review && draft.member().is_some();
-    if is_gated {
-        draft.push(Fact::TaskSubmitted { task: live.number, result: Some(result) });
-        return Ok(());
+    if draft.member().is_some() {
+        return end(draft, live, result, summary);
     }
+    recover_if_stale(draft, live);
     let summary = summarize(summary, &result)?;
     draft.push(Fact::TaskCompleted { task: live.number, result, summary });
+    Ok(())
+}
+
+/// Ends a member's work on a task: done, or handed in where results are reviewed.
+pub(super) fn end(
+    draft: &mut Draft<'_>,
+    task: &Task,
+    result: String,
+    summary: Option<&str>,
+) -> Result<(), Refusal> {
+    recover_if_stale(draft, task);
+    let summary = summarize(summary, &result)?;
+    draft.push(if draft.team()?.settings.require_review {
+        Fact::TaskSubmitted { task: task.number, result: Some(result) }
+    } else {
+        Fact::TaskCompleted { task: task.number, result, summary }
+    });
     Ok(())
 }
 
@@ -162,13 +198,15 @@ pub(super) fn fail_now(draft: &mut Draft<'_>, task: &Task, reason: &str) -> Resu
 }
 
 /// Gives a task back; one that was given back too often fails instead, because it may be what kills its holders.
+/// The lead and people take work back for their own reasons, as often as they like.
 pub(super) fn give_back(
     draft: &mut Draft<'_>,
     task: &Task,
     owner: MemberName,
     reason: &str,
 ) -> Result<(), Refusal> {
-    if task.attempts >= draft.team()?.settings.max_attempts {
+    let is_deliberate = matches!(draft.who, Standing::Lead(_) | Standing::Person);
+    if !is_deliberate && task.attempts >= draft.team()?.settings.max_attempts {
         return fail_now(draft, task, reason);
     }
     draft.push(Fact::TaskReleased { task: task.number, owner, reason: reason.to_owned() });
@@ -215,7 +253,12 @@ fn held<'a>(
         check_holder(task, member)?;
     }
     if !matches!(status, Status::InProgress | Status::Stale) {
-        return Err(Refusal::WrongStatus { task: task.number, status, action });
+        // Keeping a claim alive is part of claiming, but "cannot be claimed" would mislead.
+        return Err(if action == TaskAction::Claim {
+            Refusal::NotHeld { task: task.number, status }
+        } else {
+            Refusal::WrongStatus { task: task.number, status, action }
+        });
     }
     match attempt {
         Some(held) if held != task.attempts => {
@@ -249,13 +292,15 @@ fn check_available(
     action: TaskAction,
 ) -> Result<(), Refusal> {
     let number = task.number;
-    if !is_expired(draft, task) {
-        if let (Some(owner), Some(since), false) =
-            (&task.owner, task.held_since, task.status.is_terminal())
+    let is_worn_out = task.attempts >= draft.team()?.settings.max_attempts;
+    match (&task.owner, task.held_since) {
+        // One that wore out its attempts is for the next tick to fail; until then nobody gets it.
+        (Some(owner), Some(since))
+            if !task.status.is_terminal() && (is_worn_out || !is_expired(draft, task)) =>
         {
             return Err(Refusal::TaskHeld { task: number, owner: owner.clone(), since });
         }
-        check_unblocked(draft, task, action)?;
+        _ => check_unblocked(draft, task, action)?,
     }
     if task.start == StartGate::Waiting {
         return Err(Refusal::AwaitsStart { task: number });
@@ -266,19 +311,19 @@ fn check_available(
     {
         return Err(Refusal::TaskReserved { task: number, assignee: assignee.clone() });
     }
-    match task.not_before {
-        Some(until) if until > draft.ctx.now => Err(Refusal::TaskRests { task: number, until }),
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 fn check_unblocked(draft: &Draft<'_>, task: &Task, action: TaskAction) -> Result<(), Refusal> {
     let tasks = &draft.state.tasks;
-    match draft.status(task) {
-        Status::Pending => Ok(()),
-        Status::Blocked => {
-            let by: Vec<_> =
-                tasks.open_dependencies(task.number).iter().map(|it| it.task).collect();
+    let by: Vec<_> = tasks.open_dependencies(task.number).iter().map(|it| it.task).collect();
+    match (draft.status(task), task.not_before) {
+        (Status::Pending, _) => Ok(()),
+        _ if by.is_empty() && (is_expired(draft, task) || is_rested(draft, task)) => Ok(()),
+        (Status::Failed, Some(until)) if by.is_empty() => {
+            Err(Refusal::TaskRests { task: task.number, until })
+        }
+        (Status::Blocked, _) => {
             for how in [Status::Failed, Status::Cancelled] {
                 let ended: Vec<_> =
                     by.iter().copied().filter(|it| tasks.status(*it) == Some(how)).collect();
@@ -288,12 +333,15 @@ fn check_unblocked(draft: &Draft<'_>, task: &Task, action: TaskAction) -> Result
             }
             Err(Refusal::TaskBlocked { task: task.number, by })
         }
-        status @ (Status::InProgress
-        | Status::InReview
-        | Status::Completed
-        | Status::Failed
-        | Status::Cancelled
-        | Status::Stale) => Err(Refusal::WrongStatus { task: task.number, status, action }),
+        (
+            status @ (Status::InProgress
+            | Status::InReview
+            | Status::Completed
+            | Status::Failed
+            | Status::Cancelled
+            | Status::Stale),
+            _,
+        ) => Err(Refusal::WrongStatus { task: task.number, status, action }),
     }
 }
 
@@ -310,35 +358,45 @@ fn take(draft: &mut Draft<'_>, task: &Task, owner: MemberName) -> Result<(), Ref
 
 /// Whether a holder has been silent for too long, so that others may take over.
 pub(super) fn is_expired(draft: &Draft<'_>, task: &Task) -> bool {
-    task.status == Status::InProgress
+    matches!(task.status, Status::InProgress | Status::Stale)
         && task.lease_until.is_some_and(|until| until <= draft.ctx.now)
 }
 
-fn free_if_expired(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
-    if is_expired(draft, task)
+fn n_resting(tasks: &TaskTable) -> usize {
+    let rests = |number| tasks.get(number).is_some_and(|task| task.not_before.is_some());
+    tasks.with_status(Status::Failed).filter(|number| rests(*number)).count()
+}
+
+/// Whether a failed task has rested long enough to be tried again.
+pub(super) fn is_rested(draft: &Draft<'_>, task: &Task) -> bool {
+    task.status == Status::Failed && task.not_before.is_some_and(|until| until <= draft.ctx.now)
+}
+
+/// Does what the next tick would do to a task that is about to be taken, so that no board depends on ticks.
+fn free_if_due(draft: &mut Draft<'_>, task: &Task) {
+    if is_rested(draft, task) {
+        draft.push(Fact::TaskRetried { task: task.number, fresh: false });
+    } else if is_expired(draft, task)
         && let Some(owner) = task.owner.clone()
     {
-        if task.attempts >= draft.team()?.settings.max_attempts {
-            // It is for the next tick to fail it; until then nobody gets it.
-            let since = task.held_since.unwrap_or(task.updated_at);
-            return Err(Refusal::TaskHeld { task: task.number, owner, since });
-        }
         let reason = format!("the lease of {owner} expired");
         draft.push(Fact::TaskReleased { task: task.number, owner, reason });
     }
-    Ok(())
 }
 
-fn first_expired(draft: &Draft<'_>, member: &MemberName) -> Option<TaskNumber> {
+/// The first task that the next tick would make available.
+fn first_due(draft: &Draft<'_>, member: &MemberName) -> Option<TaskNumber> {
     let tasks = &draft.state.tasks;
-    let max_attempts = draft.team().ok()?.settings.max_attempts;
-    tasks.with_status(Status::InProgress).find(|number| {
+    let is_due = |number: &TaskNumber| {
         tasks.get(*number).is_some_and(|task| {
-            is_expired(draft, task)
-                && task.attempts < max_attempts
-                && task.assignee.as_ref().is_none_or(|assignee| assignee == member)
+            (is_expired(draft, task) || is_rested(draft, task))
+                && check_available(draft, task, member, TaskAction::Claim).is_ok()
         })
-    })
+    };
+    [Status::InProgress, Status::Stale, Status::Failed]
+        .into_iter()
+        .flat_map(|status| tasks.with_status(status))
+        .find(is_due)
 }
 
 fn recover_if_stale(draft: &mut Draft<'_>, task: &Task) {

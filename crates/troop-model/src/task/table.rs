@@ -3,8 +3,9 @@
 //! Tasks that a snapshot brought stay packed until somebody looks at them, so opening a board costs little however
 //! many tasks it has. Each slot therefore carries a digest of what the indexes need.
 
+mod index;
+
 use std::{
-    cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, OnceLock},
 };
@@ -12,11 +13,13 @@ use std::{
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use index::{Digest, Index, Rank};
+
 use super::{Dependency, StartGate, Status, Task};
 use crate::{Condition, MemberName, TaskNumber, Version};
 
 /// How many finished tasks stay on the live board; older ones are archived.
-pub const LIVE_FINISHED: usize = 1_000;
+pub const LIVE_FINISHED: usize = if cfg!(test) { 8 } else { 1_000 };
 
 /// How a task that is no longer live ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,34 +59,7 @@ struct Slot {
 #[derive(Clone, Debug)]
 struct Body {
     task: OnceLock<Arc<Task>>,
-    place: (u32, u32),
-}
-
-/// What the indexes know about a task.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Digest {
-    /// As stored in the task.
-    stored: Status,
-    /// As everybody sees it: `Blocked` where it applies.
-    status: Status,
-    priority: i32,
-    assignee: Option<MemberName>,
-    owner: Option<MemberName>,
-    awaits_start: bool,
-    finished: Option<Version>,
-    blocked_by: Vec<Dependency>,
-}
-
-type Rank = (Reverse<i32>, TaskNumber);
-
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Index {
-    by_status: BTreeMap<Status, BTreeSet<TaskNumber>>,
-    /// What can be claimed, by whom it is reserved for, best first.
-    ready: BTreeMap<Option<MemberName>, BTreeSet<Rank>>,
-    dependents: BTreeMap<TaskNumber, BTreeSet<TaskNumber>>,
-    held: BTreeMap<MemberName, BTreeSet<TaskNumber>>,
-    finished: BTreeSet<(Version, TaskNumber)>,
+    place: (usize, usize),
 }
 
 #[derive(Clone, Debug)]
@@ -231,6 +207,14 @@ impl TaskTable {
         ranks.into_iter().map(|(_, number)| *number).collect()
     }
 
+    /// The first few of those, without looking at all of them.
+    pub(crate) fn some_ready(&self, n_tasks: usize) -> Vec<TaskNumber> {
+        let heads = self.index.ready.values().flat_map(|ranks| ranks.iter().take(n_tasks));
+        let mut ranks: Vec<&Rank> = heads.collect();
+        ranks.sort_unstable();
+        ranks.into_iter().take(n_tasks).map(|(_, number)| *number).collect()
+    }
+
     /// The things that a task still waits for.
     #[must_use]
     pub fn open_dependencies(&self, number: TaskNumber) -> Vec<Dependency> {
@@ -243,12 +227,14 @@ impl TaskTable {
     }
 
     /// The live tasks whose id begins like this.
-    pub fn with_id_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = TaskNumber> + 'a {
-        let mut buffer = Uuid::encode_buffer();
+    pub fn with_id_prefix<'a>(&'a self, prefix: &str) -> impl Iterator<Item = TaskNumber> + 'a {
+        let digits: String = prefix.chars().filter(|c| *c != '-').collect();
+        let n_rest = 4 * 32_usize.saturating_sub(digits.len()) as u32;
+        let wanted = u128::from_str_radix(&digits, 16).ok().filter(|_| digits.len() <= 32);
         self.slots
             .iter()
             .filter(move |(_, slot)| {
-                slot.id.hyphenated().encode_lower(&mut buffer).starts_with(prefix)
+                wanted.is_some_and(|wanted| slot.id.as_u128() >> n_rest == wanted)
             })
             .map(|(number, _)| *number)
     }
@@ -326,15 +312,17 @@ impl TaskTable {
         change(task);
         let mut digest = Digest::new(task);
         digest.finished = digest.stored.is_finished().then(|| slot.digest.finished.unwrap_or(at));
+        let has_moved = digest.stored != slot.digest.stored;
         self.leave(number);
         if let Some(slot) = self.slots.get_mut(&number) {
             slot.digest = digest;
         }
         self.enter(number);
         self.refresh(number);
-        let dependents: Vec<_> = self.dependents(number).collect();
-        dependents.into_iter().for_each(|dependent| self.refresh(dependent));
-        self.let_the_oldest_go();
+        if has_moved {
+            self.refresh_dependents(number);
+            self.let_the_oldest_go();
+        }
     }
 
     /// Takes a task away for good. What it had unblocked stays unblocked.
@@ -370,8 +358,7 @@ impl TaskTable {
             self.departed.truncate(undo.n_departed);
             self.enter(undo.number);
             self.refresh(undo.number);
-            let dependents: Vec<_> = self.dependents(undo.number).collect();
-            dependents.into_iter().for_each(|dependent| self.refresh(dependent));
+            self.refresh_dependents(undo.number);
         }
     }
 
@@ -437,6 +424,11 @@ impl TaskTable {
         }
     }
 
+    fn refresh_dependents(&mut self, number: TaskNumber) {
+        let dependents: Vec<_> = self.dependents(number).collect();
+        dependents.into_iter().for_each(|dependent| self.refresh(dependent));
+    }
+
     fn enter(&mut self, number: TaskNumber) {
         if let Some(slot) = self.slots.get(&number) {
             self.index.enter(number, &slot.digest);
@@ -447,6 +439,28 @@ impl TaskTable {
         if let Some(slot) = self.slots.get(&number) {
             self.index.leave(number, &slot.digest);
         }
+    }
+}
+
+#[cfg(test)]
+impl TaskTable {
+    /// Holds what is kept about the tasks against what the tasks themselves say.
+    pub(crate) fn check(&self) {
+        for (number, slot) in &self.slots {
+            let task = slot.task(&self.packed);
+            let waits = task.status == Status::Pending
+                && task.blocked_by.iter().any(|dependency| !self.is_resolved(*dependency));
+            let status = if waits { Status::Blocked } else { task.status };
+            let finished = slot.digest.finished;
+            assert_eq!(finished.is_some(), task.status.is_finished(), "{number} is finished");
+            assert_eq!(slot.digest, Digest { status, finished, ..Digest::new(task) }, "{number}");
+            assert_eq!(slot.id, task.id, "{number}");
+        }
+        let again = Index::of(self.slots.iter().map(|(number, slot)| (*number, &slot.digest)));
+        assert_eq!(self.index, again, "the indexes are those of the tasks");
+        let n_erased = self.ends.values().filter(|end| **end == Finished::Deleted).count();
+        let n_all = self.slots.len() + self.n_archived() + n_erased;
+        assert_eq!(n_all, self.last.0 as usize, "every task is live, archived or deleted");
     }
 }
 
@@ -464,7 +478,7 @@ impl PartialEq for TaskTable {
 impl Slot {
     fn task(&self, packed: &[u8]) -> &Task {
         self.body.task.get_or_init(|| {
-            let (start, len) = (self.body.place.0 as usize, self.body.place.1 as usize);
+            let (start, len) = self.body.place;
             let bytes = packed.get(start..start + len).unwrap_or_default();
             Arc::new(
                 postcard::from_bytes(bytes).expect(
@@ -481,97 +495,10 @@ impl Body {
     }
 }
 
-impl Digest {
-    fn new(task: &Task) -> Self {
-        Self {
-            stored: task.status,
-            status: task.status,
-            priority: task.priority,
-            assignee: task.assignee.clone(),
-            owner: task.owner.clone(),
-            awaits_start: task.start == StartGate::Waiting,
-            finished: None,
-            blocked_by: task.blocked_by.clone(),
-        }
-    }
-
-    fn is_ready(&self) -> bool {
-        self.status == Status::Pending && self.owner.is_none() && !self.awaits_start
-    }
-}
-
-impl Index {
-    fn enter(&mut self, number: TaskNumber, digest: &Digest) {
-        self.by_status.entry(digest.status).or_default().insert(number);
-        if digest.is_ready() {
-            let rank = (Reverse(digest.priority), number);
-            self.ready.entry(digest.assignee.clone()).or_default().insert(rank);
-        }
-        if let Some(owner) = &digest.owner
-            && !digest.stored.is_terminal()
-        {
-            self.held.entry(owner.clone()).or_default().insert(number);
-        }
-        if let Some(version) = digest.finished {
-            self.finished.insert((version, number));
-        }
-        for dependency in &digest.blocked_by {
-            self.dependents.entry(dependency.task).or_default().insert(number);
-        }
-    }
-
-    fn leave(&mut self, number: TaskNumber, digest: &Digest) {
-        remove_from(&mut self.by_status, &digest.status, &number);
-        remove_from(&mut self.ready, &digest.assignee, &(Reverse(digest.priority), number));
-        if let Some(owner) = &digest.owner {
-            remove_from(&mut self.held, owner, &number);
-        }
-        if let Some(version) = digest.finished {
-            self.finished.remove(&(version, number));
-        }
-        for dependency in &digest.blocked_by {
-            remove_from(&mut self.dependents, &dependency.task, &number);
-        }
-    }
-
-    /// The index of many slots at once: sorted input makes this much faster than entering them one by one.
-    fn of<'a>(slots: impl Iterator<Item = (TaskNumber, &'a Digest)>) -> Self {
-        let mut by_status: BTreeMap<Status, Vec<TaskNumber>> = BTreeMap::new();
-        let mut ready: BTreeMap<Option<MemberName>, Vec<Rank>> = BTreeMap::new();
-        let mut index = Self::default();
-        for (number, digest) in slots {
-            by_status.entry(digest.status).or_default().push(number);
-            if digest.is_ready() {
-                let rank = (Reverse(digest.priority), number);
-                ready.entry(digest.assignee.clone()).or_default().push(rank);
-            }
-            if digest.owner.is_some() || digest.finished.is_some() || !digest.blocked_by.is_empty()
-            {
-                let rest = Digest { awaits_start: true, ..digest.clone() };
-                index.enter(number, &rest);
-            }
-        }
-        index.by_status =
-            by_status.into_iter().map(|(k, v)| (k, v.into_iter().collect())).collect();
-        index.ready = ready.into_iter().map(|(k, v)| (k, v.into_iter().collect())).collect();
-        index
-    }
-}
-
-/// Keeps no empty sets, so that equal tables have equal indexes.
-fn remove_from<K: Ord, V: Ord>(map: &mut BTreeMap<K, BTreeSet<V>>, key: &K, value: &V) {
-    if let Some(set) = map.get_mut(key) {
-        set.remove(value);
-        if set.is_empty() {
-            map.remove(key);
-        }
-    }
-}
-
 /// A table as a snapshot has it: digests in front, packed tasks behind.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PackedTable {
-    slots: Vec<(TaskNumber, Uuid, Digest, u32)>,
+    slots: Vec<(TaskNumber, Uuid, Digest, usize)>,
     last: TaskNumber,
     ends: BTreeMap<TaskNumber, Finished>,
     n_archived: u32,
@@ -589,11 +516,11 @@ impl TaskTable {
                     bodies.extend(bytes);
                 }
                 None => {
-                    let (from, len) = (slot.body.place.0 as usize, slot.body.place.1 as usize);
+                    let (from, len) = slot.body.place;
                     bodies.extend(self.packed.get(from..from + len).unwrap_or_default());
                 }
             }
-            (*number, slot.id, slot.digest.clone(), (bodies.len() - start) as u32)
+            (*number, slot.id, slot.digest.clone(), bodies.len() - start)
         });
         PackedTable {
             slots: slots.collect(),
@@ -604,7 +531,7 @@ impl TaskTable {
     }
 
     /// Opens a packed table whose tasks begin at `start` of `packed`.
-    pub(crate) fn unpack(table: PackedTable, packed: Arc<[u8]>, mut start: u32) -> Self {
+    pub(crate) fn unpack(table: PackedTable, packed: Arc<[u8]>, mut start: usize) -> Self {
         let index = Index::of(table.slots.iter().map(|(number, _, digest, _)| (*number, digest)));
         let slots = table.slots.into_iter().map(|(number, id, digest, len)| {
             let body = Body { task: OnceLock::new(), place: (start, len) };

@@ -1,0 +1,20 @@
+//! The tests of the rules: each is a short story of a team, told on a bench.
+
+mod bench;
+mod commands;
+mod facts;
+
+mod access;
+mod board;
+mod delegation;
+mod dependency;
+mod lease;
+mod log;
+mod mail;
+mod matrix;
+mod names;
+mod property;
+mod review;
+mod snapshot;
+mod team;
+mod work;

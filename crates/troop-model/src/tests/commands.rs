@@ -1,0 +1,199 @@
+//! Commands in few words, so that a story stays short.
+
+use uuid::Uuid;
+
+use super::bench::name;
+use crate::{
+    Command, DelegationOutcome, MemberState, MessageKind, NewTask, Outgoing, RejectMode,
+    TaskCommand, TaskNumber, TaskRef, TaskUpdate,
+};
+
+impl From<TaskCommand> for Command {
+    fn from(command: TaskCommand) -> Self {
+        Self::Task(command)
+    }
+}
+
+impl From<NewTask> for Command {
+    fn from(new: NewTask) -> Self {
+        Self::Task(TaskCommand::Create(new))
+    }
+}
+
+impl From<Outgoing> for Command {
+    fn from(outgoing: Outgoing) -> Self {
+        Self::Send(outgoing)
+    }
+}
+
+pub(crate) fn task(number: u32) -> TaskRef {
+    TaskRef::Number(TaskNumber(number))
+}
+
+/// A new task that waits for others.
+pub(crate) fn create_after(subject: &str, blocked_by: &[u32]) -> NewTask {
+    NewTask {
+        subject: subject.to_owned(),
+        blocked_by: blocked_by.iter().map(|number| task(*number)).collect(),
+        ..NewTask::default()
+    }
+}
+
+pub(crate) fn create(subject: &str) -> NewTask {
+    create_after(subject, &[])
+}
+
+pub(crate) fn create_for(subject: &str, assignee: &str) -> NewTask {
+    NewTask { assignee: Some(name(assignee)), ..create(subject) }
+}
+
+pub(crate) fn claim(number: u32) -> TaskCommand {
+    TaskCommand::Claim { task: Some(task(number)) }
+}
+
+pub(crate) fn claim_next() -> TaskCommand {
+    TaskCommand::Claim { task: None }
+}
+
+pub(crate) fn assign(number: u32, to: &str) -> TaskCommand {
+    TaskCommand::Assign { task: task(number), to: name(to) }
+}
+
+pub(crate) fn renew(number: u32) -> TaskCommand {
+    TaskCommand::Renew { task: task(number), attempt: None }
+}
+
+pub(crate) fn release(number: u32) -> TaskCommand {
+    TaskCommand::Release { task: task(number), reason: "not mine".to_owned() }
+}
+
+pub(crate) fn complete(number: u32) -> TaskCommand {
+    complete_with(number, "done")
+}
+
+pub(crate) fn complete_with(number: u32, result: &str) -> TaskCommand {
+    TaskCommand::Complete {
+        task: task(number),
+        result: result.to_owned(),
+        summary: None,
+        attempt: None,
+    }
+}
+
+/// Completing as one who believes to hold this attempt.
+pub(crate) fn complete_attempt(number: u32, attempt: u32) -> TaskCommand {
+    TaskCommand::Complete {
+        task: task(number),
+        result: "done".to_owned(),
+        summary: None,
+        attempt: Some(attempt),
+    }
+}
+
+pub(crate) fn fail(number: u32) -> TaskCommand {
+    TaskCommand::Fail { task: task(number), reason: "it broke".to_owned(), attempt: None }
+}
+
+pub(crate) fn review(number: u32) -> TaskCommand {
+    TaskCommand::Review { task: task(number), result: Some("a draft".to_owned()) }
+}
+
+pub(crate) fn approve(number: u32) -> TaskCommand {
+    TaskCommand::Approve { task: task(number), comment: None }
+}
+
+pub(crate) fn reject(number: u32) -> TaskCommand {
+    reject_as(number, RejectMode::Cancel)
+}
+
+pub(crate) fn revise(number: u32) -> TaskCommand {
+    reject_as(number, RejectMode::Revise)
+}
+
+fn reject_as(number: u32, mode: RejectMode) -> TaskCommand {
+    TaskCommand::Reject { task: task(number), reason: "too short".to_owned(), mode }
+}
+
+pub(crate) fn cancel(number: u32) -> TaskCommand {
+    TaskCommand::Cancel { task: task(number), reason: "not needed".to_owned() }
+}
+
+pub(crate) fn retry(number: u32) -> TaskCommand {
+    TaskCommand::Retry { task: task(number) }
+}
+
+pub(crate) fn comment(number: u32, text: &str) -> TaskCommand {
+    TaskCommand::Comment { task: task(number), text: text.to_owned() }
+}
+
+pub(crate) fn progress(number: u32, percent: i64) -> TaskCommand {
+    TaskCommand::Progress { task: task(number), percent, step: "writing".to_owned() }
+}
+
+pub(crate) fn attach(number: u32, path: &str) -> TaskCommand {
+    TaskCommand::Attach { task: task(number), path: path.to_owned() }
+}
+
+pub(crate) fn ask_user(number: u32) -> TaskCommand {
+    TaskCommand::AskUser { task: task(number), question: "red or blue?".to_owned() }
+}
+
+pub(crate) fn clear_ask_user(number: u32) -> TaskCommand {
+    TaskCommand::ClearAskUser { task: task(number) }
+}
+
+pub(crate) fn update(number: u32, change: TaskUpdate) -> TaskCommand {
+    TaskCommand::Update { task: task(number), change: Box::new(change) }
+}
+
+pub(crate) fn wait_for(number: u32, others: &[u32]) -> TaskCommand {
+    let blocked_by = Some(others.iter().map(|other| task(*other)).collect());
+    update(number, TaskUpdate { blocked_by, ..TaskUpdate::default() })
+}
+
+pub(crate) fn prioritise(number: u32, priority: i32) -> TaskCommand {
+    update(number, TaskUpdate { priority: Some(priority), ..TaskUpdate::default() })
+}
+
+pub(crate) fn delete(number: u32) -> TaskCommand {
+    TaskCommand::Delete { task: task(number) }
+}
+
+pub(crate) fn say(to: &str, content: &str) -> Outgoing {
+    send(to, MessageKind::Message, content)
+}
+
+pub(crate) fn send(to: &str, kind: MessageKind, content: &str) -> Outgoing {
+    Outgoing {
+        to: to.to_owned(),
+        kind,
+        content: content.to_owned(),
+        summary: None,
+        request_id: None,
+        approve: None,
+    }
+}
+
+pub(crate) fn answer(to: &str, kind: MessageKind, request: Uuid, approve: bool) -> Outgoing {
+    Outgoing { request_id: Some(request), approve: Some(approve), ..send(to, kind, "") }
+}
+
+pub(crate) fn read_all() -> Command {
+    Command::MarkRead { reader: None, messages: None }
+}
+
+pub(crate) fn set_state(member: &str, state: MemberState) -> Command {
+    Command::SetMemberState { member: name(member), state, reason: None }
+}
+
+pub(crate) fn remove(member: &str) -> Command {
+    Command::RemoveMember { member: name(member), reason: None }
+}
+
+pub(crate) fn delegate(number: u32, to: &str) -> Command {
+    Command::Delegate { to: name(to), task: Some(task(number)), subject: None, trace_id: None }
+}
+
+pub(crate) fn finish(delegation: Uuid, outcome: DelegationOutcome) -> Command {
+    Command::FinishDelegation { delegation, outcome }
+}

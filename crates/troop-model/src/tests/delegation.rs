@@ -1,0 +1,253 @@
+//! Delegation: a member runs on one task for the lead, within limits.
+
+use uuid::Uuid;
+
+use super::{
+    bench::{Bench, kinds, name, user},
+    commands::*,
+};
+use crate::{Command, DelegationOutcome, DelegationStatus, Fact, Link, RefusalKind, Status};
+
+/// Delegates a task and gives back the delegation's id.
+fn start(team: &mut Bench, task: u32, to: &str) -> Uuid {
+    let events = team.lead().ok(delegate(task, to));
+    let Some(Fact::DelegationStarted { delegation, .. }) = events.last().map(|it| &it.fact) else {
+        panic!("a delegation starts")
+    };
+    *delegation
+}
+
+fn tasks(n: usize) -> Bench {
+    let mut team = Bench::new();
+    for _ in 0..n {
+        team.lead().ok(create("write"));
+    }
+    team
+}
+
+fn change_link(team: &mut Bench, change: impl FnOnce(&mut Link)) {
+    let mut link = team.state.link(&name("lead"), &name("ann")).unwrap().clone();
+    change(&mut link);
+    team.lead().ok(Command::SetLink(link));
+}
+
+#[test]
+fn delegating_a_task_gives_it_to_the_member() {
+    let mut team = tasks(1);
+    let events = team.lead().from(user("u1", "telegram", "c1")).ok(delegate(1, "ann"));
+    assert_eq!(kinds(&events), ["task.assigned", "message.sent", "delegation.started"]);
+    assert_eq!((team.status(1), team.owner(1)), (Status::InProgress, Some("ann")));
+    let delegation = team.state.delegations().next().unwrap();
+    assert_eq!(delegation.status, DelegationStatus::Running);
+    assert_eq!(delegation.origin.channel.as_deref(), Some("telegram"));
+}
+
+#[test]
+fn a_delegation_that_ends_well_completes_its_task() {
+    let mut team = tasks(1);
+    let id = start(&mut team, 1, "ann");
+    let events = team.at(3).system().ok(finish(id, DelegationOutcome::Completed("written".into())));
+    assert_eq!(kinds(&events), ["task.completed", "delegation.completed", "message.sent"]);
+    assert_eq!(team.task(1).result.as_deref(), Some("written"));
+    assert_eq!(team.unread("lead"), ["completed task-1: written"]);
+    let delegation = team.state.delegations().next().unwrap();
+    assert_eq!(
+        (delegation.status, delegation.ended_at),
+        (DelegationStatus::Completed, Some(team.now))
+    );
+    assert_eq!(
+        team.system().refused(finish(id, DelegationOutcome::Completed("again".into()))),
+        format!("delegation {id} has ended already")
+    );
+}
+
+#[test]
+fn a_delegation_that_fails_fails_its_task_by_the_teams_policy() {
+    let mut team = tasks(1);
+    let id = start(&mut team, 1, "ann");
+    let events = team.system().ok(finish(id, DelegationOutcome::Failed("no".into())));
+    assert_eq!(kinds(&events), ["task.failed", "delegation.failed", "message.sent"]);
+    assert!(team.task(1).not_before.is_some(), "it is tried again");
+}
+
+#[test]
+fn a_delegation_that_is_called_off_gives_its_task_back() {
+    let mut team = tasks(1);
+    let id = start(&mut team, 1, "ann");
+    let events = team.lead().ok(finish(id, DelegationOutcome::Cancelled("changed plans".into())));
+    assert_eq!(kinds(&events), ["task.released", "delegation.cancelled", "message.sent"]);
+    assert_eq!(team.status(1), Status::Pending);
+}
+
+#[test]
+fn a_task_that_ended_otherwise_stays_as_it_is() {
+    let mut team = tasks(1);
+    let id = start(&mut team, 1, "ann");
+    team.member("ann").ok(complete_with(1, "by myself"));
+    team.system().ok(finish(id, DelegationOutcome::Failed("no".into())));
+    assert_eq!(team.task(1).result.as_deref(), Some("by myself"));
+}
+
+#[test]
+fn results_of_delegations_are_reviewed_like_all_others() {
+    let mut team = Bench::with(|settings| settings.require_review = true);
+    team.lead().ok(create("write"));
+    let id = start(&mut team, 1, "ann");
+    team.system().ok(finish(id, DelegationOutcome::Completed("written".into())));
+    assert_eq!(
+        (team.status(1), team.task(1).result.as_deref()),
+        (Status::InReview, Some("written"))
+    );
+}
+
+#[test]
+fn results_of_delegations_have_limits_like_all_others() {
+    let mut team = tasks(1);
+    let id = start(&mut team, 1, "ann");
+    for (result, said) in
+        [(String::new(), "the result is empty"), ("x".repeat(1_000_000), "limit is 262144")]
+    {
+        let refused = team.system().refused(finish(id, DelegationOutcome::Completed(result)));
+        assert!(refused.contains(said), "{refused}");
+    }
+}
+
+#[test]
+fn a_delegation_needs_a_task_and_is_told_which_there_are() {
+    let mut team = tasks(2);
+    let none = || Command::Delegate {
+        to: name("ann"),
+        task: None,
+        subject: Some("do it".into()),
+        trace_id: None,
+    };
+    assert_eq!(
+        team.lead().refused(none()),
+        "a delegation needs a task; create one first, then delegate it; pending tasks: task-1, task-2"
+    );
+    assert_eq!(
+        team.lead().refused(delegate(9, "ann")),
+        "there is no task `task-9`; pending tasks: task-1, task-2"
+    );
+    let mut free = Bench::with(|settings| settings.delegation.require_task = false);
+    let events = free.lead().ok(none());
+    assert_eq!(
+        kinds(&events),
+        ["task.created", "task.assigned", "message.sent", "delegation.started"]
+    );
+    assert_eq!((free.task(1).subject.as_str(), free.owner(1)), ("do it", Some("ann")));
+    let mut gated = Bench::with(|settings| {
+        settings.delegation.require_task = false;
+        settings.approve_start = true;
+    });
+    assert!(gated.lead().refused(none()).contains("needs a task"), "the gate is not gone round");
+}
+
+#[test]
+fn a_link_carries_three_at_once() {
+    let mut team = tasks(4);
+    let first = start(&mut team, 1, "ann");
+    start(&mut team, 2, "ann");
+    start(&mut team, 3, "ann");
+    let refusal = team.lead().refusal(delegate(4, "ann"));
+    assert_eq!(
+        refusal.to_string(),
+        "the link to `ann` is at capacity (3/3); wait for one to end, try a different agent or handle it yourself"
+    );
+    assert_eq!(refusal.kind(), RefusalKind::Limit);
+    assert_eq!(team.status(4), Status::Pending, "nothing half done");
+    team.system().ok(finish(first, DelegationOutcome::Completed("done".into())));
+    start(&mut team, 4, "ann");
+}
+
+#[test]
+fn a_member_carries_five_at_once() {
+    let mut team = tasks(6);
+    change_link(&mut team, |link| link.max_concurrent = 9);
+    for task in 1..=5 {
+        start(&mut team, task, "ann");
+    }
+    assert_eq!(
+        team.lead().refused(delegate(6, "ann")),
+        "agent `ann` is at capacity (5/5); try a different agent or handle it yourself"
+    );
+    start(&mut team, 6, "bob");
+}
+
+#[test]
+fn one_task_is_delegated_once_at_a_time() {
+    let mut team = tasks(1);
+    start(&mut team, 1, "ann");
+    assert_eq!(
+        team.lead().refused(delegate(1, "ann")),
+        "task-1 is delegated to `ann` already; wait for its result"
+    );
+    assert!(team.lead().refused(delegate(1, "bob")).contains("held by ann"));
+}
+
+#[test]
+fn a_link_has_users_of_its_own() {
+    let mut team = tasks(3);
+    change_link(&mut team, |link| {
+        link.user_allow = vec!["u1".into(), "u2".into()];
+        link.user_deny = vec!["u2".into()];
+    });
+    let from = |who: &str| user(who, "telegram", "c1");
+    for who in ["u2", "u3"] {
+        assert_eq!(
+            team.lead().from(from(who)).refused(delegate(1, "ann")),
+            format!("user `{who}` may not set off delegations to `ann`")
+        );
+    }
+    team.lead().from(from("u1")).ok(delegate(1, "ann"));
+    team.lead().from(user("u3", "system", "")).ok(delegate(2, "ann"));
+    team.lead().from(from("u3")).ok(delegate(3, "bob"));
+}
+
+#[test]
+fn without_a_link_nothing_is_delegated() {
+    let mut team = tasks(1);
+    change_link(&mut team, |link| link.enabled = false);
+    assert_eq!(
+        team.lead().refused(delegate(1, "ann")),
+        "the link from `lead` to `ann` is disabled"
+    );
+    team.lead().ok(Command::PurgeLink { from: name("lead"), to: name("ann") });
+    assert_eq!(team.lead().refused(delegate(1, "ann")), "there is no link from `lead` to `ann`");
+    assert!(team.lead().refused(delegate(1, "lead")).contains("no link from `lead` to `lead`"));
+}
+
+#[test]
+fn only_its_two_sides_end_a_delegation() {
+    let mut team = tasks(1);
+    let id = start(&mut team, 1, "ann");
+    let done = || finish(id, DelegationOutcome::Completed("done".into()));
+    assert_eq!(
+        team.member("bob").refused(done()),
+        "`bob` may not end the delegations of others; its two sides may"
+    );
+    let unknown = finish(Uuid::nil(), DelegationOutcome::Failed("x".into()));
+    assert!(team.lead().refused(unknown).starts_with("there is no delegation"));
+    team.member("ann").ok(done());
+}
+
+#[test]
+fn delegations_to_a_removed_member_are_called_off() {
+    let mut team = tasks(1);
+    start(&mut team, 1, "ann");
+    let events = team.lead().ok(remove("ann"));
+    assert_eq!(kinds(&events), ["task.released", "delegation.cancelled", "member.removed"]);
+    assert_eq!(team.state.n_running_to(&name("ann"), None), 0);
+}
+
+#[test]
+fn only_the_last_ended_delegations_stay_at_hand() {
+    let mut team = tasks(9);
+    let running = start(&mut team, 9, "bob");
+    for task in 1..=8 {
+        let id = start(&mut team, task, "ann");
+        team.system().ok(finish(id, DelegationOutcome::Completed("done".into())));
+    }
+    assert_eq!(team.state.delegations().count(), 5);
+    assert!(team.state.delegations().any(|it| it.id == running));
+}

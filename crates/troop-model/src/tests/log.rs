@@ -1,0 +1,201 @@
+//! Events as they are stored and shown: their JSON, their names, their upgrades, repeated operations.
+
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::{
+    bench::{Bench, TEN},
+    commands::*,
+    facts,
+};
+use crate::{
+    Actor, CodecError, Event, Fact, OperationId, SCHEMA, Span, Surface, Version,
+    codec::{decode, decode_with, encode},
+};
+
+fn event(fact: Fact) -> Event {
+    let operation = OperationId(Uuid::from_u128(5));
+    Event { version: Version(3), at: TEN, actor: Actor::human("pat"), operation, fact }
+}
+
+#[test]
+fn the_examples_are_of_every_kind_once() {
+    let kinds: Vec<_> = facts::all().iter().map(|fact| fact.kind().to_owned()).collect();
+    assert_eq!(kinds, facts::all_kinds());
+}
+
+#[test]
+fn every_kind_of_event_survives_the_log() {
+    for fact in facts::all() {
+        let event = event(fact);
+        let line = encode(&event);
+        assert!(!line.contains('\n'), "one event, one line");
+        assert_eq!(decode(&line).unwrap(), event);
+        let json: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(json["kind"], event.fact.kind(), "the name in the log is the name in the code");
+    }
+}
+
+#[test]
+fn a_line_of_the_log_can_be_read_by_people() {
+    let line = |kind: &str| {
+        let fact = facts::all().into_iter().find(|fact| fact.kind() == kind).unwrap();
+        encode(&event(fact))
+    };
+    insta::assert_snapshot!(line("task.claimed"), @r#"{"version":3,"schema":1,"at":"2026-01-01T10:00:00Z","actor":{"kind":"human","name":"pat"},"operation":"00000000-0000-0000-0000-000000000005","kind":"task.claimed","task":7,"owner":"ann","attempt":1,"lease_until":"2026-01-01T10:00:00Z"}"#);
+    insta::assert_snapshot!(line("team.completed"), @r#"{"version":3,"schema":1,"at":"2026-01-01T10:00:00Z","actor":{"kind":"human","name":"pat"},"operation":"00000000-0000-0000-0000-000000000005","kind":"team.completed"}"#);
+    insta::assert_snapshot!(line("task.updated"), @r#"{"version":3,"schema":1,"at":"2026-01-01T10:00:00Z","actor":{"kind":"human","name":"pat"},"operation":"00000000-0000-0000-0000-000000000005","kind":"task.updated","task":7,"change":{"subject":"new","assignee":null,"metadata":{"a":[1,2.5,"x",null],"nested":{"b":true},"tiny":1e-300}}}"#);
+    insta::assert_snapshot!(line("message.delivered"), @r#"{"version":3,"schema":1,"at":"2026-01-01T10:00:00Z","actor":{"kind":"human","name":"pat"},"operation":"00000000-0000-0000-0000-000000000005","kind":"message.delivered","reader":"user","messages":["01900000-0000-7000-8000-000000000001"]}"#);
+}
+
+#[test]
+fn numbers_in_free_data_are_kept_to_the_last_digit() {
+    for number in [
+        "0.1",
+        "0.14754098360655737",
+        "2.2250738585072014e-308",
+        "123456789.12345679",
+        "9007199254740993",
+        "-4.9e-324",
+        "7.0420557077594588669468784357561207962098443483187940792729600000e59",
+    ] {
+        let metadata = format!("{{\"n\":{number}}}");
+        let mut fact = facts::all().into_iter().find(|it| it.kind() == "task.created").unwrap();
+        if let Fact::TaskCreated { metadata: free, .. } = &mut fact {
+            *free = serde_json::from_str(&metadata).unwrap();
+        }
+        let event = event(fact);
+        assert_eq!(decode(&encode(&event)).unwrap(), event, "{number}");
+    }
+}
+
+#[test]
+fn an_event_of_a_newer_form_is_refused() {
+    let line = encode(&event(Fact::TeamCompleted {})).replace("\"schema\":1", "\"schema\":9");
+    let error = decode(&line).unwrap_err();
+    assert_eq!(error.to_string(), "event 3 has form 9; this troop knows forms up to 1");
+    assert!(error.is_newer());
+}
+
+#[test]
+fn an_event_of_an_unknown_kind_is_refused() {
+    let line = encode(&event(Fact::TeamCompleted {})).replace("team.completed", "team.sang");
+    let error = decode(&line).unwrap_err();
+    assert_eq!(error.to_string(), "event 3 is a `team.sang`, which this troop does not know");
+    assert!(error.is_newer());
+}
+
+#[test]
+fn an_unknown_word_inside_an_event_is_not_an_unknown_kind() {
+    let fact = facts::all().into_iter().find(|it| it.kind() == "member.added").unwrap();
+    let line = encode(&event(fact)).replace("\"role\":\"member\"", "\"role\":\"boss\"");
+    let error = decode(&line).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "not an event: unknown variant `boss`, expected `lead` or `member`"
+    );
+    assert!(!error.is_newer());
+}
+
+#[test]
+fn what_is_no_event_is_refused() {
+    let good = encode(&event(Fact::TeamCompleted {}));
+    for line in [
+        "",
+        "{}",
+        "[]",
+        "null",
+        "{\"version\":1}",
+        good.strip_suffix('}').unwrap(),
+        &good.replace("\"version\":3", "\"version\":\"3\""),
+    ] {
+        assert!(matches!(decode(line), Err(CodecError::Malformed(_))), "{line}");
+    }
+}
+
+#[test]
+fn older_events_are_brought_up_to_date() {
+    fn rename(fields: &mut Map<String, Value>) {
+        if fields["kind"] == "team.ended" {
+            fields.insert("kind".into(), json!("team.completed"));
+        }
+    }
+    fn never(_: &mut Map<String, Value>) {
+        panic!("this event is newer than this upgrade");
+    }
+    let line = encode(&event(Fact::TeamCompleted {})).replace("team.completed", "team.ended");
+    let line = line.replace("\"schema\":1", "\"schema\":2");
+    let read = |line: &str| decode_with(line, 3, &[never, rename]);
+    assert_eq!(read(&line).unwrap(), event(Fact::TeamCompleted {}));
+    let unknown = line.replace("team.ended", "team.sang");
+    assert_eq!(
+        read(&unknown).unwrap_err().to_string(),
+        "event 3 is a `team.sang`, which this troop does not know"
+    );
+    assert_eq!(SCHEMA as usize, crate::codec::UPGRADES.len() + 1, "each form has its upgrade");
+}
+
+#[test]
+fn every_surface_spells_names_from_one_table() {
+    let spell = |kind: &str| {
+        let fact = facts::all().into_iter().find(|fact| fact.kind() == kind).unwrap();
+        [Surface::Log, Surface::Gateway, Surface::Observer].map(|it| fact.name_on(it)).join(" ")
+    };
+    for names in [
+        "task.created team_task.created team:task:created",
+        "task.assigned team_task.assigned team:task:assigned",
+        "task.completed team_task.completed team:task:completed",
+        "task.approved team_task.approved team:task:approved",
+        "task.rejected team_task.rejected team:task:rejected",
+        "task.commented team_task.commented team:task:commented",
+        "task.deleted team_task.deleted team:task:deleted",
+        "team.updated team_updated team:updated",
+        "team.deleted team_deleted team:deleted",
+        "message.sent team_message.sent team:message:sent",
+        "delegation.started delegation.started team:delegation:started",
+        "delegation.completed delegation.completed team:delegation:completed",
+        "delegation.failed delegation.failed team:delegation:failed",
+        "delegation.cancelled delegation.cancelled team:delegation:cancelled",
+        "member.added member.added team:member:added",
+    ] {
+        assert_eq!(spell(names.split(' ').next().unwrap()), names);
+    }
+}
+
+#[test]
+fn a_repeated_operation_is_recognised() {
+    let mut team = Bench::new();
+    team.lead().ok(create("write"));
+    let events = team.member("ann").ok(complete(1));
+    let span = team.state.operation(events[0].operation).unwrap();
+    assert_eq!(span, Span { after: Version(events[0].version.0 - 1), n_events: 2 });
+    assert_eq!(team.state.operation(OperationId(Uuid::nil())), None);
+    for _ in 0..16 {
+        team.lead().ok(create("more"));
+    }
+    assert_eq!(team.state.operation(events[0].operation), None, "old ones are forgotten");
+}
+
+#[test]
+fn one_operation_always_makes_the_same_ids() {
+    let operation = OperationId(Uuid::from_u128(u128::MAX));
+    assert_eq!(operation.nth_id(7), operation.nth_id(7));
+    let ids: std::collections::BTreeSet<_> = (0..100_000).map(|n| operation.nth_id(n)).collect();
+    assert_eq!(ids.len(), 100_000);
+    let head = |id: Uuid| id.as_u128() >> 62;
+    assert!(ids.iter().all(|id| head(*id) == head(operation.0)), "time and variant stay");
+}
+
+#[test]
+fn events_are_numbered_and_stamped() {
+    let mut team = Bench::new();
+    team.lead().ok(create("write"));
+    team.at(9).member("ann").ok(complete(1));
+    for (nth, event) in team.log.iter().enumerate() {
+        assert_eq!(event.version, Version(nth as u64 + 1));
+    }
+    let last = team.log.last().unwrap();
+    assert_eq!((last.actor.name.as_str(), last.at), ("ann", team.now));
+    assert_eq!(team.state.version(), last.version);
+    assert_eq!(team.state.latest(), team.now);
+}

@@ -1,0 +1,221 @@
+//! A team that keeps its own account of what it was promised.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use uuid::Uuid;
+
+use super::steps::Step;
+use crate::{
+    Actor, Command, Condition, Dependency, Event, Fact, MemberName, Origin, Party, Settings, State,
+    Status, Task, TaskCreation, TaskNumber, Time, decide, decode, encode,
+    tests::{
+        bench::{Bench, new_team},
+        commands::create,
+    },
+};
+
+/// A team, and what it must be by its own account.
+#[derive(Debug)]
+pub(crate) struct World {
+    bench: Bench,
+    n_created: u32,
+    ever_members: BTreeSet<MemberName>,
+    unread: BTreeMap<Party, Vec<Uuid>>,
+    finished: BTreeMap<TaskNumber, (Status, Option<String>, Option<MemberName>)>,
+}
+
+impl World {
+    /// A small team; each bit of the number is a setting.
+    pub(crate) fn new(team: u8) -> Self {
+        let is_set = |bit: u8| team & (1 << bit) != 0;
+        let mut settings = Settings {
+            lease_seconds: if is_set(7) { 6_000 } else { 600 },
+            stale_after_minutes: 25,
+            max_attempts: 2,
+            retry_backoff_seconds: 60,
+            followup_interval_minutes: 5,
+            followup_max_reminders: 1,
+            require_review: is_set(0),
+            approve_start: is_set(1) && is_set(6),
+            ..Settings::default()
+        };
+        settings.delegation.require_task = is_set(2);
+        if is_set(3) {
+            settings.task_creation = TaskCreation::Members;
+        }
+        if is_set(4) {
+            settings.unblock = Condition::OnFinish;
+        }
+        if is_set(5) {
+            settings.escalation_mode = crate::Escalation::FailTask;
+        }
+        let mut world = Self {
+            bench: Bench::empty(),
+            n_created: 0,
+            ever_members: BTreeSet::new(),
+            unread: BTreeMap::new(),
+            finished: BTreeMap::new(),
+        };
+        let command = Command::CreateTeam(new_team(settings, &["ann", "bob"]));
+        world.decide(Actor::human("pat"), Origin::default(), &command);
+        for subject in ["one", "two"] {
+            world.decide(Actor::human("pat"), Origin::default(), &create(subject).into());
+        }
+        world
+    }
+
+    /// Asks for one thing and holds what comes of it against the promises.
+    pub(crate) fn take(&mut self, step: &Step) {
+        // Mostly forward, sometimes back: clocks disagree.
+        let minutes = i64::from(step.when % 16) - 2;
+        let now = self.bench.now.as_micros() + minutes * 60_000_000;
+        self.bench.now = Time::from_micros(now);
+        let command = step.command(&self.bench.state);
+        let actor = step.actor(&self.bench.state, &command);
+        self.decide(actor, step.origin(), &command);
+        if step.when.is_multiple_of(32) {
+            let n_departed = self.bench.state.tasks().all_departed().len();
+            self.bench.state.forget_departed(n_departed);
+        }
+        if step.when > 230 {
+            let bytes = self.bench.state.to_snapshot();
+            self.bench.state = State::from_snapshot(bytes).unwrap();
+        }
+    }
+
+    /// All that happened.
+    pub(crate) fn log(&self) -> &[Event] {
+        &self.bench.log
+    }
+
+    /// What the whole log amounts to is what the state is.
+    pub(crate) fn end(&self) {
+        let mut again = State::default();
+        for event in &self.bench.log {
+            let line = encode(event);
+            let read = decode(&line).unwrap();
+            assert_eq!(read, *event, "an event survives the log");
+            again.apply(&read);
+        }
+        assert_eq!(again, self.bench.state, "the log says it all");
+        let opened = State::from_snapshot(self.bench.state.to_snapshot()).unwrap();
+        assert_eq!(opened, again, "so does a snapshot");
+    }
+
+    fn decide(&mut self, actor: Actor, origin: Origin, command: &Command) {
+        let ctx = self.bench.context(actor, origin);
+        let before = self.bench.state.clone();
+        let opened = State::from_snapshot(before.to_snapshot()).unwrap();
+        let decision = decide(&self.bench.state, command, &ctx);
+        assert_eq!(decision, decide(&opened, command, &ctx), "packed or not, decisions are one");
+        assert_eq!(self.bench.state, before, "deciding changes nothing");
+        let Ok(events) = decision else { return };
+        for mut state in [self.bench.state.clone(), opened] {
+            state.begin();
+            events.iter().for_each(|event| state.apply(event));
+            state.rollback();
+            assert_eq!(state, before, "what is taken back is as if it had never been");
+            state.tasks().check();
+            state.mailbox().check();
+        }
+        self.bench.state.begin();
+        self.bench.apply(&events);
+        events.iter().for_each(|event| self.note(event));
+        self.check();
+    }
+
+    /// Keeps the account.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the rest is held against the state itself")]
+    fn note(&mut self, event: &Event) {
+        match &event.fact {
+            Fact::TaskCreated { task, .. } => {
+                self.n_created += 1;
+                assert_eq!(task.0, self.n_created, "numbers go up by one");
+            }
+            Fact::MemberAdded { member, .. } => drop(self.ever_members.insert(member.clone())),
+            Fact::MemberRemoved { member, .. } => drop(self.unread.remove(&Party::member(member))),
+            Fact::MessageSent { id, readers, .. } => {
+                for reader in readers {
+                    self.unread.entry(reader.clone()).or_default().push(*id);
+                }
+            }
+            Fact::MessageRead { reader, messages } => {
+                let unread = self.unread.entry(reader.clone()).or_default();
+                for id in messages {
+                    let at = unread.iter().position(|it| it == id).expect("read at most once");
+                    unread.remove(at);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn check(&mut self) {
+        let state = &self.bench.state;
+        state.tasks().check();
+        state.mailbox().check();
+        assert_eq!(state.tasks().last().0, self.n_created, "no task is lost");
+        for (reader, ids) in &self.unread {
+            let unread: Vec<_> = state.mailbox().unread_of(reader).map(|it| it.id).collect();
+            assert_eq!(unread, *ids, "{reader} skips nothing and reads in order");
+        }
+        for task in state.tasks().iter() {
+            self.check_holder(task);
+            let waits_for = |it: &Dependency| state.tasks().path_between(it.task, task.number);
+            assert_eq!(
+                task.blocked_by.iter().find_map(waits_for),
+                None,
+                "{} waits for itself",
+                task.number
+            );
+        }
+        for member in &self.ever_members {
+            assert!(state.n_running_to(member, None) <= 5, "{member} runs too many");
+        }
+        self.check_finished();
+    }
+
+    fn check_holder(&self, task: &Task) {
+        let must_be_held =
+            matches!(task.status, Status::InProgress | Status::InReview | Status::Stale);
+        let may_have_owner = must_be_held || task.status.is_finished();
+        let number = task.number;
+        assert_ne!(task.status, Status::Blocked, "{number}: blocked is never stored");
+        assert!(!must_be_held || task.owner.is_some(), "{number} is held by nobody");
+        assert!(may_have_owner || task.owner.is_none(), "{number} is {} and held", task.status);
+        let is_timed = matches!(task.status, Status::InProgress | Status::Stale);
+        assert_eq!(
+            task.lease_until.is_some(),
+            is_timed,
+            "{number} has a lease while it is worked on"
+        );
+        if let Some(owner) = &task.owner {
+            assert!(self.ever_members.contains(owner), "{number} is held by a stranger");
+            let is_member = self.bench.state.member(owner).is_some();
+            assert!(!must_be_held || is_member, "{number} is held by one who left");
+        }
+    }
+
+    fn check_finished(&mut self) {
+        let tasks = self.bench.state.tasks();
+        for (number, (status, result, owner)) in &self.finished {
+            match (tasks.get(*number), tasks.status(*number)) {
+                (Some(task), _) => {
+                    let now = (task.status, &task.result, &task.owner);
+                    assert_eq!(now, (*status, result, owner), "{number} was finished");
+                }
+                (None, Some(archived)) => {
+                    assert_eq!(archived, *status, "{number} is archived");
+                    if let Some(task) = tasks.departed(*number) {
+                        assert_eq!(task.result, *result, "{number} is archived as it was");
+                    }
+                }
+                (None, None) => assert_eq!(tasks.end(*number), Some(crate::Finished::Deleted)),
+            }
+        }
+        for task in tasks.iter().filter(|task| task.status.is_finished()) {
+            let end = (task.status, task.result.clone(), task.owner.clone());
+            self.finished.entry(task.number).or_insert(end);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Judging work: review, approval, rejection, cancelling, retrying, the gate before the start.
+
+use super::{
+    bench::{Bench, kinds},
+    commands::*,
+};
+use crate::{Command, NewTask, Settings, StartGate, Status, TaskCommand};
+
+/// A task whose result waits for approval.
+fn in_review() -> Bench {
+    let mut team = Bench::new();
+    team.lead().ok(create("write"));
+    team.member("ann").ok(claim(1));
+    team.member("ann").ok(review(1));
+    team
+}
+
+#[test]
+fn the_holder_hands_in_its_result() {
+    let team = in_review();
+    assert_eq!((team.status(1), team.owner(1)), (Status::InReview, Some("ann")));
+    assert_eq!(team.task(1).result.as_deref(), Some("a draft"));
+    assert_eq!(team.task(1).lease_until, None, "a result in review does not expire");
+}
+
+#[test]
+fn nobody_else_hands_in() {
+    let mut team = Bench::new();
+    team.lead().ok(create("write"));
+    assert_eq!(team.member("ann").refused(review(1)), "task-1 is not held by `ann`");
+    team.member("ann").ok(claim(1));
+    assert_eq!(team.lead().refused(review(1)), "task-1 is not held by `lead` but by `ann`");
+    assert_eq!(team.person().refused(review(1)), "only a member can hold a task");
+}
+
+#[test]
+fn approval_completes() {
+    let mut team = in_review();
+    let comment = Some("well done".to_owned());
+    team.person().ok(TaskCommand::Approve { task: task(1), comment });
+    assert_eq!((team.status(1), team.owner(1)), (Status::Completed, Some("ann")));
+    assert_eq!(team.task(1).comments[0].text, "well done");
+    assert_eq!(team.task(1).metadata.0["snapshot"]["ai_summary"], "a draft");
+}
+
+#[test]
+fn the_lead_approves_but_members_do_not() {
+    let mut team = in_review();
+    for who in ["ann", "bob"] {
+        assert_eq!(
+            team.member(who).refused(approve(1)),
+            format!("`{who}` may not approve tasks; the lead or a person may")
+        );
+    }
+    team.lead().ok(approve(1));
+    assert_eq!(team.status(1), Status::Completed);
+}
+
+#[test]
+fn rejection_cancels_and_tells_the_lead() {
+    let mut team = in_review();
+    team.person().ok(reject(1));
+    assert_eq!(
+        (team.status(1), team.task(1).result.as_deref()),
+        (Status::Cancelled, Some("too short"))
+    );
+    assert_eq!(team.unread("lead"), ["task-1 was rejected by pat: too short"]);
+    assert!(team.member("ann").refused(complete(1)).contains("is cancelled"));
+}
+
+#[test]
+fn rejection_can_ask_for_more_work() {
+    let mut team = in_review();
+    team.at(7).person().ok(revise(1));
+    assert_eq!((team.status(1), team.owner(1)), (Status::InProgress, Some("ann")));
+    assert_eq!(team.task(1).comments[0].text, "too short");
+    assert_eq!(team.unread("ann"), ["task-1 was rejected by pat: too short"]);
+    assert!(team.task(1).lease_until > Some(team.now), "the holder has time again");
+    team.member("ann").ok(complete_with(1, "longer"));
+}
+
+#[test]
+fn only_the_lead_cancels_and_says_why() {
+    let mut team = Bench::new();
+    team.lead().ok(create("one"));
+    team.lead().ok(create("two"));
+    team.member("ann").ok(claim(2));
+    assert_eq!(
+        team.member("ann").refused(cancel(2)),
+        "`ann` may not cancel tasks; the lead or a person may"
+    );
+    let silent = TaskCommand::Cancel { task: task(1), reason: "  ".into() };
+    assert_eq!(team.lead().refused(silent), "the reason is empty");
+    team.lead().ok(cancel(1));
+    team.lead().ok(cancel(2));
+    assert_eq!([1, 2].map(|n| team.status(n)), [Status::Cancelled; 2]);
+    assert_eq!(team.task(1).result.as_deref(), Some("not needed"));
+    assert_eq!(team.task(1).completed_at, None);
+    assert_eq!(team.unread("ann"), ["task-2 was cancelled by lead: not needed"]);
+}
+
+#[test]
+fn where_results_are_reviewed_completing_hands_in() {
+    let mut team = Bench::with(|settings| settings.require_review = true);
+    team.lead().ok(create("one"));
+    team.lead().ok(create_after("two", &[1]));
+    let events = team.member("ann").ok(complete_with(1, "all of it"));
+    assert_eq!(kinds(&events), ["task.claimed", "task.submitted"]);
+    assert_eq!((team.status(1), team.status(2)), (Status::InReview, Status::Blocked));
+    team.person().ok(approve(1));
+    assert_eq!((team.status(1), team.status(2)), (Status::Completed, Status::Pending));
+    team.person().ok(complete(2));
+    assert_eq!(team.status(2), Status::Completed, "people need no review");
+}
+
+#[test]
+fn a_gated_task_starts_only_after_approval() {
+    let mut team = Bench::with(|settings| settings.approve_start = true);
+    team.lead().ok(create("write"));
+    assert_eq!(team.status(1), Status::Pending);
+    let waits = "task-1 is not available: somebody must approve that it starts";
+    assert_eq!(team.member("ann").refused(claim(1)), waits);
+    assert_eq!(team.lead().refused(assign(1, "ann")), waits);
+    assert_eq!(team.member("ann").refused(complete(1)), waits);
+    assert!(
+        team.member("ann").refused(claim_next()).contains("1 reserved, resting or not approved")
+    );
+    assert!(team.member("ann").refused(approve(1)).contains("may not approve"));
+    let comment = Some("go".to_owned());
+    team.person().ok(TaskCommand::Approve { task: task(1), comment });
+    assert_eq!((team.task(1).start, team.status(1)), (StartGate::Approved, Status::Pending));
+    assert_eq!(team.task(1).comments[0].text, "go");
+    team.member("ann").ok(claim_next());
+    team.member("ann").ok(review(1));
+    team.person().ok(approve(1));
+    assert_eq!(team.status(1), Status::Completed, "the second gate is the result's");
+}
+
+#[test]
+fn a_task_that_may_not_start_is_cancelled() {
+    let mut team = Bench::new();
+    team.lead().ok(NewTask { approve_start: Some(true), ..create("one") });
+    team.lead().ok(create_after("two", &[1]));
+    team.person().ok(reject(1));
+    assert_eq!(team.status(1), Status::Cancelled);
+    assert_eq!(
+        team.unread("lead"),
+        [
+            "task-2 is blocked: dependency task-1 was cancelled; replace it",
+            "task-1 was rejected by pat: too short"
+        ]
+    );
+}
+
+#[test]
+fn a_task_that_is_to_be_revised_waits_on() {
+    let mut team = Bench::new();
+    team.lead().ok(NewTask { approve_start: Some(true), ..create("one") });
+    team.person().ok(revise(1));
+    assert_eq!((team.status(1), team.task(1).start), (Status::Pending, StartGate::Waiting));
+    assert_eq!(team.task(1).comments[0].text, "too short");
+    assert_eq!(team.unread("lead"), ["task-1 was rejected by pat: too short"]);
+}
+
+#[test]
+fn gates_need_somebody_who_can_open_them() {
+    let gates: [fn(&mut Settings); 2] =
+        [|it| it.approve_start = true, |it| it.require_review = true];
+    for gate in gates {
+        let mut settings = Settings { version: 1, ..Settings::default() };
+        gate(&mut settings);
+        let command = Command::UpdateTeam { description: None, settings: Some(Box::new(settings)) };
+        let refused = Bench::new().lead().refused(command);
+        assert!(refused.ends_with("needs version 2, because nobody can approve in version 1"));
+    }
+    let mut team = Bench::with(|settings| settings.version = 1);
+    assert_eq!(
+        team.lead().refused(NewTask { approve_start: Some(true), ..create("one") }),
+        "action 'approve' requires team version 2 — upgrade in team settings"
+    );
+}
+
+#[test]
+fn only_what_failed_or_is_stale_is_retried() {
+    let mut team = in_review();
+    assert_eq!(team.lead().refused(retry(1)), "task-1 is in_review, so it cannot be retried");
+    team.lead().ok(create("two"));
+    assert_eq!(team.lead().refused(retry(2)), "task-2 is pending, so it cannot be retried");
+    team.system().ok(fail(2));
+    team.lead().ok(retry(2));
+    assert_eq!(team.status(2), Status::Pending);
+}

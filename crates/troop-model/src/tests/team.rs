@@ -1,0 +1,282 @@
+//! The team itself: who belongs to it, its links, its settings, its end.
+
+use super::{
+    bench::{Bench, kinds, name, new_team, newcomer, number},
+    commands::*,
+};
+use crate::{
+    Command, Dialect, Link, MemberState, NewMember, Permissions, Role, Settings, Status,
+    TaskCreation, TeamId, TeamStatus, TeamView,
+};
+
+fn link<'a>(team: &'a Bench, to: &str) -> &'a Link {
+    team.state.links().find(|link| link.to == name(to)).unwrap()
+}
+
+#[test]
+fn a_team_is_a_lead_and_members_around_one_board_and_one_mailbox() {
+    let team = Bench::new();
+    let record = team.state.team().unwrap();
+    assert_eq!((record.status, record.name.as_str()), (TeamStatus::Active, "alpha"));
+    assert_eq!(record.lead, Some(name("lead")));
+    let roles: Vec<_> = team.state.members().map(|it| (it.name.as_str(), it.role)).collect();
+    assert_eq!(roles, [("ann", Role::Member), ("bob", Role::Member), ("lead", Role::Lead)]);
+    assert!(team.state.tasks().is_empty() && team.mailbox().iter().next().is_none());
+    let ids: std::collections::BTreeSet<_> = team.state.members().map(|it| it.id).collect();
+    assert_eq!(ids.len(), 3, "everybody has an identity of their own");
+}
+
+#[test]
+fn a_second_team_in_one_log_is_refused() {
+    let mut team = Bench::new();
+    let again = Command::CreateTeam(new_team(Settings::default(), &[]));
+    assert_eq!(team.person().refused(again), "the team exists already");
+    assert_eq!(Bench::empty().person().refused(create("write")), "the team does not exist yet");
+}
+
+#[test]
+fn every_member_has_a_link_from_the_lead() {
+    let mut team = Bench::new();
+    team.lead().ok(Command::AddMember(newcomer("eve")));
+    let record = team.state.team().unwrap();
+    for to in ["ann", "bob", "eve"] {
+        let link = link(&team, to);
+        assert_eq!((link.from.as_str(), link.max_concurrent, link.enabled), ("lead", 3, true));
+        assert_eq!(link.team, Some(record.id), "made by the team");
+    }
+    assert_eq!(team.state.links().count(), 3);
+}
+
+#[test]
+fn a_link_made_by_hand_does_not_bear_the_teams_id() {
+    let mut team = Bench::new();
+    let id = team.state.team().unwrap().id;
+    let mut by_hand = link(&team, "ann").clone();
+    (by_hand.from, by_hand.to) = (name("ann"), name("bob"));
+    team.lead().ok(Command::SetLink(by_hand));
+    assert_eq!(team.state.link(&name("ann"), &name("bob")).unwrap().team, None);
+    let mut changed = link(&team, "ann").clone();
+    (changed.max_concurrent, changed.team) = (9, Some(TeamId(uuid::Uuid::nil())));
+    team.lead().ok(Command::SetLink(changed));
+    let link = team.state.link(&name("lead"), &name("ann")).unwrap();
+    assert_eq!((link.max_concurrent, link.team), (9, Some(id)));
+}
+
+#[test]
+fn a_link_is_set_and_purged_by_the_leads_other_name() {
+    let mut team = Bench::empty();
+    let new =
+        crate::NewTeamCommand { lead: newcomer("boss"), ..new_team(Settings::default(), &["ann"]) };
+    team.person().ok(Command::CreateTeam(new));
+    let changed = Link { from: name("lead"), max_concurrent: 8, ..link(&team, "ann").clone() };
+    team.lead().ok(Command::SetLink(changed));
+    assert_eq!(team.state.links().count(), 1);
+    assert_eq!(link(&team, "ann").max_concurrent, 8);
+    team.lead().ok(Command::PurgeLink { from: name("lead"), to: name("ann") });
+    assert_eq!(team.state.links().count(), 0);
+}
+
+#[test]
+fn links_have_a_sane_width_and_known_ends() {
+    let mut team = Bench::new();
+    let wide = Link { max_concurrent: 0, ..link(&team, "ann").clone() };
+    assert_eq!(
+        team.lead().refused(Command::SetLink(wide)),
+        "`max_concurrent` must be 1 to 1000, not 0"
+    );
+    let nowhere = Link { to: name("eve"), ..link(&team, "ann").clone() };
+    assert!(team.lead().refused(Command::SetLink(nowhere)).contains("no member `eve`"));
+    let purge = Command::PurgeLink { from: name("ann"), to: name("bob") };
+    assert_eq!(team.lead().refused(purge), "there is no link from `ann` to `bob`");
+}
+
+#[test]
+fn the_link_of_a_removed_member_stays_disabled_until_it_is_purged() {
+    let mut team = Bench::new();
+    team.lead().ok(remove("ann"));
+    assert!(!link(&team, "ann").enabled);
+    team.lead().ok(Command::PurgeLink { from: name("lead"), to: name("ann") });
+    assert_eq!(team.state.links().count(), 1);
+    team.lead().ok(remove("bob"));
+    team.lead().ok(Command::AddMember(newcomer("bob")));
+    assert!(link(&team, "bob").enabled, "who comes back can be delegated to");
+}
+
+#[test]
+fn a_removed_member_leaves_its_work_and_its_reservations() {
+    let mut team = Bench::new();
+    team.lead().ok(create("held"));
+    team.lead().ok(create_for("reserved", "ann"));
+    team.lead().ok(create_for("for bob", "bob"));
+    team.member("ann").ok(claim(1));
+    team.lead().ok(remove("ann"));
+    assert_eq!((team.status(1), team.owner(1)), (Status::Pending, None));
+    assert_eq!(team.task(2).assignee, None);
+    assert_eq!(team.task(3).assignee, Some(name("bob")));
+    assert!(team.member("ann").refused(claim(1)).contains("not a member"));
+    assert_eq!(team.state.tasks().ready(), [1, 2, 3].map(number));
+}
+
+#[test]
+fn names_are_unique_and_the_lead_has_the_leads_names() {
+    let mut team = Bench::new();
+    assert_eq!(
+        team.lead().refused(Command::AddMember(newcomer("ann"))),
+        "there is a member `ann` already"
+    );
+    let twice = new_team(Settings::default(), &["ann", "ann"]);
+    assert_eq!(
+        Bench::empty().person().refused(Command::CreateTeam(twice)),
+        "there is a member `ann` already"
+    );
+    let alias = crate::NewTeamCommand {
+        lead: newcomer("boss"),
+        ..new_team(Settings::default(), &["lead"])
+    };
+    let said = "`boss` leads the team; the lead cannot be removed, replaced or added a second time";
+    assert_eq!(Bench::empty().person().refused(Command::CreateTeam(alias)), said);
+}
+
+#[test]
+fn the_lead_is_the_lead_for_ever() {
+    let mut team = Bench::new();
+    let said = "`lead` leads the team; the lead cannot be removed, replaced or added a second time";
+    assert_eq!(team.person().refused(remove("lead")), said);
+    assert_eq!(
+        team.person().refused(Command::AddMember(newcomer("lead"))),
+        "there is a member `lead` already"
+    );
+    assert_eq!(team.state.team().unwrap().lead, Some(name("lead")));
+}
+
+#[test]
+fn members_start_with_what_the_lead_may_or_less() {
+    let mut team = Bench::empty();
+    let may = |text: &str, permissions| NewMember { permissions, ..newcomer(text) };
+    let new = crate::NewTeamCommand {
+        lead: may("lead", Some(Permissions::AcceptEdits)),
+        members: vec![newcomer("ann"), may("bob", Some(Permissions::Plan))],
+        ..new_team(Settings::default(), &[])
+    };
+    team.person().ok(Command::CreateTeam(new));
+    let now = |team: &Bench, it: &str| team.state.member(&name(it)).unwrap().permissions;
+    assert_eq!(
+        (now(&team, "ann"), now(&team, "bob")),
+        (Permissions::AcceptEdits, Permissions::Plan)
+    );
+    assert_eq!(
+        team.lead().refused(Command::AddMember(may("eve", Some(Permissions::Bypass)))),
+        "`eve` may get bypass only after it was added; at first it has at most the lead's accept-edits"
+    );
+    let mode = Command::SetMemberMode { member: name("bob"), permissions: Permissions::Bypass };
+    assert!(
+        team.member("bob").refused(mode.clone()).contains("may not change what members may do")
+    );
+    team.lead().ok(mode);
+    assert_eq!(now(&team, "bob"), Permissions::Bypass);
+}
+
+#[test]
+fn what_a_member_is_said_to_be_comes_from_the_supervisor() {
+    let mut team = Bench::new();
+    for state in MemberState::ALL {
+        team.at(1).system().ok(set_state("ann", *state));
+        assert_eq!(team.state.member(&name("ann")).unwrap().state, *state);
+    }
+    assert!(team.system().ok(set_state("ann", MemberState::Crashed)).is_empty());
+    assert_eq!(
+        team.member("ann").refused(set_state("ann", MemberState::Idle)),
+        "`ann` may not say what state a member is in; the supervisor may"
+    );
+    let words: Vec<_> = MemberState::ALL.iter().map(|state| state.as_str()).collect();
+    let all = ["spawning", "working", "idle", "planning", "stopping", "stopped", "crashed"];
+    assert_eq!(words, all);
+}
+
+#[test]
+fn a_team_with_a_busy_member_is_not_deleted() {
+    use MemberState::{Planning, Spawning, Stopping, Working};
+    for state in [Spawning, Working, Planning, Stopping] {
+        let mut team = Bench::new();
+        team.system().ok(set_state("bob", state));
+        assert_eq!(
+            team.lead().refused(Command::DeleteTeam),
+            format!("teammate `bob` is {state}; shut down all teammates before deleting the team")
+        );
+    }
+}
+
+#[test]
+fn teammates_do_not_delete_the_team() {
+    let mut team = Bench::new();
+    assert_eq!(
+        team.member("ann").refused(Command::DeleteTeam),
+        "`ann` may not delete the team; the lead or a person may"
+    );
+}
+
+#[test]
+fn a_deleted_team_lets_go_of_its_links_and_takes_nothing_more() {
+    let mut team = Bench::new();
+    assert_eq!(kinds(&team.lead().ok(Command::DeleteTeam)), ["team.deleted"]);
+    assert_eq!(team.state.links().count(), 2);
+    assert!(team.state.links().all(|link| link.team.is_none()));
+    assert_eq!(team.state.team().unwrap().status, TeamStatus::Deleted);
+    assert_eq!(team.lead().refused(create("write")), "the team was deleted");
+}
+
+#[test]
+fn a_team_that_is_done_keeps_its_board() {
+    let mut team = Bench::new();
+    team.lead().ok(create("write"));
+    team.lead().ok(Command::CompleteTeam);
+    assert!(team.lead().ok(Command::CompleteTeam).is_empty());
+    assert_eq!(team.state.team().unwrap().status, TeamStatus::Completed);
+    assert_eq!(team.status(1), Status::Pending);
+}
+
+#[test]
+fn settings_change_only_within_their_ranges() {
+    let mut team = Bench::new();
+    let mut set = |settings: Settings| {
+        let settings = Some(Box::new(settings));
+        team.lead().decide(&Command::UpdateTeam { description: None, settings })
+    };
+    assert!(set(Settings::default()).unwrap().is_empty(), "nothing new, no event");
+    let new = Settings { lease_seconds: 60, ..Settings::default() };
+    assert_eq!(kinds(&set(new).unwrap()), ["team.updated"]);
+    for (settings, said) in [
+        (Settings { version: 3, ..Settings::default() }, "`version` must be 1 to 2, not 3"),
+        (
+            Settings { lease_seconds: 0, ..Settings::default() },
+            "`lease_seconds` must be 1 to 604800, not 0",
+        ),
+        (
+            Settings { max_attempts: 101, ..Settings::default() },
+            "`max_attempts` must be 1 to 100, not 101",
+        ),
+        (
+            Settings { followup_interval_minutes: 0, ..Settings::default() },
+            "`followup_interval_minutes` must be 1 to 604800, not 0",
+        ),
+    ] {
+        assert_eq!(set(settings).unwrap_err().to_string(), said);
+    }
+    assert_eq!(team.state.team().unwrap().settings.lease_seconds, 60);
+}
+
+#[test]
+fn each_dialect_says_who_creates_tasks() {
+    assert_eq!(Settings::for_dialect(Dialect::Board).task_creation, TaskCreation::Lead);
+    assert_eq!(Settings::for_dialect(Dialect::Claude).task_creation, TaskCreation::Members);
+}
+
+#[test]
+fn programs_see_a_team_with_its_members_and_links() {
+    let team = Bench::new();
+    let view = TeamView::new(&team.state, team.state.team().unwrap());
+    let json = serde_json::to_value(view).unwrap();
+    assert_eq!((&json["status"], &json["lead"]), (&"active".into(), &"lead".into()));
+    assert_eq!(json["members"][2]["role"], "lead");
+    assert_eq!(json["links"][0]["max_concurrent"], 3);
+}
