@@ -119,9 +119,8 @@ fn note(state: &State, task: &Task, status: Status, now: Time) -> String {
             let rests = task.not_before.filter(|at| *at > now);
             notes.extend(rests.map(|at| format!("rests for {}", span(at.since(now)))));
         }
-        Status::InReview | Status::Completed | Status::Cancelled => {
-            notes.extend(task.result.as_deref().map(one_line));
-        }
+        Status::InReview | Status::Cancelled => notes.extend(task.result.as_deref().map(one_line)),
+        Status::Completed => notes.extend(summary(task)),
     }
     if task.question.is_some() {
         notes.push("asks the user".to_owned());
@@ -146,4 +145,10 @@ fn waits(state: &State, task: &Task) -> Vec<String> {
     notes.extend(failed.iter().map(|number| format!("dependency {number} failed")));
     notes.extend(cancelled.iter().map(|number| format!("dependency {number} was cancelled")));
     notes
+}
+
+/// What came of a task in a few words, as its snapshot has it.
+fn summary(task: &Task) -> Option<String> {
+    let snapshot = task.metadata.0.get("snapshot")?;
+    snapshot.get("ai_summary")?.as_str().map(one_line)
 }

@@ -203,3 +203,21 @@ fn a_lease_that_ran_out_and_a_retry_that_is_due_need_no_daemon() {
     let (_, err) = troop.refused("--as bob task complete 1 -r late");
     assert!(err.starts_with("error: task-1 is not held by `bob` but by `ann`"), "{err}");
 }
+
+#[test]
+fn what_is_over_is_a_timeline() {
+    let troop = Troop::with_team();
+    for subject in ["parse", "test"] {
+        troop.ok(&format!("task create {subject}"));
+    }
+    troop.ok("--as ann task complete 1 -r 'a long story' --summary 'parser is in main'");
+    troop.ok("--as bob task complete 2 -r 'all green\nin two lines'");
+    let snapshot = &troop.json("task get 1")["metadata"]["snapshot"];
+    assert_eq!(
+        (&snapshot["final_status"], &snapshot["result_preview"]),
+        (&"completed".into(), &"a long story".into())
+    );
+    let text = troop.ok("task list --status completed");
+    let (newer, older) = (text.find("all green").unwrap(), text.find("parser is in main").unwrap());
+    assert!(newer < older, "newest first:\n{text}");
+}
