@@ -6,10 +6,14 @@
 
 mod archive;
 mod open;
+mod snapshots;
 mod subscription;
 mod writer;
 
-use std::sync::Arc;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::Arc,
+};
 
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio_util::task::TaskTracker;
@@ -82,7 +86,8 @@ pub struct Board {
     team: TeamId,
     store: Arc<dyn Store>,
     jobs: mpsc::Sender<Job>,
-    events: broadcast::Sender<Arc<Event>>,
+    /// Weak, so that subscriptions end with the writer.
+    events: broadcast::WeakSender<Arc<Event>>,
     tracker: TaskTracker,
 }
 
@@ -128,7 +133,7 @@ impl Board {
             team,
             store: Arc::clone(&store),
             jobs,
-            events: events.clone(),
+            events: events.downgrade(),
             tracker: tracker.clone(),
         };
         let writer = writer::Writer::new(team, store, clock, opened, events, tracker.clone());
@@ -156,9 +161,13 @@ impl Board {
         look: impl FnOnce(&State) -> T + Send + 'static,
     ) -> BoardResult<T> {
         let (reply, answer) = oneshot::channel();
-        let job = move |state: &State| drop(reply.send(look(state)));
+        // A look that panics is its caller's fault: the caller gets the panic, and the board goes on.
+        let job = move |state: &State| {
+            drop(reply.send(catch_unwind(AssertUnwindSafe(|| look(state)))));
+        };
         self.enqueue(Job::Look(Box::new(job))).await?;
-        answer.await.map_err(|_| BoardError::Closed)
+        let looked = answer.await.map_err(|_| BoardError::Closed)?;
+        Ok(looked.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
     /// Takes in what other processes wrote, and says where the log stands.
@@ -171,14 +180,22 @@ impl Board {
     /// Follows the log from a version on: first what is there, then what comes, in order and without gaps.
     #[must_use]
     pub fn subscribe(&self, after: Version) -> Subscription {
-        Subscription::new(Arc::clone(&self.store), self.team, after, self.events.subscribe())
+        let news = match self.events.upgrade() {
+            Some(events) => events.subscribe(),
+            // The writer is gone; what is stored can still be read.
+            None => broadcast::channel(1).1,
+        };
+        Subscription::new(Arc::clone(&self.store), self.team, after, news)
     }
 
     /// Closes this handle and, if it is the last, waits until the board has put everything away.
     pub async fn close(self) {
         let Self { jobs, tracker, .. } = self;
+        let others = jobs.downgrade();
         drop(jobs);
-        tracker.wait().await;
+        if others.strong_count() == 0 {
+            tracker.wait().await;
+        }
     }
 
     async fn enqueue(&self, job: Job) -> BoardResult<()> {

@@ -28,6 +28,14 @@ pub enum BoardError {
         #[source]
         source: Arc<CodecError>,
     },
+    /// The log holds an event that belongs somewhere else.
+    #[error("event {version} of the log says that it is event {found}")]
+    Misplaced {
+        /// Where.
+        version: Version,
+        /// Where it says that it belongs.
+        found: Version,
+    },
     /// The archive holds something that this program does not understand.
     #[error("the archive of {number} cannot be read")]
     Archive {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use troop_model::{
-    Command, Event, Fact, NewTeamCommand, OperationId, State, TeamId, TeamName, Version, encode,
+    Command, Event, Fact, NewTeamCommand, OperationId, Refusal, State, TeamId, TeamName, Version,
+    encode,
 };
 use troop_store::{Batch, NewTeam, Store, TeamEntry};
 use uuid::Uuid;
@@ -89,7 +90,11 @@ impl Session {
     pub async fn delete(&mut self, request: Request) -> BoardResult<()> {
         let board = self.team()?;
         let team = board.team();
-        board.submit(Request { command: Command::DeleteTeam, ..request }).await?;
+        match board.submit(Request { command: Command::DeleteTeam, ..request }).await {
+            // Somebody deleted it but may not have come to free its name.
+            Ok(_) | Err(BoardError::Refused(Refusal::TeamDeleted)) => {}
+            Err(error) => return Err(error),
+        }
         self.store.retire(team).await?;
         self.close().await;
         Ok(())
@@ -131,16 +136,22 @@ async fn import(
             what: "it does not begin with the making of a team".to_owned(),
         });
     };
-    *team = id;
+    let old_id = std::mem::replace(team, id);
     if let Some(new_name) = new_name {
         *name = new_name;
     }
     let name = name.to_string();
     let mut state = State::default();
-    for event in &events {
+    for event in &mut events {
         if event.version != state.version().next() {
             let what = format!("event {} follows event {}", event.version, state.version());
             return Err(BoardError::NotALog { what });
+        }
+        // Links that belonged to the team belong to its copy.
+        if let Fact::LinkSet { link } = &mut event.fact
+            && link.team == Some(old_id)
+        {
+            link.team = Some(id);
         }
         state.apply(event);
     }

@@ -78,6 +78,8 @@ impl Ear {
     fn start(&self) -> notify::Result<RecommendedWatcher> {
         let (bells, files) = (self.bells.clone(), Arc::clone(&self.files));
         notify::recommended_watcher(move |event: notify::Result<Event>| match event {
+            // A reader opens these files too, and must not be woken by itself.
+            Ok(event) if event.kind.is_access() && !event.need_rescan() => {}
             Ok(event) if !event.need_rescan() => {
                 for path in &event.paths {
                     match lock(&files).get(path) {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use troop_model::{TeamId, Version};
 
 pub use self::connect::PostgresUrl;
+pub(crate) use self::connect::without_password;
 use self::{connect::Server, listen::Listener, pool::Pool};
 use crate::{
     Appended, Archived, Batch, BoxFuture, Entry, NewTeam, Snapshot, Store, StoreResult, TeamEntry,

@@ -4,7 +4,7 @@ use std::{fmt, path::PathBuf, sync::Arc};
 
 use crate::{
     FilesStore, MemoryStore, PostgresStore, PostgresUrl, SqliteStore, Store, StoreError,
-    StoreResult, failure::refused,
+    StoreResult, failure::refused, postgres::without_password,
 };
 
 /// The schemes, as they are suggested for a misspelt one.
@@ -60,7 +60,9 @@ fn unknown_scheme(scheme: &str, rest: &str) -> StoreError {
         .max_by(|a, b| strsim::jaro(scheme, a).total_cmp(&strsim::jaro(scheme, b)))
         .filter(|nearest| strsim::jaro(scheme, nearest) > 0.7);
     let hint = match nearest {
-        Some(nearest) => format!("did you mean `{nearest}:{rest}`?"),
+        Some(nearest) => {
+            format!("did you mean `{}`?", without_password(&format!("{nearest}:{rest}")))
+        }
         None => "a store is `sqlite:PATH`, `files:FOLDER`, `postgres://…` or `memory:`".to_owned(),
     };
     refused(format!("there is no kind of store `{scheme}`"), hint)

@@ -9,7 +9,7 @@ use std::{
     ffi::OsStr,
     fs::{self, File, Permissions},
     os::unix::{
-        fs::{MetadataExt, PermissionsExt},
+        fs::{FileExt, MetadataExt, PermissionsExt},
         net::UnixStream,
         process::CommandExt,
     },
@@ -23,13 +23,16 @@ use uuid::Uuid;
 
 const SOCKET: &str = ".s.PGSQL.5432";
 
-/// Waits until nobody has used the server for ten seconds, then stops it and removes its folder.
+/// Waits until nobody uses the server and nobody new has come for half a minute, then stops it and removes its folder.
+///
+/// Between two tests there may be nobody for a moment; a start costs seconds.
 const REAPER: &str = r#"
 (cd / && while :; do
     flock --exclusive "$FOLDER/users" true
     sleep 10
     flock --exclusive "$FOLDER/start" sh -c '
         flock --exclusive --nonblock "$FOLDER/users" true || exit 1
+        test $(($(date +%s) - $(stat --format=%Y "$FOLDER/users"))) -gt 30 || exit 1
         $AS "$BIN/pg_ctl" stop --pgdata="$FOLDER/data" --mode=immediate
         rm -rf "$FOLDER"
     ' && exit
@@ -103,6 +106,8 @@ impl Server {
         let folder = PathBuf::from("/tmp").join(format!("troop-postgres-{uid}"));
         let start = lock_start(&folder);
         let users = File::create(folder.join("users")).unwrap();
+        // The time of this write tells when somebody came last.
+        users.write_all_at(b"\n", 0).unwrap();
         users.lock_shared().unwrap();
         if UnixStream::connect(folder.join(SOCKET)).is_err() {
             start_server(&folder);

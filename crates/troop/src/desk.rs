@@ -89,6 +89,14 @@ impl Desk {
         Ok(board.submit(request).await?)
     }
 
+    /// Lets the time that passed have its effect: leases that ran out, retries that are due. Where no runtime supervises
+    /// the team, whoever looks for work does this.
+    pub(crate) async fn tick(&mut self) -> Result<()> {
+        let board = self.team(None).await?;
+        board.submit(Request::new(Actor::system(), Command::Tick)).await?;
+        Ok(())
+    }
+
     /// Puts everything away.
     pub(crate) async fn close(mut self) {
         self.session.close().await;

@@ -151,7 +151,9 @@ fn classify(error: &Error) -> (&'static str, u8, Option<String>) {
         Some(BoardError::Log { source, .. }) if source.is_newer() => {
             ("refused", FAILED, Some("a newer troop wrote this log; upgrade troop".to_owned()))
         }
-        Some(BoardError::Log { .. } | BoardError::Archive { .. }) => (
+        Some(
+            BoardError::Log { .. } | BoardError::Misplaced { .. } | BoardError::Archive { .. },
+        ) => (
             "corrupt",
             FAILED,
             Some("restore the store from a backup, then `troop doctor`".to_owned()),

@@ -1,6 +1,11 @@
 //! Questions about tasks that may have left the live board.
 
-use std::{cmp::Reverse, collections::VecDeque, iter::Peekable, sync::Arc};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeSet, VecDeque},
+    iter::Peekable,
+    sync::Arc,
+};
 
 use troop_model::{
     Origin, PAGE, Refusal, Search, State, Task, TaskFilter, TaskNumber, TaskRef, is_visible,
@@ -34,12 +39,19 @@ impl TaskPage {
 impl Board {
     /// One task, wherever it is.
     pub async fn task(&self, task: TaskRef) -> BoardResult<Arc<Task>> {
-        let found = self
-            .look(move |state| {
+        let find = async |task: TaskRef| {
+            self.look(move |state| {
                 let number = state.resolve(&task)?;
                 Ok::<_, Refusal>((number, at_hand(state, number)))
             })
-            .await?;
+            .await
+        };
+        let mut found = find(task.clone()).await?;
+        if found.is_err() {
+            // Others may have made it meanwhile. Look before refusing.
+            self.catch_up().await?;
+            found = find(task).await?;
+        }
         match found? {
             (_, Some(task)) => Ok(task),
             (number, None) => match self.store.read_archived(self.team, number.0).await? {
@@ -104,7 +116,7 @@ impl Board {
         page: usize,
     ) -> BoardResult<TaskPage> {
         let meant_here = Arc::clone(&is_meant);
-        let (near, n_archived) = self
+        let (near, erased, n_archived) = self
             .look(move |state| {
                 let mut near: Vec<Arc<Task>> = state
                     .tasks()
@@ -117,13 +129,19 @@ impl Board {
                 near.dedup_by_key(|task| task.number);
                 let n_near_archived =
                     near.iter().filter(|it| state.tasks().end(it.number).is_some()).count();
-                (near, state.tasks().n_archived().saturating_sub(n_near_archived))
+                let departed = state.tasks().all_departed().iter();
+                let erased: BTreeSet<u32> = departed
+                    .filter(|(_, task)| task.is_none())
+                    .map(|(number, _)| number.0)
+                    .collect();
+                (near, erased, state.tasks().n_archived().saturating_sub(n_near_archived))
             })
             .await?;
         let n_near = near.len();
         let mut n_tasks = n_near;
         let mut far = Archive {
             board: self,
+            erased,
             below: u32::MAX,
             read: VecDeque::new(),
             is_exhausted: n_archived == 0,
@@ -155,6 +173,8 @@ impl Board {
 /// Archived tasks, highest number first, read as they are needed.
 struct Archive<'a> {
     board: &'a Board,
+    /// What was deleted but is still in the store.
+    erased: BTreeSet<u32>,
     below: u32,
     read: VecDeque<Arc<Task>>,
     is_exhausted: bool,
@@ -162,13 +182,15 @@ struct Archive<'a> {
 
 impl Archive<'_> {
     async fn peek(&mut self) -> BoardResult<Option<TaskNumber>> {
-        if self.read.is_empty() && !self.is_exhausted {
+        while self.read.is_empty() && !self.is_exhausted {
             let (store, team) = (&self.board.store, self.board.team);
             let bodies = store.list_archived(team, self.below, READ_AT_ONCE).await?;
             self.is_exhausted = bodies.len() < READ_AT_ONCE;
             for (number, body) in bodies {
                 self.below = number;
-                self.read.push_back(unpack(TaskNumber(number), &body)?);
+                if !self.erased.contains(&number) {
+                    self.read.push_back(unpack(TaskNumber(number), &body)?);
+                }
             }
         }
         Ok(self.read.front().map(|task| task.number))

@@ -4,7 +4,6 @@ use troop_model::{
     Command, Context, Event, NewTeamCommand, State, TeamId, Version, decide, decode, encode,
 };
 use troop_store::{Batch, Entry, NewTeam, Store};
-use uuid::Uuid;
 
 use super::Request;
 use crate::{BoardError, BoardResult, Clock};
@@ -40,18 +39,23 @@ pub(super) async fn load(store: &dyn Store, team: TeamId) -> BoardResult<Opened>
 
 /// Takes entries into account and gives them back as events.
 pub(super) fn replay(state: &mut State, entries: &[Entry]) -> BoardResult<Vec<Event>> {
-    let mut events = Vec::with_capacity(entries.len());
-    for entry in entries {
-        let event = decode(&entry.body)
-            .map_err(|error| BoardError::Log { version: entry.version, source: error.into() })?;
-        events.push(event);
-    }
+    let events = entries.iter().map(event).collect::<BoardResult<Vec<_>>>()?;
     state.begin();
     events.iter().for_each(|event| state.apply(event));
     Ok(events)
 }
 
-/// Decides and stores the beginning of a team.
+/// Reads one entry of a log.
+pub(super) fn event(entry: &Entry) -> BoardResult<Event> {
+    let event = decode(&entry.body)
+        .map_err(|error| BoardError::Log { version: entry.version, source: error.into() })?;
+    if event.version != entry.version {
+        return Err(BoardError::Misplaced { version: entry.version, found: event.version });
+    }
+    Ok(event)
+}
+
+/// Decides and stores the beginning of a team. The same request again is one effect.
 pub(super) async fn create(
     store: &dyn Store,
     clock: &Clock,
@@ -67,7 +71,7 @@ pub(super) async fn create(
     let team = NewTeam { id: new.team, name: new.name.to_string() };
     let events = decide(&State::default(), &Command::CreateTeam(new), &ctx)?;
     let bodies = events.iter().map(encode).collect();
-    let operation = troop_model::OperationId(Uuid::now_v7());
+    let operation = request.operation;
     store.create(team, Batch { operation, after: Version::ZERO, bodies }).await?;
     Ok(())
 }

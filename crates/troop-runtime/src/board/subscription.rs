@@ -3,11 +3,11 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use tokio::sync::broadcast::{self, error::RecvError};
-use troop_model::{Event, TeamId, Version, decode};
+use troop_model::{Event, TeamId, Version};
 use troop_store::Store;
 
-use super::open::READ_AT_ONCE;
-use crate::{BoardError, BoardResult};
+use super::open::{READ_AT_ONCE, event};
+use crate::BoardResult;
 
 /// A place in a team's log that moves on as the log grows.
 #[derive(Debug)]
@@ -71,14 +71,15 @@ impl Subscription {
 
     async fn refill(&mut self) -> BoardResult<()> {
         let entries = self.store.read(self.team, self.after, READ_AT_ONCE).await?;
-        self.is_behind = entries.len() == READ_AT_ONCE;
         for entry in &entries {
-            let event = decode(&entry.body).map_err(|error| BoardError::Log {
-                version: entry.version,
-                source: error.into(),
-            })?;
-            self.backlog.push_back(Arc::new(event));
+            match event(entry) {
+                Ok(event) => self.backlog.push_back(Arc::new(event)),
+                // First what comes before it.
+                Err(_) if !self.backlog.is_empty() => return Ok(()),
+                Err(error) => return Err(error),
+            }
         }
+        self.is_behind = entries.len() == READ_AT_ONCE;
         Ok(())
     }
 }

@@ -16,7 +16,7 @@ use super::{
     log,
 };
 use crate::{
-    Batch, NewTeam, StoreResult, TeamEntry,
+    Batch, NewTeam, StoreError, StoreResult, TeamEntry,
     draft::draft_in,
     failure::{
         corrupt, id_taken, io_failure, lock, name_taken, not_found, refused, restore_hint,
@@ -39,6 +39,14 @@ const SCHEMA: u32 = 1;
 struct Format {
     format: String,
     schema: u32,
+}
+
+/// A team and where it is.
+#[derive(Debug)]
+struct Placed {
+    card: Card,
+    folder: PathBuf,
+    is_retired: bool,
 }
 
 /// The folder of a store.
@@ -95,7 +103,7 @@ impl Root {
         }
     }
 
-    fn foreign(&self) -> crate::StoreError {
+    fn foreign(&self) -> StoreError {
         let shown = self.path.display();
         refused(
             format!("`{shown}` is a folder with other things in it"),
@@ -175,41 +183,50 @@ impl Root {
         Ok(())
     }
 
-    /// All teams with their folders, oldest first.
-    fn cards(&self) -> StoreResult<Vec<(Card, PathBuf, bool)>> {
+    /// All teams with their folders, oldest first, and the first damage that hides one.
+    fn cards(&self) -> StoreResult<(Vec<Placed>, Option<StoreError>)> {
         let mut found = BTreeMap::new();
+        let mut damage = None;
         // A team that moves meanwhile is found again among the retired.
         for (place, is_retired) in [(TEAMS, false), (RETIRED, true)] {
             let path = self.place(place);
             let failed = |error| io_failure("read", &path, error);
             for folder in fs::read_dir(&path).map_err(failed)? {
                 let folder = folder.map_err(failed)?.path();
-                if let Some(card) = Card::read(&folder)? {
-                    found.insert(card.id, (card, folder, is_retired));
+                match Card::read(&folder) {
+                    Ok(Some(card)) => {
+                        found.insert(card.id, Placed { card, folder, is_retired });
+                    }
+                    Ok(None) => {}
+                    Err(error) => damage = damage.or(Some(error)),
                 }
             }
         }
         let mut cards: Vec<_> = found.into_values().collect();
-        cards.sort_by_key(|(card, ..)| card.created);
-        Ok(cards)
+        cards.sort_by_key(|placed| placed.card.created);
+        Ok((cards, damage))
     }
 
     pub(super) fn teams(&self) -> StoreResult<Vec<TeamEntry>> {
-        let cards = self.cards()?.into_iter();
-        Ok(cards
-            .map(|(card, _, is_retired)| TeamEntry { id: card.id, name: card.name, is_retired })
-            .collect())
+        let (cards, damage) = self.cards()?;
+        let entry = |Placed { card, is_retired, .. }| TeamEntry {
+            id: card.id,
+            name: card.name,
+            is_retired,
+        };
+        damage.map_or_else(|| Ok(cards.into_iter().map(entry).collect()), Err)
     }
 
-    /// Finds the folder where a team is now.
+    /// Finds the folder where a team is now. What is damaged elsewhere is no obstacle.
     pub(super) fn find(&self, team: TeamId) -> StoreResult<TeamFolder> {
         if let Some(folder) = lock(&self.found).get(&team).filter(|folder| folder.is_current()) {
             return Ok(folder.clone());
         }
-        let mut cards = self.cards()?.into_iter();
-        let (_, path, _) =
-            cards.find(|(card, ..)| card.id == team).ok_or_else(|| unknown_team(team))?;
-        let folder = TeamFolder::new(team, path);
+        let (cards, damage) = self.cards()?;
+        let Some(placed) = cards.into_iter().find(|placed| placed.card.id == team) else {
+            return Err(damage.unwrap_or_else(|| unknown_team(team)));
+        };
+        let folder = TeamFolder::new(team, placed.folder);
         lock(&self.found).insert(team, folder.clone());
         Ok(folder)
     }
@@ -238,15 +255,15 @@ impl Root {
             ));
         }
         let _lock = self.lock()?;
-        let cards = self.cards()?;
-        if let Some((_, path, _)) = cards.iter().find(|(card, ..)| card.id == team.id) {
-            return repeated(&TeamFolder::new(team.id, path.clone()), first);
+        let (cards, _) = self.cards()?;
+        if let Some(placed) = cards.iter().find(|placed| placed.card.id == team.id) {
+            return repeated(&TeamFolder::new(team.id, placed.folder.clone()), first);
         }
         let place = self.place(TEAMS).join(&team.name);
         if place.exists() {
             return Err(name_taken(&team.name));
         }
-        let created = cards.last().map_or(1, |(card, ..)| card.created.saturating_add(1));
+        let created = cards.last().map_or(1, |last| last.card.created.saturating_add(1));
         let card = Card { id: team.id, name: team.name.clone(), created };
         let draft = self.place(WORKSHOP).join(team.id.to_string());
         build(&draft, &card, &record)?;
@@ -266,7 +283,7 @@ impl Root {
     pub(super) fn purge(&self, team: TeamId) -> StoreResult<()> {
         let _lock = self.lock()?;
         let folder = match self.find(team) {
-            Err(crate::StoreError::NotFound { .. }) => return Ok(()),
+            Err(StoreError::NotFound { .. }) => return Ok(()),
             found => found?,
         };
         self.move_team(&folder, &self.place(WORKSHOP).join(team.to_string()))?;

@@ -61,7 +61,8 @@ impl fmt::Debug for PostgresUrl {
     }
 }
 
-fn without_password(url: &str) -> String {
+/// The URL as it may be shown.
+pub(crate) fn without_password(url: &str) -> String {
     let (url, query) = url.split_once('?').map_or((url, None), |(url, query)| (url, Some(query)));
     let mut shown = match url.split_once("://").and_then(|(scheme, rest)| {
         let (login, rest) = rest.rsplit_once('@')?;

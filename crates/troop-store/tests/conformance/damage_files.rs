@@ -94,6 +94,25 @@ async fn damage_is_found_and_left_alone() {
 }
 
 #[tokio::test]
+async fn a_damaged_card_hides_one_team_only() {
+    let store = files_store().await;
+    let (team, folder) = crew(&store).await;
+    let other = create(&*store, "other").await;
+    flip(&folder.join("team.json"), b"{\"id\"");
+    let reopened = store.reopen().await;
+    assert_eq!(bodies(&*reopened, other).await.len(), 1);
+    append_at(&*reopened, other, batch(1, &["2"])).await;
+    for answer in [told(reopened.teams().await), told(reopened.read(team, Version(0), 9).await)] {
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(in_folder(&store, answer), @r"
+            corrupt: `DIR/troop/teams/crew/team.json` is damaged: missing field `id` at line 1 column 71
+            hint: restore `DIR/troop/teams/crew/team.json` from a backup; nothing was changed
+            ");
+        }
+    }
+}
+
+#[tokio::test]
 async fn an_interrupted_append_is_ignored_and_cut_off_by_the_next() {
     let store = files_store().await;
     let (team, folder) = crew(&store).await;

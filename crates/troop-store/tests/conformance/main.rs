@@ -51,11 +51,13 @@ conformance! {
         a_repeated_operation_has_one_effect,
         who_is_behind_gets_what_it_missed_and_the_turn,
         a_dropped_turn_lets_the_next_one_in,
+        a_turn_held_for_too_long_is_taken_back,
         an_append_beyond_the_end_is_corruption,
         an_unknown_team_is_not_found,
         of_many_appends_each_is_in_once,
         two_openers_see_the_same,
         a_watch_sees_every_growth,
+        a_watch_is_quiet_while_nothing_grows,
         a_snapshot_is_kept_until_a_newer_one,
         archived_tasks_are_read_listed_and_erased,
     }

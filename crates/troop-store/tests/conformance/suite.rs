@@ -170,6 +170,30 @@ pub(crate) async fn a_dropped_turn_lets_the_next_one_in(store: TestStore) {
     assert_eq!(bodies(&*store, team).await[1..], ["2", "4", "4"]);
 }
 
+pub(crate) async fn a_turn_held_for_too_long_is_taken_back(store: TestStore) {
+    let team = create(&*store, "crew").await;
+    let Appended::Behind(turn) = store.append(team, batch(0, &["1"])).await.unwrap() else {
+        panic!("the batch was decided on version 0")
+    };
+    assert_eq!(append_at(&*store.reopen().await, team, batch(1, &["2"])).await, Version(2));
+    let late = turn.append(batch(1, &["3"])).await;
+    assert!(matches!(late, Err(StoreError::Unavailable { .. })), "{late:?}");
+    assert_eq!(bodies(&*store, team).await[1..], ["2"]);
+}
+
+pub(crate) async fn a_watch_is_quiet_while_nothing_grows(store: TestStore) {
+    let team = create(&*store, "crew").await;
+    let mut watch = store.watch(team).await.unwrap();
+    let started_at = Instant::now();
+    let mut n_wakes = 0;
+    while started_at.elapsed() < Watch::PATIENCE {
+        store.read(team, Version(1), 9).await.unwrap();
+        watch.changed().await;
+        n_wakes += 1;
+    }
+    assert!(n_wakes < 10, "reading wakes the reader: {n_wakes} times");
+}
+
 pub(crate) async fn an_append_beyond_the_end_is_corruption(store: TestStore) {
     let team = create(&*store, "crew").await;
     let answer = store.append(team, batch(7, &["8"])).await;

@@ -25,8 +25,14 @@ fn a_url_shows_as_it_was_given_but_for_passwords() {
 
 #[test]
 fn what_is_not_understood_is_explained() {
-    let urls =
-        ["troop.db", "sqllite:troop.db", "postgre://host/db", "ftp://host", "sqlite:", "memory:x"];
+    let urls = [
+        "troop.db",
+        "sqllite:troop.db",
+        "postgre://ann:secret@host/db",
+        "ftp://host",
+        "sqlite:",
+        "memory:x",
+    ];
     let answers: Vec<_> = urls.into_iter().map(|url| told(StoreUrl::parse(url))).collect();
     insta::assert_snapshot!(answers.join("\n"), @r"
     refused: `troop.db` is not a store
@@ -34,7 +40,7 @@ fn what_is_not_understood_is_explained() {
     refused: there is no kind of store `sqllite`
     hint: did you mean `sqlite:troop.db`?
     refused: there is no kind of store `postgre`
-    hint: did you mean `postgres://host/db`?
+    hint: did you mean `postgres://ann:***@host/db`?
     refused: there is no kind of store `ftp`
     hint: a store is `sqlite:PATH`, `files:FOLDER`, `postgres://…` or `memory:`
     refused: `sqlite:` names no path

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use anyhow::Result;
 use serde_json::{Value, json};
 use smol_str::SmolStr;
+use tokio::time::Instant;
 use troop_model::{
     Command, Condition, MAX_SNIPPET, MemberName, Metadata, NewTask, Origin, Refusal, RejectMode,
     Status, Task, TaskFilter, TaskNumber, TaskRef, TaskUpdate, TaskView, preview,
@@ -21,6 +22,9 @@ use crate::{
 };
 
 type Order = troop_model::TaskCommand;
+
+/// How often a waiting claim looks whether a lease ran out or a retry is due.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 #[expect(
     clippy::wildcard_enum_match_arm,
@@ -54,6 +58,9 @@ pub(super) async fn run(command: TaskCommand, desk: &mut Desk, printer: &Printer
         }
         change => {
             let (verb, order) = order(change)?;
+            if matches!(order, Order::Claim { .. }) {
+                desk.tick().await?;
+            }
             let done = desk.submit(Command::Task(order)).await?;
             confirm(desk, &done, verb, printer).await
         }
@@ -313,22 +320,19 @@ async fn graph(desk: &mut Desk, dot: bool, all: bool, printer: &Printer) -> Resu
 async fn claim_waiting(desk: &mut Desk, patience: Duration) -> Result<Done> {
     let board = desk.team(None).await?;
     let mut news = board.subscribe(board.look(troop_model::State::version).await?);
-    let attempt = async {
-        loop {
-            let request = desk.request(Command::Task(Order::Claim { task: None }))?;
-            match board.submit(request).await {
-                Err(BoardError::Refused(Refusal::NothingAvailable { .. })) => {
-                    drop(news.next().await?);
-                }
-                other => return Ok(other?),
-            }
+    let deadline = Instant::now() + patience;
+    loop {
+        desk.tick().await?;
+        let request = desk.request(Command::Task(Order::Claim { task: None }))?;
+        match board.submit(request).await {
+            Err(BoardError::Refused(Refusal::NothingAvailable { .. }))
+                if Instant::now() < deadline => {}
+            other => return Ok(other?),
         }
-    };
-    match tokio::time::timeout(patience, attempt).await {
-        Ok(done) => done,
-        Err(_) => {
-            let request = desk.request(Command::Task(Order::Claim { task: None }))?;
-            Ok(board.submit(request).await?)
+        // Work becomes available by what others do, and by time that passes.
+        let until = deadline.min(Instant::now() + LOOK_AGAIN);
+        if let Ok(event) = tokio::time::timeout_at(until, news.next()).await {
+            event?;
         }
     }
 }

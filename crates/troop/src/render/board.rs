@@ -105,14 +105,7 @@ fn note(state: &State, task: &Task, status: Status, now: Time) -> String {
             }
         }
         Status::Blocked => {
-            for dependency in state.tasks().open_dependencies(task.number) {
-                let number = dependency.task.0;
-                notes.push(match state.tasks().status(dependency.task) {
-                    Some(Status::Failed) => format!("dependency {number} failed"),
-                    Some(Status::Cancelled) => format!("dependency {number} was cancelled"),
-                    _ => format!("waits for {number}"),
-                });
-            }
+            notes.extend(waits(state, task));
         }
         Status::Failed => {
             let retry = task.not_before.filter(|at| *at > now);
@@ -134,4 +127,23 @@ fn note(state: &State, task: &Task, status: Status, now: Time) -> String {
         notes.push("asks the user".to_owned());
     }
     notes.join(", ")
+}
+
+/// What a blocked task waits for, and what it waits for in vain.
+fn waits(state: &State, task: &Task) -> Vec<String> {
+    let open: Vec<u32> =
+        state.tasks().open_dependencies(task.number).iter().map(|it| it.task.0).collect();
+    let ended =
+        |number: &u32, how| state.tasks().status(troop_model::TaskNumber(*number)) == Some(how);
+    let (failed, open): (Vec<_>, Vec<_>) =
+        open.into_iter().partition(|it| ended(it, Status::Failed));
+    let (cancelled, open): (Vec<_>, Vec<_>) =
+        open.into_iter().partition(|it| ended(it, Status::Cancelled));
+    let list =
+        |numbers: &[u32]| numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let mut notes = Vec::new();
+    notes.extend((!open.is_empty()).then(|| format!("waits for {}", list(&open))));
+    notes.extend(failed.iter().map(|number| format!("dependency {number} failed")));
+    notes.extend(cancelled.iter().map(|number| format!("dependency {number} was cancelled")));
+    notes
 }

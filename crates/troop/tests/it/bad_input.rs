@@ -67,15 +67,19 @@ fn unknown_teams_members_and_tasks_are_refused() {
 #[test]
 fn ambiguous_prefixes_are_refused_with_what_they_could_mean() {
     let (troop, _) = team();
-    let id = troop.json("task get 1")["id"].as_str().unwrap().to_owned();
-    assert_eq!(troop.json(&format!("task get {id}"))["number"], 1);
-    let shared = &id[..8];
-    let run = troop.run(&format!("task get {shared}"));
-    // Ids made in the same minute begin alike; a lucky one may be unique.
-    if run.code != 0 {
-        assert!(run.err.contains("could be task-1, task-2"), "{}", run.err);
-        assert_eq!(run.code, 2);
-    }
+    troop.ok("task create four --id aaaaaaaa-0000-7000-8000-000000000001");
+    troop.ok("task create five --id aaaaaaaa-0000-7000-8000-000000000002");
+    troop.ok("task create six --id aaaabbbb-0000-7000-8000-000000000003");
+    assert_eq!(troop.json("task get aaaab")["number"], 6);
+    assert_eq!(troop.json("task get AAAAAAAA-0000-7000-8000-000000000002")["number"], 5);
+    let (code, err) = troop.refused("task get aaaaaaaa");
+    assert_eq!(code, 2);
+    assert_eq!(
+        err,
+        "error: `aaaaaaaa` could be task-4, task-5; write more of it\nhint: use its number: `troop task get 4`\n"
+    );
+    let (_, err) = troop.refused("task create seven --id aaaaaaaa-0000-7000-8000-000000000002");
+    assert!(err.starts_with("error: there is a task with the id aaaaaaaa-0000-7000-8000-000000000002 already: task-5"), "{err}");
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn the_list_reads_like_a_board() {
 
     Blocked
       ◌ 2  Test the parser          waits for 1
-      ◌ 4  Ship it                  waits for 2, waits for 3
+      ◌ 4  Ship it                  waits for 2, 3
     ");
 }
 
@@ -189,4 +189,17 @@ fn a_claim_can_wait_for_work() {
     let (code, err) = troop.refused("--as bob task claim --wait 0");
     assert_eq!(code, 1);
     assert!(err.starts_with("error: nothing is available for `bob` now"), "{err}");
+}
+
+#[test]
+fn a_lease_that_ran_out_and_a_retry_that_is_due_need_no_daemon() {
+    let troop = Troop::with_team();
+    troop.ok("team set retry_backoff_seconds=0 lease_seconds=1");
+    troop.ok("task create parse");
+    troop.ok("--as ann task claim");
+    troop.ok("--as ann task fail 1 --reason 'no network'");
+    assert_eq!(troop.ok("--as bob task claim --wait 30"), "claimed task-1: parse (bob)\n");
+    assert_eq!(troop.ok("--as ann task claim --wait 30"), "claimed task-1: parse (ann)\n");
+    let (_, err) = troop.refused("--as bob task complete 1 -r late");
+    assert!(err.starts_with("error: task-1 is not held by `bob` but by `ann`"), "{err}");
 }

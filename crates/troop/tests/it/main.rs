@@ -1,5 +1,10 @@
 //! The real program, as people and scripts use it.
-#![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may fail loudly"
+)]
 
 mod bad_input;
 mod board;

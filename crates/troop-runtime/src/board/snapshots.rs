@@ -1,0 +1,96 @@
+//! Saving snapshots aside, so that opening a team need not replay its log.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use tokio_util::task::TaskTracker;
+use troop_model::{State, TeamId, Version};
+use troop_store::{Archived, Snapshot, Store};
+
+/// How many events a snapshot may be behind before a new one is worth its price.
+const MIN_TAIL: u64 = 256;
+
+/// One board's snapshots. They are a convenience: the log has everything.
+pub(super) struct Snapshots {
+    team: TeamId,
+    store: Arc<dyn Store>,
+    tracker: TaskTracker,
+    /// Up to where one is known to be saved.
+    saved: Version,
+    /// Up to where one was tried, so that a store that saves none is not asked all the time.
+    tried: Version,
+    saving: Option<oneshot::Receiver<Saved>>,
+}
+
+/// A snapshot that was saved.
+struct Saved {
+    version: Version,
+    n_departed: usize,
+}
+
+impl Snapshots {
+    pub(super) fn new(
+        team: TeamId,
+        store: Arc<dyn Store>,
+        tracker: TaskTracker,
+        saved: Version,
+    ) -> Self {
+        Self { team, store, tracker, saved, tried: saved, saving: None }
+    }
+
+    /// Begins to save a snapshot if it is time to, without keeping commands waiting.
+    pub(super) fn save_if_due(&mut self, state: &State) {
+        // The larger the state, the longer a snapshot of it must last.
+        let is_due = state.version().0.saturating_sub(self.tried.0)
+            >= MIN_TAIL.max(state.tasks().len() as u64);
+        if !is_due || self.saving.is_some() {
+            return;
+        }
+        let (snapshot, archived) = pack(state);
+        let saved = Saved { version: snapshot.version, n_departed: archived.len() };
+        self.tried = saved.version;
+        let (store, team) = (Arc::clone(&self.store), self.team);
+        let (done, saving) = oneshot::channel();
+        self.tracker.spawn(async move {
+            if store.save_snapshot(team, snapshot, archived).await.is_ok() {
+                // The board may be gone; then nobody need know.
+                drop(done.send(saved));
+            }
+        });
+        self.saving = Some(saving);
+    }
+
+    /// Waits until a snapshot that is being saved is settled, and gives how many departed tasks are archived with it.
+    pub(super) async fn settled(&mut self) -> usize {
+        let Some(saving) = &mut self.saving else { return std::future::pending().await };
+        let saved = saving.await;
+        self.saving = None;
+        // What was not saved is tried again with the next snapshot.
+        saved.map_or(0, |saved| {
+            self.saved = saved.version;
+            saved.n_departed
+        })
+    }
+
+    /// Leaves a fresh snapshot behind, so that the next one who opens the team need not replay much.
+    pub(super) async fn close(mut self, mut state: State) {
+        if self.saving.is_some() {
+            let n_departed = self.settled().await;
+            state.forget_departed(n_departed);
+        }
+        if state.version().0.saturating_sub(self.saved.0) >= MIN_TAIL {
+            let (snapshot, archived) = pack(&state);
+            drop(self.store.save_snapshot(self.team, snapshot, archived).await);
+        }
+    }
+}
+
+fn pack(state: &State) -> (Snapshot, Vec<Archived>) {
+    let archived = state.tasks().all_departed().iter().map(|(number, task)| Archived {
+        number: number.0,
+        body: task.as_ref().map(|task| {
+            serde_json::to_vec(task.as_ref()).expect("a task has no part that JSON cannot hold")
+        }),
+    });
+    (Snapshot { version: state.version(), state: state.to_snapshot() }, archived.collect())
+}

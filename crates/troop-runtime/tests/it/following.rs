@@ -1,0 +1,73 @@
+//! What other processes write is seen: by itself, or before a board says no.
+
+use troop_model::{Command, Refusal, Status, TaskCommand, TaskNumber};
+use troop_runtime::Following;
+use troop_testkit::{TestStore, wait_for};
+
+use crate::support::{
+    LEAD, add_tasks, by, claim, claim_next, comment, crew, numbered, open, refusal,
+};
+
+on_every_store! {
+    a_board_looks_again_before_it_refuses,
+    a_board_looks_again_before_it_says_that_things_are_so_already,
+    a_board_looks_again_before_it_knows_no_such_task,
+    a_following_board_sees_what_others_write,
+    a_board_that_is_asked_sees_what_others_wrote,
+}
+
+async fn a_board_looks_again_before_it_refuses(store: TestStore) {
+    let board = crew(store.store()).await;
+    let other = open(store.reopen().await, board.team(), Following::WhenAsked).await;
+    add_tasks(&other, 2).await;
+    board.submit(by("bob", claim(1))).await.unwrap();
+    refusal(other.submit(by("cyd", claim(1))).await);
+    add_tasks(&other, 1).await;
+    board.submit(by("bob", claim(3))).await.unwrap();
+    assert_eq!(other.submit(by("cyd", claim_next())).await.unwrap().task(), Some(TaskNumber(2)));
+    refusal(board.submit(by("bob", claim_next())).await);
+}
+
+async fn a_board_looks_again_before_it_says_that_things_are_so_already(store: TestStore) {
+    let board = crew(store.store()).await;
+    add_tasks(&board, 1).await;
+    board.submit(by("bob", claim(1))).await.unwrap();
+    let other = open(store.reopen().await, board.team(), Following::WhenAsked).await;
+    let release = TaskCommand::Release { task: numbered(1), reason: "too slow".to_owned() };
+    other.submit(by(LEAD, Command::Task(release))).await.unwrap();
+    other.submit(by("cyd", claim(1))).await.unwrap();
+    let refusal = refusal(board.submit(by("bob", claim(1))).await);
+    assert!(matches!(refusal, Refusal::TaskHeld { owner, .. } if owner.as_str() == "cyd"));
+}
+
+async fn a_board_looks_again_before_it_knows_no_such_task(store: TestStore) {
+    let board = crew(store.store()).await;
+    let other = open(store.reopen().await, board.team(), Following::WhenAsked).await;
+    add_tasks(&other, 1).await;
+    assert_eq!(board.task(numbered(1)).await.unwrap().subject, "subject 0");
+    assert!(matches!(refusal(board.task(numbered(2)).await), Refusal::UnknownTask { .. }));
+}
+
+async fn a_following_board_sees_what_others_write(store: TestStore) {
+    let board = crew(store.store()).await;
+    let follower = open(store.reopen().await, board.team(), Following::Always).await;
+    for number in add_tasks(&board, 3).await {
+        board.submit(by("bob", claim(number))).await.unwrap();
+        wait_for("the claim to be seen", async || {
+            let status = move |state: &troop_model::State| state.tasks().status(TaskNumber(number));
+            let status = follower.look(status).await.unwrap();
+            (status == Some(Status::InProgress)).then_some(())
+        })
+        .await;
+    }
+}
+
+async fn a_board_that_is_asked_sees_what_others_wrote(store: TestStore) {
+    let board = crew(store.store()).await;
+    let other = open(store.reopen().await, board.team(), Following::WhenAsked).await;
+    add_tasks(&board, 1).await;
+    let done = board.submit(by("bob", comment(1, "on it"))).await.unwrap();
+    assert!(other.look(|state| state.tasks().is_empty()).await.unwrap());
+    assert_eq!(other.catch_up().await.unwrap(), done.version);
+    assert_eq!(other.look(|state| state.tasks().len()).await.unwrap(), 1);
+}

@@ -1,0 +1,86 @@
+//! A log that holds what this program does not understand.
+
+use troop_model::{Version, encode};
+use troop_runtime::{Board, BoardError, BoardResult, Clock, Following};
+use troop_testkit::TestStore;
+
+use crate::support::{LEAD, add_tasks, append_raw, by, claim, create, crew, events, state_of};
+
+on_every_store! {
+    an_event_of_a_newer_program_is_named_and_refused,
+    garbage_in_a_log_is_refused,
+    an_event_in_the_wrong_place_is_refused,
+    a_subscriber_gets_what_comes_before_garbage,
+}
+
+async fn reopen(store: &TestStore, board: &Board) -> BoardResult<Board> {
+    let (clock, following) = (Clock::system(), Following::WhenAsked);
+    Board::open(store.reopen().await, clock, following, board.team()).await
+}
+
+/// The last event of the log, as JSON, at the place where the next one belongs.
+async fn next_body(store: &TestStore, board: &Board) -> String {
+    let mut event = events(&**store, board.team()).await.pop().unwrap();
+    event.version = event.version.next();
+    encode(&event)
+}
+
+/// Neither opening nor writing goes on past an entry; what is known stays known.
+async fn assert_stops_at(store: &TestStore, board: &Board, text: &str) {
+    let before = state_of(board).await;
+    let errors = [
+        reopen(store, board).await.unwrap_err(),
+        board.submit(by(LEAD, create("more"))).await.unwrap_err(),
+        board.submit(by("bob", claim(9))).await.unwrap_err(),
+        board.catch_up().await.unwrap_err(),
+    ];
+    for error in errors {
+        let mut told = error.to_string();
+        if let Some(source) = std::error::Error::source(&error) {
+            told = format!("{told}: {source}");
+        }
+        assert!(told.contains(text), "{told}");
+    }
+    assert!(state_of(board).await == before);
+}
+
+async fn an_event_of_a_newer_program_is_named_and_refused(store: TestStore) {
+    let board = crew(store.store()).await;
+    add_tasks(&board, 1).await;
+    let body = next_body(&store, &board).await;
+    let newer = body.replace("task.created", "task.dreamt");
+    assert_ne!(newer, body);
+    let version = append_raw(&*store, board.team(), newer).await;
+    assert_stops_at(&store, &board, &format!("event {version} of the log cannot be read")).await;
+    assert_stops_at(&store, &board, "which this troop does not know").await;
+    let error = reopen(&store, &board).await.unwrap_err();
+    assert!(matches!(error, BoardError::Log { source, .. } if source.is_newer()));
+}
+
+async fn garbage_in_a_log_is_refused(store: TestStore) {
+    let board = crew(store.store()).await;
+    let version = append_raw(&*store, board.team(), r#"{"version":"soup"}"#.to_owned()).await;
+    assert_stops_at(&store, &board, &format!("event {version} of the log cannot be read")).await;
+}
+
+async fn an_event_in_the_wrong_place_is_refused(store: TestStore) {
+    let board = crew(store.store()).await;
+    let event = events(&*store, board.team()).await.pop().unwrap();
+    let version = append_raw(&*store, board.team(), encode(&event)).await;
+    let told = format!("event {version} of the log says that it is event {}", event.version);
+    assert_stops_at(&store, &board, &told).await;
+}
+
+async fn a_subscriber_gets_what_comes_before_garbage(store: TestStore) {
+    let board = crew(store.store()).await;
+    let last = state_of(&board).await.version();
+    let bad = append_raw(&*store, board.team(), "{}".to_owned()).await;
+    let mut subscription = board.subscribe(Version::ZERO);
+    while subscription.version() < last {
+        subscription.next().await.unwrap().unwrap();
+    }
+    for _ in 0..2 {
+        let error = subscription.next().await.unwrap_err();
+        assert!(matches!(error, BoardError::Log { version, .. } if version == bad));
+    }
+}

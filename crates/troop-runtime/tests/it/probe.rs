@@ -1,0 +1,166 @@
+//! A store that counts what it is asked, and that can be stopped, shut down, and kept from saving.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+};
+
+use tokio::sync::watch;
+use troop_model::{TeamId, Version};
+use troop_store::{
+    Appended, Archived, Batch, BoxFuture, Entry, NewTeam, Snapshot, Store, StoreError, StoreResult,
+    TeamEntry, Watch,
+};
+
+/// Passes calls on to a real store.
+#[derive(Debug)]
+pub(crate) struct Probe {
+    inner: Arc<dyn Store>,
+    /// How many entries were read.
+    pub(crate) n_entries: AtomicUsize,
+    /// How many appends were begun.
+    pub(crate) n_appends: AtomicUsize,
+    /// How many snapshots were to be saved.
+    pub(crate) n_saves: AtomicUsize,
+    /// Whether nothing can be read or appended.
+    pub(crate) is_down: AtomicBool,
+    /// Whether snapshots cannot be saved.
+    pub(crate) is_full: AtomicBool,
+    /// Whether appending panics.
+    pub(crate) is_broken: AtomicBool,
+    lets_append: watch::Sender<bool>,
+    lets_save: watch::Sender<bool>,
+}
+
+impl Probe {
+    pub(crate) fn new(inner: Arc<dyn Store>) -> Arc<Self> {
+        Arc::new(Self {
+            inner,
+            n_entries: AtomicUsize::new(0),
+            n_appends: AtomicUsize::new(0),
+            n_saves: AtomicUsize::new(0),
+            is_down: AtomicBool::new(false),
+            is_full: AtomicBool::new(false),
+            is_broken: AtomicBool::new(false),
+            lets_append: watch::Sender::new(true),
+            lets_save: watch::Sender::new(true),
+        })
+    }
+
+    /// Appends wait from now on.
+    pub(crate) fn hold_appends(&self) {
+        self.lets_append.send_replace(false);
+    }
+
+    pub(crate) fn let_append(&self) {
+        self.lets_append.send_replace(true);
+    }
+
+    /// Saving waits from now on.
+    pub(crate) fn hold_saves(&self) {
+        self.lets_save.send_replace(false);
+    }
+
+    pub(crate) fn let_save(&self) {
+        self.lets_save.send_replace(true);
+    }
+
+    fn check(&self, cannot: &AtomicBool) -> StoreResult<()> {
+        if cannot.load(SeqCst) {
+            return Err(StoreError::Unavailable {
+                what: "the store is down on purpose".to_owned(),
+                hint: "wait".to_owned(),
+                source: "a test".into(),
+            });
+        }
+        Ok(())
+    }
+}
+
+async fn pass(gate: &watch::Sender<bool>) {
+    gate.subscribe().wait_for(|is_open| *is_open).await.unwrap();
+}
+
+impl Store for Probe {
+    fn create(&self, team: NewTeam, first: Batch) -> BoxFuture<'_, StoreResult<Version>> {
+        self.inner.create(team, first)
+    }
+
+    fn teams(&self) -> BoxFuture<'_, StoreResult<Vec<TeamEntry>>> {
+        self.inner.teams()
+    }
+
+    fn retire(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(async move {
+            self.check(&self.is_down)?;
+            self.inner.retire(team).await
+        })
+    }
+
+    fn purge(&self, team: TeamId) -> BoxFuture<'_, StoreResult<()>> {
+        self.inner.purge(team)
+    }
+
+    fn append(&self, team: TeamId, batch: Batch) -> BoxFuture<'_, StoreResult<Appended>> {
+        Box::pin(async move {
+            self.n_appends.fetch_add(1, SeqCst);
+            pass(&self.lets_append).await;
+            assert!(!self.is_broken.load(SeqCst), "broken on purpose");
+            self.check(&self.is_down)?;
+            self.inner.append(team, batch).await
+        })
+    }
+
+    fn read(
+        &self,
+        team: TeamId,
+        after: Version,
+        limit: usize,
+    ) -> BoxFuture<'_, StoreResult<Vec<Entry>>> {
+        Box::pin(async move {
+            self.check(&self.is_down)?;
+            let entries = self.inner.read(team, after, limit).await?;
+            self.n_entries.fetch_add(entries.len(), SeqCst);
+            Ok(entries)
+        })
+    }
+
+    fn watch(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Watch>> {
+        self.inner.watch(team)
+    }
+
+    fn load_snapshot(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Option<Snapshot>>> {
+        self.inner.load_snapshot(team)
+    }
+
+    fn save_snapshot(
+        &self,
+        team: TeamId,
+        snapshot: Snapshot,
+        archived: Vec<Archived>,
+    ) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(async move {
+            self.n_saves.fetch_add(1, SeqCst);
+            pass(&self.lets_save).await;
+            self.check(&self.is_full)?;
+            self.inner.save_snapshot(team, snapshot, archived).await
+        })
+    }
+
+    fn read_archived(
+        &self,
+        team: TeamId,
+        number: u32,
+    ) -> BoxFuture<'_, StoreResult<Option<Vec<u8>>>> {
+        self.inner.read_archived(team, number)
+    }
+
+    fn list_archived(
+        &self,
+        team: TeamId,
+        below: u32,
+        limit: usize,
+    ) -> BoxFuture<'_, StoreResult<Vec<(u32, Vec<u8>)>>> {
+        self.inner.list_archived(team, below, limit)
+    }
+}

@@ -1,0 +1,145 @@
+//! Several processes on one store. The test binary runs itself again, as the other processes.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    process::{Child, Command},
+};
+
+use troop_model::{OperationId, Refusal, State, TeamId, Version};
+use troop_runtime::{Board, BoardError, Following};
+use troop_store::{Appended, Batch, StoreUrl};
+use troop_testkit::{TestStore, wait_for};
+use uuid::Uuid;
+
+use crate::support::{
+    LEAD, MEMBERS, add_tasks, assert_is_the_log, by, claim_next, claims, crew, events, open, say,
+};
+
+on_shared_stores! {
+    of_many_claims_by_processes_each_task_is_claimed_once,
+    who_dies_with_the_lock_lets_go_of_it,
+    who_is_killed_at_work_leaves_a_whole_log,
+}
+
+/// What another process is to do: `role`, store, team, member or file.
+const ERRAND: &str = "TROOP_TEST_ERRAND";
+const N_TASKS: usize = 60;
+
+/// Runs this test binary again, with something to do for [`an_errand_of_another_process`].
+fn send(role: &str, store: &TestStore, team: TeamId, whom: &str) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "processes::an_errand_of_another_process", "--nocapture"])
+        .env(ERRAND, format!("{role}|{}|{team}|{whom}", store.url()))
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Not a case of its own: what the other processes of the cases below do.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_errand_of_another_process() {
+    #[expect(clippy::disallowed_methods, reason = "this is how a test tells another process")]
+    let Ok(errand) = std::env::var(ERRAND) else { return };
+    let [role, url, team, whom] = errand.split('|').collect::<Vec<_>>()[..] else {
+        panic!("{errand}");
+    };
+    let (store, team) = (
+        troop_store::open(&StoreUrl::parse(url).unwrap()).await.unwrap(),
+        team.parse::<TeamId>().unwrap(),
+    );
+    match role {
+        "claim" => claim_all(open(store, team, Following::Always).await, whom).await,
+        "create" => loop {
+            add_tasks(&open(store.clone(), team, Following::WhenAsked).await, 3).await;
+        },
+        "hold" => {
+            let log = store.read(team, Version::ZERO, usize::MAX).await.unwrap();
+            let operation = OperationId(Uuid::now_v7());
+            let stale = Batch { operation, after: Version(1), bodies: vec![log[0].body.clone()] };
+            let Appended::Behind(_turn) = store.append(team, stale).await.unwrap() else {
+                panic!("the append was not behind");
+            };
+            std::fs::write(whom, "held").unwrap();
+            std::future::pending::<()>().await;
+        }
+        role => panic!("{role}"),
+    }
+}
+
+/// Claims until nothing is left, once everybody is ready to.
+async fn claim_all(board: Board, member: &str) {
+    board.submit(by(member, say(LEAD, "ready"))).await.unwrap();
+    wait_for("the other claimers", async || {
+        let n_ready = board.look(|state| state.mailbox().iter().count()).await.unwrap();
+        (n_ready == MEMBERS.len()).then_some(())
+    })
+    .await;
+    loop {
+        match board.submit(by(member, claim_next())).await {
+            Ok(_) => {}
+            Err(BoardError::Refused(Refusal::NothingAvailable { .. })) => break,
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+    board.close().await;
+}
+
+async fn ended(mut child: Child) {
+    let status = wait_for("another process to end", async || child.try_wait().unwrap()).await;
+    assert!(status.success(), "{status}");
+}
+
+async fn of_many_claims_by_processes_each_task_is_claimed_once(store: TestStore) {
+    let board = crew(store.store()).await;
+    add_tasks(&board, N_TASKS).await;
+    let children = MEMBERS.map(|member| send("claim", &store, board.team(), member));
+    for child in children {
+        ended(child).await;
+    }
+    let claims = claims(&events(&*store, board.team()).await);
+    assert_eq!(claims.len(), N_TASKS, "no task is claimed twice");
+    let tasks: BTreeSet<u32> = claims.iter().map(|(task, _)| *task).collect();
+    assert_eq!(tasks.len(), N_TASKS, "every task is claimed");
+    let mut shares: BTreeMap<&str, usize> = BTreeMap::new();
+    claims.iter().for_each(|(_, member)| *shares.entry(member).or_default() += 1);
+    let fair = N_TASKS / MEMBERS.len();
+    let is_served = |member: &&str| shares.get(*member).is_some_and(|n| *n >= fair / 3);
+    assert!(MEMBERS.iter().all(is_served), "nobody starves: {shares:?}");
+    assert_is_the_log(&board, &*store).await;
+}
+
+async fn who_dies_with_the_lock_lets_go_of_it(store: TestStore) {
+    let board = crew(store.store()).await;
+    add_tasks(&board, 1).await;
+    let folder = tempfile::tempdir().unwrap();
+    let sign = folder.path().join("held");
+    let mut child = send("hold", &store, board.team(), sign.to_str().unwrap());
+    wait_for("the other process to have the lock", async || Path::exists(&sign).then_some(()))
+        .await;
+    // The claim waits for as long as the other lives, then goes on at once.
+    let (claimed, ()) = tokio::join!(board.submit(by("bob", claim_next())), async {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    });
+    assert!(claimed.is_ok(), "{claimed:?}");
+    assert_is_the_log(&board, &*store).await;
+}
+
+async fn who_is_killed_at_work_leaves_a_whole_log(store: TestStore) {
+    let board = crew(store.store()).await;
+    let mut n_seen = 0;
+    for _ in 0..3 {
+        let mut child = send("create", &store, board.team(), "-");
+        n_seen = wait_for("the other process to be at work", async || {
+            board.catch_up().await.unwrap();
+            let n_tasks = board.look(|state: &State| state.tasks().len()).await.unwrap();
+            (n_tasks > n_seen + 10).then_some(n_tasks)
+        })
+        .await;
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(add_tasks(&board, 1).await[0] as usize > n_seen);
+        assert_is_the_log(&board, &*store).await;
+    }
+}
