@@ -19,7 +19,7 @@ use super::{Dependency, StartGate, Status, Task};
 use crate::{Condition, MemberName, TaskNumber, Version};
 
 /// How many finished tasks stay on the live board; older ones are archived.
-pub const LIVE_FINISHED: usize = if cfg!(test) { 8 } else { 1_000 };
+pub const LIVE_FINISHED: usize = if cfg!(test) { 4 } else { 1_000 };
 
 /// How a task that is no longer live ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

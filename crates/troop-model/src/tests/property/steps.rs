@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::{
     Actor, Command, Condition, Delegation, DelegationOutcome, DelegationStatus, Link, MemberState,
     MessageKind, Metadata, NewTask, Origin, Outgoing, Permissions, RejectMode, Settings, State,
-    TaskCommand, TaskNumber, TaskRef, TaskUpdate,
+    Status, TaskCommand, TaskNumber, TaskRef, TaskUpdate,
     tests::{
         bench::{name, newcomer, user},
         commands::*,
@@ -35,6 +35,7 @@ impl Step {
             _ => Actor::agent(&name("eve")),
         };
         let worker = || Actor::agent(&name(["ann", "bob"][usize::from(self.who % 2)]));
+        let done_by = || if self.who.is_multiple_of(3) { worker() } else { Actor::human("pat") };
         if self.who < 80 {
             return anybody();
         }
@@ -56,7 +57,7 @@ impl Step {
                 | TaskCommand::Fail { task, .. },
             ) => {
                 let held = state.resolve(task).ok().and_then(|number| state.tasks().get(number));
-                held.and_then(|task| task.owner.as_ref()).map_or_else(worker, Actor::agent)
+                held.and_then(|task| task.owner.as_ref()).map_or_else(done_by, Actor::agent)
             }
             _ => Actor::agent(&name("lead")),
         }
@@ -74,8 +75,8 @@ impl Step {
 /// The command that a step stands for.
 fn command(step: Step, state: &State) -> Command {
     let [a, b, c] = step.which;
-    match step.what % 52 {
-        0..5 => new_task(state, a, b, c).into(),
+    match step.what % 60 {
+        0..5 | 57..60 => new_task(state, a, b, c).into(),
         33 => say(["bob", "*", "ann", "lead", "user", "zoe"][usize::from(a % 6)], "hi").into(),
         34 => request(state, a, b),
         35 => answer_to(state, a, b),
@@ -92,6 +93,7 @@ fn command(step: Step, state: &State) -> Command {
         39 | 48..=50 => finish_some(state, a, b),
         40 => member_command(state, a, b),
         41..=43 | 51 => Command::Tick,
+        52..57 => finish_ready(state, a),
         44 | 45 => task_command(state, 29, step.which).into(),
         what => task_command(state, what, step.which).into(),
     }
@@ -132,7 +134,7 @@ fn some_task(state: &State, n: u8) -> TaskRef {
 }
 
 fn task_command(state: &State, what: u8, [a, b, c]: [u8; 3]) -> TaskCommand {
-    let task = some_task(state, a);
+    let task = fitting_task(state, what, a).unwrap_or_else(|| some_task(state, a));
     let attempt = (b > 200).then_some(u32::from(c % 3));
     let text = if c == 0 { String::new() } else { format!("because {c}") };
     match what {
@@ -153,10 +155,36 @@ fn task_command(state: &State, what: u8, [a, b, c]: [u8; 3]) -> TaskCommand {
         27 => TaskCommand::Progress { task, percent: i64::from(b), step: text },
         28 => TaskCommand::Attach { task, path: format!("{}.txt", b % 4) },
         29 => TaskCommand::AskUser { task, question: text },
-        30 => TaskCommand::ClearAskUser { task },
+        30 => TaskCommand::ClearAskUser { task: asking(state).unwrap_or(task) },
         31 => TaskCommand::Delete { task },
         _ => TaskCommand::Update { task, change: Box::new(some_change(state, b, c)) },
     }
+}
+
+/// Work gets done, so that some of it grows old enough to be archived.
+fn finish_ready(state: &State, a: u8) -> Command {
+    let ready = state.tasks().ready();
+    let number = ready.get(usize::from(a) % ready.len().max(1)).copied().unwrap_or_default();
+    if a > 230 { cancel(number.0).into() } else { complete(number.0).into() }
+}
+
+/// Mostly a task that stands where such a command makes sense.
+fn fitting_task(state: &State, what: u8, a: u8) -> Option<TaskRef> {
+    let status = match what {
+        13 | 14 | 19 | 20 | 27 | 29 => Status::InProgress,
+        21..=23 => Status::InReview,
+        25 => Status::Failed,
+        31 => Status::Completed,
+        _ => return None,
+    };
+    let fitting: Vec<_> = state.tasks().with_status(status).collect();
+    let task = fitting.get(usize::from(a) % fitting.len().max(1))?;
+    (!a.is_multiple_of(5)).then(|| (*task).into())
+}
+
+fn asking(state: &State) -> Option<TaskRef> {
+    let task = state.tasks().iter().find(|task| task.question.is_some())?;
+    Some(task.number.into())
 }
 
 fn some_change(state: &State, b: u8, c: u8) -> TaskUpdate {

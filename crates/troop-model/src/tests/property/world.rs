@@ -88,6 +88,10 @@ impl World {
         &self.bench.log
     }
 
+    pub(crate) fn n_archived(&self) -> usize {
+        self.bench.state.tasks().n_archived()
+    }
+
     /// What the whole log amounts to is what the state is.
     pub(crate) fn end(&self) {
         let mut again = State::default();
