@@ -170,13 +170,16 @@ fn the_commands_of_the_readme_exist() {
     assert!(readme.contains("cargo xtask test"), "the README does not say how to run the tests");
     let help = fs::read_to_string(root().join("docs/cli.md")).unwrap();
     for line in readme.lines().filter_map(|line| line.strip_prefix("troop ")) {
-        let words: Vec<_> =
-            line.split_whitespace().filter(|word| !word.starts_with('-')).take(2).collect();
-        let noun = words.first().unwrap();
-        assert!(
-            help.contains(&format!("troop {noun}")),
-            "the README uses `troop {noun}`, which does not exist"
-        );
+        // `--as ann` and its like say for whom; the command follows.
+        let mut words = line.split_whitespace().peekable();
+        while words.next_if(|word| word.starts_with("--")).is_some() {
+            words.next();
+        }
+        let command = words.take(2).collect::<Vec<_>>().join(" ");
+        let noun = command.split(' ').next().unwrap();
+        let is_known = help.contains(&format!("`troop {command}"))
+            || help.contains(&format!("`troop {noun} ["));
+        assert!(is_known, "the README uses `troop {command}`, which does not exist");
     }
 }
 
