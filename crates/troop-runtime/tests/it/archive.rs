@@ -1,9 +1,6 @@
 //! Finished tasks leave the live board, and are found all the same.
 
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, atomic::Ordering::SeqCst},
-};
+use std::sync::{Arc, atomic::Ordering::SeqCst};
 
 use troop_model::{LIVE_FINISHED, Origin, PAGE, Refusal, Status, TaskFilter, TaskNumber};
 use troop_runtime::{Board, Following, TaskPage};
@@ -18,6 +15,7 @@ use crate::{
 };
 
 on_every_store! {
+    every_page_is_there_once,
     archived_tasks_are_found_wherever_they_are,
     deleted_tasks_are_gone_wherever_they_were,
 }
@@ -54,44 +52,28 @@ async fn save(probe: &Arc<Probe>, board: Board) -> Board {
     open(probe.clone(), team, Following::WhenAsked).await
 }
 
-async fn all_pages(board: &Board, filter: TaskFilter) -> Vec<u32> {
-    let mut numbers = Vec::new();
-    for page in 1.. {
-        let TaskPage { tasks, page: at, pages, n_tasks } =
-            board.list(filter, Origin::default(), page).await.unwrap();
-        assert_eq!((at, pages), (page, n_tasks.div_ceil(PAGE).max(1)));
-        numbers.extend(tasks.iter().map(|task| task.number.0));
-        if page == pages {
-            assert_eq!(numbers.len(), n_tasks);
-            let beyond = board.list(filter, Origin::default(), page + 1).await.unwrap();
-            assert_eq!((beyond.tasks.len(), beyond.n_tasks), (0, n_tasks));
-            return numbers;
-        }
-        assert_eq!(tasks.len(), PAGE);
+/// Checks the pages that begin a list, those where live and archived tasks meet, and what lies behind the end.
+async fn assert_lists(board: &Board, filter: TaskFilter, expected: &[u32]) {
+    let n_pages = expected.len().div_ceil(PAGE);
+    for page in (1..=2).chain(n_pages.saturating_sub(4).max(3)..=n_pages + 1) {
+        let listed = board.list(filter, Origin::default(), page).await.unwrap();
+        let TaskPage { tasks, page: at, pages, n_tasks } = listed;
+        assert_eq!((at, pages, n_tasks), (page, n_pages, expected.len()));
+        let on_page = expected.iter().skip((page - 1) * PAGE).take(PAGE);
+        assert!(tasks.iter().map(|task| &task.number.0).eq(on_page), "{filter:?}, page {page}");
     }
-    numbers
 }
 
 /// Everything that can be asked gives the same answer, wherever the tasks are.
 async fn assert_complete(board: &Board, gone: &[u32]) {
     let all = |range: std::ops::RangeInclusive<u32>| -> Vec<u32> {
-        range.filter(|number| !gone.contains(number)).collect()
+        range.rev().filter(|number| !gone.contains(number)).collect()
     };
-    let finished = all(1..=N_FINISHED);
-    let newest_first: Vec<u32> = all(1..=N_FINISHED + N_ACTIVE).into_iter().rev().collect();
-    assert_eq!(all_pages(board, TaskFilter::All).await, newest_first);
-    for filter in [TaskFilter::Finished, TaskFilter::Only(Status::Completed)] {
-        // What the first and the last page show, and what they count.
-        let n_pages = finished.len().div_ceil(PAGE);
-        for page in [1, n_pages] {
-            let listed = board.list(filter, Origin::default(), page).await.unwrap();
-            assert_eq!((listed.n_tasks, listed.pages), (finished.len(), n_pages));
-            let expected = finished.iter().rev().skip((page - 1) * PAGE).take(PAGE);
-            assert!(listed.tasks.iter().map(|task| &task.number.0).eq(expected));
-        }
-    }
+    assert_lists(board, TaskFilter::All, &all(1..=N_FINISHED + N_ACTIVE)).await;
+    assert_lists(board, TaskFilter::Finished, &all(1..=N_FINISHED)).await;
+    assert_lists(board, TaskFilter::Only(Status::Completed), &all(1..=N_FINISHED)).await;
     let active: Vec<u32> = (N_FINISHED + 1..=N_FINISHED + N_ACTIVE).collect();
-    assert_eq!(all_pages(board, TaskFilter::Active).await, active);
+    assert_lists(board, TaskFilter::Active, &active).await;
     for number in [1, 2, 40, 90, 91, N_FINISHED, N_FINISHED + 1] {
         let task = board.task(numbered(number)).await;
         if gone.contains(&number) {
@@ -104,6 +86,19 @@ async fn assert_complete(board: &Board, gone: &[u32]) {
     let numbers: Vec<u32> = found.tasks.iter().map(|task| task.number.0).collect();
     assert_eq!(numbers, if gone.contains(&1) { vec![] } else { vec![1] });
     assert_eq!((found.n_tasks, found.pages), (numbers.len(), 1));
+}
+
+async fn every_page_is_there_once(store: TestStore) {
+    let board = crew(store.store()).await;
+    let mut numbers = Vec::new();
+    finish_tasks(&board, 100).await;
+    for page in 1..=4 {
+        let listed = board.list(TaskFilter::All, Origin::default(), page).await.unwrap();
+        assert_eq!((listed.pages, listed.n_tasks), (4, 100));
+        assert_eq!(listed.tasks.len(), if page == 4 { 10 } else { PAGE });
+        numbers.extend(listed.tasks.iter().map(|task| task.number.0));
+    }
+    assert!(numbers.into_iter().eq((1..=100).rev()));
 }
 
 async fn archived_tasks_are_found_wherever_they_are(store: TestStore) {
@@ -153,7 +148,7 @@ async fn deleted_tasks_are_gone_wherever_they_were(store: TestStore) {
     }
     // 90 and 100 had left; one of them was deleted while it was live, and four after that.
     assert_eq!(n_in_store(&store, &board).await, 90 + 100 - 1 - 4);
-    let listed: BTreeSet<u32> = all_pages(&board, TaskFilter::All).await.into_iter().collect();
-    assert!(gone.iter().all(|number| !listed.contains(number)));
+    let all = (1..=N_FINISHED + N_ACTIVE + 100).rev().filter(|number| !gone.contains(number));
+    assert_lists(&board, TaskFilter::All, &all.collect::<Vec<_>>()).await;
     assert_is_the_log(&board, &*store).await;
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, atomic::Ordering::SeqCst};
 use troop_model::{SNAPSHOT_FORMAT, TeamId, Version};
 use troop_runtime::{Board, Following};
 use troop_store::{Snapshot, Store};
-use troop_testkit::{TestStore, wait_for};
+use troop_testkit::{TestStore, memory_store, wait_for};
 
 use crate::{
     probe::Probe,
@@ -74,6 +74,15 @@ async fn a_snapshot_and_the_rest_of_the_log_are_the_whole_log(store: TestStore) 
 }
 
 async fn opening_costs_the_same_however_long_the_log_is(store: TestStore) {
+    assert_opening_costs_the_same(store, [1_000, 5_000]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn opening_costs_the_same_even_if_the_log_is_very_long() {
+    assert_opening_costs_the_same(memory_store().await, [1_000, 20_000]).await;
+}
+
+async fn assert_opening_costs_the_same(store: TestStore, lengths: [u64; 2]) {
     let probe = Probe::new(store.store());
     let board = crew(probe.clone()).await;
     let team = board.team();
@@ -82,7 +91,7 @@ async fn opening_costs_the_same_however_long_the_log_is(store: TestStore) {
     board.submit(by("bob", claim(21))).await.unwrap();
     board.close().await;
     let mut costs = Vec::new();
-    for n_events in [1_000, 20_000] {
+    for n_events in lengths {
         let board = open(probe.clone(), team, Following::WhenAsked).await;
         while state_of(&board).await.version() < Version(n_events) {
             let renewals = (0..500).map(|_| by("bob", renew(21)));
