@@ -71,7 +71,11 @@ impl Origin {
     /// Whether this is troop's own traffic, which no access list stops and which sees everything.
     #[must_use]
     pub fn is_internal(&self) -> bool {
-        self.channel.as_deref().is_none_or(|channel| matches!(channel, "system" | "teammate"))
+        match self.channel.as_deref() {
+            Some(channel) => matches!(channel, "system" | "teammate"),
+            // A user without a channel is still a user.
+            None => self.user_id.is_none(),
+        }
     }
 }
 

@@ -285,7 +285,7 @@ pub enum Fact {
     TaskRetried {
         /// Which.
         task: TaskNumber,
-        /// Whether its attempts are counted anew, as after a retry by hand.
+        /// Whether it has all its attempts again, as after a retry by hand.
         fresh: bool,
     },
     /// A held task has not moved for long.

@@ -90,8 +90,10 @@ pub struct Task {
     pub progress: Option<Progress>,
     /// What came of it; for a cancelled or failed task, why.
     pub result: Option<String>,
-    /// How often it was taken since it was created or retried by hand.
+    /// How often it was taken. Never counted back, so that a late holder can be told from the one that came after it.
     pub attempts: u32,
+    /// How many of those came before it was last retried by hand, and no longer wear it out.
+    pub forgiven: u32,
     /// Not to be started before this moment; for a failed task, when it is tried again.
     pub not_before: Option<Time>,
     /// Whether somebody must approve, or has approved, that it starts.
@@ -118,6 +120,14 @@ pub struct Task {
     pub attachments: Vec<Attachment>,
     /// What happened to it.
     pub trail: Vec<TrailEntry>,
+}
+
+impl Task {
+    /// How many attempts have gone towards the limit of the team.
+    #[must_use]
+    pub fn attempts_used(&self) -> u32 {
+        self.attempts.saturating_sub(self.forgiven)
+    }
 }
 
 /// One thing a task waits for.

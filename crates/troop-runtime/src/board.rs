@@ -87,9 +87,12 @@ pub struct Board {
     store: Arc<dyn Store>,
     jobs: mpsc::Sender<Job>,
     /// Weak, so that subscriptions end with the writer.
-    events: broadcast::WeakSender<Arc<Event>>,
+    events: broadcast::WeakSender<News>,
     tracker: TaskTracker,
 }
+
+/// What subscribers are told: an event, or that there is something in the store which the board could not read.
+type News = Option<Arc<Event>>;
 
 /// One thing that waits in a board's queue.
 enum Job {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use troop_model::{
-    Command, Event, Fact, NewTeamCommand, OperationId, Refusal, State, TeamId, TeamName, Version,
-    encode,
+    Command, Event, Fact, NewTeamCommand, OperationId, Refusal, State, TeamId, TeamName,
+    TeamStatus, Version, encode,
 };
 use troop_store::{Batch, NewTeam, Store, TeamEntry};
 use uuid::Uuid;
@@ -154,6 +154,9 @@ async fn import(
             link.team = Some(id);
         }
         state.apply(event);
+    }
+    if state.team().is_some_and(|team| team.status == TeamStatus::Deleted) {
+        return Err(BoardError::NotALog { what: "its team was deleted".to_owned() });
     }
     let bodies = events.iter().map(encode).collect();
     let first = Batch { operation: OperationId(Uuid::now_v7()), after: Version::ZERO, bodies };

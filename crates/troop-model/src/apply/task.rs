@@ -86,6 +86,7 @@ impl State {
             progress: None,
             result: None,
             attempts: 0,
+            forgiven: 0,
             not_before: None,
             start: if *approve_start { StartGate::Waiting } else { StartGate::Open },
             question: None,
@@ -115,6 +116,10 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
         Fact::TaskClaimed { owner, attempt, lease_until, .. }
         | Fact::TaskAssigned { owner, attempt, lease_until, .. } => {
             hold(task, owner, event.at);
+            if task.assignee.as_ref().is_some_and(|assignee| assignee != owner) {
+                // Who gave it to somebody else changed for whom it is.
+                task.assignee = Some(owner.clone());
+            }
             task.attempts = *attempt;
             task.lease_until = Some(*lease_until);
         }
@@ -160,7 +165,7 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
             task.result = None;
             task.not_before = None;
             if *fresh {
-                task.attempts = 0;
+                task.forgiven = task.attempts;
             }
         }
         Fact::TaskStale { .. } => task.status = Status::Stale,

@@ -69,6 +69,10 @@ pub(super) fn reject(
             draft.tell_lead(said, task.number);
             work::tell_about_dependents(draft, task.number, Status::Cancelled);
         }
+        (RejectMode::Revise, Some(owner)) if draft.state.member(owner).is_none() => {
+            let reason = format!("{owner} is no longer in the team");
+            draft.push(Fact::TaskReleased { task: task.number, owner: owner.clone(), reason });
+        }
         (RejectMode::Revise, Some(owner)) => {
             let owner = Party::member(owner);
             draft.tell(owner, crate::MessageKind::System, said, Some(task.number));

@@ -55,6 +55,11 @@ pub(super) fn update(
     };
     let settings = settings.unwrap_or(&team.settings);
     settings.check().map_err(Refusal::BadSetting)?;
+    if settings.version < team.settings.version {
+        // Tasks may already stand where the older version cannot move them.
+        let now = team.settings.version;
+        return Err(Refusal::BadSetting(format!("`version` only goes up; it is {now} already")));
+    }
     if description != team.description || *settings != team.settings {
         draft.push(Fact::TeamUpdated { description, settings: Box::new(settings.clone()) });
     }
@@ -113,9 +118,13 @@ pub(super) fn remove_member(
     if draft.state.is_lead(&member) {
         return Err(Refusal::LeadIsFixed { member });
     }
-    for task in draft.state.tasks.held_by(&member).collect::<Vec<_>>() {
-        let reason = format!("{member} was removed from the team");
-        draft.push(Fact::TaskReleased { task, owner: member.clone(), reason });
+    let tasks = &draft.state.tasks;
+    for task in tasks.held_by(&member).filter_map(|number| tasks.get(number)) {
+        // A result that waits for approval needs no holder.
+        if task.status != Status::InReview {
+            let reason = format!("{member} was removed from the team");
+            draft.push(Fact::TaskReleased { task: task.number, owner: member.clone(), reason });
+        }
     }
     for task in draft.state.tasks.reserved_for(&member).collect::<Vec<_>>() {
         let change = TaskChange { assignee: Some(None), ..TaskChange::default() };

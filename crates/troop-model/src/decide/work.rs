@@ -185,11 +185,11 @@ pub(super) fn fail(
 /// Fails a task, and tries it again later if the team's policy says so.
 pub(super) fn fail_now(draft: &mut Draft<'_>, task: &Task, reason: &str) -> Result<(), Refusal> {
     let settings = &draft.team()?.settings;
-    let will_retry = task.attempts < settings.max_attempts;
-    let retry_at = will_retry.then(|| draft.ctx.now + settings.backoff(task.attempts));
+    let n = task.attempts_used();
+    let will_retry = n < settings.max_attempts;
+    let retry_at = will_retry.then(|| draft.ctx.now + settings.backoff(n));
     draft.push(Fact::TaskFailed { task: task.number, reason: reason.to_owned(), retry_at });
     if !will_retry {
-        let n = task.attempts;
         let times = if n == 1 { "attempt" } else { "attempts" };
         draft.tell_lead(format!("{} failed after {n} {times}: {reason}", task.number), task.number);
         tell_about_dependents(draft, task.number, Status::Failed);
@@ -206,7 +206,7 @@ pub(super) fn give_back(
     reason: &str,
 ) -> Result<(), Refusal> {
     let is_deliberate = matches!(draft.who, Standing::Lead(_) | Standing::Person);
-    if !is_deliberate && task.attempts >= draft.team()?.settings.max_attempts {
+    if !is_deliberate && task.attempts_used() >= draft.team()?.settings.max_attempts {
         return fail_now(draft, task, reason);
     }
     draft.push(Fact::TaskReleased { task: task.number, owner, reason: reason.to_owned() });
@@ -292,7 +292,7 @@ fn check_available(
     action: TaskAction,
 ) -> Result<(), Refusal> {
     let number = task.number;
-    let is_worn_out = task.attempts >= draft.team()?.settings.max_attempts;
+    let is_worn_out = task.attempts_used() >= draft.team()?.settings.max_attempts;
     match (&task.owner, task.held_since) {
         // One that wore out its attempts is for the next tick to fail; until then nobody gets it.
         (Some(owner), Some(since))

@@ -188,15 +188,10 @@ impl TaskTable {
         })
     }
 
-    /// The best task that somebody could claim and that passes a test.
+    /// The best task that somebody could claim.
     #[must_use]
-    pub fn first_ready(&self, is_meant: impl Fn(TaskNumber) -> bool) -> Option<TaskNumber> {
-        let firsts = self
-            .index
-            .ready
-            .values()
-            .filter_map(|ranks| ranks.iter().find(|(_, number)| is_meant(*number)));
-        firsts.min().map(|(_, number)| *number)
+    pub fn first_ready(&self) -> Option<TaskNumber> {
+        self.index.ready.values().filter_map(BTreeSet::first).min().map(|(_, number)| *number)
     }
 
     /// Everything that could be claimed by somebody: by priority, then by age.

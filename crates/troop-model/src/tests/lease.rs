@@ -142,14 +142,21 @@ fn a_rested_task_is_claimable_without_a_tick() {
 }
 
 #[test]
-fn a_retry_by_hand_counts_anew() {
-    let mut team = held_with(|settings| settings.max_attempts = 1);
-    team.member("ann").ok(fail(1));
+fn a_retry_by_hand_gives_all_attempts_again_and_still_knows_late_holders() {
+    let mut team = held_with(|settings| settings.max_attempts = 2);
+    for _ in 0..2 {
+        team.member("ann").ok(claim(1));
+        team.member("ann").ok(fail(1));
+        team.at(60).tick();
+    }
+    assert_eq!(team.status(1), Status::Failed);
     team.lead().ok(retry(1));
-    assert_eq!((team.status(1), team.task(1).attempts), (Status::Pending, 0));
+    assert_eq!((team.status(1), team.task(1).attempts_used()), (Status::Pending, 0));
     assert_eq!(team.task(1).result, None);
     team.member("bob").ok(claim(1));
-    assert_eq!(team.task(1).attempts, 1);
+    assert_eq!((team.task(1).attempts, team.task(1).attempts_used()), (3, 1));
+    team.member("bob").ok(fail(1));
+    assert!(team.task(1).not_before.is_some(), "it is tried again");
 }
 
 #[test]

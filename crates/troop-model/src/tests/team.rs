@@ -280,3 +280,24 @@ fn programs_see_a_team_with_its_members_and_links() {
     assert_eq!(json["members"][2]["role"], "lead");
     assert_eq!(json["links"][0]["max_concurrent"], 3);
 }
+
+#[test]
+fn a_result_that_waits_for_approval_outlasts_its_member() {
+    let mut team = Bench::new();
+    team.lead().ok(create("parse"));
+    team.member("ann").ok(claim(1));
+    team.member("ann").ok(review(1));
+    team.lead().ok(remove("ann"));
+    assert_eq!((team.status(1), team.owner(1)), (Status::InReview, Some("ann")));
+    let events = team.lead().ok(revise(1));
+    assert_eq!(kinds(&events), ["task.rejected", "task.released"]);
+    assert_eq!((team.status(1), team.owner(1)), (Status::Pending, None));
+}
+
+#[test]
+fn the_version_of_a_team_only_goes_up() {
+    let mut team = Bench::new();
+    let settings = Box::new(Settings { version: 1, ..Settings::default() });
+    let down = Command::UpdateTeam { description: None, settings: Some(settings) };
+    assert_eq!(team.lead().refused(down), "`version` only goes up; it is 2 already");
+}

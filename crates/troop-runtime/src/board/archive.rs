@@ -17,6 +17,9 @@ use crate::{BoardError, BoardResult};
 /// How many archived tasks are read at once.
 const READ_AT_ONCE: usize = 256;
 
+/// The number of a task, and the task itself if it is at hand.
+type Found = Result<(TaskNumber, Option<Arc<Task>>), Refusal>;
+
 /// One page of a list.
 #[derive(Clone, Debug)]
 pub struct TaskPage {
@@ -50,7 +53,10 @@ impl Board {
         if found.is_err() {
             // Others may have made it meanwhile. Look before refusing.
             self.catch_up().await?;
-            found = find(task).await?;
+            found = find(task.clone()).await?;
+        }
+        if let (Err(Refusal::UnknownTask { .. }), TaskRef::Id(prefix)) = (&found, &task) {
+            return self.archived_by_id(prefix, found).await;
         }
         match found? {
             (_, Some(task)) => Ok(task),
@@ -61,6 +67,21 @@ impl Board {
                         .into())
                 }
             },
+        }
+    }
+
+    /// The archived task whose id begins like this. Ids are not indexed there, so this looks at all of them.
+    async fn archived_by_id(&self, prefix: &str, not_found: Found) -> BoardResult<Arc<Task>> {
+        let wanted = prefix.to_owned();
+        let is_meant = move |task: &Task| task.id.to_string().starts_with(&wanted);
+        let page = self.newest_first(Arc::new(is_meant), false, 1).await?;
+        match (page.tasks.as_slice(), not_found) {
+            ([task], _) => Ok(Arc::clone(task)),
+            ([], Err(refusal)) => Err(refusal.into()),
+            (tasks, _) => {
+                let matches = tasks.iter().take(4).map(|task| task.number).collect();
+                Err(Refusal::AmbiguousTask { task: prefix.to_owned(), matches }.into())
+            }
         }
     }
 

@@ -6,7 +6,10 @@ use tokio::sync::broadcast::{self, error::RecvError};
 use troop_model::{Event, TeamId, Version};
 use troop_store::Store;
 
-use super::open::{READ_AT_ONCE, event};
+use super::{
+    News,
+    open::{READ_AT_ONCE, event},
+};
 use crate::BoardResult;
 
 /// A place in a team's log that moves on as the log grows.
@@ -15,7 +18,7 @@ pub struct Subscription {
     store: Arc<dyn Store>,
     team: TeamId,
     after: Version,
-    news: broadcast::Receiver<Arc<Event>>,
+    news: broadcast::Receiver<News>,
     backlog: VecDeque<Arc<Event>>,
     /// Whether the store may have entries that are neither in the backlog nor among the news.
     is_behind: bool,
@@ -26,7 +29,7 @@ impl Subscription {
         store: Arc<dyn Store>,
         team: TeamId,
         after: Version,
-        news: broadcast::Receiver<Arc<Event>>,
+        news: broadcast::Receiver<News>,
     ) -> Self {
         Self { store, team, after, news, backlog: VecDeque::new(), is_behind: true }
     }
@@ -49,8 +52,10 @@ impl Subscription {
                 continue;
             }
             match self.news.recv().await {
-                Ok(event) if event.version <= self.after => {}
-                Ok(event) if event.version == self.after.next() => self.backlog.push_back(event),
+                Ok(Some(event)) if event.version <= self.after => {}
+                Ok(Some(event)) if event.version == self.after.next() => {
+                    self.backlog.push_back(event);
+                }
                 Ok(_) | Err(RecvError::Lagged(_)) => self.is_behind = true,
                 Err(RecvError::Closed) => return Ok(None),
             }

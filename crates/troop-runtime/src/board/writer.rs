@@ -9,7 +9,7 @@ use troop_store::{Appended, Batch, Entry, Store, StoreError, Watch};
 use uuid::Uuid;
 
 use super::{
-    Done, Job, Request,
+    Done, Job, News, Request,
     open::{Opened, READ_AT_ONCE, event, replay},
     snapshots::Snapshots,
 };
@@ -30,7 +30,7 @@ pub(super) struct Writer {
     clock: Clock,
     state: State,
     snapshots: Snapshots,
-    events: broadcast::Sender<Arc<Event>>,
+    events: broadcast::Sender<News>,
 }
 
 /// A command that has been decided but not answered.
@@ -48,7 +48,7 @@ impl Writer {
         store: Arc<dyn Store>,
         clock: Clock,
         opened: Opened,
-        events: broadcast::Sender<Arc<Event>>,
+        events: broadcast::Sender<News>,
         tracker: TaskTracker,
     ) -> Self {
         let Opened { state, snapshot } = opened;
@@ -60,8 +60,6 @@ impl Writer {
         let mut jobs = Vec::with_capacity(MAX_BATCH);
         loop {
             tokio::select! {
-                // Snapshots come first, or a busy board would never learn that one is saved.
-                biased;
                 n_departed = self.snapshots.settled() => self.state.forget_departed(n_departed),
                 n_jobs = queue.recv_many(&mut jobs, MAX_BATCH) => {
                     if n_jobs == 0 {
@@ -69,8 +67,12 @@ impl Writer {
                     }
                     self.work_off(&mut jobs).await;
                 }
-                // What cannot be read now is looked for again with the next change.
-                () = changed(&mut watch) => drop(self.catch_up().await),
+                () = changed(&mut watch) => {
+                    if self.catch_up().await.is_err() {
+                        // It is looked for again with the next change. Subscribers that look themselves learn why.
+                        drop(self.events.send(None));
+                    }
+                }
             }
             self.snapshots.save_if_due(&self.state);
         }
@@ -197,7 +199,7 @@ impl Writer {
         for event in events {
             if self.events.receiver_count() > 0 {
                 // The last subscriber may have gone just now.
-                drop(self.events.send(Arc::new(event.clone())));
+                drop(self.events.send(Some(Arc::new(event.clone()))));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, atomic::Ordering::SeqCst};
 
-use troop_model::{LIVE_FINISHED, Origin, PAGE, Refusal, Status, TaskFilter, TaskNumber};
+use troop_model::{LIVE_FINISHED, Origin, PAGE, Refusal, Status, TaskFilter, TaskNumber, TaskRef};
 use troop_runtime::{Board, Following, TaskPage};
 use troop_testkit::TestStore;
 
@@ -79,7 +79,9 @@ async fn assert_complete(board: &Board, gone: &[u32]) {
         if gone.contains(&number) {
             assert!(matches!(refusal(task), Refusal::TaskDeleted { .. }));
         } else {
-            assert_eq!(task.unwrap().number, TaskNumber(number));
+            let task = task.unwrap();
+            assert_eq!(task.number, TaskNumber(number));
+            assert_eq!(board.task(TaskRef::Id(task.id.to_string())).await.unwrap(), task);
         }
     }
     let found = board.search("Needle", Origin::default(), 1).await.unwrap();

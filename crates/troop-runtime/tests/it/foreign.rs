@@ -11,6 +11,7 @@ on_every_store! {
     garbage_in_a_log_is_refused,
     an_event_in_the_wrong_place_is_refused,
     a_subscriber_gets_what_comes_before_garbage,
+    a_subscriber_that_waits_is_told_what_cannot_be_read,
 }
 
 async fn reopen(store: &TestStore, board: &Board) -> BoardResult<Board> {
@@ -83,4 +84,16 @@ async fn a_subscriber_gets_what_comes_before_garbage(store: TestStore) {
         let error = subscription.next().await.unwrap_err();
         assert!(matches!(error, BoardError::Log { version, .. } if version == bad));
     }
+}
+
+async fn a_subscriber_that_waits_is_told_what_cannot_be_read(store: TestStore) {
+    let team = crew(store.store()).await.team();
+    let following = Board::open(store.reopen().await, Clock::system(), Following::Always, team);
+    let board = following.await.unwrap();
+    let mut subscription = board.subscribe(state_of(&board).await.version());
+    assert!(subscription.next_stored().await.unwrap().is_none());
+    let waiting = async { subscription.next().await.unwrap_err() };
+    let breaking = append_raw(&*store, team, "{}".to_owned());
+    let (error, bad) = tokio::join!(waiting, breaking);
+    assert!(matches!(error, BoardError::Log { version, .. } if version == bad));
 }

@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 use smol_str::SmolStr;
 use tokio::time::Instant;
 use troop_model::{
-    Command, Condition, MAX_SNIPPET, MemberName, Metadata, NewTask, Origin, Refusal, RejectMode,
-    Status, Task, TaskFilter, TaskNumber, TaskRef, TaskUpdate, TaskView, preview,
+    ActorKind, Command, Condition, Context, MAX_SNIPPET, MemberName, Metadata, NewTask, Origin,
+    Refusal, RejectMode, State, Status, Task, TaskFilter, TaskRef, TaskUpdate, TaskView, Time,
+    decide, preview,
 };
-use troop_runtime::{Board, BoardError, Done, TaskPage};
+use troop_runtime::{Board, BoardError, Done, Request, TaskPage};
 
 use super::given;
 use crate::{
@@ -264,10 +265,10 @@ async fn page_json(board: &Board, page: TaskPage, snippet: Option<usize>) -> Res
 }
 
 async fn next(desk: &mut Desk, printer: &Printer) -> Result<()> {
-    let actor = desk.actor()?;
+    let request = desk.request(Command::Task(Order::Claim { task: None }))?;
     let now = desk.clock.now();
     let board = desk.team(None).await?;
-    let next = board.look(move |state| next_for(state, &actor, now)).await??;
+    let next = board.look(move |state| next_for(state, &request, now)).await??;
     if printer.json {
         return printer.json(&view(&board, next, false).await?);
     }
@@ -276,26 +277,23 @@ async fn next(desk: &mut Desk, printer: &Printer) -> Result<()> {
 }
 
 /// What the actor would get if it claimed now; for a person, what anybody could get.
-fn next_for(
-    state: &troop_model::State,
-    actor: &troop_model::Actor,
-    now: troop_model::Time,
-) -> Result<Arc<Task>, BoardError> {
+fn next_for(state: &State, request: &Request, now: Time) -> Result<Arc<Task>, BoardError> {
     let tasks = state.tasks();
-    let rests = |number: &TaskNumber| {
-        tasks.get(*number).and_then(|it| it.not_before).is_some_and(|at| at > now)
-    };
-    let member = match actor.kind {
-        troop_model::ActorKind::Agent => Some(state.find_member(&actor.name)?.name.clone()),
-        troop_model::ActorKind::Human | troop_model::ActorKind::System => None,
-    };
-    let number = match &member {
-        Some(member) => tasks.ready_for(member).find(|number| !rests(number)),
-        None => tasks.first_ready(|number| !rests(&number)),
+    let number = if request.actor.kind == ActorKind::Agent {
+        // Deciding changes nothing, so the rules themselves say what a claim would give.
+        let ctx = Context {
+            now,
+            actor: request.actor.clone(),
+            operation: request.operation,
+            origin: request.origin.clone(),
+        };
+        decide(state, &request.command, &ctx)?.iter().find_map(|event| event.fact.task())
+    } else {
+        tasks.first_ready()
     };
     number.and_then(|number| tasks.shared(number)).ok_or_else(|| {
         Refusal::NothingAvailable {
-            member: member.unwrap_or_else(MemberName::lead),
+            member: MemberName::lead(),
             n_blocked: tasks.n_with(Status::Blocked),
             n_held: tasks.n_with(Status::InProgress),
             n_reserved: tasks.n_with(Status::Pending),
@@ -319,7 +317,7 @@ async fn graph(desk: &mut Desk, dot: bool, all: bool, printer: &Printer) -> Resu
 /// Claims the next task as soon as there is one.
 async fn claim_waiting(desk: &mut Desk, patience: Duration) -> Result<Done> {
     let board = desk.team(None).await?;
-    let mut news = board.subscribe(board.look(troop_model::State::version).await?);
+    let mut news = board.subscribe(board.look(State::version).await?);
     let deadline = Instant::now() + patience;
     loop {
         desk.tick().await?;

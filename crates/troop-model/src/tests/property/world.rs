@@ -196,7 +196,7 @@ impl World {
         if let Some(owner) = &task.owner {
             assert!(self.ever_members.contains(owner), "{number} is held by a stranger");
             let is_member = self.bench.state.member(owner).is_some();
-            assert!(!must_be_held || is_member, "{number} is held by one who left");
+            assert!(!is_timed || is_member, "{number} is worked on by one who left");
         }
     }
 
