@@ -21,6 +21,8 @@ pub enum RefusalKind {
     Invalid,
     /// A limit is reached; later it may work.
     Limit,
+    /// There is no work to take now.
+    NoWork,
 }
 
 /// Why a command is refused. Nothing has changed.
@@ -210,7 +212,6 @@ impl Refusal {
             | Self::TaskReserved { .. }
             | Self::TaskRests { .. }
             | Self::AwaitsStart { .. }
-            | Self::NothingAvailable { .. }
             | Self::WrongStatus { .. }
             | Self::NotHeld { .. }
             | Self::NotYours { .. }
@@ -247,6 +248,7 @@ impl Refusal {
             | Self::NothingToChange
             | Self::BadName(_)
             | Self::UnknownWord(_) => RefusalKind::Invalid,
+            Self::NothingAvailable { .. } => RefusalKind::NoWork,
             Self::NoMoreNumbers
             | Self::LinkFull { .. }
             | Self::MemberFull { .. }
@@ -282,8 +284,17 @@ fn holder(owner: Option<&MemberName>) -> String {
     owner.map_or_else(String::new, |owner| format!(" but by `{owner}`"))
 }
 
+/// A long way round is told by its beginning and its end.
 fn arrows(cycle: &[TaskNumber]) -> String {
-    cycle.iter().map(ToString::to_string).collect::<Vec<_>>().join(" → ")
+    let names = |tasks: &[TaskNumber]| {
+        tasks.iter().map(ToString::to_string).collect::<Vec<_>>().join(" → ")
+    };
+    match cycle.split_first_chunk::<6>() {
+        Some((first, rest)) if rest.len() > 2 => {
+            format!("{} → … → {}", names(first), names(rest.split_at(rest.len() - 2).1))
+        }
+        _ => names(cycle),
+    }
 }
 
 /// What an action does to a task, for "it cannot be …".

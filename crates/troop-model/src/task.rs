@@ -260,7 +260,11 @@ impl std::str::FromStr for TaskRef {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let text = text.trim();
-        let digits = text.strip_prefix("task-").or_else(|| text.strip_prefix('#')).unwrap_or(text);
+        let digits = text
+            .strip_prefix("task-")
+            .or_else(|| text.strip_prefix("TASK-"))
+            .or_else(|| text.strip_prefix('#'))
+            .unwrap_or(text);
         let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit());
         // Nobody writes a number with a leading zero, but ids of our age begin with one.
         let is_id_of_digits = digits.len() >= MIN_ID && text.starts_with('0');

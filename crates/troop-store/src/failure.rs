@@ -50,7 +50,7 @@ pub(crate) fn unknown_team(team: TeamId) -> StoreError {
 pub(crate) fn name_taken(name: &str) -> StoreError {
     conflict(
         format!("there is a team `{name}` already"),
-        format!("choose another name, or free this one: `troop team retire {name}`"),
+        format!("choose another name, or free this one: `troop team delete {name}`"),
     )
 }
 

@@ -176,6 +176,7 @@ fn refused(refusal: &Refusal) -> (&'static str, u8, Option<String>) {
         RefusalKind::Forbidden => ("forbidden", FAILED),
         RefusalKind::Invalid => ("invalid", WRONG_USE),
         RefusalKind::Limit => ("limit", FAILED),
+        RefusalKind::NoWork => ("no_work", FAILED),
     };
     (kind, code, hint::for_refusal(refusal))
 }

@@ -280,17 +280,18 @@ fn trail_entry(event: &Event) -> Option<TrailEntry> {
         Fact::TaskRenewed { .. } | Fact::TaskProgressed { .. } | Fact::TaskReminded { .. } => {
             return None;
         }
-        Fact::TaskClaimed { owner, .. } | Fact::TaskAssigned { owner, .. } => {
-            Some(owner.to_string())
+        Fact::TaskAssigned { owner, .. } => Some(owner.to_string()),
+        Fact::TaskAsked { question, .. } => Some(question.clone()),
+        Fact::TaskSubmitted { result, .. } => result.clone(),
+        Fact::TaskApproved { summary, comment, .. } => {
+            Some(comment.clone().unwrap_or_else(|| summary.clone()))
         }
         Fact::TaskReleased { reason, .. }
         | Fact::TaskRejected { reason, .. }
         | Fact::TaskCancelled { reason, .. }
         | Fact::TaskFailed { reason, .. }
         | Fact::TaskEscalated { reason, .. } => Some(reason.clone()),
-        Fact::TaskCompleted { summary, .. } | Fact::TaskApproved { summary, .. } => {
-            Some(summary.clone())
-        }
+        Fact::TaskCompleted { summary, .. } => Some(summary.clone()),
         Fact::TaskAttached { path, .. } => Some(path.clone()),
         _ => None,
     };

@@ -261,12 +261,12 @@ fn the_trail_says_who_did_what_and_when() {
     10:05 system stale -
     10:05 system escalated task-1 has not moved for 5 minutes
     10:05 ann recovered -
-    10:05 ann submitted -
+    10:05 ann submitted a draft
     10:05 pat rejected too short
     10:05 ann failed it broke
     10:05 lead retried -
     10:05 bob commented -
-    10:05 bob claimed bob
+    10:05 bob claimed -
     10:05 bob completed done
     ");
     assert_eq!(team.task(1).trail[0].actor.kind, ActorKind::Agent);

@@ -34,7 +34,7 @@ pub(crate) async fn a_name_in_use_is_taken(store: TestStore) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(told(answer), @r"
         conflict: there is a team `crew` already
-        hint: choose another name, or free this one: `troop team retire crew`
+        hint: choose another name, or free this one: `troop team delete crew`
         ");
     }
     assert_eq!(store.teams().await.unwrap().len(), 1);

@@ -16,8 +16,10 @@ pub(super) fn for_team(name: &str, known: &[String]) -> String {
 
 /// The known word that is most like this one, if any is.
 pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let alike = |other: &str| strsim::jaro_winkler(&word.to_lowercase(), &other.to_lowercase());
-    known.max_by(|a, b| alike(a).total_cmp(&alike(b))).filter(|best| alike(best) > 0.75)
+    let alike = |other: &str| {
+        strsim::normalized_damerau_levenshtein(&word.to_lowercase(), &other.to_lowercase())
+    };
+    known.max_by(|a, b| alike(a).total_cmp(&alike(b))).filter(|best| alike(best) >= 0.6)
 }
 
 /// What to type after a refusal.
@@ -77,9 +79,9 @@ pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {
         Refusal::UserDenied { .. } | Refusal::ChannelDenied { .. } => {
             "see who may: `troop team show`".to_owned()
         }
-        Refusal::TeammateActive { member, .. } => format!(
-            "ask it to stop: `troop message send {member} --kind shutdown_request \"please stop\"`"
-        ),
+        Refusal::TeammateActive { member, .. } => {
+            format!("let it finish, or take it out of the team: `troop member remove {member}`")
+        }
         Refusal::BadSetting(_) => "see all settings: `troop team show --json`".to_owned(),
         Refusal::TooLong { .. } => "write it to a file and name the file".to_owned(),
         Refusal::StillNeeded { by, .. } => match by.first() {

@@ -128,7 +128,7 @@ fn a_refusal_is_json_on_standard_error() {
         ("task get 9 --json", 1, "not_found"),
         ("task create '' --json", 2, "invalid"),
         ("--as ann task cancel 1 --reason x --json", 1, "forbidden"),
-        ("--as ann task claim --json", 1, "conflict"),
+        ("--as ann task claim --json", 1, "no_work"),
         ("task creat --json", 2, "usage"),
         ("--store bogus:x team list --json", 1, "refused"),
     ] {
