@@ -8,7 +8,7 @@ mod team;
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 pub(crate) use member::MemberCommand;
 pub(crate) use message::MessageCommand;
@@ -19,7 +19,7 @@ pub(crate) use team::{DialectArg, TeamCommand};
 #[derive(Debug, Parser)]
 #[command(name = "troop", version, propagate_version = true, max_term_width = 100)]
 pub(crate) struct Cli {
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Options of every command")]
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -41,10 +41,10 @@ pub(crate) struct Global {
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// When to use colours
-    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN", hide = true)]
+    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
     pub(crate) color: Colour,
     /// Where troop keeps its files [default: ~/.troop]
-    #[arg(long, global = true, env = "TROOP_HOME", value_name = "FOLDER", hide = true)]
+    #[arg(long, global = true, env = "TROOP_HOME", value_name = "FOLDER")]
     pub(crate) home: Option<PathBuf>,
 }
 
@@ -113,6 +113,18 @@ pub(crate) struct BenchBoardArgs {
     /// How long each measurement runs
     #[arg(long, value_name = "SECONDS", default_value_t = 3)]
     pub(crate) seconds: u64,
+}
+
+/// The command that was typed, as far as it makes sense: `troop task create`.
+pub(crate) fn typed_command() -> String {
+    let mut typed = vec!["troop".to_owned()];
+    let mut at = Cli::command();
+    for word in std::env::args_os().skip(1).filter_map(|word| word.into_string().ok()) {
+        let Some(next) = at.find_subcommand(&word).cloned() else { continue };
+        typed.push(word);
+        at = next;
+    }
+    typed.join(" ")
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use crate::{
     config::Surroundings,
     desk::Desk,
     output::Printer,
+    report::Usage,
 };
 
 /// Carries out a command.
@@ -56,6 +57,9 @@ fn given(text: String) -> Result<String> {
     }
     let mut bytes = Vec::new();
     std::io::stdin().read_to_end(&mut bytes).context("standard input cannot be read")?;
-    let text = String::from_utf8_lossy(&bytes);
-    Ok(text.trim_end_matches('\n').to_owned())
+    let Ok(text) = String::from_utf8(bytes) else {
+        let hint = "convert it first, for example with `iconv -f latin1 -t utf-8`";
+        return Err(Usage::new("standard input is not UTF-8 text", hint).into());
+    };
+    Ok(text.replace("\r\n", "\n").trim_end_matches('\n').to_owned())
 }

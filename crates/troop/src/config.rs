@@ -9,6 +9,7 @@ use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use troop_store::{StoreError, StoreUrl};
 
 use crate::{
     cli::Global,
@@ -46,8 +47,24 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
+    /// Reads everything; what is wrong with a file is an error.
     pub(crate) fn read(global: &Global) -> Result<Self> {
-        let home = match &global.home {
+        Self::read_with(global, |_, error| Err(error))
+    }
+
+    /// Reads everything; what is wrong with a file is only told.
+    pub(crate) fn read_what_is_there(global: &Global) -> Result<Self> {
+        Self::read_with(global, |warnings, error| {
+            warnings.push(error.to_string());
+            Ok(Config::default())
+        })
+    }
+
+    fn read_with(
+        global: &Global,
+        broken: impl Fn(&mut Vec<String>, anyhow::Error) -> Result<Config>,
+    ) -> Result<Self> {
+        let home = match global.home.as_ref().filter(|home| !home.as_os_str().is_empty()) {
             Some(home) => home.clone(),
             None => variable("HOME").map(|home| PathBuf::from(home).join(".troop")).ok_or_else(
                 || {
@@ -58,13 +75,16 @@ impl Surroundings {
                 },
             )?,
         };
-        let project = env::current_dir().unwrap_or_default();
+        let project = find_project(&env::current_dir().unwrap_or_default(), &home);
         let mut warnings = Vec::new();
-        let personal = read_file(&home.join("config.json"), &mut warnings)?;
-        let shared = read_file(&project.join(".troop/config.json"), &mut warnings)?;
+        let mut read = |path: PathBuf| {
+            read_file(&path, &mut warnings).or_else(|error| broken(&mut warnings, error))
+        };
+        let personal = read(home.join("config.json"))?;
+        let shared = read(project.join(".troop/config.json"))?;
         let config = Config {
             schema: None,
-            store: shared.store.or(personal.store),
+            store: shared.store.map(|store| from_folder(&store, &project)).or(personal.store),
             team: shared.team.or(personal.team),
             user: personal.user.or(shared.user),
         };
@@ -76,7 +96,47 @@ impl Surroundings {
     /// The store that is meant: as said, as configured, or the embedded one.
     pub(crate) fn store_url(&self, global: &Global) -> String {
         let embedded = || format!("sqlite:{}", self.home.join("troop.db").display());
-        global.store.clone().or_else(|| self.config.store.clone()).unwrap_or_else(embedded)
+        said(global).or_else(|| self.config.store.clone()).unwrap_or_else(embedded)
+    }
+
+    /// Whether nobody said where teams are kept.
+    pub(crate) fn is_default_store(&self, global: &Global) -> bool {
+        said(global).is_none() && self.config.store.is_none()
+    }
+}
+
+/// Reads a store's URL. One that makes no sense is wrong use, wherever it was written.
+pub(crate) fn parse_store(url: &str) -> Result<StoreUrl> {
+    StoreUrl::parse(url).map_err(|error| {
+        if let StoreError::Refused { what, hint } = error {
+            Usage::new(what, hint).into()
+        } else {
+            error.into()
+        }
+    })
+}
+
+/// The store as typed; an empty variable says nothing.
+fn said(global: &Global) -> Option<String> {
+    global.store.clone().filter(|store| !store.is_empty())
+}
+
+/// The folder that a project's `.troop` is in: this one, or the nearest above it. The person's own does not count.
+fn find_project(folder: &Path, home: &Path) -> PathBuf {
+    let is_project = |folder: &&Path| {
+        let mark = folder.join(".troop");
+        mark.is_dir() && mark != home
+    };
+    folder.ancestors().find(is_project).unwrap_or(folder).to_owned()
+}
+
+/// A store in a project's file is meant from the project's folder on, wherever a command is typed.
+fn from_folder(store: &str, folder: &Path) -> String {
+    match store.split_once(':') {
+        Some((scheme @ ("sqlite" | "files"), path)) if !path.is_empty() => {
+            format!("{scheme}:{}", folder.join(path.trim_start_matches("//")).display())
+        }
+        _ => store.to_owned(),
     }
 }
 
@@ -112,7 +172,7 @@ fn parse(text: &str, path: &Path, warnings: &mut Vec<String>) -> Result<Config> 
     let wrong = |what: String| {
         Usage::new(
             format!("`{}` is not a configuration: {what}", path.display()),
-            "see docs/config.schema.json",
+            format!("its keys are: {}", KEYS.join(", ")),
         )
     };
     let value: Option<Value> =

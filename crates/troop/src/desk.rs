@@ -6,9 +6,13 @@ use anyhow::{Context as _, Result};
 use smol_str::SmolStr;
 use troop_model::{Actor, Command, MemberName, Origin, Refusal, TeamStatus};
 use troop_runtime::{Board, Clock, Done, Following, Request, Session};
-use troop_store::{Store, StoreUrl};
+use troop_store::Store;
 
-use crate::{cli::Global, config::Surroundings, report::Usage};
+use crate::{
+    cli::Global,
+    config::{self, Surroundings},
+    report::Usage,
+};
 
 /// Commands that people type come from here.
 const CHANNEL: &str = "cli";
@@ -32,17 +36,20 @@ impl Desk {
         following: Following,
     ) -> Result<Self> {
         let url = surroundings.store_url(global);
-        let is_default = global.store.is_none() && surroundings.config.store.is_none();
+        let is_default = surroundings.is_default_store(global);
         if is_default {
             std::fs::create_dir_all(&surroundings.home)
                 .with_context(|| format!("`{}` cannot be made", surroundings.home.display()))?;
         }
-        let url = StoreUrl::parse(&url)?;
+        let url = config::parse_store(&url)?;
         let store = troop_store::open(&url).await?;
         let clock = Clock::system();
         let session = Session::new(Arc::clone(&store), clock.clone(), following);
-        let team = global.team.clone().or_else(|| surroundings.config.team.clone());
-        Ok(Self { surroundings, store, session, clock, team, member: global.acting.clone() })
+        // An empty variable says nothing.
+        let said = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
+        let team = said(&global.team).or_else(|| surroundings.config.team.clone());
+        let member = said(&global.acting);
+        Ok(Self { surroundings, store, session, clock, team, member })
     }
 
     /// Opens the team that is meant: by name, the only one, or the only active one.

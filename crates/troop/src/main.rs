@@ -41,10 +41,13 @@ fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
         clap_complete::generate(shell, &mut Cli::command(), "troop", &mut script);
         return printer.text(&String::from_utf8_lossy(&script));
     }
-    let surroundings = Surroundings::read(&cli.global)?;
-    for warning in &surroundings.warnings {
-        printer.warn(warning);
-    }
+    let surroundings = if let Command::Doctor = cli.command {
+        Surroundings::read_what_is_there(&cli.global)?
+    } else {
+        let surroundings = Surroundings::read(&cli.global)?;
+        surroundings.warnings.iter().for_each(|warning| printer.warn(warning));
+        surroundings
+    };
     // One thread is enough for one command, and starts faster than many.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(commands::run(cli, surroundings, printer))

@@ -8,14 +8,14 @@ mod table;
 
 use std::time::Duration;
 
-use anstyle::{AnsiColor, Style};
+use anstyle::{AnsiColor, Color, Style};
 use troop_model::{MemberState, Status, Time, is_unprintable};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 pub(crate) use board::{Row, board};
 pub(crate) use detail::{message, task_detail, team_status};
 pub(crate) use event::event;
-pub(crate) use graph::{Node, dot, graph};
+pub(crate) use graph::{Node, dot, graph, graph_json};
 pub(crate) use table::table;
 
 /// Text that cannot act on the terminal: what would move the cursor or turn the reading direction is spelled out.
@@ -68,6 +68,8 @@ pub(crate) fn paint(style: Style, text: &str) -> String {
 
 pub(crate) const DIM: Style = Style::new().dimmed();
 pub(crate) const BOLD: Style = Style::new().bold();
+pub(crate) const GOOD: Style = Style::new().fg_color(Some(Color::Ansi(AnsiColor::Green)));
+pub(crate) const BAD: Style = Style::new().bold().fg_color(Some(Color::Ansi(AnsiColor::Red)));
 
 /// The colour of a status. Never the only sign of it.
 pub(crate) fn status_style(status: Status) -> Style {

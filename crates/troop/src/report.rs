@@ -16,7 +16,10 @@ use troop_model::{Refusal, RefusalKind};
 use troop_runtime::BoardError;
 use troop_store::StoreError;
 
-use crate::output::{Closed, Printer};
+use crate::{
+    output::{Closed, Printer},
+    render,
+};
 
 /// Refused or failed.
 const FAILED: u8 = 1;
@@ -71,9 +74,11 @@ impl Report {
             let error = json!({"kind": self.kind, "message": self.message, "hint": self.hint});
             printer.error_line(&json!({ "error": error }).to_string());
         } else {
-            printer.error_line(&format!("error: {}", crate::render::clean(&self.message)));
+            let error = render::paint(render::BAD, "error:");
+            printer.error_line(&format!("{error} {}", render::clean(&self.message)));
             if let Some(hint) = &self.hint {
-                printer.error_line(&format!("hint: {}", crate::render::clean(hint)));
+                let word = render::paint(render::BOLD, "hint:");
+                printer.error_line(&format!("{word} {}", render::clean(hint)));
             }
         }
         ExitCode::from(self.code)
@@ -96,7 +101,6 @@ pub(crate) fn catch(run: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<
     }
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "only texts can be shown")]
 /// Reports what clap did not understand, in our form. Help and version are not errors.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     if matches!(
@@ -116,22 +120,30 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         .collect::<Vec<_>>()
         .join(" ");
     let message = message.trim_start_matches("error: ").to_owned();
-    let suggested =
-        [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue]
-            .into_iter()
-            .find_map(|kind| match error.get(kind)? {
-                ContextValue::String(one) => Some(one.clone()),
-                ContextValue::Strings(many) => many.first().cloned(),
-                _ => None,
-            });
-    let hint = match suggested {
+    let hint = match suggested(error) {
         Some(suggested) => format!("did you mean `{suggested}`?"),
-        None => "see `troop --help`".to_owned(),
+        None => format!("see `{} --help`", crate::cli::typed_command()),
     };
     let is_json = std::env::args_os().any(|arg| arg == "--json");
     let printer = Printer::plain(is_json);
     Report { kind: "usage", message, hint: Some(hint), code: WRONG_USE, is_quiet: false }
         .print(&printer)
+}
+
+/// What was probably meant: of all that clap suggests, what is most like the word that was typed.
+fn suggested(error: &clap::Error) -> Option<String> {
+    let texts = |kind| match error.get(kind) {
+        Some(ContextValue::String(one)) => vec![one.clone()],
+        Some(ContextValue::Strings(many)) => many.clone(),
+        _ => Vec::new(),
+    };
+    let typed =
+        [ContextKind::InvalidSubcommand, ContextKind::InvalidArg, ContextKind::InvalidValue];
+    let typed = typed.into_iter().flat_map(texts).next()?;
+    let kinds =
+        [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
+    let suggested: Vec<String> = kinds.into_iter().flat_map(texts).collect();
+    nearest(&typed, suggested.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// The class, the exit code and the hint of an error.

@@ -14,7 +14,7 @@ pub(crate) enum MemberCommand {
         /// The model it asks for
         #[arg(long, value_name = "MODEL")]
         model: Option<String>,
-        /// What it may do without asking; at most what the lead may
+        /// What it may do without asking; at first at most what the lead may, later `troop member mode` can widen it
         #[arg(long, value_name = "MODE")]
         mode: Option<String>,
     },

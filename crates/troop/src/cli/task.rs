@@ -57,6 +57,14 @@ pub(crate) enum TaskCommand {
         #[arg(long, value_name = "N")]
         attempt: Option<u32>,
     },
+    /// Give a task back to the board, not done
+    Release {
+        /// Which
+        task: String,
+        /// Why; - for standard input
+        #[arg(long, value_name = "TEXT", default_value = "given back")]
+        reason: String,
+    },
     /// A task could not be done
     Fail {
         /// Which
@@ -230,10 +238,10 @@ pub(crate) struct ScopeArgs {
     /// Only what this user set off
     #[arg(long, value_name = "USER")]
     pub(crate) user: Option<String>,
-    /// Seen from this channel
+    /// Seen from this channel; needs --user
     #[arg(long, value_name = "CHANNEL", requires = "user")]
     pub(crate) channel: Option<String>,
-    /// Only from this chat
+    /// Only from this chat; needs --user
     #[arg(long, value_name = "CHAT", requires = "user")]
     pub(crate) chat: Option<String>,
 }

@@ -51,7 +51,8 @@ fn usage(command: &clap::Command) -> String {
     let options: Vec<_> = command
         .get_arguments()
         .filter(|it| {
-            !it.is_global_set()
+            !it.is_required_set()
+                && !it.is_global_set()
                 && !it.is_positional()
                 && !matches!(it.get_id().as_str(), "help" | "version")
         })

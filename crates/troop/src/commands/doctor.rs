@@ -5,10 +5,14 @@ use std::{env, path::PathBuf, sync::Arc};
 use anyhow::Result;
 use serde_json::json;
 use troop_runtime::{Board, Clock, Following, Session};
-use troop_store::StoreUrl;
 
 use crate::{
-    agents::Agents, cli::Global, config::Surroundings, output::Printer, render, report::Report,
+    agents::Agents,
+    cli::Global,
+    config::{self, Surroundings},
+    output::Printer,
+    render,
+    report::Report,
 };
 
 /// Clocks that are apart by more than this are worth a word.
@@ -90,15 +94,15 @@ fn configuration(surroundings: &Surroundings) -> Check {
             name: "config".to_owned(),
             state: State::Bad,
             says: warnings.join("; "),
-            fix: Some("correct the file; its schema is docs/config.schema.json".to_owned()),
+            fix: Some("correct the file".to_owned()),
         },
     }
 }
 
 async fn store(global: &Global, surroundings: &Surroundings) -> Vec<Check> {
-    let url = match StoreUrl::parse(&surroundings.store_url(global)) {
+    let url = match config::parse_store(&surroundings.store_url(global)) {
         Ok(url) => url,
-        Err(error) => return vec![Check::bad("store", &error.into())],
+        Err(error) => return vec![Check::bad("store", &error)],
     };
     let store = match troop_store::open(&url).await {
         Ok(store) => store,
@@ -191,9 +195,9 @@ fn show(checks: &[Check], printer: &Printer) -> Result<()> {
     let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
     for check in checks {
         let mark = match check.state {
-            State::Good => "✓",
-            State::Missing => "–",
-            State::Bad => "✗",
+            State::Good => render::paint(render::GOOD, "✓"),
+            State::Missing => render::paint(render::DIM, "–"),
+            State::Bad => render::paint(render::BAD, "✗"),
         };
         printer.line(&format!(
             "{mark} {}  {}",

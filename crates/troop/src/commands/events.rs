@@ -1,7 +1,7 @@
 //! `troop events`
 
 use anyhow::Result;
-use troop_model::{Event, TaskNumber, TaskRef, Version, encode};
+use troop_model::{Event, Fact, TaskNumber, TaskRef, Version, encode};
 
 use crate::{cli::EventsArgs, desk::Desk, output::Printer, render};
 
@@ -19,6 +19,10 @@ pub(super) async fn run(args: &EventsArgs, desk: &mut Desk, printer: &Printer) -
             let line =
                 if printer.json { encode(&event) } else { render::event(&event, printer.width()) };
             printer.line(&line)?;
+        }
+        if matches!(event.fact, Fact::TeamDeleted {}) {
+            // Nothing can follow.
+            return Ok(());
         }
     }
 }

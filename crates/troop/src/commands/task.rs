@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use smol_str::SmolStr;
 use tokio::time::Instant;
 use troop_model::{
-    ActorKind, Command, Condition, Context, MAX_SNIPPET, MemberName, Metadata, NewTask, Origin,
-    Refusal, RejectMode, State, Status, Task, TaskFilter, TaskRef, TaskUpdate, TaskView, Time,
-    decide, preview,
+    ActorKind, Command, Condition, Context, Fact, MAX_SNIPPET, MemberName, Metadata, NewTask,
+    Origin, Refusal, RejectMode, State, Status, Task, TaskFilter, TaskNumber, TaskRef, TaskUpdate,
+    TaskView, Time, decide, preview,
 };
 use troop_runtime::{Board, BoardError, Done, Request, TaskPage};
 
@@ -94,6 +94,9 @@ fn order(command: TaskCommand) -> Result<(&'static str, Order)> {
             "completed",
             Order::Complete { task: task.parse()?, result: given(result)?, summary, attempt },
         ),
+        TaskCommand::Release { task, reason } => {
+            ("gave back", Order::Release { task: task.parse()?, reason: given(reason)? })
+        }
         TaskCommand::Fail { task, reason, attempt } => {
             ("failed", Order::Fail { task: task.parse()?, reason: given(reason)?, attempt })
         }
@@ -177,8 +180,7 @@ async fn confirm(desk: &mut Desk, done: &Done, verb: &str, printer: &Printer) ->
             printer.text("nothing changed\n")
         };
     };
-    let deleted =
-        done.events.iter().any(|event| matches!(event.fact, troop_model::Fact::TaskDeleted { .. }));
+    let deleted = done.events.iter().any(|event| matches!(event.fact, Fact::TaskDeleted { .. }));
     if deleted {
         let gone = json!({"number": number, "deleted": true});
         return if printer.json {
@@ -192,7 +194,23 @@ async fn confirm(desk: &mut Desk, done: &Done, verb: &str, printer: &Printer) ->
         return printer.json(&view(&board, task, false).await?);
     }
     let owner = task.owner.as_ref().map(|owner| format!(" ({owner})")).unwrap_or_default();
+    let verb = outcome(done, number).unwrap_or(verb);
     printer.text(&format!("{verb} {number}: {}{owner}\n", render::one_line(&task.subject)))
+}
+
+/// The word for what really happened, where that depends on the team's settings.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "for the rest, what was asked for is what happened"
+)]
+fn outcome(done: &Done, number: TaskNumber) -> Option<&'static str> {
+    let about = done.events.iter().rev().filter(|event| event.fact.task() == Some(number));
+    about.into_iter().find_map(|event| match &event.fact {
+        Fact::TaskSubmitted { .. } => Some("handed in for review:"),
+        Fact::TaskFailed { retry_at: Some(_), .. } => Some("failed, to be tried again:"),
+        Fact::TaskStartApproved { .. } => Some("approved the start of"),
+        _ => None,
+    })
 }
 
 async fn show_task(board: &Board, task: Arc<Task>, printer: &Printer) -> Result<()> {
@@ -215,6 +233,10 @@ async fn view(board: &Board, task: Arc<Task>, in_full: bool) -> Result<Value> {
 async fn show_page(board: &Board, page: TaskPage, desk: &Desk, printer: &Printer) -> Result<()> {
     if printer.json {
         return printer.json(&page_json(board, page, None).await?);
+    }
+    if page.tasks.is_empty() && page.page > page.pages {
+        let hint = format!("the last page is `--page {}`", page.pages);
+        return Err(Usage::new(format!("there is no page {}", page.page), hint).into());
     }
     if page.tasks.is_empty() {
         return printer.text("no tasks\n");
@@ -307,10 +329,12 @@ async fn graph(desk: &mut Desk, dot: bool, all: bool, printer: &Printer) -> Resu
     let nodes = board.look(move |state| render::Node::all(state, all)).await?;
     if dot {
         printer.text(&render::dot(&nodes))
+    } else if printer.json {
+        printer.json(&render::graph_json(&nodes))
     } else if nodes.is_empty() {
         printer.text("no tasks\n")
     } else {
-        printer.text(&render::graph(&nodes))
+        printer.text(&render::graph(&nodes, printer.width()))
     }
 }
 

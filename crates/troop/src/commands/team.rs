@@ -175,8 +175,12 @@ async fn export(output: Option<&Path>, desk: &mut Desk, printer: &Printer) -> Re
         lines.push('\n');
     }
     match output {
-        Some(path) => std::fs::write(path, lines)
-            .with_context(|| format!("`{}` cannot be written", path.display())),
+        Some(path) => {
+            let n_events = lines.lines().count();
+            std::fs::write(path, lines)
+                .with_context(|| format!("`{}` cannot be written", path.display()))?;
+            printer.text(&format!("wrote {n_events} events to {}\n", path.display()))
+        }
         None => printer.text(&lines),
     }
 }

@@ -9,6 +9,7 @@ use super::{BOLD, DIM, fit, one_line, pad, paint, span, status_icon, status_styl
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     number: u32,
+    priority: i32,
     subject: String,
     status: Status,
     /// Who has it, or for whom it is.
@@ -37,6 +38,7 @@ impl Row {
         let owner = task.owner.as_ref().map(ToString::to_string);
         Self {
             number: task.number.0,
+            priority: task.priority,
             subject: one_line(&task.subject),
             status,
             who: owner.or(reserved).unwrap_or_default(),
@@ -50,14 +52,18 @@ impl Row {
 pub(crate) fn board(rows: &[Row], width: usize) -> String {
     let number_width = rows.iter().map(|row| row.number.to_string().len()).max().unwrap_or(1);
     let who_width = rows.iter().map(|row| row.who.width()).max().unwrap_or(0).min(20);
-    let note_width = rows.iter().map(|row| row.note.width()).max().unwrap_or(0).min(width / 3);
+    let note_width = rows.iter().map(|row| row.note.width()).max().unwrap_or(0).min(width * 2 / 5);
     // Mark, number, who, note and age, with what separates them.
     let taken = 4 + number_width + 2 + 2 + who_width + 2 + note_width + 2 + 4;
     let subject_width = rows.iter().map(|row| row.subject.width()).max().unwrap_or(0);
     let subject_width = subject_width.min(width.saturating_sub(taken).max(16));
     let mut text = String::new();
     for (status, heading) in ORDER {
-        let group: Vec<&Row> = rows.iter().filter(|row| row.status == status).collect();
+        let mut group: Vec<&Row> = rows.iter().filter(|row| row.status == status).collect();
+        if status == Status::Pending {
+            // As they would be claimed.
+            group.sort_by_key(|row| (std::cmp::Reverse(row.priority), row.number));
+        }
         if group.is_empty() {
             continue;
         }
@@ -103,6 +109,10 @@ fn note(state: &State, task: &Task, status: Status, now: Time) -> String {
             if task.attempts > 1 {
                 notes.push(format!("attempt {}", task.attempts));
             }
+            let expired = task.lease_until.filter(|until| *until <= now);
+            notes.extend(
+                expired.map(|until| format!("lease ran out {} ago", span(now.since(until)))),
+            );
         }
         Status::Blocked => {
             notes.extend(waits(state, task));

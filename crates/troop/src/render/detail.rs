@@ -1,6 +1,9 @@
 //! One thing with everything that belongs to it.
 
-use troop_model::{MAX_SHOWN_RESULT, Message, State, Status, Task, Time, preview};
+use troop_model::{
+    MAX_SHOWN_RESULT, Member, Message, MessageKind, Party, Role, StartGate, State, Status, Task,
+    Time, preview,
+};
 
 use super::{
     BOLD, DIM, clean, member_icon, moment, one_line, paint, span, status_icon, status_style,
@@ -32,9 +35,11 @@ pub(crate) fn task_detail(state: &State, task: &Task) -> String {
         ("progress", progress),
         ("attempts", (task.attempts > 1).then(|| task.attempts.to_string())),
         ("lease until", task.lease_until.map(moment)),
+        ("start", (task.start == StartGate::Waiting).then(|| "needs approval".to_owned())),
         ("asks", task.question.as_ref().map(|question| one_line(&question.text))),
         ("created", Some(format!("{} by {}", moment(task.created_at), task.created_by))),
         ("completed", task.completed_at.map(moment)),
+        ("metadata", metadata(task)),
         ("id", Some(task.id.to_string())),
     ];
     for (name, value) in fields {
@@ -95,6 +100,13 @@ fn discussion(text: &mut String, task: &Task) {
     }
 }
 
+/// What was given besides; troop's own part of it is shown elsewhere.
+fn metadata(task: &Task) -> Option<String> {
+    let given: Vec<_> = task.metadata.0.iter().filter(|(key, _)| *key != "snapshot").collect();
+    let given: Vec<_> = given.into_iter().map(|(key, value)| format!("{key}={value}")).collect();
+    non_empty(one_line(&given.join(" ")))
+}
+
 /// How a team's work stands.
 pub(crate) fn team_status(state: &State, now: Time) -> String {
     let Some(team) = state.team() else { return String::new() };
@@ -106,6 +118,9 @@ pub(crate) fn team_status(state: &State, now: Time) -> String {
         paint(BOLD, team.name.as_str()),
         paint(DIM, &format!("{:?}", team.status).to_lowercase())
     );
+    if !team.description.is_empty() {
+        line(&mut text, &format!("  {}", one_line(&team.description)));
+    }
     line(&mut text, &format!("  members  {}", state.members().count()));
     line(&mut text, &format!("  tasks    {n_done}/{n_all} completed"));
     let counts =
@@ -114,34 +129,27 @@ pub(crate) fn team_status(state: &State, now: Time) -> String {
         line(&mut text, &format!("           {} {status}", tasks.n_with(*status)));
     }
     text.push('\n');
+    let who = |member: &Member| {
+        let lead = if member.role == Role::Lead { ", lead" } else { "" };
+        format!("{} ({}{lead})", member.name, member.agent)
+    };
+    let width = state.members().map(|member| who(member).len()).max().unwrap_or(0);
     for member in state.members() {
         let held: Vec<_> = tasks.held_by(&member.name).map(|task| task.to_string()).collect();
-        let unread = state.mailbox().n_unread(&troop_model::Party::member(&member.name));
+        let unread = state.mailbox().n_unread(&Party::member(&member.name));
         let mut notes =
             vec![format!("{} for {}", member.state, span(now.since(member.state_since)))];
         notes.extend(non_empty(held.join(", ")));
         notes.extend((unread > 0).then(|| format!("{unread} unread")));
-        let who = format!(
-            "{} ({}{})",
-            member.name,
-            member.agent,
-            if member.role == troop_model::Role::Lead { ", lead" } else { "" }
-        );
-        line(
-            &mut text,
-            &format!(
-                "  {} {who:<32} {}",
-                member_icon(member.state),
-                paint(DIM, &notes.join(" · "))
-            ),
-        );
+        let (icon, notes) = (member_icon(member.state), paint(DIM, &notes.join(" · ")));
+        line(&mut text, &format!("  {icon} {:<width$}  {notes}", who(member)));
     }
     text
 }
 
 /// A message for people.
 pub(crate) fn message(message: &Message, with_receipts: bool) -> String {
-    let kind = if message.kind == troop_model::MessageKind::Message {
+    let kind = if message.kind == MessageKind::Message {
         String::new()
     } else {
         format!(" · {}", message.kind)
@@ -154,7 +162,12 @@ pub(crate) fn message(message: &Message, with_receipts: bool) -> String {
         indent(&message.content, 2),
     );
     if let Some(id) = message.request_id {
-        line(&mut text, &paint(DIM, &format!("  request {id}")));
+        let answer = match message.approve {
+            Some(true) => "approved ",
+            Some(false) => "denied ",
+            None => "",
+        };
+        line(&mut text, &paint(DIM, &format!("  {answer}request {id}")));
     }
     if with_receipts {
         for receipt in &message.receipts {

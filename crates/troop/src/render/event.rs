@@ -1,57 +1,71 @@
 //! One line for one event.
 
 use serde_json::Value;
-use troop_model::{Event, encode};
+use troop_model::{Event, Fact, encode};
+use unicode_width::UnicodeWidthStr;
 
 use super::{DIM, fit, moment, one_line, paint};
 
 /// An event on one line: when, where in the log, who, what, and the rest in brief.
 pub(crate) fn event(event: &Event, width: usize) -> String {
-    let rest = details(event);
-    let (version, at) = (event.version.to_string(), moment(event.at));
-    let kind = event.fact.kind();
+    let at = moment(event.at);
     let head = format!(
-        "{} {:>6}  {:<12} {kind:<20}",
-        paint(DIM, &at),
-        version,
-        one_line(&event.actor.name)
+        " {:>5}  {:<8} {:<18} ",
+        event.version,
+        one_line(&event.actor.name),
+        event.fact.kind()
     );
-    let room = width.saturating_sub(at.len() + 6 + 12 + 20 + 6).max(20);
-    format!("{head}  {}", fit(&rest, room)).trim_end().to_owned()
+    let room = width.saturating_sub(at.width() + head.width()).max(16);
+    format!("{}{head}{}", paint(DIM, &at), fit(&details(event), room)).trim_end().to_owned()
 }
 
 /// The fields of a fact that a person looks for first.
 fn details(event: &Event) -> String {
+    let mut parts: Vec<String> =
+        event.fact.task().map(|task| task.to_string()).into_iter().collect();
+    parts.push(particulars(&event.fact).unwrap_or_else(|| texts(event)));
+    parts.join("  ")
+}
+
+/// What cannot be told by its texts alone.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the rest is told by its texts")]
+fn particulars(fact: &Fact) -> Option<String> {
+    Some(match fact {
+        Fact::TaskProgressed { progress, .. } => {
+            format!("{}% {}", progress.percent, one_line(&progress.step))
+        }
+        Fact::TaskUpdated { change, .. } => {
+            let change = serde_json::to_value(change).unwrap_or_default();
+            let keys = change.as_object().into_iter().flat_map(|fields| fields.keys().cloned());
+            keys.collect::<Vec<_>>().join(", ")
+        }
+        Fact::MessageSent { from, to, content, .. } => {
+            format!("{from} → {to}: {}", one_line(content))
+        }
+        Fact::LinkSet { link } => format!("{} → {}", link.from, link.to),
+        Fact::LinkPurged { from, to } => format!("{from} → {to}"),
+        Fact::DelegationStarted { from, to, .. } => format!("{from} → {to}"),
+        _ => return None,
+    })
+}
+
+/// The texts of a fact, in the order in which people look for them.
+fn texts(event: &Event) -> String {
     let value: Value = serde_json::from_str(&encode(event)).unwrap_or_default();
-    let mut parts = Vec::new();
-    if let Some(task) = event.fact.task() {
-        parts.push(task.to_string());
-    }
     let keys = [
         "name",
         "member",
         "subject",
         "owner",
         "state",
-        "from",
-        "to",
         "reader",
-        "content",
         "result",
         "reason",
         "text",
         "path",
         "question",
-        "progress",
-        "change",
         "permissions",
     ];
-    for key in keys {
-        match value.get(key) {
-            Some(Value::String(text)) => parts.push(one_line(text)),
-            Some(Value::Null) | None => {}
-            Some(other) => parts.push(one_line(&other.to_string())),
-        }
-    }
-    parts.join("  ")
+    let texts = keys.iter().filter_map(|key| value.get(*key)?.as_str().map(one_line));
+    texts.collect::<Vec<_>>().join("  ")
 }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::{Value, json};
 use troop_model::{State, Status, TaskNumber};
 
-use super::{DIM, one_line, paint, status_icon, status_style};
+use super::{DIM, fit, one_line, paint, status_icon, status_style};
 
 /// One task in the graph.
 #[derive(Clone, Debug)]
@@ -43,16 +44,18 @@ impl Node {
         shown.map(node).collect()
     }
 
-    fn label(&self) -> String {
+    fn label(&self, room: usize) -> String {
+        let taken = self.number.to_string().len() + 3;
+        let subject = fit(&self.subject, room.saturating_sub(taken).max(12));
         let owner =
             self.owner.as_ref().map(|owner| paint(DIM, &format!("  {owner}"))).unwrap_or_default();
         let icon = paint(status_style(self.status), status_icon(self.status));
-        format!("{icon} {} {}{owner}", self.number, self.subject)
+        format!("{icon} {} {subject}{owner}", self.number)
     }
 }
 
 /// A tree for each task that waits for nothing; what waits for several is drawn under the last of them.
-pub(crate) fn graph(nodes: &[Node]) -> String {
+pub(crate) fn graph(nodes: &[Node], width: usize) -> String {
     let by_number: BTreeMap<TaskNumber, &Node> =
         nodes.iter().map(|node| (node.number, node)).collect();
     let mut children: BTreeMap<TaskNumber, Vec<TaskNumber>> = BTreeMap::new();
@@ -61,7 +64,7 @@ pub(crate) fn graph(nodes: &[Node]) -> String {
             children.entry(*dependency).or_default().push(node.number);
         }
     }
-    let mut drawing = Drawing { by_number, children, text: String::new() };
+    let mut drawing = Drawing { by_number, children, width, text: String::new() };
     for node in nodes.iter().filter(|node| node.waits_for.is_empty()) {
         drawing.tree(node);
     }
@@ -74,6 +77,7 @@ const MAX_DEPTH: usize = 24;
 struct Drawing<'a> {
     by_number: BTreeMap<TaskNumber, &'a Node>,
     children: BTreeMap<TaskNumber, Vec<TaskNumber>>,
+    width: usize,
     text: String,
 }
 
@@ -88,7 +92,7 @@ struct Branch {
 
 impl Drawing<'_> {
     fn tree(&mut self, root: &Node) {
-        self.line("", &root.label());
+        self.line("", &root.label(self.width));
         let mut open = Vec::new();
         self.open_below(&mut open, root.number, "", 1);
         while let Some(branch) = open.pop() {
@@ -98,7 +102,8 @@ impl Drawing<'_> {
             let margin = &branch.margin;
             // Each task is drawn in full once, under the last that it waits for.
             if node.waits_for.last() == Some(&branch.parent) {
-                let label = format!("{}{}", node.label(), also(node, branch.parent));
+                let room = self.width.saturating_sub(margin.chars().count() + arm.chars().count());
+                let label = format!("{}{}", node.label(room), also(node, branch.parent));
                 self.line(&format!("{margin}{arm}"), &label);
                 let below = if branch.depth < MAX_DEPTH {
                     format!("{margin}{below}")
@@ -146,13 +151,27 @@ pub(crate) fn dot(nodes: &[Node]) -> String {
     let mut text =
         String::from("digraph tasks {\n  rankdir=LR;\n  node [shape=box, style=rounded];\n");
     for node in nodes {
-        let label = format!("{}\n{}\n{}", node.number, node.subject, node.status);
-        // The escapes of Rust's strings are those of Graphviz for all that a cleaned text holds.
-        text.push_str(&format!("  {} [label={label:?}];\n", node.number.0));
+        let subject = node.subject.replace('\\', "\\\\").replace('"', "\\\"");
+        let label = format!("{}\\n{subject}\\n{}", node.number, node.status);
+        text.push_str(&format!("  {} [label=\"{label}\"];\n", node.number.0));
         for dependency in &node.waits_for {
             text.push_str(&format!("  {} -> {};\n", dependency.0, node.number.0));
         }
     }
     text.push_str("}\n");
     text
+}
+
+/// The graph for programs.
+pub(crate) fn graph_json(nodes: &[Node]) -> Value {
+    let tasks: Vec<_> = nodes
+        .iter()
+        .map(|node| json!({"number": node.number, "subject": node.subject, "status": node.status, "owner": node.owner}))
+        .collect();
+    let edge = |from: &TaskNumber, to: TaskNumber| json!({"from": from, "to": to});
+    let edges: Vec<_> = nodes
+        .iter()
+        .flat_map(|node| node.waits_for.iter().map(move |on| edge(on, node.number)))
+        .collect();
+    json!({"tasks": tasks, "edges": edges})
 }

@@ -1,6 +1,6 @@
 //! What to type next, for each refusal that has an answer.
 
-use troop_model::Refusal;
+use troop_model::{Refusal, Status};
 
 /// For somebody without a team.
 pub(crate) const CREATE_TEAM: &str = "make one: `troop team create my-team --member ann=claude`";
@@ -58,10 +58,13 @@ pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {
             Some(first) => format!("see what holds it up: `troop task get {}`", first.0),
             None => return None,
         },
-        Refusal::DependencyEnded { by, .. } => match by.first() {
+        Refusal::DependencyEnded { by, how: Status::Failed, .. } => match by.first() {
             Some(first) => format!("try it again: `troop task retry {}`", first.0),
             None => return None,
         },
+        Refusal::DependencyEnded { task, .. } => {
+            format!("let it wait for nothing: `troop task update {} --unblock`", task.0)
+        }
         Refusal::TaskReserved { task, .. } => {
             format!("free it: `troop task update {} --unassign`", task.0)
         }

@@ -26,7 +26,7 @@ fn a_task_goes_from_created_to_done() {
     assert_eq!(troop.ok("--as bob task claim"), "claimed task-2: Test the parser (bob)\n");
     assert_eq!(
         troop.ok("--as bob task review 2 --result 'all green'"),
-        "handed in task-2: Test the parser (bob)\n"
+        "handed in for review: task-2: Test the parser (bob)\n"
     );
     assert_eq!(troop.ok("task approve task-2"), "approved task-2: Test the parser (bob)\n");
     assert_eq!(troop.ok("task list"), "no tasks\n");
@@ -132,7 +132,8 @@ fn every_verb_of_the_board_works() {
         troop.ok("task reject 1 --reason 'too short' --mode revise"),
         "rejected task-1: one (ann)\n"
     );
-    troop.ok("--as ann task fail 1 --reason 'no network'");
+    let failed = troop.ok("--as ann task fail 1 --reason 'no network'");
+    assert_eq!(failed, "failed, to be tried again: task-1: one\n");
     assert_eq!(troop.ok("task retry 1"), "to be tried again: task-1: one\n");
     troop.ok("task update 2 --subject deux --priority 9 --type chore --assignee bob --metadata '{\"k\":1}'");
     assert_eq!(troop.ok("--as bob task next"), "task-2 deux (for bob)\n");
@@ -148,7 +149,7 @@ fn every_verb_of_the_board_works() {
     assert_eq!(troop.ok("task search nothing like it"), "no tasks\n");
     let gate = troop.ok("task create gated --approve-start");
     assert_eq!(gate, "created task-6: gated\n");
-    troop.ok("task approve 6");
+    assert_eq!(troop.ok("task approve 6"), "approved the start of task-6: gated\n");
     assert_eq!(troop.ok("--as ann task claim 6"), "claimed task-6: gated (ann)\n");
 }
 
@@ -175,6 +176,10 @@ fn lists_have_thirty_tasks_a_page() {
     assert_eq!(second["tasks"][0]["number"], 31);
     assert!(troop.ok("task list").ends_with("page 1 of 2 · 31 tasks\n"));
     assert_eq!(troop.json("task list --page 9")["tasks"].as_array().unwrap().len(), 0);
+    assert_eq!(
+        troop.refused("task list --page 9").1,
+        "error: there is no page 9\nhint: the last page is `--page 2`\n"
+    );
 }
 
 #[test]
@@ -220,4 +225,28 @@ fn what_is_over_is_a_timeline() {
     let text = troop.ok("task list --status completed");
     let (newer, older) = (text.find("all green").unwrap(), text.find("parser is in main").unwrap());
     assert!(newer < older, "newest first:\n{text}");
+}
+
+#[test]
+fn a_completion_that_needs_review_says_so() {
+    let troop = Troop::with_team();
+    troop.ok("team set require_review=true");
+    troop.ok("task create parse");
+    troop.ok("--as ann task claim");
+    assert_eq!(
+        troop.ok("--as ann task complete 1 -r done"),
+        "handed in for review: task-1: parse (ann)\n"
+    );
+}
+
+#[test]
+fn a_task_can_be_given_back() {
+    let troop = Troop::with_team();
+    troop.ok("task create parse");
+    troop.ok("--as ann task claim");
+    assert_eq!(
+        troop.ok("--as ann task release 1 --reason 'not my field'"),
+        "gave back task-1: parse\n"
+    );
+    assert_eq!(troop.ok("--as bob task claim"), "claimed task-1: parse (bob)\n");
 }

@@ -99,3 +99,50 @@ fn version_and_help_are_answers() {
     assert!(troop.ok("--help").contains("Usage: troop"));
     assert!(troop.ok("task --help").contains("clear-ask-user"));
 }
+
+#[test]
+fn a_project_is_found_from_the_folders_below_it() {
+    let troop = Troop::new();
+    fs::create_dir_all(troop.folder().join(".troop")).unwrap();
+    fs::write(troop.folder().join(".troop/config.json"), "{\"store\": \"files:kept\"}").unwrap();
+    fs::create_dir_all(troop.folder().join("src/deep")).unwrap();
+    let mut command = troop.command(&["team", "create", "blue"]);
+    assert!(command.current_dir(troop.folder().join("src/deep")).status().unwrap().success());
+    assert!(troop.folder().join("kept/teams/blue").is_dir());
+}
+
+#[test]
+fn doctor_looks_at_everything_even_if_the_configuration_is_broken() {
+    let troop = Troop::with_team();
+    fs::write(troop.folder().join("home/config.json"), "{").unwrap();
+    let run = troop.run("doctor");
+    assert_eq!(run.code, 1);
+    assert!(run.out.contains("✗ config") && run.out.contains("✓ team blue"), "{}", run.out);
+}
+
+#[test]
+fn what_was_probably_meant_is_suggested() {
+    let troop = Troop::with_team();
+    for (typed, meant) in [
+        ("task crete", "did you mean `create`?"),
+        ("task complet", "did you mean `complete`?"),
+        ("tsk", "did you mean `task`?"),
+        ("task list --stats", "did you mean `--status`?"),
+        ("team set lease_second=5", "did you mean `lease_seconds=5`?"),
+        ("team set foo=1", "the settings are: version"),
+        ("task create", "see `troop task create --help`"),
+    ] {
+        let (code, err) = troop.refused(typed);
+        assert_eq!(code, 2, "{err}");
+        assert!(err.contains(&format!("hint: {meant}")), "`troop {typed}` said: {err}");
+    }
+}
+
+#[test]
+fn empty_variables_say_nothing() {
+    let troop = Troop::with_team();
+    let mut command = troop.command(&["team", "list"]);
+    let output =
+        command.env("TROOP_STORE", "").env("TROOP_TEAM", "").env("TROOP_AS", "").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}

@@ -82,3 +82,13 @@ async fn a_change_of_another_process_is_seen_on_postgres() {
     let store = troop_testkit::postgres_store().await;
     another_process_is_seen(&Troop::on(store.url()));
 }
+
+#[test]
+fn following_ends_with_the_team() {
+    let troop = Troop::with_team();
+    let follower = troop.start("events --follow");
+    troop.ok("team delete");
+    let output = follower.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(String::from_utf8(output.stdout).unwrap().trim_end().ends_with("team.deleted"));
+}

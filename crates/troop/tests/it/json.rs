@@ -130,7 +130,7 @@ fn a_refusal_is_json_on_standard_error() {
         ("--as ann task cancel 1 --reason x --json", 1, "forbidden"),
         ("--as ann task claim --json", 1, "no_work"),
         ("task creat --json", 2, "usage"),
-        ("--store bogus:x team list --json", 1, "refused"),
+        ("--store bogus:x team list --json", 2, "usage"),
     ] {
         let (got, err) = troop.refused(line);
         let error: Value =
@@ -141,5 +141,37 @@ fn a_refusal_is_json_on_standard_error() {
             "`troop {line}` said: {err}"
         );
         assert_eq!(keys(&error["error"]), ["kind", "message", "hint"]);
+    }
+}
+
+#[test]
+fn every_command_answers_with_json() {
+    let troop = Troop::with_team();
+    troop.ok("task create parse");
+    troop.ok("task create test -b 1");
+    for line in [
+        "team list",
+        "team show",
+        "team status",
+        "team set lease_seconds=60",
+        "member list",
+        "member mode ann plan",
+        "task list",
+        "task get 1",
+        "task next",
+        "task search parse",
+        "task graph",
+        "task comment 1 hi",
+        "--as ann task claim",
+        "--as ann task progress 1 5",
+        "--as ann task release 1",
+        "message send ann hi",
+        "message broadcast hi",
+        "message read",
+        "message read --all",
+        "doctor",
+        "team delete",
+    ] {
+        troop.json(line);
     }
 }

@@ -49,9 +49,9 @@ fn a_store_that_cannot_be_used_is_told_in_one_line_and_left_alone() {
         ("files:photos", 1),
         ("files:foreign.db", 1),
         ("postgres://127.0.0.1:1/troop", 1),
-        ("mysql://here", 1),
-        ("troop.db", 1),
-        ("sqlite:", 1),
+        ("mysql://here", 2),
+        ("troop.db", 2),
+        ("sqlite:", 2),
     ];
     for (store, code) in cases {
         for line in ["team list", "team create blue"] {
