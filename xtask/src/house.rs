@@ -1,7 +1,6 @@
 //! The house rules, as tests.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -131,17 +130,15 @@ fn every_crate_has_the_lints_of_the_house() {
 #[test]
 fn the_tests_that_the_coverage_names_exist() {
     let coverage = fs::read_to_string(root().join("docs/coverage.md")).unwrap();
-    let mut functions: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let tests = tests();
     let mut ids = Vec::new();
     for row in coverage.lines().filter(|line| line.starts_with("| 0")) {
         let cells: Vec<_> = row.split('|').map(str::trim).collect();
         let (id, folder, test) = (cells[1], cells[2], cells[3]);
         ids.push(id.to_owned());
-        let known = functions
-            .entry(folder.to_owned())
-            .or_insert_with(|| functions_in(&root().join(folder)));
-        let name = test.rsplit("::").next().unwrap();
-        assert!(known.contains(name), "{id}: there is no test `{test}` in {folder}");
+        let is_there =
+            tests.iter().any(|it| it.file.starts_with(root().join(folder)) && it.is(test));
+        assert!(is_there, "{id}: there is no test `{test}` in {folder}");
     }
     assert!(!ids.is_empty(), "docs/coverage.md has no rows");
     assert!(ids.is_sorted(), "the rows of docs/coverage.md are not in the order of their ids");
@@ -150,51 +147,82 @@ fn the_tests_that_the_coverage_names_exist() {
 #[test]
 fn the_invariants_of_the_architecture_name_tests_that_exist() {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
-    let mut known = BTreeSet::new();
-    for folder in fs::read_dir(root().join("crates")).unwrap() {
-        known.extend(functions_in(&folder.unwrap().path()));
-    }
-    known.extend(functions_in(&root().join("xtask")));
+    let tests = tests();
     let named: Vec<_> =
         text.split("(test: `").skip(1).filter_map(|rest| rest.split_once('`')).collect();
     assert!(!named.is_empty(), "ARCHITECTURE.md names no tests");
     for (test, _) in named {
-        let name = test.rsplit("::").next().unwrap();
-        assert!(known.contains(name), "ARCHITECTURE.md names `{test}`, which does not exist");
+        assert!(
+            tests.iter().any(|it| it.is(test)),
+            "ARCHITECTURE.md names `{test}`, which does not exist"
+        );
     }
 }
 
 #[test]
-fn the_commands_of_the_readme_exist() {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    assert!(readme.contains("cargo xtask test"), "the README does not say how to run the tests");
-    let help = fs::read_to_string(root().join("docs/cli.md")).unwrap();
-    for line in readme.lines().filter_map(|line| line.strip_prefix("troop ")) {
-        // `--as ann` and its like say for whom; the command follows.
-        let mut words = line.split_whitespace().peekable();
-        while words.next_if(|word| word.starts_with("--")).is_some() {
-            words.next();
+fn the_links_of_the_documents_lead_somewhere() {
+    let documents = ["", "docs", "docs/decisions"].map(|folder| root().join(folder));
+    let documents = documents.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    let documents = documents.map(|entry| entry.unwrap().path());
+    for document in
+        documents.filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+    {
+        let text = fs::read_to_string(&document).unwrap();
+        let links =
+            text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link);
+        for link in links.filter(|link| !link.contains("://") && !link.starts_with('#')) {
+            let target = document.parent().unwrap().join(link);
+            assert!(
+                target.exists(),
+                "{} links to {link}, which does not exist",
+                document.display()
+            );
         }
-        let command = words.take(2).collect::<Vec<_>>().join(" ");
-        let noun = command.split(' ').next().unwrap();
-        let is_known = help.contains(&format!("`troop {command}"))
-            || help.contains(&format!("`troop {noun} ["));
-        assert!(is_known, "the README uses `troop {command}`, which does not exist");
     }
 }
 
-fn functions_in(folder: &Path) -> BTreeSet<String> {
-    let files = sources().into_iter().filter(|path| path.starts_with(folder));
-    let mut names = BTreeSet::new();
-    for file in files {
-        for line in fs::read_to_string(file).unwrap().lines() {
-            let name = line
-                .split_once("fn ")
-                .map(|(_, rest)| rest.split(['(', '<']).next().unwrap().to_owned());
-            names.extend(name);
+/// A function that the test runner runs.
+struct Test {
+    file: PathBuf,
+    name: String,
+}
+
+impl Test {
+    /// Whether a path as the test runner prints it means this test: its modules are part of the file's path.
+    fn is(&self, path: &str) -> bool {
+        let mut parts: Vec<_> = path.split("::").collect();
+        let name = parts.pop().unwrap();
+        let file = self.file.with_extension("");
+        let is_part = |part: &&str| file.components().any(|it| it.as_os_str() == *part);
+        name == self.name && parts.iter().all(is_part)
+    }
+}
+
+/// All tests: functions with an attribute that says so, and cases that a macro stamps.
+fn tests() -> Vec<Test> {
+    let mut tests = Vec::new();
+    for file in sources() {
+        let text = fs::read_to_string(&file).unwrap();
+        let mut is_marked = false;
+        for line in text.lines().map(str::trim) {
+            let name =
+                line.split_once("fn ").map(|(_, rest)| rest.split(['(', '<']).next().unwrap());
+            if let Some(name) = name.filter(|_| is_marked || is_stamped(line)) {
+                tests.push(Test { file: file.clone(), name: name.to_owned() });
+            }
+            let goes_on = line.starts_with("#[") || line.starts_with("///");
+            is_marked = line.starts_with("#[test]")
+                || line.starts_with("#[tokio::test")
+                || is_marked && goes_on;
         }
     }
-    names
+    tests
+}
+
+/// Cases of stores and boards take the store that they are stamped for. One that is not listed is dead code, which
+/// the compiler refuses.
+fn is_stamped(line: &str) -> bool {
+    line.contains("async fn ") && line.contains("TestStore) {")
 }
 
 fn packages() -> Vec<serde_json::Value> {

@@ -11,6 +11,7 @@ mod board;
 mod desk;
 mod follow;
 mod json;
+mod readme;
 mod stores;
 mod teams;
 mod troop;
