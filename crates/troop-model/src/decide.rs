@@ -30,7 +30,7 @@ pub fn decide(state: &State, command: &Command, ctx: &Context) -> Result<Vec<Eve
     match command {
         Command::CreateTeam(new) => team::create(&mut draft, new),
         Command::UpdateTeam { description, settings } => {
-            team::update(&mut draft, description.as_deref(), settings.as_deref())
+            team::update(&mut draft, description.as_deref(), settings)
         }
         Command::CompleteTeam => team::complete(&mut draft),
         Command::DeleteTeam => team::delete(&mut draft),
