@@ -169,7 +169,8 @@ impl Writer {
     fn decide_all(&mut self, requests: &[Request]) -> (Vec<Verdict>, Batch) {
         self.state.begin();
         let after = self.state.version();
-        // Time in a log never runs backwards, so two clocks that disagree cannot take a lease away early.
+        // Time in a log never runs backwards, so a clock that is behind takes no lease early. One that is ahead may;
+        // the holder is refused then, so that nothing is done twice.
         let clock = self.clock.now();
         let now = clock.max(self.state.latest());
         let mut bodies = Vec::new();
