@@ -18,7 +18,7 @@ impl State {
     pub fn apply(&mut self, event: &Event) {
         self.head.version = event.version;
         self.head.latest = self.head.latest.max(event.at);
-        self.operations.get_mut().note(event.operation, event.version);
+        self.operations.get_mut().note(event.operation, event.version, event.at);
         match &event.fact {
             Fact::TeamCreated { .. } => self.apply_team_created(event),
             Fact::TeamUpdated { description, settings } => self.update_team(|team| {

@@ -19,8 +19,9 @@ pub enum Command {
     UpdateTeam {
         /// What it is for, if that changes.
         description: Option<String>,
-        /// All settings, if any changes.
-        settings: Option<Box<Settings>>,
+        /// The settings that change, by their full names such as `delegation.max_per_link`. The others are not said,
+        /// so that two who change different ones at once both get what they want.
+        settings: Vec<(String, serde_json::Value)>,
     },
     /// Say that its work is over.
     CompleteTeam,

@@ -12,7 +12,7 @@ use smol_str::SmolStr;
 
 use crate::{
     Actor, ActorKind, Command, Context, Event, Fact, MemberName, MessageKind, Party, Refusal, Role,
-    State, Task, TaskCommand, TaskNumber, TaskRef, Team, access,
+    State, Task, TaskCommand, TaskNumber, TaskRef, Team, access, message::MAX_UNREAD,
 };
 
 /// Decides a command: the facts that it makes, or why it is refused. No facts means that things are so already.
@@ -30,7 +30,7 @@ pub fn decide(state: &State, command: &Command, ctx: &Context) -> Result<Vec<Eve
     match command {
         Command::CreateTeam(new) => team::create(&mut draft, new),
         Command::UpdateTeam { description, settings } => {
-            team::update(&mut draft, description.as_deref(), settings.as_deref())
+            team::update(&mut draft, description.as_deref(), settings)
         }
         Command::CompleteTeam => team::complete(&mut draft),
         Command::DeleteTeam => team::delete(&mut draft),
@@ -207,6 +207,12 @@ impl<'a> Draft<'a> {
         self.state.tasks.status(task.number).unwrap_or(task.status)
     }
 
+    /// Whether somebody's mailbox takes a message that troop sends by itself. Beyond the bound the facts are in the log
+    /// alone, so that one who never reads does not fill the team.
+    pub(crate) fn has_room(&self, reader: &Party) -> bool {
+        self.state.mailbox().n_unread(reader) < MAX_UNREAD
+    }
+
     /// A message from troop itself.
     pub(crate) fn tell(
         &mut self,
@@ -215,6 +221,9 @@ impl<'a> Draft<'a> {
         content: String,
         task: Option<TaskNumber>,
     ) {
+        if !self.has_room(&to) {
+            return;
+        }
         let id = self.new_id();
         self.push(Fact::MessageSent {
             id,

@@ -5,6 +5,8 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::Time;
+
 /// Names one team for ever, whatever it is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -30,6 +32,14 @@ pub struct Version(pub u64);
 pub struct TaskNumber(pub u32);
 
 impl OperationId {
+    /// When it was made, to the millisecond, if it is a UUID v7; others are older than everything.
+    #[must_use]
+    pub fn made_at(self) -> Time {
+        let millis =
+            if self.0.get_version_num() == 7 { (self.0.as_u128() >> 80) as i64 } else { 0 };
+        Time::from_micros(millis.saturating_mul(1_000))
+    }
+
     /// An id that belongs to this operation. The same operation always makes the same ids, so deciding stays pure.
     #[must_use]
     pub fn nth_id(self, n: u32) -> Uuid {

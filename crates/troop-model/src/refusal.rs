@@ -5,7 +5,8 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use crate::{
-    MemberName, NameError, Party, Permissions, Status, TaskAction, TaskNumber, Time, UnknownWord,
+    MemberName, NameError, OperationId, Party, Permissions, Status, TaskAction, TaskNumber, Time,
+    UnknownWord,
 };
 
 /// The classes that callers branch on.
@@ -163,6 +164,11 @@ pub enum Refusal {
     #[error("messages of kind {kind} are sent by troop itself")]
     ReservedKind { kind: crate::MessageKind },
 
+    #[error(
+        "request {operation} is older than what the team remembers, so it may have been done already; look whether it was, and if not, give it again as a new request"
+    )]
+    ForgottenOperation { operation: OperationId },
+
     #[error("the {field} is empty")]
     Empty { field: &'static str },
     #[error("the {field} has {n_chars} characters; the limit is {limit}. Put the rest in a file")]
@@ -218,7 +224,8 @@ impl Refusal {
             | Self::LateHolder { .. }
             | Self::StillNeeded { .. }
             | Self::AlreadyDelegated { .. }
-            | Self::DelegationEnded { .. } => RefusalKind::Conflict,
+            | Self::DelegationEnded { .. }
+            | Self::ForgottenOperation { .. } => RefusalKind::Conflict,
             Self::NotAMember { .. }
             | Self::LeadIsFixed { .. }
             | Self::WiderThanLead { .. }

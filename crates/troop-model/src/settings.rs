@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use smol_str::SmolStr;
 
 /// A team's settings. Every field has a default, so a file or a command names only what differs.
@@ -180,6 +181,21 @@ impl Settings {
             Dialect::Board => Self { unblock: Condition::OnFinish, ..Self::default() },
             Dialect::Claude => Self { task_creation: TaskCreation::Members, ..Self::default() },
         }
+    }
+
+    /// These settings with some of them changed, each by its full name, or what is wrong with one of the changes.
+    /// Whether the values go together is for [`check`](Self::check) to say.
+    pub fn changed(&self, changes: &[(String, Value)]) -> Result<Self, String> {
+        let mut all = serde_json::to_value(self).expect("settings have no part JSON cannot hold");
+        let mut changed = self.clone();
+        for (key, value) in changes {
+            let slot = key.split('.').try_fold(&mut all, |inner, part| inner.get_mut(part));
+            let slot = slot.filter(|slot| !slot.is_object());
+            *slot.ok_or_else(|| format!("there is no setting `{key}`"))? = value.clone();
+            changed = Self::deserialize(&all)
+                .map_err(|reason| format!("`{key}` cannot be that: {reason}"))?;
+        }
+        Ok(changed)
     }
 
     /// Says what is out of range, if anything is.

@@ -1,6 +1,6 @@
 //! What a team is now: all that its log amounts to.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
@@ -12,8 +12,15 @@ use crate::{
     Version, name, packed::Packed,
 };
 
-/// How many operations a team remembers, so that a repeated one has one effect.
-const REMEMBERED_OPERATIONS: usize = if cfg!(test) { 16 } else { 1_024 };
+/// A repeated operation has one effect. For this, a team remembers the operations of this long, in the time of its log ...
+const REMEMBERED_SPAN: Duration = Duration::from_secs(600);
+/// ... and so many at least, however old they are ...
+const MIN_OPERATIONS: usize = if cfg!(test) { 16 } else { 1_024 };
+/// ... but so many at most, so that snapshots stay small. Beyond that a repetition is refused, not done again.
+const MAX_OPERATIONS: usize = if cfg!(test) { 32 } else { 16_384 };
+/// What was made this recently, by the clock of who decides, is no repetition of what was forgotten. Without this, one
+/// machine whose clock is far ahead would keep all others from working.
+const FRESH: Duration = Duration::from_secs(2);
 /// How many ended delegations stay at hand; older ones are in the log alone.
 const LIVE_DELEGATIONS: usize = if cfg!(test) { 4 } else { 1_000 };
 
@@ -107,9 +114,29 @@ pub(crate) struct Delegations {
 
 /// The last operations, by id and by age.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "PackedOperations")]
 pub(crate) struct Operations {
-    by_id: Journaled<OperationId, Span>,
-    by_age: Journaled<Version, OperationId>,
+    /// By the version before its first event.
+    by_age: Journaled<Version, Remembered>,
+    /// The latest moment at which one was made that is no longer remembered.
+    forgotten: Journaled<(), Time>,
+    #[serde(skip_serializing)]
+    by_id: Journaled<OperationId, Version>,
+}
+
+/// The same as a snapshot holds it.
+#[derive(Deserialize)]
+struct PackedOperations {
+    by_age: BTreeMap<Version, Remembered>,
+    forgotten: BTreeMap<(), Time>,
+}
+
+/// An operation that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Remembered {
+    operation: OperationId,
+    n_events: u32,
+    at: Time,
 }
 
 impl State {
@@ -220,7 +247,22 @@ impl State {
     /// Where the events of a recent operation are, if it happened.
     #[must_use]
     pub fn operation(&self, operation: OperationId) -> Option<Span> {
-        self.operations.get().by_id.entries().get(&operation).copied()
+        let operations = self.operations.get();
+        let after = *operations.by_id.entries().get(&operation)?;
+        let n_events = operations.by_age.entries().get(&after)?.n_events;
+        Some(Span { after, n_events })
+    }
+
+    /// Refuses an operation that is not remembered but may have happened: it was made before one that is forgotten.
+    /// `now` is the time of who decides, not that of the log.
+    pub fn check_age(&self, operation: OperationId, now: Time) -> Result<(), Refusal> {
+        let made_at = operation.made_at();
+        let may_be_forgotten = self.operations.get().forgotten.entries().values();
+        if may_be_forgotten.copied().any(|forgotten| made_at <= forgotten) && made_at + FRESH < now
+        {
+            return Err(Refusal::ForgottenOperation { operation });
+        }
+        Ok(())
     }
 
     /// The number of the task that is meant. It may be archived; it is not deleted.
@@ -267,8 +309,7 @@ impl State {
             delegations.ended.begin();
         }
         if let Some(operations) = self.operations.get_mut_if_used() {
-            operations.by_id.begin();
-            operations.by_age.begin();
+            operations.begin();
         }
     }
 
@@ -288,8 +329,7 @@ impl State {
             delegations.ended.rollback();
         }
         if let Some(operations) = self.operations.get_mut_if_used() {
-            operations.by_id.rollback();
-            operations.by_age.rollback();
+            operations.rollback();
         }
     }
 
@@ -341,20 +381,50 @@ impl Delegations {
 
 impl Operations {
     /// Remembers that an event of this operation is at `version`.
-    pub(crate) fn note(&mut self, operation: OperationId, version: Version) {
-        if self.by_id.entries().contains_key(&operation) {
-            self.by_id.update(&operation, |span| span.n_events += 1);
+    pub(crate) fn note(&mut self, operation: OperationId, version: Version, at: Time) {
+        if let Some(after) = self.by_id.entries().get(&operation) {
+            self.by_age.update(after, |it| it.n_events += 1);
             return;
         }
-        let span = Span { after: Version(version.0.saturating_sub(1)), n_events: 1 };
-        self.by_id.insert(operation, span);
-        self.by_age.insert(version, operation);
-        if self.by_age.entries().len() > REMEMBERED_OPERATIONS
-            && let Some((oldest, operation)) = self.by_age.entries().first_key_value()
+        let after = Version(version.0.saturating_sub(1));
+        self.by_id.insert(operation, after);
+        self.by_age.insert(after, Remembered { operation, n_events: 1, at });
+        while let Some((oldest, it)) = self.by_age.entries().first_key_value()
+            && is_forgettable(self.by_age.entries().len(), at.since(it.at))
         {
-            let (oldest, operation) = (*oldest, *operation);
+            let (oldest, operation) = (*oldest, it.operation);
+            let before = self.forgotten.entries().get(&()).copied().unwrap_or_default();
+            self.forgotten.insert((), before.max(operation.made_at()));
             self.by_age.remove(&oldest);
             self.by_id.remove(&operation);
+        }
+    }
+
+    fn begin(&mut self) {
+        self.by_age.begin();
+        self.forgotten.begin();
+        self.by_id.begin();
+    }
+
+    fn rollback(&mut self) {
+        self.by_age.rollback();
+        self.forgotten.rollback();
+        self.by_id.rollback();
+    }
+}
+
+/// Whether the oldest of so many operations, which is so old, need not be remembered.
+fn is_forgettable(n_operations: usize, age: Duration) -> bool {
+    n_operations > MAX_OPERATIONS || (n_operations > MIN_OPERATIONS && age > REMEMBERED_SPAN)
+}
+
+impl From<PackedOperations> for Operations {
+    fn from(packed: PackedOperations) -> Self {
+        let by_id = packed.by_age.iter().map(|(after, it)| (it.operation, *after));
+        Self {
+            by_id: by_id.collect::<BTreeMap<_, _>>().into(),
+            by_age: packed.by_age.into(),
+            forgotten: packed.forgotten.into(),
         }
     }
 }

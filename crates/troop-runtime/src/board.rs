@@ -12,7 +12,9 @@ mod writer;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::Arc,
+    pin::pin,
+    sync::{Arc, OnceLock},
+    task::Poll,
 };
 
 use tokio::sync::{broadcast, mpsc, oneshot};
@@ -89,6 +91,8 @@ pub struct Board {
     /// Weak, so that subscriptions end with the writer.
     events: broadcast::WeakSender<News>,
     tracker: TaskTracker,
+    /// What the writer said when it panicked.
+    fault: Arc<OnceLock<String>>,
 }
 
 /// What subscribers are told: an event, or that there is something in the store which the board could not read.
@@ -138,9 +142,10 @@ impl Board {
             jobs,
             events: events.downgrade(),
             tracker: tracker.clone(),
+            fault: Arc::default(),
         };
         let writer = writer::Writer::new(team, store, clock, opened, events, tracker.clone());
-        tracker.spawn(writer.run(queue, watch));
+        tracker.spawn(keep_fault(writer.run(queue, watch), Arc::clone(&board.fault)));
         tracker.close();
         Ok(board)
     }
@@ -155,7 +160,10 @@ impl Board {
     pub async fn submit(&self, request: Request) -> BoardResult<Done> {
         let (reply, answer) = oneshot::channel();
         self.enqueue(Job::Submit(Box::new(request), reply)).await?;
-        answer.await.map_err(|_| BoardError::Closed)?
+        match answer.await {
+            Ok(answer) => answer,
+            Err(_) => Err(self.ended().await),
+        }
     }
 
     /// Looks at the state between two changes. All that is seen is durable.
@@ -169,7 +177,7 @@ impl Board {
             drop(reply.send(catch_unwind(AssertUnwindSafe(|| look(state)))));
         };
         self.enqueue(Job::Look(Box::new(job))).await?;
-        let looked = answer.await.map_err(|_| BoardError::Closed)?;
+        let Ok(looked) = answer.await else { return Err(self.ended().await) };
         Ok(looked.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
@@ -177,7 +185,10 @@ impl Board {
     pub async fn catch_up(&self) -> BoardResult<Version> {
         let (reply, answer) = oneshot::channel();
         self.enqueue(Job::CatchUp(reply)).await?;
-        answer.await.map_err(|_| BoardError::Closed)?
+        match answer.await {
+            Ok(answer) => answer,
+            Err(_) => Err(self.ended().await),
+        }
     }
 
     /// Follows the log from a version on: first what is there, then what comes, in order and without gaps.
@@ -202,8 +213,36 @@ impl Board {
     }
 
     async fn enqueue(&self, job: Job) -> BoardResult<()> {
-        self.jobs.send(job).await.map_err(|_| BoardError::Closed)
+        match self.jobs.send(job).await {
+            Ok(()) => Ok(()),
+            Err(_) => Err(self.ended().await),
+        }
     }
+
+    /// Why the writer is gone.
+    async fn ended(&self) -> BoardError {
+        // Who waited learns of the end before the fault is noted.
+        self.tracker.wait().await;
+        match self.fault.get() {
+            Some(what) => BoardError::Broken { what: what.clone() },
+            None => BoardError::Closed,
+        }
+    }
+}
+
+/// Runs the writer to its end and keeps what it says if it panics.
+async fn keep_fault(run: impl Future<Output = ()>, fault: Arc<OnceLock<String>>) {
+    let mut run = pin!(run);
+    std::future::poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| run.as_mut().poll(cx))) {
+        Ok(poll) => poll,
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+            fault.get_or_init(|| text.unwrap_or("unknown").to_owned());
+            Poll::Ready(())
+        }
+    })
+    .await;
 }
 
 impl std::fmt::Debug for Job {

@@ -68,6 +68,12 @@ pub enum BoardError {
     /// This session has no team.
     #[error("there is no active team")]
     NoActiveTeam,
+    /// The board met a fault in troop and does nothing more. What was acknowledged is durable.
+    #[error("the board met a fault: {what}")]
+    Broken {
+        /// What it said.
+        what: String,
+    },
     /// The board was closed while somebody waited for it.
     #[error("the board is closed")]
     Closed,

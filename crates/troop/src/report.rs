@@ -27,6 +27,7 @@ const FAILED: u8 = 1;
 const WRONG_USE: u8 = 2;
 /// A fault in troop.
 const BUG: u8 = 70;
+const BUG_HINT: &str = "this is a bug in troop; please report it with the command you ran";
 
 /// Something was asked for in a way that makes no sense.
 #[derive(Debug, thiserror::Error)]
@@ -177,6 +178,7 @@ fn classify(error: &Error) -> (&'static str, u8, Option<String>) {
             ("conflict", FAILED, Some(format!("delete it first: `troop team delete {name}`")))
         }
         Some(BoardError::NoActiveTeam) => ("not_found", FAILED, Some(hint::CREATE_TEAM.to_owned())),
+        Some(BoardError::Broken { .. }) => ("bug", BUG, Some(BUG_HINT.to_owned())),
         _ => ("failed", FAILED, None),
     }
 }
@@ -204,10 +206,6 @@ fn stored(error: &StoreError) -> (&'static str, u8, Option<String>) {
         StoreError::Conflict { hint, .. } => ("conflict", FAILED, Some(hint.clone())),
         StoreError::Unavailable { hint, .. } => ("unavailable", FAILED, Some(hint.clone())),
         StoreError::Corrupt { hint, .. } => ("corrupt", FAILED, Some(hint.clone())),
-        _ => (
-            "bug",
-            BUG,
-            Some("this is a bug in troop; please report it with the command you ran".to_owned()),
-        ),
+        _ => ("bug", BUG, Some(BUG_HINT.to_owned())),
     }
 }

@@ -124,8 +124,11 @@ fn report(
         DelegationOutcome::Failed(text) => ("failed", text),
         DelegationOutcome::Cancelled(text) => ("gave back", text),
     };
-    let id = draft.new_id();
     let lead = Party::member(from);
+    if !draft.has_room(&lead) {
+        return;
+    }
+    let id = draft.new_id();
     draft.push(Fact::MessageSent {
         id,
         from: Party::member(to),

@@ -3,7 +3,7 @@
 use super::{Draft, Standing, work};
 use crate::{
     Fact, Link, MemberName, MemberState, NewMember, NewTeamCommand, Permissions, Refusal, Role,
-    Settings, Status, TaskChange, TeamStatus, text,
+    Status, TaskChange, TeamStatus, text,
 };
 
 pub(super) fn create(draft: &mut Draft<'_>, new: &NewTeamCommand) -> Result<(), Refusal> {
@@ -45,7 +45,7 @@ pub(super) fn create(draft: &mut Draft<'_>, new: &NewTeamCommand) -> Result<(), 
 pub(super) fn update(
     draft: &mut Draft<'_>,
     description: Option<&str>,
-    settings: Option<&Settings>,
+    settings: &[(String, serde_json::Value)],
 ) -> Result<(), Refusal> {
     draft.only_lead("change the team's settings")?;
     let team = draft.team()?;
@@ -53,15 +53,15 @@ pub(super) fn update(
         Some(description) => text::optional_block("description", description)?,
         None => team.description.clone(),
     };
-    let settings = settings.unwrap_or(&team.settings);
+    let settings = team.settings.changed(settings).map_err(Refusal::BadSetting)?;
     settings.check().map_err(Refusal::BadSetting)?;
     if settings.version < team.settings.version {
         // Tasks may already stand where the older version cannot move them.
         let now = team.settings.version;
         return Err(Refusal::BadSetting(format!("`version` only goes up; it is {now} already")));
     }
-    if description != team.description || *settings != team.settings {
-        draft.push(Fact::TeamUpdated { description, settings: Box::new(settings.clone()) });
+    if description != team.description || settings != team.settings {
+        draft.push(Fact::TeamUpdated { description, settings: Box::new(settings) });
     }
     Ok(())
 }

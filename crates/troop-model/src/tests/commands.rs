@@ -26,6 +26,11 @@ impl From<Outgoing> for Command {
     }
 }
 
+/// Changes one setting of the team.
+pub(crate) fn set(key: &str, value: impl Into<serde_json::Value>) -> Command {
+    Command::UpdateTeam { description: None, settings: vec![(key.to_owned(), value.into())] }
+}
+
 pub(crate) fn task(number: u32) -> TaskRef {
     TaskRef::Number(TaskNumber(number))
 }

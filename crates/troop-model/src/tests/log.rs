@@ -9,7 +9,8 @@ use super::{
     facts,
 };
 use crate::{
-    Actor, CodecError, Event, Fact, OperationId, SCHEMA, Span, Surface, Version,
+    Actor, CodecError, Command, Event, Fact, OperationId, RefusalKind, SCHEMA, Span, State,
+    Surface, Version,
     codec::{decode, decode_with, encode},
 };
 
@@ -170,10 +171,80 @@ fn a_repeated_operation_is_recognised() {
     let span = team.state.operation(events[0].operation).unwrap();
     assert_eq!(span, Span { after: Version(events[0].version.0 - 1), n_events: 2 });
     assert_eq!(team.state.operation(OperationId(Uuid::nil())), None);
-    for _ in 0..16 {
+}
+
+/// Whether a team still knows its first operation.
+fn knows_its_first(team: &Bench) -> bool {
+    team.state.operation(team.log[0].operation).is_some()
+}
+
+#[test]
+fn operations_are_remembered_for_ten_minutes_but_not_beyond_a_number() {
+    let mut team = Bench::new();
+    for _ in 1..32 {
         team.lead().ok(create("more"));
     }
-    assert_eq!(team.state.operation(events[0].operation), None, "old ones are forgotten");
+    assert!(knows_its_first(&team), "all of the last ten minutes");
+    let full = team.clone();
+    team.lead().ok(create("more"));
+    assert!(!knows_its_first(&team), "but no more than fit");
+    let mut team = full.clone();
+    team.at(10).state.begin();
+    team.lead().ok(Command::CompleteTeam);
+    assert!(!knows_its_first(&team), "one more than fit");
+    team.state.rollback();
+    assert_eq!(team.state, full.state, "forgetting is taken back");
+    let mut team = Bench::new();
+    for _ in 1..16 {
+        team.lead().ok(create("more"));
+    }
+    let few = team.clone();
+    team.at(10).lead().ok(create("more"));
+    assert!(knows_its_first(&team), "ten minutes to the second");
+    let mut team = few;
+    team.at(11).lead().ok(create("more"));
+    assert!(!knows_its_first(&team), "older than that");
+}
+
+/// An operation that was made so many minutes after ten.
+fn made(minutes: u64, nth: u128) -> OperationId {
+    let at = TEN + std::time::Duration::from_secs(60 * minutes);
+    let millis = u128::try_from(at.as_micros() / 1_000).unwrap();
+    OperationId(Uuid::from_u128((millis << 80) | (0x7 << 76) | (0x2 << 62) | nth))
+}
+
+#[test]
+fn a_request_that_may_have_been_forgotten_is_refused() {
+    let mut team = Bench::new();
+    let check = |team: &Bench, operation: OperationId, minutes: u64| {
+        let now = TEN + std::time::Duration::from_secs(60 * minutes);
+        team.state.check_age(operation, now)
+    };
+    let version = |nth: u64| Version(team.state.version().0 + nth);
+    let event = |nth: u64| Event {
+        version: version(nth),
+        at: TEN + std::time::Duration::from_secs(60 * nth),
+        actor: Actor::human("pat"),
+        operation: made(nth, 0),
+        fact: Fact::TeamCompleted {},
+    };
+    let later: Vec<Event> = (1..=40).map(event).collect();
+    assert!(check(&team, made(0, 1), 60).is_ok(), "nothing is forgotten yet");
+    team.apply(&later);
+    let opened = State::from_snapshot(team.state.to_snapshot()).unwrap();
+    assert_eq!(opened, team.state);
+    let opened = Bench { state: opened, ..team.clone() };
+    for team in [&team, &opened] {
+        let known = |minutes| team.state.operation(made(minutes, 0)).is_some();
+        assert!(!known(24) && known(25) && known(40));
+        let refusal = check(team, made(24, 0), 41).unwrap_err();
+        assert_eq!(refusal.kind(), RefusalKind::Conflict);
+        assert!(refusal.to_string().contains("give it again as a new request"), "{refusal}");
+        assert!(check(team, made(3, 9), 41).is_err(), "it may have been one of the forgotten");
+        assert!(check(team, OperationId(Uuid::nil()), 41).is_err(), "nobody knows how old it is");
+        assert!(check(team, made(24, 1), 24).is_ok(), "it was made just now by a slow clock");
+        assert!(check(team, made(25, 1), 41).is_ok(), "it would be remembered");
+    }
 }
 
 #[test]

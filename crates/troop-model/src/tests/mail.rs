@@ -7,8 +7,8 @@ use super::{
     commands::*,
 };
 use crate::{
-    Command, MAX_UNREAD, MemberState, MessageKind, MessageView, Outgoing, RefusalKind, Settings,
-    Time,
+    Command, DelegationOutcome, MAX_UNREAD, MemberState, MessageKind, MessageView, Outgoing,
+    RefusalKind, Settings, Time,
 };
 
 /// The id of the last message.
@@ -174,6 +174,33 @@ fn a_full_mailbox_takes_no_more() {
     assert!(team.unread("bob").is_empty(), "all or nobody");
     team.member("ann").ok(read_all());
     team.lead().ok(say("ann", "more"));
+}
+
+#[test]
+fn troop_itself_does_not_fill_a_mailbox_that_nobody_reads() {
+    let mut team = Bench::with(|settings| settings.followup_max_reminders = 0);
+    team.lead().ok(create("write"));
+    team.lead().ok(create("delegated"));
+    team.lead().ok(delegate(2, "bob"));
+    team.member("ann").ok(claim(1));
+    team.member("ann").ok(ask_user(1));
+    for nth in 1..=(MAX_UNREAD as u64 + 5) {
+        team.at(nth * 31).member("ann").ok(progress(1, 1));
+        let events = team.tick();
+        assert!(kinds(&events).contains(&"task.reminded"), "the fact is in the log");
+    }
+    assert_eq!(team.unread("user").len(), MAX_UNREAD);
+    team.person().ok(read_all());
+    team.at(10_000).member("ann").ok(progress(1, 2));
+    team.tick();
+    assert_eq!(team.unread("user").len(), 1);
+    while team.unread("lead").len() < MAX_UNREAD {
+        team.member("ann").ok(say("lead", "again"));
+    }
+    let id = team.state.delegations().next().unwrap().id;
+    let events = team.system().ok(finish(id, DelegationOutcome::Completed("done".into())));
+    assert!(!kinds(&events).contains(&"message.sent"));
+    assert_eq!(team.unread("lead").len(), MAX_UNREAD);
 }
 
 #[test]

@@ -228,7 +228,7 @@ fn team_commands() -> Vec<(&'static str, Command)> {
     };
     vec![
         ("create task", create("write").into()),
-        ("update team", Command::UpdateTeam { description: Some("new".into()), settings: None }),
+        ("update team", Command::UpdateTeam { description: Some("new".into()), settings: vec![] }),
         ("complete team", Command::CompleteTeam),
         ("delete team", Command::DeleteTeam),
         ("add member", Command::AddMember(newcomer("eve"))),
@@ -343,7 +343,6 @@ fn a_team_of_version_1_can_be_upgraded() {
         team.member("ann").refused(comment(1, "hm")),
         "action 'comment' requires team version 2 — upgrade in team settings"
     );
-    let settings = crate::Settings { version: 2, ..team.state.team().unwrap().settings.clone() };
-    team.lead().ok(Command::UpdateTeam { description: None, settings: Some(Box::new(settings)) });
+    team.lead().ok(set("version", 2));
     team.member("ann").ok(comment(1, "hm"));
 }

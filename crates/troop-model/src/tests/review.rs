@@ -4,7 +4,7 @@ use super::{
     bench::{Bench, kinds},
     commands::*,
 };
-use crate::{Command, NewTask, Settings, StartGate, Status, TaskCommand};
+use crate::{NewTask, StartGate, Status, TaskCommand};
 
 /// A task whose result waits for approval.
 fn in_review() -> Bench {
@@ -164,13 +164,9 @@ fn a_task_that_is_to_be_revised_waits_on() {
 
 #[test]
 fn gates_need_somebody_who_can_open_them() {
-    let gates: [fn(&mut Settings); 2] =
-        [|it| it.approve_start = true, |it| it.require_review = true];
-    for gate in gates {
-        let mut settings = Settings { version: 1, ..Settings::default() };
-        gate(&mut settings);
-        let command = Command::UpdateTeam { description: None, settings: Some(Box::new(settings)) };
-        let refused = Bench::new().lead().refused(command);
+    for gate in ["approve_start", "require_review"] {
+        let mut team = Bench::with(|settings| settings.version = 1);
+        let refused = team.lead().refused(set(gate, true));
         assert!(refused.ends_with("needs version 2, because nobody can approve in version 1"));
     }
     let mut team = Bench::with(|settings| settings.version = 1);

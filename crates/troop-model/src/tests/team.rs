@@ -238,31 +238,60 @@ fn a_team_that_is_done_keeps_its_board() {
 #[test]
 fn settings_change_only_within_their_ranges() {
     let mut team = Bench::new();
-    let mut set = |settings: Settings| {
-        let settings = Some(Box::new(settings));
-        team.lead().decide(&Command::UpdateTeam { description: None, settings })
-    };
-    assert!(set(Settings::default()).unwrap().is_empty(), "nothing new, no event");
-    let new = Settings { lease_seconds: 60, ..Settings::default() };
-    assert_eq!(kinds(&set(new).unwrap()), ["team.updated"]);
-    for (settings, said) in [
-        (Settings { version: 3, ..Settings::default() }, "`version` must be 1 to 2, not 3"),
+    assert!(team.lead().ok(set("lease_seconds", 900)).is_empty(), "nothing new, no event");
+    assert_eq!(kinds(&team.lead().ok(set("lease_seconds", 60))), ["team.updated"]);
+    for (command, said) in [
+        (set("version", 3), "`version` must be 1 to 2, not 3"),
+        (set("lease_seconds", 0), "`lease_seconds` must be 1 to 604800, not 0"),
+        (set("max_attempts", 101), "`max_attempts` must be 1 to 100, not 101"),
         (
-            Settings { lease_seconds: 0, ..Settings::default() },
-            "`lease_seconds` must be 1 to 604800, not 0",
-        ),
-        (
-            Settings { max_attempts: 101, ..Settings::default() },
-            "`max_attempts` must be 1 to 100, not 101",
-        ),
-        (
-            Settings { followup_interval_minutes: 0, ..Settings::default() },
+            set("followup_interval_minutes", 0),
             "`followup_interval_minutes` must be 1 to 604800, not 0",
         ),
     ] {
-        assert_eq!(set(settings).unwrap_err().to_string(), said);
+        assert_eq!(team.lead().refused(command), said);
     }
     assert_eq!(team.state.team().unwrap().settings.lease_seconds, 60);
+}
+
+#[test]
+fn a_setting_that_does_not_exist_or_fit_is_refused_by_its_name() {
+    let mut team = Bench::new();
+    for key in ["lease", "", ".", "delegation", "delegation.", "delegation.x", "version.x"] {
+        let refused = team.lead().refused(set(key, 1));
+        assert_eq!(refused, format!("there is no setting `{key}`"));
+    }
+    for (command, said) in [
+        (set("lease_seconds", -5), "`lease_seconds` cannot be that: "),
+        (set("lease_seconds", "soon"), "`lease_seconds` cannot be that: "),
+        (set("task_creation", "everyone"), "`task_creation` cannot be that: unknown variant"),
+        (set("delegation.max_per_link", true), "`delegation.max_per_link` cannot be that: "),
+        (set("version", serde_json::Value::Null), "`version` cannot be that: "),
+    ] {
+        let refused = team.lead().refused(command);
+        assert!(refused.starts_with(said), "{refused}");
+    }
+    assert_eq!(team.state.team().unwrap().settings, Settings::default());
+}
+
+#[test]
+fn two_who_change_different_settings_both_get_what_they_want() {
+    let mut team = Bench::new();
+    let (ours, theirs) = (set("lease_seconds", 60), set("delegation.max_per_link", 7));
+    // Both were thought of before either happened.
+    let stale = team.clone();
+    stale.clone().lead().ok(ours.clone());
+    stale.clone().lead().ok(theirs.clone());
+    team.lead().ok(theirs);
+    team.person().ok(ours);
+    let settings = &team.state.team().unwrap().settings;
+    assert_eq!((settings.lease_seconds, settings.delegation.max_per_link), (60, 7));
+    let quota = || ("workspace_quota_mb".to_owned(), 5.into());
+    let several = vec![quota(), ("require_review".to_owned(), true.into())];
+    team.lead().ok(Command::UpdateTeam { description: Some("new".into()), settings: several });
+    let settings = &team.state.team().unwrap().settings;
+    assert_eq!((settings.workspace_quota_mb, settings.require_review), (Some(5), true));
+    assert_eq!(settings.lease_seconds, 60);
 }
 
 #[test]
@@ -297,7 +326,5 @@ fn a_result_that_waits_for_approval_outlasts_its_member() {
 #[test]
 fn the_version_of_a_team_only_goes_up() {
     let mut team = Bench::new();
-    let settings = Box::new(Settings { version: 1, ..Settings::default() });
-    let down = Command::UpdateTeam { description: None, settings: Some(settings) };
-    assert_eq!(team.lead().refused(down), "`version` only goes up; it is 2 already");
+    assert_eq!(team.lead().refused(set("version", 1)), "`version` only goes up; it is 2 already");
 }

@@ -3,7 +3,7 @@
 use troop_model::{
     Command, Context, Event, NewTeamCommand, State, TeamId, Version, decide, decode, encode,
 };
-use troop_store::{Batch, Entry, NewTeam, Store};
+use troop_store::{Batch, Entry, NewTeam, Store, StoreError};
 
 use super::Request;
 use crate::{BoardError, BoardResult, Clock};
@@ -19,8 +19,12 @@ pub(super) struct Opened {
 }
 
 pub(super) async fn load(store: &dyn Store, team: TeamId) -> BoardResult<Opened> {
-    let mut opened = match store.load_snapshot(team).await? {
-        // A snapshot is a cache: one that this program cannot read is as good as none.
+    // A snapshot is a cache: one that is damaged, or that this program cannot read, is as good as none.
+    let snapshot = match store.load_snapshot(team).await {
+        Err(StoreError::Corrupt { .. }) => None,
+        loaded => loaded?,
+    };
+    let mut opened = match snapshot {
         Some(snapshot) => match State::from_snapshot(snapshot.state) {
             Ok(state) => Opened { state, snapshot: snapshot.version },
             Err(_) => Opened { state: State::default(), snapshot: Version::ZERO },

@@ -169,12 +169,17 @@ impl Writer {
     fn decide_all(&mut self, requests: &[Request]) -> (Vec<Verdict>, Batch) {
         self.state.begin();
         let after = self.state.version();
-        // Time in a log never runs backwards, so two clocks that disagree cannot take a lease away early.
-        let now = self.clock.now().max(self.state.latest());
+        // Time in a log never runs backwards, so a clock that is behind takes no lease early. One that is ahead may;
+        // the holder is refused then, so that nothing is done twice.
+        let clock = self.clock.now();
+        let now = clock.max(self.state.latest());
         let mut bodies = Vec::new();
         let decide_one = |request: &Request| {
             if let Some(span) = self.state.operation(request.operation) {
                 return Verdict::Repeated(span);
+            }
+            if let Err(refusal) = self.state.check_age(request.operation, clock) {
+                return Verdict::Refused(refusal.into());
             }
             let ctx = Context {
                 now,

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use troop_model::{Refusal, Time};
+use troop_model::{Fact, Refusal, Time};
 use troop_runtime::{Board, Clock, Following};
 use troop_testkit::{TestStore, memory_store};
 
-use crate::support::{add_tasks, by, claim, comment, crew, events, refusal};
+use crate::support::{add_tasks, by, claim, comment, complete, crew, events, refusal};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
@@ -55,5 +55,22 @@ async fn a_slow_clock_takes_no_lease_early() {
     slow.set(noon() + HOUR + lease);
     behind.submit(by("cyd", claim(1))).await.unwrap();
     // The first holder's clock has not come that far, and it is refused all the same.
-    refusal(ahead.submit(by("bob", crate::support::complete(1))).await);
+    refusal(ahead.submit(by("bob", complete(1))).await);
+}
+
+#[tokio::test]
+async fn a_fast_clock_takes_a_lease_early_and_the_holder_is_refused() {
+    let store = memory_store().await;
+    let board = crew(store.store()).await;
+    add_tasks(&board, 1).await;
+    let (fast, slow) = (Clock::manual(noon() + HOUR), Clock::manual(noon()));
+    let (ahead, behind) = (at(&store, &board, &fast).await, at(&store, &board, &slow).await);
+    behind.submit(by("bob", claim(1))).await.unwrap();
+    ahead.submit(by("cyd", claim(1))).await.unwrap();
+    refusal(behind.submit(by("bob", complete(1))).await);
+    ahead.submit(by("cyd", complete(1))).await.unwrap();
+    refusal(behind.submit(by("bob", complete(1))).await);
+    let log = events(&*store, board.team()).await;
+    let completed = log.iter().filter(|it| matches!(it.fact, Fact::TaskCompleted { .. }));
+    assert_eq!(completed.count(), 1);
 }

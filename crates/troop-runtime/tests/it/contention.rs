@@ -21,6 +21,7 @@ on_every_store! {
     boards_that_create_at_once_never_share_a_number,
     of_two_that_complete_a_pending_task_one_does,
     who_waited_for_the_lock_sees_the_claim_and_moves_on,
+    boards_that_change_different_settings_at_once_lose_none,
 }
 
 async fn of_many_claims_one_wins(store: TestStore) {
@@ -150,6 +151,25 @@ async fn who_waited_for_the_lock_sees_the_claim_and_moves_on(store: TestStore) {
     // Nothing that the board knew before was lost on the way.
     board.submit(by(LEAD, create("more"))).await.unwrap();
     assert_is_the_log(&board, &*store).await;
+}
+
+async fn boards_that_change_different_settings_at_once_lose_none(store: TestStore) {
+    let [here, there] = two_boards(&store).await;
+    let set = |key: &str, value: u32| {
+        let settings = vec![(key.to_owned(), value.into())];
+        by(LEAD, Command::UpdateTeam { description: None, settings })
+    };
+    for value in 1..=20 {
+        let (ours, theirs) = tokio::join!(
+            here.submit(set("lease_seconds", value)),
+            there.submit(set("delegation.max_per_link", value)),
+        );
+        assert_eq!((ours.unwrap().events.len(), theirs.unwrap().events.len()), (1, 1));
+        assert_is_the_log(&here, &*store).await;
+        let team = crate::support::state_of(&here).await.team().unwrap().clone();
+        let (lease, width) = (team.settings.lease_seconds, team.settings.delegation.max_per_link);
+        assert_eq!((lease, width), (value, value));
+    }
 }
 
 fn uuid() -> uuid::Uuid {

@@ -130,9 +130,15 @@ async fn a_board_that_dies_tells_all_who_wait() {
     let mut subscription = board.subscribe(start);
     probe.is_broken.store(true, SeqCst);
     let (answer, news) = tokio::join!(board.submit(by(LEAD, create("write"))), subscription.next());
-    assert!(matches!(answer, Err(BoardError::Closed)), "{answer:?}");
+    let told = |error: BoardError| {
+        assert!(matches!(error, BoardError::Broken { .. }), "{error:?}");
+        assert_eq!(error.to_string(), "the board met a fault: broken on purpose");
+    };
+    told(answer.unwrap_err());
     assert!(news.unwrap().is_none());
-    assert!(matches!(board.look(|_| ()).await, Err(BoardError::Closed)));
+    told(board.look(|_| ()).await.unwrap_err());
+    told(board.submit(by(LEAD, create("more"))).await.unwrap_err());
+    told(board.catch_up().await.unwrap_err());
     // What is stored can still be read, and the team opened again.
     assert!(board.subscribe(Version::ZERO).next().await.unwrap().is_some());
     assert!(board.subscribe(start).next().await.unwrap().is_none());

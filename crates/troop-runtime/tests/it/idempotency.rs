@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::SeqCst;
 
-use troop_model::{Actor, Command};
+use troop_model::{Actor, Command, Refusal, RefusalKind};
 use troop_runtime::{Board, Clock, Done, Following, Request};
 use troop_testkit::{Fault, FaultyStore, TestStore, wait_for};
 
@@ -10,7 +10,7 @@ use crate::{
     probe::Probe,
     support::{
         LEAD, add_tasks, assert_is_the_log, by, create, crew, events, finish_tasks, new_team, open,
-        say, submit_all,
+        refusal, say, submit_all,
     },
 };
 
@@ -19,6 +19,7 @@ on_every_store! {
     the_same_request_at_once_is_one_effect,
     a_request_whose_caller_went_away_is_one_effect,
     making_a_team_again_is_one_effect,
+    a_request_that_is_older_than_what_is_remembered_is_not_done_again,
 }
 
 fn assert_same(first: &Done, again: &Done) {
@@ -82,6 +83,31 @@ async fn a_request_whose_caller_went_away_is_one_effect(store: TestStore) {
     assert_eq!(again.events.len(), 1);
     assert_eq!(board.look(|state| state.tasks().len()).await.unwrap(), 1);
     assert_is_the_log(&board, &*store).await;
+}
+
+async fn a_request_that_is_older_than_what_is_remembered_is_not_done_again(store: TestStore) {
+    let board = crew(store.store()).await;
+    let clock = Clock::manual("2200-01-01T12:00:00Z".parse().unwrap());
+    let open = async || {
+        let (store, clock) = (store.reopen().await, clock.clone());
+        Board::open(store, clock, Following::WhenAsked, board.team()).await.unwrap()
+    };
+    let later = open().await;
+    let request = by(LEAD, create("write"));
+    board.submit(request.clone()).await.unwrap();
+    // Long after, so many others have come that this one is forgotten.
+    add_tasks(&later, 1_024).await;
+    clock.set("2200-01-01T13:00:00Z".parse().unwrap());
+    let fresh = by(LEAD, create("fresh"));
+    later.submit(fresh.clone()).await.unwrap();
+    let n_events = events(&*store, board.team()).await.len();
+    for board in [&later, &open().await] {
+        let refusal = refusal(board.submit(request.clone()).await);
+        assert!(matches!(refusal, Refusal::ForgottenOperation { .. }), "{refusal}");
+        assert_eq!(refusal.kind(), RefusalKind::Conflict);
+        board.submit(fresh.clone()).await.unwrap();
+    }
+    assert_eq!(events(&*store, board.team()).await.len(), n_events);
 }
 
 async fn making_a_team_again_is_one_effect(store: TestStore) {

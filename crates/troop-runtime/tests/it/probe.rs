@@ -26,6 +26,8 @@ pub(crate) struct Probe {
     pub(crate) is_down: AtomicBool,
     /// Whether snapshots cannot be saved.
     pub(crate) is_full: AtomicBool,
+    /// Whether snapshots are damaged.
+    pub(crate) is_damaged: AtomicBool,
     /// Whether appending panics.
     pub(crate) is_broken: AtomicBool,
     lets_append: watch::Sender<bool>,
@@ -41,6 +43,7 @@ impl Probe {
             n_saves: AtomicUsize::new(0),
             is_down: AtomicBool::new(false),
             is_full: AtomicBool::new(false),
+            is_damaged: AtomicBool::new(false),
             is_broken: AtomicBool::new(false),
             lets_append: watch::Sender::new(true),
             lets_save: watch::Sender::new(true),
@@ -130,6 +133,10 @@ impl Store for Probe {
     }
 
     fn load_snapshot(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Option<Snapshot>>> {
+        if self.is_damaged.load(SeqCst) {
+            let (what, hint) = ("a byte is not what it was".to_owned(), "wait".to_owned());
+            return Box::pin(async { Err(StoreError::Corrupt { what, hint }) });
+        }
         self.inner.load_snapshot(team)
     }
 

@@ -20,6 +20,7 @@ on_every_store! {
     a_snapshot_and_the_rest_of_the_log_are_the_whole_log,
     opening_costs_the_same_however_long_the_log_is,
     a_snapshot_of_another_format_is_ignored,
+    a_snapshot_that_is_damaged_is_as_good_as_none,
     a_snapshot_that_cannot_be_saved_does_no_harm,
     closing_waits_for_a_snapshot_that_is_being_saved,
     a_short_visit_leaves_no_snapshot,
@@ -124,6 +125,22 @@ async fn a_snapshot_of_another_format_is_ignored(store: TestStore) {
         let reopened = open(store.reopen().await, board.team(), Following::WhenAsked).await;
         assert_is_the_log(&reopened, &*store).await;
     }
+}
+
+async fn a_snapshot_that_is_damaged_is_as_good_as_none(store: TestStore) {
+    let board = crew(store.store()).await;
+    let team = board.team();
+    finish_tasks(&board, 200).await;
+    board.close().await;
+    let before = saved(&*store, team).await.unwrap();
+    let probe = Probe::new(store.reopen().await);
+    probe.is_damaged.store(true, SeqCst);
+    let board = open(probe.clone(), team, Following::WhenAsked).await;
+    assert_is_the_log(&board, &*store).await;
+    finish_tasks(&board, 10).await;
+    board.close().await;
+    // The next one is newer and takes its place.
+    assert!(saved(&*store, team).await.unwrap() > before);
 }
 
 async fn a_snapshot_that_cannot_be_saved_does_no_harm(store: TestStore) {

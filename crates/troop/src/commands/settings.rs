@@ -6,34 +6,26 @@ use troop_model::Settings;
 
 use crate::report::{Usage, nearest};
 
-/// Settings with changes: each `KEY=VALUE`, where the value is JSON, a word, or words with commas for a list.
-pub(super) fn change(settings: &Settings, changes: &[String]) -> Result<Settings> {
-    let mut value = serde_json::to_value(settings)?;
-    let known: Vec<String> = flatten(&value).into_iter().map(|(key, _)| key).collect();
-    for change in changes {
+/// Changes to settings: each `KEY=VALUE`, where the value is JSON, a word, or words with commas for a list.
+pub(super) fn changes(settings: &Settings, texts: &[String]) -> Result<Vec<(String, Value)>> {
+    let known = flatten(&serde_json::to_value(settings)?);
+    let mut changes = Vec::new();
+    for change in texts {
         let Some((key, text)) = change.split_once('=') else {
             let hint = format!("for example: `{change}=…`");
             return Err(Usage::new(format!("`{change}` is not KEY=VALUE"), hint).into());
         };
-        let pointer = format!("/{}", key.replace('.', "/"));
-        let Some(slot) = value.pointer_mut(&pointer).filter(|slot| !slot.is_object()) else {
-            let hint = match nearest(key, known.iter().map(String::as_str)) {
+        let Some((_, before)) = known.iter().find(|(name, _)| name == key) else {
+            let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
+            let hint = match nearest(key, names.iter().copied()) {
                 Some(near) => format!("did you mean `{near}={text}`?"),
-                None => format!("the settings are: {}", known.join(", ")),
+                None => format!("the settings are: {}", names.join(", ")),
             };
             return Err(Usage::new(format!("there is no setting `{key}`"), hint).into());
         };
-        *slot = parse(text, slot);
+        changes.push((key.to_owned(), parse(text, before)));
     }
-    serde_path_to_error::deserialize(value).map_err(|error| {
-        let key = error.path().to_string();
-        let reason = error.into_inner();
-        Usage::new(
-            format!("`{key}` cannot be that: {reason}"),
-            "see all settings: `troop team show`",
-        )
-        .into()
-    })
+    Ok(changes)
 }
 
 /// All settings with their full names.

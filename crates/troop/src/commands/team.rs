@@ -34,7 +34,9 @@ pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer
                 team: TeamId(Uuid::now_v7()),
                 name: team_name(&name)?,
                 description: given(description)?,
-                settings: settings::change(&defaults, &settings)?,
+                settings: defaults
+                    .changed(&settings::changes(&defaults, &settings)?)
+                    .map_err(Refusal::BadSetting)?,
                 lead: agents.member(&lead)?,
                 members,
             };
@@ -122,9 +124,8 @@ async fn set(
 ) -> Result<()> {
     let board = desk.team(None).await?;
     let before = board.look(|state| state.team().map(|team| team.settings.clone())).await?;
-    let settings = settings::change(&before.unwrap_or_default(), changes)?;
-    let command = Command::UpdateTeam { description, settings: Some(Box::new(settings)) };
-    let done = desk.submit(command).await?;
+    let settings = settings::changes(&before.unwrap_or_default(), changes)?;
+    let done = desk.submit(Command::UpdateTeam { description, settings }).await?;
     if printer.json {
         return show(None, desk, printer).await;
     }

@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use crate::{
     Actor, Command, Condition, Delegation, DelegationOutcome, DelegationStatus, Link, MemberState,
-    MessageKind, Metadata, NewTask, Origin, Outgoing, Permissions, RejectMode, Settings, State,
-    Status, TaskCommand, TaskNumber, TaskRef, TaskUpdate,
+    MessageKind, Metadata, NewTask, Origin, Outgoing, Permissions, RejectMode, State, Status,
+    TaskCommand, TaskNumber, TaskRef, TaskUpdate,
     tests::{
         bench::{name, newcomer, user},
         commands::*,
@@ -91,7 +91,7 @@ fn command(step: Step, state: &State) -> Command {
             trace_id: None,
         },
         39 | 48..=50 => finish_some(state, a, b),
-        40 => member_command(state, a, b),
+        40 => member_command(a, b),
         41..=43 | 51 => Command::Tick,
         52..57 => finish_ready(state, a),
         44 | 45 => task_command(state, 29, step.which).into(),
@@ -239,11 +239,11 @@ fn finish_some(state: &State, a: u8, b: u8) -> Command {
     finish(id, outcome)
 }
 
-fn member_command(state: &State, a: u8, b: u8) -> Command {
+fn member_command(a: u8, b: u8) -> Command {
     let who = ["ann", "bob", "eve", "lead"][usize::from(b % 4)];
     match a % 9 {
         0 => remove(who),
-        6 => Command::UpdateTeam { description: None, settings: some_settings(state, b) },
+        6 => Command::UpdateTeam { description: None, settings: some_settings(b) },
         7 => Command::SetLink(Link {
             from: name("lead"),
             to: name(who),
@@ -262,12 +262,10 @@ fn member_command(state: &State, a: u8, b: u8) -> Command {
 }
 
 /// Settings may change under way; what was promised before still holds.
-fn some_settings(state: &State, b: u8) -> Option<Box<Settings>> {
-    let settings = state.team()?.settings.clone();
-    Some(Box::new(Settings {
-        require_review: b.is_multiple_of(3),
-        max_attempts: u32::from(b % 4),
-        lease_seconds: 300 * (1 + u32::from(b % 5)),
-        ..settings
-    }))
+fn some_settings(b: u8) -> Vec<(String, serde_json::Value)> {
+    vec![
+        ("require_review".to_owned(), b.is_multiple_of(3).into()),
+        ("max_attempts".to_owned(), (b % 4).into()),
+        ("lease_seconds".to_owned(), (300 * (1 + u32::from(b % 5))).into()),
+    ]
 }
