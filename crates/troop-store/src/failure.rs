@@ -43,6 +43,13 @@ pub(crate) fn unavailable(
     StoreError::Unavailable { what: what.into(), hint: hint.into(), source: source.into() }
 }
 
+pub(crate) fn no_store(url: &str) -> StoreError {
+    not_found(
+        format!("there is no store at `{url}`"),
+        format!("make a team there: `troop team create my-team --store {url}`, or check the path"),
+    )
+}
+
 pub(crate) fn unknown_team(team: TeamId) -> StoreError {
     not_found(format!("there is no team `{team}`"), "see `troop team list`")
 }

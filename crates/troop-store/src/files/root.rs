@@ -16,11 +16,11 @@ use super::{
     log,
 };
 use crate::{
-    Batch, NewTeam, StoreError, StoreResult, TeamEntry,
+    Batch, Missing, NewTeam, StoreError, StoreResult, TeamEntry,
     draft::draft_in,
     failure::{
-        corrupt, id_taken, io_failure, lock, name_taken, not_found, refused, restore_hint,
-        unknown_team,
+        corrupt, id_taken, io_failure, lock, name_taken, no_store, not_found, refused,
+        restore_hint, unknown_team,
     },
     record::Record,
     turnstile::lock_file,
@@ -58,11 +58,15 @@ pub(super) struct Root {
 }
 
 impl Root {
-    pub(super) fn open(path: &Path) -> StoreResult<Self> {
+    pub(super) fn open(path: &Path, missing: Missing) -> StoreResult<Self> {
         let path = std::path::absolute(path).map_err(|error| io_failure("found", path, error))?;
         let root = Self { path, found: Mutex::default() };
-        if !root.check()? {
-            root.make()?;
+        match (root.check()?, missing) {
+            (true, _) => {}
+            (false, Missing::Make) => root.make()?,
+            (false, Missing::Refuse) => {
+                return Err(no_store(&format!("files:{}", root.path.display())));
+            }
         }
         Ok(root)
     }

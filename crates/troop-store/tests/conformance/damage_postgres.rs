@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use troop_model::Version;
-use troop_store::{StoreUrl, open};
+use troop_store::{Missing, StoreUrl, open};
 use troop_testkit::{postgres, postgres_store, wait_for};
 
 use crate::support::{append, append_at, batch, bodies, create, told};
 
 async fn told_on_opening(url: &str) -> String {
-    told(open(&StoreUrl::parse(url).unwrap()).await)
+    told(open(&StoreUrl::parse(url).unwrap(), Missing::Make).await)
 }
 
 #[tokio::test]
@@ -116,9 +116,24 @@ async fn of_many_who_make_the_schema_one_does() {
     let url = StoreUrl::parse(database.url()).unwrap();
     let openers = (0..8).map(|_| {
         let url = url.clone();
-        async move { open(&url).await.unwrap() }
+        async move { open(&url, Missing::Make).await.unwrap() }
     });
     let opened: Vec<_> = tokio::task::JoinSet::from_iter(openers).join_all().await;
     create(&*opened[0], "crew").await;
     assert_eq!(opened[7].teams().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_missing_schema_is_made_only_for_who_makes_a_team() {
+    let database = postgres::database().await;
+    let url = StoreUrl::parse(database.url()).unwrap();
+    let answer = told(open(&url, Missing::Refuse).await).replace(database.url(), "URL");
+    insta::assert_snapshot!(answer, @r"
+    not found: there is no store at `URL`
+    hint: make a team there: `troop team create my-team --store URL`, or check the path
+    ");
+    // It would fail if the schema had been made.
+    postgres::execute(database.url(), "CREATE SCHEMA troop; DROP SCHEMA troop").await;
+    open(&url, Missing::Make).await.unwrap();
+    open(&url, Missing::Refuse).await.unwrap();
 }

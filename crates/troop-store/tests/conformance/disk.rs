@@ -7,7 +7,7 @@ use std::{
 };
 
 use troop_model::{TeamId, Version};
-use troop_store::{Batch, Store, StoreUrl, open};
+use troop_store::{Batch, Missing, Store, StoreUrl, open};
 use troop_testkit::{TestStore, files_store, sqlite_store, wait_for};
 use uuid::Uuid;
 
@@ -37,7 +37,7 @@ pub(crate) async fn fill(store: &dyn Store, url: &str) {
     assert!(after > Version(10), "something fits");
     say(&told(full).replace('\n', " | "));
     assert_eq!(bodies(store, team).await.len() as u64, after.0);
-    let reopened = open(&StoreUrl::parse(url).unwrap()).await.unwrap();
+    let reopened = open(&StoreUrl::parse(url).unwrap(), Missing::Refuse).await.unwrap();
     assert_eq!(bodies(&*reopened, team).await.len() as u64, after.0);
     fs::remove_file(&ballast).unwrap();
     append_at(&*reopened, team, batch(after.0, &["0"])).await;

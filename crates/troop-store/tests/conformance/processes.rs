@@ -10,7 +10,7 @@ use std::{
 
 use tokio::time::Instant;
 use troop_model::{TeamId, Version};
-use troop_store::{Appended, StoreUrl, Watch, open};
+use troop_store::{Appended, Missing, StoreUrl, Watch, open};
 use troop_testkit::TestStore;
 
 use crate::{
@@ -107,7 +107,7 @@ async fn another_process() {
     let [role, name, team, url] = role.splitn(4, ' ').collect::<Vec<_>>()[..] else {
         panic!("a role has four words")
     };
-    let store = open(&StoreUrl::parse(url).unwrap()).await.unwrap();
+    let store = open(&StoreUrl::parse(url).unwrap(), Missing::Make).await.unwrap();
     let team: TeamId = team.parse().unwrap();
     let mut seen = Version(1);
     match role {
