@@ -9,7 +9,10 @@ use troop_model::{TeamId, Version};
 use troop_store::{Appended, Archived, FilesStore, Missing, Snapshot};
 use troop_testkit::{TestStore, files_store};
 
-use crate::support::{append_at, batch, bodies, create, flip, in_folder, told};
+use crate::{
+    suite::create_long,
+    support::{append_at, batch, bodies, create, flip, in_folder, told},
+};
 
 /// A team with three batches, and its folder.
 async fn crew(store: &TestStore) -> (TeamId, PathBuf) {
@@ -251,4 +254,15 @@ async fn a_missing_folder_is_made_only_for_who_makes_a_team() {
     assert_eq!(fs::read_dir(folder).unwrap().count(), 2);
     assert_eq!(fs::read_dir(folder.join("empty")).unwrap().count(), 0);
     FilesStore::open(&folder.join("troop"), Missing::Refuse).unwrap();
+}
+
+#[tokio::test]
+async fn a_long_beginning_is_kept_in_small_records() {
+    let store = files_store().await;
+    create_long(&*store).await;
+    let log = store.folder().unwrap().join("troop/teams/long/log.jsonl");
+    let log = fs::read_to_string(log).unwrap();
+    let size = |line| serde_json::from_str::<serde_json::Value>(line).unwrap()["n"].as_u64();
+    let sizes: Vec<_> = log.lines().filter_map(size).collect();
+    assert_eq!(sizes, [1000, 1000, 1000, 500]);
 }

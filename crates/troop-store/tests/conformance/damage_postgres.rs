@@ -7,7 +7,10 @@ use troop_model::Version;
 use troop_store::{Missing, StoreUrl, open};
 use troop_testkit::{postgres, postgres_store, wait_for};
 
-use crate::support::{append, append_at, batch, bodies, create, told};
+use crate::{
+    suite::create_long,
+    support::{append, append_at, batch, bodies, create, told},
+};
 
 async fn told_on_opening(url: &str) -> String {
     told(open(&StoreUrl::parse(url).unwrap(), Missing::Make).await)
@@ -136,4 +139,13 @@ async fn a_missing_schema_is_made_only_for_who_makes_a_team() {
     postgres::execute(database.url(), "CREATE SCHEMA troop; DROP SCHEMA troop").await;
     open(&url, Missing::Make).await.unwrap();
     open(&url, Missing::Refuse).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_long_beginning_is_kept_in_small_records() {
+    let store = postgres_store().await;
+    create_long(&*store).await;
+    // A failed check fails the statement.
+    let check = "ALTER TABLE troop.batches ADD CHECK (n_events <= 1000)";
+    postgres::execute(store.url(), check).await;
 }

@@ -7,7 +7,10 @@ use troop_model::Version;
 use troop_store::{Missing, SqliteStore, Store};
 use troop_testkit::sqlite_store;
 
-use crate::support::{append_at, batch, create, flip, in_folder, told};
+use crate::{
+    suite::create_long,
+    support::{append_at, batch, create, flip, in_folder, told},
+};
 
 /// Moves what the write-ahead log holds into the database file.
 fn checkpoint(path: &Path) {
@@ -135,4 +138,14 @@ async fn a_missing_database_is_made_only_for_who_makes_a_team() {
     told(SqliteStore::open(&folder.join("none/troop.db"), Missing::Refuse));
     assert_eq!(n_files(), before);
     SqliteStore::open(&folder.join("troop.db"), Missing::Refuse).unwrap();
+}
+
+#[tokio::test]
+async fn a_long_beginning_is_kept_in_small_records() {
+    let store = sqlite_store().await;
+    create_long(&*store).await;
+    let connection = Connection::open(store.folder().unwrap().join("troop.db")).unwrap();
+    let sql = "SELECT group_concat(n_events) FROM batches ORDER BY first_version";
+    let sizes: String = connection.query_row(sql, [], |row| row.get(0)).unwrap();
+    assert_eq!(sizes, "1000,1000,1000,500");
 }

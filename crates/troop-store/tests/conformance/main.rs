@@ -42,6 +42,7 @@ conformance! {
     suite {
         a_new_team_is_listed_and_begins_its_log,
         creating_twice_is_harmless,
+        a_long_beginning_is_read_page_by_page,
         a_name_in_use_is_taken,
         a_retired_team_frees_its_name_and_stays_readable,
         a_purged_team_is_gone,

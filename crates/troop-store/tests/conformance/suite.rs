@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use tokio::{task::JoinSet, time::Instant};
 use troop_model::{TeamId, Version};
-use troop_store::{Appended, Archived, Batch, NewTeam, Snapshot, StoreError, TeamEntry, Watch};
+use troop_store::{
+    Appended, Archived, Batch, NewTeam, Snapshot, Store, StoreError, TeamEntry, Watch,
+};
 use troop_testkit::TestStore;
 use uuid::Uuid;
 
-use crate::support::{append, append_at, batch, bodies, create, new_team, told};
+use crate::support::{append, append_at, batch, bodies, create, new_team, operation, told};
 
 pub(crate) async fn a_new_team_is_listed_and_begins_its_log(store: TestStore) {
     let (first, second) = (create(&*store, "first").await, create(&*store, "second").await);
@@ -26,6 +28,33 @@ pub(crate) async fn creating_twice_is_harmless(store: TestStore) {
     assert!(matches!(other_operation, Err(StoreError::Conflict { .. })));
     assert_eq!(bodies(&*store, team.id).await, ["1", "2", "3"]);
     assert_eq!(store.teams().await.unwrap().len(), 1);
+}
+
+/// A team that begins with many events, as an imported one does.
+pub(crate) async fn create_long(store: &dyn Store) -> (TeamId, Vec<String>) {
+    let (team, bodies) = (new_team("long"), (0..3500).map(|nth| nth.to_string()).collect());
+    let first = Batch { operation: operation(), after: Version::ZERO, bodies };
+    for _ in 0..2 {
+        let end = store.create(team.clone(), first.clone()).await.unwrap();
+        assert_eq!(end, Version(3500), "creating twice is harmless");
+    }
+    (team.id, first.bodies)
+}
+
+pub(crate) async fn a_long_beginning_is_read_page_by_page(store: TestStore) {
+    let (team, wanted) = create_long(&*store).await;
+    let mut read = Vec::new();
+    loop {
+        let page = store.read(team, Version(read.len() as u64), 999).await.unwrap();
+        if page.is_empty() {
+            break;
+        }
+        assert_eq!(page[0].version.0, read.len() as u64 + 1);
+        read.extend(page.into_iter().map(|entry| entry.body));
+    }
+    assert_eq!(read, wanted);
+    append_at(&*store, team, batch(3500, &["true"])).await;
+    assert_eq!(bodies(&*store.reopen().await, team).await.len(), 3501);
 }
 
 pub(crate) async fn a_name_in_use_is_taken(store: TestStore) {
