@@ -61,7 +61,7 @@ async fn a_server_that_does_not_let_us_says_why() {
     let (name, end) = name.split_once('?').unwrap();
     let absent = format!("{start}absent?{end}");
     let mut answers = String::new();
-    for url in [&guest, &absent, "postgres://nobody:secret@127.0.0.1:1/none"] {
+    for url in [&guest, &absent, "postgres://nobody:se?cret@127.0.0.1:1/none"] {
         answers += &told_on_opening(url).await.replace(url, "URL").replace(name, "NAME");
         answers.push('\n');
     }
