@@ -14,7 +14,7 @@ use troop_store::{Appended, Missing, StoreUrl, Watch, open};
 use troop_testkit::TestStore;
 
 use crate::{
-    disk,
+    disk::{self, Brim},
     support::{append, batch, bodies, create},
 };
 
@@ -126,7 +126,7 @@ async fn another_process() {
                 say(&nth.to_string());
             }
         }
-        "Fill" => disk::fill(&*store, url).await,
+        "Fill" => disk::fill(&*store, url, Brim::from_name(name)).await,
         "Visit" => disk::visit(&*store, team).await,
         _ => {
             let behind = store.append(team, batch(0, &["1"])).await.unwrap();
