@@ -2,6 +2,7 @@
 
 use std::{
     error::Error,
+    fmt::Display,
     io,
     path::Path,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -47,6 +48,17 @@ pub(crate) fn no_store(url: &str) -> StoreError {
     not_found(
         format!("there is no store at `{url}`"),
         format!("make a team there: `troop team create my-team --store {url}`, or check the path"),
+    )
+}
+
+pub(crate) fn written_by_newer(
+    place: impl Display,
+    found: impl Display,
+    known: impl Display,
+) -> StoreError {
+    refused(
+        format!("`{place}` was written by a newer troop (schema {found}, this one knows {known})"),
+        "upgrade troop: in its newest source say `cargo install --path crates/troop`",
     )
 }
 

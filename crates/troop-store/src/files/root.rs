@@ -20,7 +20,7 @@ use crate::{
     draft::draft_in,
     failure::{
         corrupt, id_taken, io_failure, lock, name_taken, no_store, not_found, refused,
-        restore_hint, unknown_team,
+        restore_hint, unknown_team, written_by_newer,
     },
     record::{Record, end_of_beginning},
     turnstile::lock_file,
@@ -97,13 +97,7 @@ impl Root {
         match format.schema {
             _ if format.format != "troop-files" => Err(self.foreign()),
             SCHEMA => Ok(true),
-            newer => Err(refused(
-                format!(
-                    "`{}` was written by a newer troop (schema {newer}, this one knows {SCHEMA})",
-                    self.path.display()
-                ),
-                "upgrade troop: `cargo install troop`",
-            )),
+            newer => Err(written_by_newer(self.path.display(), newer, SCHEMA)),
         }
     }
 

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Missing, StoreResult,
-    failure::{no_store, refused},
+    failure::{no_store, refused, written_by_newer},
 };
 
 /// Counts up with every change of the tables.
@@ -97,13 +97,7 @@ pub(super) async fn prepare(
     };
     match found {
         Ok(SCHEMA) => Ok(()),
-        Ok(newer) => Err(refused(
-            format!(
-                "`{}` was written by a newer troop (schema {newer}, this one knows {SCHEMA})",
-                server.url()
-            ),
-            "upgrade troop: `cargo install troop`",
-        )),
+        Ok(newer) => Err(written_by_newer(server.url(), newer, SCHEMA)),
         Err(error) if is_state(&error, &SqlState::DUPLICATE_TABLE) => Err(refused(
             format!("`{}` has a schema `troop` that is another program's", server.url()),
             "give troop a database of its own: `createdb troop`",

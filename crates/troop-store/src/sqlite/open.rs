@@ -17,7 +17,7 @@ use super::{
 use crate::{
     Missing, StoreResult,
     draft::draft_in,
-    failure::{io_failure, no_store, not_found, refused},
+    failure::{io_failure, no_store, not_found, refused, written_by_newer},
 };
 
 /// How long SQLite waits for a program that holds the database without standing in our line.
@@ -100,12 +100,7 @@ impl Database {
         }
         match number_at(&header, 60) {
             SCHEMA => Ok(()),
-            newer => Err(refused(
-                format!(
-                    "`{shown}` was written by a newer troop (schema {newer}, this one knows {SCHEMA})"
-                ),
-                "upgrade troop: `cargo install troop`",
-            )),
+            newer => Err(written_by_newer(shown, newer, SCHEMA)),
         }
     }
 

@@ -222,7 +222,7 @@ async fn what_is_not_ours_is_refused_and_left_alone() {
     refused: `DIR/foreign` is a folder with other things in it
     hint: give a folder of its own: `--store files:DIR/foreign/troop`
     refused: `DIR/newer` was written by a newer troop (schema 3, this one knows 1)
-    hint: upgrade troop: `cargo install troop`
+    hint: upgrade troop: in its newest source say `cargo install --path crates/troop`
     refused: `DIR/other` is a folder with other things in it
     hint: give a folder of its own: `--store files:DIR/other/troop`
     corrupt: `DIR/broken/format.json` is damaged

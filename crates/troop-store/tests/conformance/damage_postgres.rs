@@ -42,7 +42,7 @@ async fn what_is_not_ours_is_refused() {
     }
     insta::assert_snapshot!(answers, @r"
     refused: `URL` was written by a newer troop (schema 3, this one knows 1)
-    hint: upgrade troop: `cargo install troop`
+    hint: upgrade troop: in its newest source say `cargo install --path crates/troop`
     refused: `URL` has a schema `troop` that is another program's
     hint: give troop a database of its own: `createdb troop`
     ");

@@ -101,7 +101,7 @@ async fn what_is_not_ours_is_refused_and_left_alone() {
     refused: `DIR/foreign.db` is another program's database
     hint: give another path: `--store sqlite:DIR/foreign.db.troop`
     refused: `DIR/newer.db` was written by a newer troop (schema 3, this one knows 1)
-    hint: upgrade troop: `cargo install troop`
+    hint: upgrade troop: in its newest source say `cargo install --path crates/troop`
     refused: `DIR` is a folder, not a database
     hint: name a file in it: `--store sqlite:DIR/troop.db`
     not found: there is no folder `DIR/none`
