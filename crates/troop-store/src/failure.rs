@@ -11,7 +11,7 @@ use std::{
 
 use troop_model::TeamId;
 
-use crate::StoreError;
+use crate::{StoreError, error::WaitedInLine};
 
 /// How long a caller waits in line for other writers. Several turns fit into it.
 pub(crate) const LINE_PATIENCE: Duration = Duration::from_secs(30);
@@ -81,7 +81,7 @@ pub(crate) fn waited_too_long() -> StoreError {
     unavailable(
         "other writers did not let go of the log",
         "try again; a stopped process may hold it",
-        format!("waited in line for {} s", LINE_PATIENCE.as_secs()),
+        WaitedInLine,
     )
 }
 
@@ -136,6 +136,7 @@ pub(crate) fn repeat(error: &StoreError) -> StoreError {
         StoreError::Conflict { what, hint } => conflict(what, hint),
         StoreError::Corrupt { what, hint } => corrupt(what, hint),
         StoreError::Bug { what } => bug(what),
+        StoreError::Unavailable { source, .. } if source.is::<WaitedInLine>() => waited_too_long(),
         StoreError::Unavailable { what, hint, source } => {
             unavailable(what, hint, source.to_string())
         }
