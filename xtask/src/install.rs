@@ -1,20 +1,35 @@
 //! Installing what the tests need and a fresh Debian machine lacks.
 
-use std::path::Path;
+use std::{os::unix::fs::MetadataExt as _, path::Path, process::Command};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 
 use crate::run;
 
 /// Installs what is missing.
 pub(crate) fn all() -> Result<()> {
-    if !run::exists("cargo-nextest") {
+    // A toolchain of the minimal profile lacks these.
+    let components: Vec<_> = [("fmt", "rustfmt"), ("clippy", "clippy")]
+        .into_iter()
+        .filter(|(command, _)| !has_cargo_command(command))
+        .map(|(_, component)| component)
+        .collect();
+    if !components.is_empty() {
+        run::program("rustup", &[&["component", "add"], components.as_slice()].concat())?;
+    }
+    if !has_cargo_command("nextest") {
         run::cargo(&["install", "--locked", "cargo-nextest"])?;
     }
     if !has_postgres() {
         debian(&["postgresql"])?;
     }
     Ok(())
+}
+
+/// Whether cargo has a command. A program in the path is not enough: rustup leaves stand-ins for what is not installed.
+fn has_cargo_command(command: &str) -> bool {
+    let version = Command::new("cargo").args([command, "--version"]).output();
+    version.is_ok_and(|output| output.status.success())
 }
 
 /// Debian keeps the server's programs out of the path, one folder for each version.
@@ -29,16 +44,20 @@ fn debian(packages: &[&str]) -> Result<()> {
     if !Path::new("/usr/bin/apt-get").exists() {
         bail!("install these and run this again: {}", packages.join(", "));
     }
+    let by_hand = format!("apt-get install -y {}", packages.join(" "));
+    let is_root = std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
+    if !is_root && !run::exists("sudo") {
+        bail!("installing packages needs root; as root say `{by_hand}` and run this again");
+    }
     let install = [&["install", "--yes", "--no-install-recommends"], packages].concat();
-    let is_root =
-        std::fs::metadata("/proc/self").map(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0);
-    let steps = [vec!["update"], install];
-    for step in steps {
-        if is_root.as_ref().is_ok_and(|is_root| *is_root) {
-            run::program("apt-get", &step)?;
+    for step in [vec!["update"], install] {
+        let done = if is_root {
+            run::program("apt-get", &step)
         } else {
-            let step = [vec!["apt-get"], step].concat();
-            run::program("sudo", &step).context("installing packages needs root")?;
+            run::program("sudo", &[vec!["apt-get"], step].concat())
+        };
+        if let Err(error) = done {
+            bail!("{error:#}; as root say `{by_hand}` and run this again");
         }
     }
     Ok(())

@@ -1,8 +1,14 @@
 //! What every store promises. The backends meet it; the conformance suite holds them to it.
 
+#[cfg(test)]
+mod tests;
+
 use std::{fmt, pin::Pin, time::Duration};
 
-use tokio::sync::watch;
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until, timeout_at},
+};
 use troop_model::{OperationId, TeamId, Version};
 
 use crate::StoreResult;
@@ -130,6 +136,8 @@ pub struct Archived {
 #[derive(Debug)]
 pub struct Watch {
     bell: watch::Receiver<u64>,
+    /// When the patience ends. It stays when a wait is given up, so that who waits in many pieces looks in time too.
+    deadline: Instant,
 }
 
 impl Watch {
@@ -140,13 +148,20 @@ impl Watch {
     #[must_use]
     pub fn new(mut bell: watch::Receiver<u64>) -> Self {
         bell.mark_unchanged();
-        Self { bell }
+        Self { bell, deadline: Instant::now() + Self::PATIENCE }
     }
 
-    /// Waits until the log may have grown since the last call, or since the watch was made.
+    /// Waits until the log may have grown since it last returned, or since the watch was made.
+    ///
+    /// It may be dropped before it returns, and asked again: neither notices nor patience are lost by that.
     pub async fn changed(&mut self) {
         // Either way the caller looks: growth, a lost notice, or a store that went away.
-        drop(tokio::time::timeout(Self::PATIENCE, self.bell.changed()).await);
+        match timeout_at(self.deadline, self.bell.changed()).await {
+            Ok(Ok(())) | Err(_) => {}
+            // Nobody is left to ring. The patience still separates one look from the next.
+            Ok(Err(_)) => sleep_until(self.deadline).await,
+        }
+        self.deadline = Instant::now() + Self::PATIENCE;
     }
 }
 

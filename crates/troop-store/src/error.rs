@@ -1,8 +1,13 @@
 //! What can go wrong with a store, in the classes its callers branch on.
 
+#[cfg(test)]
+mod tests;
+
 use std::error::Error;
 
 use thiserror::Error as ThisError;
+
+use crate::failure::LINE_PATIENCE;
 
 /// The answer of a store.
 pub type StoreResult<T> = Result<T, StoreError>;
@@ -61,3 +66,18 @@ pub enum StoreError {
         what: String,
     },
 }
+
+impl StoreError {
+    /// Whether the same call may well succeed if it is repeated soon.
+    ///
+    /// Not so for a caller that stood in line until its patience ended: it would stand there as long again.
+    #[must_use]
+    pub fn is_worth_repeating(&self) -> bool {
+        matches!(self, Self::Unavailable { source, .. } if !source.is::<WaitedInLine>())
+    }
+}
+
+/// The cause of an `Unavailable` that comes after all the patience there is.
+#[derive(Debug, ThisError)]
+#[error("waited in line for {} s", LINE_PATIENCE.as_secs())]
+pub(crate) struct WaitedInLine;

@@ -2,6 +2,7 @@
 
 use std::{
     error::Error,
+    fmt::Display,
     io,
     path::Path,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -10,7 +11,7 @@ use std::{
 
 use troop_model::TeamId;
 
-use crate::StoreError;
+use crate::{StoreError, error::WaitedInLine};
 
 /// How long a caller waits in line for other writers. Several turns fit into it.
 pub(crate) const LINE_PATIENCE: Duration = Duration::from_secs(30);
@@ -43,6 +44,24 @@ pub(crate) fn unavailable(
     StoreError::Unavailable { what: what.into(), hint: hint.into(), source: source.into() }
 }
 
+pub(crate) fn no_store(url: &str) -> StoreError {
+    not_found(
+        format!("there is no store at `{url}`"),
+        format!("make a team there: `troop team create my-team --store {url}`, or check the path"),
+    )
+}
+
+pub(crate) fn written_by_newer(
+    place: impl Display,
+    found: impl Display,
+    known: impl Display,
+) -> StoreError {
+    refused(
+        format!("`{place}` was written by a newer troop (schema {found}, this one knows {known})"),
+        "upgrade troop: in its newest source say `cargo install --path crates/troop`",
+    )
+}
+
 pub(crate) fn unknown_team(team: TeamId) -> StoreError {
     not_found(format!("there is no team `{team}`"), "see `troop team list`")
 }
@@ -62,7 +81,7 @@ pub(crate) fn waited_too_long() -> StoreError {
     unavailable(
         "other writers did not let go of the log",
         "try again; a stopped process may hold it",
-        format!("waited in line for {} s", LINE_PATIENCE.as_secs()),
+        WaitedInLine,
     )
 }
 
@@ -117,6 +136,7 @@ pub(crate) fn repeat(error: &StoreError) -> StoreError {
         StoreError::Conflict { what, hint } => conflict(what, hint),
         StoreError::Corrupt { what, hint } => corrupt(what, hint),
         StoreError::Bug { what } => bug(what),
+        StoreError::Unavailable { source, .. } if source.is::<WaitedInLine>() => waited_too_long(),
         StoreError::Unavailable { what, hint, source } => {
             unavailable(what, hint, source.to_string())
         }

@@ -18,8 +18,8 @@ use troop_model::{TeamId, Version};
 
 use self::{folder::TeamFolder, journal::FilesJournal, root::Root};
 use crate::{
-    Appended, Archived, Batch, BoxFuture, Entry, NewTeam, Snapshot, Store, StoreResult, TeamEntry,
-    Watch,
+    Appended, Archived, Batch, BoxFuture, Entry, Missing, NewTeam, Snapshot, Store, StoreResult,
+    TeamEntry, Watch,
     bell::{Bells, Concerns, Ear},
     failure::{LINE_PATIENCE, lock, waited_too_long},
     worker::Worker,
@@ -42,11 +42,11 @@ pub struct FilesStore {
 }
 
 impl FilesStore {
-    /// Opens the store in the folder at `path`, and makes it if there is none.
-    pub fn open(path: &Path) -> StoreResult<Self> {
+    /// Opens the store in the folder at `path`. An empty folder is no store yet.
+    pub fn open(path: &Path, missing: Missing) -> StoreResult<Self> {
         let bells = Bells::default();
         Ok(Self {
-            root: Arc::new(Root::open(path)?),
+            root: Arc::new(Root::open(path, missing)?),
             writers: Mutex::default(),
             reader: Worker::new("troop-read", || Ok(())),
             keeper: Worker::new("troop-keep", || Ok(())),

@@ -28,4 +28,4 @@ pub use files::FilesStore;
 pub use memory::MemoryStore;
 pub use postgres::{PostgresStore, PostgresUrl};
 pub use sqlite::SqliteStore;
-pub use url::{StoreUrl, open};
+pub use url::{Missing, StoreUrl, open};

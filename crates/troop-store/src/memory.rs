@@ -17,7 +17,7 @@ use crate::{
     bell::Bells,
     failure::{LINE_PATIENCE, bug, id_taken, lock, name_taken, unknown_team, waited_too_long},
     hold::Hold,
-    record::{Assembly, Record, Standing, standing},
+    record::{Assembly, Record, Standing, end_of_beginning, standing},
 };
 
 /// Keeps teams in memory. Clones share what they keep.
@@ -96,13 +96,11 @@ impl MemoryStore {
     }
 
     fn create_now(&self, team: NewTeam, first: &Batch) -> StoreResult<Version> {
-        let record = Record::beginning(team.id, first)?;
+        let log = Record::beginning(team.id, first)?;
         let mut shelf = lock(&self.shelf);
         if let Some(same) = shelf.iter().find(|known| known.entry.id == team.id) {
-            return match same.record_at(first.after.next()) {
-                Some((operation, end)) if operation == first.operation => Ok(end),
-                _ => Err(id_taken(team.id)),
-            };
+            let end = end_of_beginning(first.operation, |version| Ok(same.record_at(version)))?;
+            return end.ok_or_else(|| id_taken(team.id));
         }
         if shelf.iter().any(|known| !known.entry.is_retired && known.entry.name == team.name) {
             return Err(name_taken(&team.name));
@@ -110,7 +108,7 @@ impl MemoryStore {
         shelf.push(Team {
             entry: TeamEntry { id: team.id, name: team.name, is_retired: false },
             turnstile: Arc::default(),
-            log: vec![record],
+            log,
             snapshot: None,
             archive: BTreeMap::new(),
         });

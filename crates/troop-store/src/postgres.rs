@@ -17,8 +17,8 @@ pub use self::connect::PostgresUrl;
 pub(crate) use self::connect::without_password;
 use self::{connect::Server, listen::Listener, pool::Pool};
 use crate::{
-    Appended, Archived, Batch, BoxFuture, Entry, NewTeam, Snapshot, Store, StoreResult, TeamEntry,
-    Watch, bell::Bells,
+    Appended, Archived, Batch, BoxFuture, Entry, Missing, NewTeam, Snapshot, Store, StoreResult,
+    TeamEntry, Watch, bell::Bells,
 };
 
 /// How many connections of a process may write at once. A turn keeps one for as long as it is held.
@@ -35,12 +35,12 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects to the server, and makes the schema if there is none.
-    pub async fn open(url: &PostgresUrl) -> StoreResult<Self> {
+    /// Connects to the server. A database without the schema `troop` is no store yet.
+    pub async fn open(url: &PostgresUrl, missing: Missing) -> StoreResult<Self> {
         let server = Arc::new(Server::new(url)?);
         let readers = Arc::new(Pool::new(Arc::clone(&server), READERS));
         let mut link = readers.checkout().await?;
-        schema::prepare(&server, link.client()).await?;
+        schema::prepare(&server, link.client(), missing).await?;
         link.give_back();
         let bells = Bells::default();
         let writers = Arc::new(Pool::new(Arc::clone(&server), WRITERS));

@@ -6,9 +6,12 @@ use serde_json::value::RawValue;
 use troop_model::{OperationId, TeamId, Version};
 
 use crate::{
-    Batch, Entry, StoreResult,
+    Batch, Entry, StoreError, StoreResult,
     failure::{bug, corrupt},
 };
+
+/// How many events a record of a log's beginning holds at most.
+const MAX_EVENTS: usize = 1000;
 
 /// A batch as it is stored. One record is one write, so a batch is wholly there or wholly absent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +30,7 @@ impl Record {
     /// Takes the stored form of a batch, if it is one that every backend can give back byte for byte.
     pub(crate) fn new(team: TeamId, batch: &Batch) -> StoreResult<Self> {
         if batch.bodies.is_empty() {
-            return Err(bug("a batch holds no events"));
+            return Err(no_events());
         }
         if let Some(body) = batch.bodies.iter().find(|body| !is_one_json_line(body)) {
             let start: String = body.chars().take(40).collect();
@@ -44,12 +47,20 @@ impl Record {
         Ok(record)
     }
 
-    /// Takes the stored form of the batch that a log begins with.
-    pub(crate) fn beginning(team: TeamId, first: &Batch) -> StoreResult<Self> {
+    /// Takes the stored form of the batch that a log begins with: several records if it is a long one.
+    ///
+    /// An imported log begins with all it has. In one record, every reader of a page would have to read all of it.
+    pub(crate) fn beginning(team: TeamId, first: &Batch) -> StoreResult<Vec<Self>> {
         if first.after != Version::ZERO {
             return Err(bug(format!("a log cannot begin after version {}", first.after)));
         }
-        Self::new(team, first)
+        let mut records: Vec<Self> = Vec::new();
+        for bodies in first.bodies.chunks(MAX_EVENTS) {
+            let after = records.last().map_or(Version::ZERO, Self::end);
+            let part = Batch { operation: first.operation, after, bodies: bodies.to_vec() };
+            records.push(Self::new(team, &part)?);
+        }
+        if records.is_empty() { Err(no_events()) } else { Ok(records) }
     }
 
     /// The version of its last event.
@@ -80,6 +91,10 @@ impl Record {
             .enumerate()
             .map(|(nth, body)| Entry { version: self.first.plus(nth), body: body.to_owned() })
     }
+}
+
+fn no_events() -> StoreError {
+    bug("a batch holds no events")
 }
 
 /// JSON lets only blanks be lost around a value, so a value without them survives every backend unchanged.
@@ -119,6 +134,23 @@ pub(crate) fn standing(
             "restore the store from a backup; nothing was changed",
         )),
     }
+}
+
+/// Where a log's beginning ends if `operation` made it, over all the records that it was split into.
+///
+/// `record_at` looks up who began at a version, and where that record ends.
+pub(crate) fn end_of_beginning(
+    operation: OperationId,
+    mut record_at: impl FnMut(Version) -> StoreResult<Option<(OperationId, Version)>>,
+) -> StoreResult<Option<Version>> {
+    let mut end = Version::ZERO;
+    while let Some((found, next_end)) = record_at(end.next())?
+        && found == operation
+        && next_end > end
+    {
+        end = next_end;
+    }
+    Ok((end > Version::ZERO).then_some(end))
 }
 
 /// What a reader asked for, put together record by record; it notices damage and gaps.

@@ -16,8 +16,8 @@ use self::{
     open::{Database, Sight},
 };
 use crate::{
-    Appended, Archived, Batch, BoxFuture, Entry, NewTeam, Snapshot, Store, StoreResult, TeamEntry,
-    Watch,
+    Appended, Archived, Batch, BoxFuture, Entry, Missing, NewTeam, Snapshot, Store, StoreResult,
+    TeamEntry, Watch,
     bell::{Bells, Concerns, Ear},
     worker::Worker,
     writer::Writer,
@@ -37,9 +37,9 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the database at `path`, and makes it if there is none.
-    pub fn open(path: &Path) -> StoreResult<Self> {
-        let database = Arc::new(Database::open(path)?);
+    /// Opens the database at `path`.
+    pub fn open(path: &Path, missing: Missing) -> StoreResult<Self> {
+        let database = Arc::new(Database::open(path, missing)?);
         let bells = Bells::default();
         let writer = {
             let (database, bells) = (Arc::clone(&database), bells.clone());

@@ -86,12 +86,21 @@ impl fmt::Debug for StoreUrl {
     }
 }
 
-/// Opens the store that a URL names, and makes it if there is none.
-pub async fn open(url: &StoreUrl) -> StoreResult<Arc<dyn Store>> {
+/// What to do about a store that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// Make it: the caller is about to make a team in it.
+    Make,
+    /// Answer `NotFound` and make nothing: the caller looks for what exists, so the name is probably mistyped.
+    Refuse,
+}
+
+/// Opens the store that a URL names. A store in memory is always made, since it never exists before.
+pub async fn open(url: &StoreUrl, missing: Missing) -> StoreResult<Arc<dyn Store>> {
     Ok(match url {
-        StoreUrl::Sqlite(path) => Arc::new(SqliteStore::open(path)?),
-        StoreUrl::Files(path) => Arc::new(FilesStore::open(path)?),
-        StoreUrl::Postgres(url) => Arc::new(PostgresStore::open(url).await?),
+        StoreUrl::Sqlite(path) => Arc::new(SqliteStore::open(path, missing)?),
+        StoreUrl::Files(path) => Arc::new(FilesStore::open(path, missing)?),
+        StoreUrl::Postgres(url) => Arc::new(PostgresStore::open(url, missing).await?),
         StoreUrl::Memory => Arc::new(MemoryStore::default()),
     })
 }

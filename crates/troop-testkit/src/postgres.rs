@@ -7,9 +7,10 @@
 use std::{
     env,
     ffi::OsStr,
-    fs::{self, File, Permissions},
+    fs::{self, DirBuilder, File, Permissions},
+    io,
     os::unix::{
-        fs::{FileExt, MetadataExt, PermissionsExt},
+        fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt},
         net::UnixStream,
         process::CommandExt,
     },
@@ -121,10 +122,12 @@ impl Server {
 fn lock_start(folder: &Path) -> File {
     let path = folder.join("start");
     loop {
-        fs::create_dir_all(folder).unwrap();
-        // The server may run as another user, and has its socket and data here.
-        fs::set_permissions(folder, Permissions::from_mode(0o777)).unwrap();
-        let Ok(file) = File::create(&path) else { continue };
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        let file = match made.and_then(|()| File::create(&path)) {
+            // The folder was removed while it was looked at, or just after.
+            Err(error) if is_gone(&error) => continue,
+            file => file.unwrap(),
+        };
         file.lock().unwrap();
         let is_current = fs::metadata(&path).is_ok_and(|found| {
             file.metadata().is_ok_and(|held| (held.dev(), held.ino()) == (found.dev(), found.ino()))
@@ -135,16 +138,25 @@ fn lock_start(folder: &Path) -> File {
     }
 }
 
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists)
+}
+
 fn start_server(folder: &Path) {
     let (bin, data) = (binaries(), folder.join("data"));
+    // The server has its socket and data here, and whoever reaches the socket is its administrator.
+    if rustix::process::getuid().is_root() {
+        run(Command::new("chown").arg("postgres:").arg(folder));
+    }
+    fs::set_permissions(folder, Permissions::from_mode(0o700)).unwrap();
     // A server that was killed leaves these behind.
     drop(fs::remove_dir_all(&data));
     let mut initdb = as_server_user(&bin.join("initdb"));
     initdb.args(["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8"]);
     run(initdb.arg("--locale=C").arg("--pgdata").arg(&data));
     let options = format!(
-        "-c listen_addresses='' -c unix_socket_directories={} -c max_connections=300 \
-         -c shared_buffers=64MB -c max_wal_size=512MB -c autovacuum=off",
+        "-c listen_addresses='' -c unix_socket_directories={} -c unix_socket_permissions=0700 \
+         -c max_connections=300 -c shared_buffers=64MB -c max_wal_size=512MB -c autovacuum=off",
         folder.display()
     );
     let mut start = as_server_user(&bin.join("pg_ctl"));

@@ -3,7 +3,7 @@
 use std::{ops::Deref, path::Path, sync::Arc};
 
 use tempfile::TempDir;
-use troop_store::{MemoryStore, Store, StoreUrl};
+use troop_store::{MemoryStore, Missing, Store, StoreUrl};
 
 use crate::postgres;
 
@@ -18,7 +18,8 @@ pub struct TestStore {
 
 impl TestStore {
     async fn open(url: String, folder: Option<TempDir>) -> Self {
-        let store = troop_store::open(&StoreUrl::parse(&url).unwrap()).await.unwrap();
+        let store =
+            troop_store::open(&StoreUrl::parse(&url).unwrap(), Missing::Make).await.unwrap();
         Self { store, url, folder }
     }
 
@@ -33,7 +34,7 @@ impl TestStore {
         if self.url == "memory:" {
             return self.store();
         }
-        troop_store::open(&StoreUrl::parse(&self.url).unwrap()).await.unwrap()
+        troop_store::open(&StoreUrl::parse(&self.url).unwrap(), Missing::Refuse).await.unwrap()
     }
 
     /// The URL under which another process finds the store.

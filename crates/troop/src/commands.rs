@@ -13,9 +13,10 @@ use std::io::Read as _;
 
 use anyhow::{Context as _, Result};
 use troop_runtime::Following;
+use troop_store::Missing;
 
 use crate::{
-    cli::{Cli, Command, TaskCommand},
+    cli::{Cli, Command, TaskCommand, TeamCommand},
     config::Surroundings,
     desk::Desk,
     output::Printer,
@@ -30,7 +31,8 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
     if let Command::Bench(command) = &cli.command {
         return bench::run(command, printer).await;
     }
-    let mut desk = Desk::open(&cli.global, surroundings, following(&cli.command)).await?;
+    let (following, missing) = (following(&cli.command), missing(&cli.command));
+    let mut desk = Desk::open(&cli.global, surroundings, following, missing).await?;
     let result = match cli.command {
         Command::Team(command) => team::run(command, &mut desk, printer).await,
         Command::Member(command) => member::run(command, &mut desk, printer).await,
@@ -48,6 +50,13 @@ fn following(command: &Command) -> Following {
     let waits = matches!(command, Command::Events(args) if args.follow)
         || matches!(command, Command::Task(TaskCommand::Claim { wait: Some(_), .. }));
     if waits { Following::Always } else { Following::WhenAsked }
+}
+
+/// Only what makes a team may make the store for it: any other command on a missing store has mistyped its name.
+fn missing(command: &Command) -> Missing {
+    let makes_a_team =
+        matches!(command, Command::Team(TeamCommand::Create { .. } | TeamCommand::Import { .. }));
+    if makes_a_team { Missing::Make } else { Missing::Refuse }
 }
 
 /// A text as given, or standard input where it is `-`.

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use smol_str::SmolStr;
 use troop_model::{Actor, Command, MemberName, Origin, Refusal, TeamStatus};
 use troop_runtime::{Board, Clock, Done, Following, Request, Session};
-use troop_store::Store;
+use troop_store::{Missing, Store};
 
 use crate::{
     cli::Global,
@@ -29,11 +29,12 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// Opens the store that is meant.
+    /// Opens the store that is meant. The embedded one is made if it is missing; another only if `missing` says so.
     pub(crate) async fn open(
         global: &Global,
         surroundings: Surroundings,
         following: Following,
+        missing: Missing,
     ) -> Result<Self> {
         let url = surroundings.store_url(global);
         let is_default = surroundings.is_default_store(global);
@@ -42,7 +43,8 @@ impl Desk {
                 .with_context(|| format!("`{}` cannot be made", surroundings.home.display()))?;
         }
         let url = config::parse_store(&url)?;
-        let store = troop_store::open(&url).await?;
+        let missing = if is_default { Missing::Make } else { missing };
+        let store = troop_store::open(&url, missing).await?;
         let clock = Clock::system();
         let session = Session::new(Arc::clone(&store), clock.clone(), following);
         // An empty variable says nothing.

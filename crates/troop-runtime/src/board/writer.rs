@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 use troop_model::{Context, Event, OperationId, Span, State, TeamId, decide, encode};
-use troop_store::{Appended, Batch, Entry, Store, StoreError, Watch};
+use troop_store::{Appended, Batch, Entry, Store, Watch};
 use uuid::Uuid;
 
 use super::{
@@ -153,7 +153,7 @@ impl Writer {
             match (appended, repeats.next()) {
                 (Ok(()), _) => break,
                 // It may have happened. The same operation again is one effect, so repeating is safe.
-                (Err(StoreError::Unavailable { .. }), Some(pause)) => {
+                (Err(error), Some(pause)) if error.is_worth_repeating() => {
                     tokio::time::sleep(*pause).await;
                 }
                 (Err(error), _) => {

@@ -45,7 +45,9 @@ async fn an_errand_of_another_process() {
         panic!("{errand}");
     };
     let (store, team) = (
-        troop_store::open(&StoreUrl::parse(url).unwrap()).await.unwrap(),
+        troop_store::open(&StoreUrl::parse(url).unwrap(), troop_store::Missing::Refuse)
+            .await
+            .unwrap(),
         team.parse::<TeamId>().unwrap(),
     );
     match role {

@@ -16,13 +16,13 @@ use super::{
     log,
 };
 use crate::{
-    Batch, NewTeam, StoreError, StoreResult, TeamEntry,
+    Batch, Missing, NewTeam, StoreError, StoreResult, TeamEntry,
     draft::draft_in,
     failure::{
-        corrupt, id_taken, io_failure, lock, name_taken, not_found, refused, restore_hint,
-        unknown_team,
+        corrupt, id_taken, io_failure, lock, name_taken, no_store, not_found, refused,
+        restore_hint, unknown_team, written_by_newer,
     },
-    record::Record,
+    record::{Record, end_of_beginning},
     turnstile::lock_file,
 };
 
@@ -58,11 +58,15 @@ pub(super) struct Root {
 }
 
 impl Root {
-    pub(super) fn open(path: &Path) -> StoreResult<Self> {
+    pub(super) fn open(path: &Path, missing: Missing) -> StoreResult<Self> {
         let path = std::path::absolute(path).map_err(|error| io_failure("found", path, error))?;
         let root = Self { path, found: Mutex::default() };
-        if !root.check()? {
-            root.make()?;
+        match (root.check()?, missing) {
+            (true, _) => {}
+            (false, Missing::Make) => root.make()?,
+            (false, Missing::Refuse) => {
+                return Err(no_store(&format!("files:{}", root.path.display())));
+            }
         }
         Ok(root)
     }
@@ -93,13 +97,7 @@ impl Root {
         match format.schema {
             _ if format.format != "troop-files" => Err(self.foreign()),
             SCHEMA => Ok(true),
-            newer => Err(refused(
-                format!(
-                    "`{}` was written by a newer troop (schema {newer}, this one knows {SCHEMA})",
-                    self.path.display()
-                ),
-                "upgrade troop: `cargo install troop`",
-            )),
+            newer => Err(written_by_newer(self.path.display(), newer, SCHEMA)),
         }
     }
 
@@ -247,7 +245,7 @@ impl Root {
     }
 
     pub(super) fn create(&self, team: &NewTeam, first: &Batch) -> StoreResult<Version> {
-        let record = Record::beginning(team.id, first)?;
+        let records = Record::beginning(team.id, first)?;
         if team.name.starts_with('.') || team.name.contains(['/', '\0']) || team.name.is_empty() {
             return Err(refused(
                 format!("a folder cannot be called `{}`", team.name.escape_debug()),
@@ -266,7 +264,7 @@ impl Root {
         let created = cards.last().map_or(1, |last| last.card.created.saturating_add(1));
         let card = Card { id: team.id, name: team.name.clone(), created };
         let draft = self.place(WORKSHOP).join(team.id.to_string());
-        build(&draft, &card, &record)?;
+        build(&draft, &card, &records)?;
         fs::rename(&draft, &place).map_err(|error| io_failure("made", &place, error))?;
         sync_folder(&self.place(TEAMS))?;
         Ok(first.end())
@@ -318,18 +316,17 @@ fn repeated(folder: &TeamFolder, first: &Batch) -> StoreResult<Version> {
     options.read(true);
     let (head, file) = (folder.open(HEAD, &options)?, folder.open(LOG, &options)?);
     let head = folder.head(&head, &file)?;
-    match log::record_at(folder, &file, head, first.after.next())? {
-        Some((operation, end)) if operation == first.operation => Ok(end),
-        _ => Err(id_taken(folder.team)),
-    }
+    let record_at = |version| log::record_at(folder, &file, head, version);
+    end_of_beginning(first.operation, record_at)?.ok_or_else(|| id_taken(folder.team))
 }
 
-fn build(draft: &Path, card: &Card, record: &Record) -> StoreResult<()> {
+fn build(draft: &Path, card: &Card, records: &[Record]) -> StoreResult<()> {
     fs::create_dir(draft).map_err(|error| io_failure("made", draft, error))?;
-    let line = log::encode(record);
-    let head = Head { version: record.end(), bytes: line.len() as u64 };
+    let lines: String = records.iter().map(log::encode).collect();
+    let version = records.last().map_or(Version::ZERO, Record::end);
+    let head = Head { version, bytes: lines.len() as u64 };
     write_new(&draft.join(CARD), &to_json(card)?)?;
-    write_new(&draft.join(LOG), line.as_bytes())?;
+    write_new(&draft.join(LOG), lines.as_bytes())?;
     write_new(&draft.join(HEAD), head.encode(card.id).as_bytes())?;
     sync_folder(draft)
 }

@@ -62,21 +62,25 @@ impl fmt::Debug for PostgresUrl {
 }
 
 /// The URL as it may be shown.
+///
+/// A password may hold any character, so the login is all before the *last* `@`; rather too much is hidden than too little.
 pub(crate) fn without_password(url: &str) -> String {
-    let (url, query) = url.split_once('?').map_or((url, None), |(url, query)| (url, Some(query)));
-    let mut shown = match url.split_once("://").and_then(|(scheme, rest)| {
-        let (login, rest) = rest.rsplit_once('@')?;
+    let without_login = || {
+        let (scheme, rest) = url.split_once(':')?;
+        let start = rest.trim_start_matches('/');
+        let slashes = "/".repeat(rest.len() - start.len());
+        let (login, rest) = start.rsplit_once('@')?;
         let (user, _) = login.split_once(':')?;
-        Some(format!("{scheme}://{user}:***@{rest}"))
-    }) {
-        Some(shown) => shown,
-        None => url.to_owned(),
+        Some(format!("{scheme}:{slashes}{user}:***@{rest}"))
     };
-    for (nth, part) in query.into_iter().flat_map(|query| query.split('&')).enumerate() {
-        shown.push(if nth == 0 { '?' } else { '&' });
-        shown.push_str(if part.starts_with("password=") { "password=***" } else { part });
-    }
-    shown
+    let url = without_login().unwrap_or_else(|| url.to_owned());
+    let Some((place, query)) = url.split_once('?') else { return url };
+    let shown = |part: &str| match part.split_once('=') {
+        Some((key, _)) if key.ends_with("password") => format!("{key}=***"),
+        _ => part.to_owned(),
+    };
+    let parts: Vec<_> = query.split('&').map(shown).collect();
+    format!("{place}?{}", parts.join("&"))
 }
 
 /// A server and how to reach it.

@@ -6,7 +6,10 @@ use super::{
     connect::{Server, SqlResult},
     failure::{is_state, sql_failure},
 };
-use crate::{StoreResult, failure::refused};
+use crate::{
+    Missing, StoreResult,
+    failure::{no_store, refused, written_by_newer},
+};
 
 /// Counts up with every change of the tables.
 const SCHEMA: i32 = 1;
@@ -74,26 +77,27 @@ BEGIN
 END $$;
 ";
 
-/// Checks that the schema is ours and known, and makes it if there is none.
-pub(super) async fn prepare(server: &Server, client: &mut Client) -> StoreResult<()> {
+/// Checks that the schema is ours and known, or makes it if there is none.
+pub(super) async fn prepare(
+    server: &Server,
+    client: &mut Client,
+    missing: Missing,
+) -> StoreResult<()> {
     let found = match version(client).await {
         Err(error)
             if is_state(&error, &SqlState::UNDEFINED_TABLE)
                 || is_state(&error, &SqlState::INVALID_SCHEMA_NAME) =>
         {
-            make(client).await
+            match missing {
+                Missing::Make => make(client).await,
+                Missing::Refuse => return Err(no_store(&server.url().to_string())),
+            }
         }
         found => found,
     };
     match found {
         Ok(SCHEMA) => Ok(()),
-        Ok(newer) => Err(refused(
-            format!(
-                "`{}` was written by a newer troop (schema {newer}, this one knows {SCHEMA})",
-                server.url()
-            ),
-            "upgrade troop: `cargo install troop`",
-        )),
+        Ok(newer) => Err(written_by_newer(server.url(), newer, SCHEMA)),
         Err(error) if is_state(&error, &SqlState::DUPLICATE_TABLE) => Err(refused(
             format!("`{}` has a schema `troop` that is another program's", server.url()),
             "give troop a database of its own: `createdb troop`",

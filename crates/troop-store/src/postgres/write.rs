@@ -166,25 +166,22 @@ pub(super) async fn create(
     team: &NewTeam,
     first: &Batch,
 ) -> StoreResult<Version> {
-    let record = Record::beginning(team.id, first)?;
+    let records = Record::beginning(team.id, first)?;
     let created = change(pool, team.id, async |transaction| {
-        let sql = "SELECT operation, first_version + n_events - 1 FROM troop.batches
-                   WHERE team = $1 AND first_version = 1";
-        if let Some(row) = transaction.query_opt(sql, &[&team.id.0]).await? {
-            let operation: uuid::Uuid = row.try_get(0)?;
-            let end: i64 = row.try_get(1)?;
-            return Ok((operation == first.operation.0).then_some(end));
+        // A long beginning is several records of one operation.
+        let sql =
+            "SELECT count(*) > 0, max(first_version + n_events - 1) FILTER (WHERE operation = $2)
+                   FROM troop.batches WHERE team = $1";
+        let found = transaction.query_one(sql, &[&team.id.0, &first.operation.0]).await?;
+        if found.try_get(0)? {
+            return found.try_get(1);
         }
         let sql = "INSERT INTO troop.teams (id, name) VALUES ($1, $2)";
         transaction.execute(sql, &[&team.id.0, &team.name]).await?;
-        let sql = "INSERT INTO troop.batches VALUES ($1, $2, $3, $4, $5, $6)";
-        let (crc, bodies) = (i64::from(record.crc), record.bodies.as_bytes());
-        let (start, n_events) = (as_sql(record.first.0), as_sql(record.n_events));
-        let id = &team.id.0;
-        let params: [&(dyn tokio_postgres::types::ToSql + Sync); 6] =
-            [id, &start, &n_events, &record.operation.0, &crc, &bodies];
-        transaction.execute(sql, &params).await?;
-        Ok(Some(as_sql(record.end().0)))
+        for record in &records {
+            insert(transaction, team.id, record).await?;
+        }
+        Ok(Some(as_sql(first.end().0)))
     })
     .await?;
     match created {
@@ -192,6 +189,15 @@ pub(super) async fn create(
         Ok(None) => Err(id_taken(team.id)),
         Err(_) => Err(name_taken(&team.name)),
     }
+}
+
+async fn insert(transaction: &Transaction<'_>, team: TeamId, record: &Record) -> SqlResult<()> {
+    let sql = "INSERT INTO troop.batches VALUES ($1, $2, $3, $4, $5, $6)";
+    let (crc, bodies) = (i64::from(record.crc), record.bodies.as_bytes());
+    let (start, n_events) = (as_sql(record.first.0), as_sql(record.n_events));
+    let params: [&(dyn tokio_postgres::types::ToSql + Sync); 6] =
+        [&team.0, &start, &n_events, &record.operation.0, &crc, &bodies];
+    transaction.execute(sql, &params).await.map(drop)
 }
 
 pub(super) async fn retire(pool: &Arc<Pool>, team: TeamId) -> StoreResult<()> {

@@ -14,7 +14,7 @@ use crate::{
     Archived, Batch, Entry, NewTeam, Snapshot, StoreError, StoreResult,
     bell::Bells,
     failure::{id_taken, name_taken, repeat, unavailable, unknown_team},
-    record::{Record, Standing, checksum, standing},
+    record::{Record, Standing, checksum, end_of_beginning, standing},
     turnstile::Turnstile,
     writer::Journal,
 };
@@ -83,12 +83,12 @@ impl SqliteJournal {
     }
 
     pub(super) fn create(&mut self, team: &NewTeam, first: &Batch) -> StoreResult<Version> {
-        let record = Record::beginning(team.id, first)?;
-        let begun = self.sql(|connection| record_at(connection, team.id, record.first))?;
-        match begun {
-            Some((operation, end)) if operation == first.operation => return Ok(end),
-            Some(_) => return Err(id_taken(team.id)),
-            None => {}
+        let records = Record::beginning(team.id, first)?;
+        if self.sql(|connection| head(connection, team.id))?.is_some() {
+            let end = end_of_beginning(first.operation, |version| {
+                self.sql(|connection| record_at(connection, team.id, version))
+            })?;
+            return end.ok_or_else(|| id_taken(team.id));
         }
         let is_taken = self.sql(|connection| {
             connection
@@ -108,7 +108,9 @@ impl SqliteJournal {
                 params![team.id.0.as_bytes(), team.name],
             )
         })?;
-        self.insert(team.id, &record)?;
+        for record in &records {
+            self.insert(team.id, record)?;
+        }
         Ok(first.end())
     }
 

@@ -15,9 +15,9 @@ use super::{
     schema::{APPLICATION_ID, SCHEMA, TABLES},
 };
 use crate::{
-    StoreResult,
+    Missing, StoreResult,
     draft::draft_in,
-    failure::{io_failure, not_found, refused},
+    failure::{io_failure, no_store, not_found, refused, written_by_newer},
 };
 
 /// How long SQLite waits for a program that holds the database without standing in our line.
@@ -39,14 +39,19 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// Looks at the file's header, and makes the database if there is none. That is all opening costs.
-    pub(super) fn open(path: &Path) -> StoreResult<Self> {
+    /// Looks at the file's header, or makes the database if there is none. That is all opening costs.
+    pub(super) fn open(path: &Path, missing: Missing) -> StoreResult<Self> {
         // Absolute, because SQLite takes a path that begins with `file:` for a URI.
         let path = std::path::absolute(path).map_err(|error| io_failure("found", path, error))?;
         let database = Self { path };
         match File::open(&database.path) {
             Ok(file) => database.check(file)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => database.make()?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => match missing {
+                Missing::Make => database.make()?,
+                Missing::Refuse => {
+                    return Err(no_store(&format!("sqlite:{}", database.path.display())));
+                }
+            },
             Err(error) => return Err(io_failure("opened", &database.path, error)),
         }
         Ok(database)
@@ -95,12 +100,7 @@ impl Database {
         }
         match number_at(&header, 60) {
             SCHEMA => Ok(()),
-            newer => Err(refused(
-                format!(
-                    "`{shown}` was written by a newer troop (schema {newer}, this one knows {SCHEMA})"
-                ),
-                "upgrade troop: `cargo install troop`",
-            )),
+            newer => Err(written_by_newer(shown, newer, SCHEMA)),
         }
     }
 

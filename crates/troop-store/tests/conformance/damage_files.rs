@@ -6,10 +6,13 @@ use std::{
 };
 
 use troop_model::{TeamId, Version};
-use troop_store::{Appended, Archived, FilesStore, Snapshot};
+use troop_store::{Appended, Archived, FilesStore, Missing, Snapshot};
 use troop_testkit::{TestStore, files_store};
 
-use crate::support::{append_at, batch, bodies, create, flip, in_folder, told};
+use crate::{
+    suite::create_long,
+    support::{append_at, batch, bodies, create, flip, in_folder, told},
+};
 
 /// A team with three batches, and its folder.
 async fn crew(store: &TestStore) -> (TeamId, PathBuf) {
@@ -209,7 +212,7 @@ async fn what_is_not_ours_is_refused_and_left_alone() {
     let mut answers = String::new();
     for name in ["letter", "foreign", "newer", "other", "broken", "none/troop"] {
         let before = fs::read_dir(folder.join(name)).map(Iterator::count).ok();
-        answers += &told(FilesStore::open(&folder.join(name)));
+        answers += &told(FilesStore::open(&folder.join(name), Missing::Make));
         answers.push('\n');
         assert_eq!(fs::read_dir(folder.join(name)).map(Iterator::count).ok(), before);
     }
@@ -219,7 +222,7 @@ async fn what_is_not_ours_is_refused_and_left_alone() {
     refused: `DIR/foreign` is a folder with other things in it
     hint: give a folder of its own: `--store files:DIR/foreign/troop`
     refused: `DIR/newer` was written by a newer troop (schema 3, this one knows 1)
-    hint: upgrade troop: `cargo install troop`
+    hint: upgrade troop: in its newest source say `cargo install --path crates/troop`
     refused: `DIR/other` is a folder with other things in it
     hint: give a folder of its own: `--store files:DIR/other/troop`
     corrupt: `DIR/broken/format.json` is damaged
@@ -227,5 +230,39 @@ async fn what_is_not_ours_is_refused_and_left_alone() {
     not found: there is no folder `DIR/none`
     hint: make it: `mkdir -p DIR/none`
     ");
-    FilesStore::open(&folder.join("empty")).unwrap();
+    FilesStore::open(&folder.join("empty"), Missing::Make).unwrap();
+}
+
+#[tokio::test]
+async fn a_missing_folder_is_made_only_for_who_makes_a_team() {
+    let store = files_store().await;
+    let folder = store.folder().unwrap();
+    fs::create_dir(folder.join("empty")).unwrap();
+    let mut answers = String::new();
+    for name in ["trop", "empty", "none/troop"] {
+        answers += &told(FilesStore::open(&folder.join(name), Missing::Refuse));
+        answers.push('\n');
+    }
+    insta::assert_snapshot!(in_folder(&store, answers), @r"
+    not found: there is no store at `files:DIR/trop`
+    hint: make a team there: `troop team create my-team --store files:DIR/trop`, or check the path
+    not found: there is no store at `files:DIR/empty`
+    hint: make a team there: `troop team create my-team --store files:DIR/empty`, or check the path
+    not found: there is no store at `files:DIR/none/troop`
+    hint: make a team there: `troop team create my-team --store files:DIR/none/troop`, or check the path
+    ");
+    assert_eq!(fs::read_dir(folder).unwrap().count(), 2);
+    assert_eq!(fs::read_dir(folder.join("empty")).unwrap().count(), 0);
+    FilesStore::open(&folder.join("troop"), Missing::Refuse).unwrap();
+}
+
+#[tokio::test]
+async fn a_long_beginning_is_kept_in_small_records() {
+    let store = files_store().await;
+    create_long(&*store).await;
+    let log = store.folder().unwrap().join("troop/teams/long/log.jsonl");
+    let log = fs::read_to_string(log).unwrap();
+    let size = |line| serde_json::from_str::<serde_json::Value>(line).unwrap()["n"].as_u64();
+    let sizes: Vec<_> = log.lines().filter_map(size).collect();
+    assert_eq!(sizes, [1000, 1000, 1000, 500]);
 }

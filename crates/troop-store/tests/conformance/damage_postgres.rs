@@ -4,13 +4,16 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use troop_model::Version;
-use troop_store::{StoreUrl, open};
+use troop_store::{Missing, StoreUrl, open};
 use troop_testkit::{postgres, postgres_store, wait_for};
 
-use crate::support::{append, append_at, batch, bodies, create, told};
+use crate::{
+    suite::create_long,
+    support::{append, append_at, batch, bodies, create, told},
+};
 
 async fn told_on_opening(url: &str) -> String {
-    told(open(&StoreUrl::parse(url).unwrap()).await)
+    told(open(&StoreUrl::parse(url).unwrap(), Missing::Make).await)
 }
 
 #[tokio::test]
@@ -39,7 +42,7 @@ async fn what_is_not_ours_is_refused() {
     }
     insta::assert_snapshot!(answers, @r"
     refused: `URL` was written by a newer troop (schema 3, this one knows 1)
-    hint: upgrade troop: `cargo install troop`
+    hint: upgrade troop: in its newest source say `cargo install --path crates/troop`
     refused: `URL` has a schema `troop` that is another program's
     hint: give troop a database of its own: `createdb troop`
     ");
@@ -58,7 +61,7 @@ async fn a_server_that_does_not_let_us_says_why() {
     let (name, end) = name.split_once('?').unwrap();
     let absent = format!("{start}absent?{end}");
     let mut answers = String::new();
-    for url in [&guest, &absent, "postgres://nobody:secret@127.0.0.1:1/none"] {
+    for url in [&guest, &absent, "postgres://nobody:se?cret@127.0.0.1:1/none"] {
         answers += &told_on_opening(url).await.replace(url, "URL").replace(name, "NAME");
         answers.push('\n');
     }
@@ -116,9 +119,33 @@ async fn of_many_who_make_the_schema_one_does() {
     let url = StoreUrl::parse(database.url()).unwrap();
     let openers = (0..8).map(|_| {
         let url = url.clone();
-        async move { open(&url).await.unwrap() }
+        async move { open(&url, Missing::Make).await.unwrap() }
     });
     let opened: Vec<_> = tokio::task::JoinSet::from_iter(openers).join_all().await;
     create(&*opened[0], "crew").await;
     assert_eq!(opened[7].teams().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_missing_schema_is_made_only_for_who_makes_a_team() {
+    let database = postgres::database().await;
+    let url = StoreUrl::parse(database.url()).unwrap();
+    let answer = told(open(&url, Missing::Refuse).await).replace(database.url(), "URL");
+    insta::assert_snapshot!(answer, @r"
+    not found: there is no store at `URL`
+    hint: make a team there: `troop team create my-team --store URL`, or check the path
+    ");
+    // It would fail if the schema had been made.
+    postgres::execute(database.url(), "CREATE SCHEMA troop; DROP SCHEMA troop").await;
+    open(&url, Missing::Make).await.unwrap();
+    open(&url, Missing::Refuse).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_long_beginning_is_kept_in_small_records() {
+    let store = postgres_store().await;
+    create_long(&*store).await;
+    // A failed check fails the statement.
+    let check = "ALTER TABLE troop.batches ADD CHECK (n_events <= 1000)";
+    postgres::execute(store.url(), check).await;
 }

@@ -4,10 +4,13 @@ use std::{fs, os::unix::fs::FileExt, path::Path};
 
 use rusqlite::Connection;
 use troop_model::Version;
-use troop_store::{SqliteStore, Store};
+use troop_store::{Missing, SqliteStore, Store};
 use troop_testkit::sqlite_store;
 
-use crate::support::{append_at, batch, create, flip, in_folder, told};
+use crate::{
+    suite::create_long,
+    support::{append_at, batch, create, flip, in_folder, told},
+};
 
 /// Moves what the write-ahead log holds into the database file.
 fn checkpoint(path: &Path) {
@@ -60,7 +63,7 @@ async fn a_cut_off_database_is_found() {
     let cut = store.folder().unwrap().join("cut.db");
     fs::copy(&path, &cut).unwrap();
     fs::OpenOptions::new().write(true).open(&cut).unwrap().set_len(5000).unwrap();
-    let answer = SqliteStore::open(&cut).unwrap().read(team, Version(0), 9).await;
+    let answer = SqliteStore::open(&cut, Missing::Make).unwrap().read(team, Version(0), 9).await;
     insta::assert_snapshot!(in_folder(&store, told(answer)), @r"
     corrupt: `DIR/cut.db` is damaged: database disk image is malformed
     hint: restore `DIR/cut.db` from a backup; nothing was changed
@@ -83,13 +86,13 @@ async fn what_is_not_ours_is_refused_and_left_alone() {
     let mut answers = String::new();
     for name in ["letter", "empty", "foreign.db", "newer.db"] {
         let before = fs::read(folder.join(name)).unwrap();
-        answers += &told(SqliteStore::open(&folder.join(name)));
+        answers += &told(SqliteStore::open(&folder.join(name), Missing::Make));
         answers.push('\n');
         assert_eq!(fs::read(folder.join(name)).unwrap(), before);
     }
-    answers += &told(SqliteStore::open(folder));
+    answers += &told(SqliteStore::open(folder, Missing::Make));
     answers.push('\n');
-    answers += &told(SqliteStore::open(&folder.join("none/troop.db")));
+    answers += &told(SqliteStore::open(&folder.join("none/troop.db"), Missing::Make));
     insta::assert_snapshot!(in_folder(&store, answers), @r"
     refused: `DIR/letter` is not a database
     hint: give another path: `--store sqlite:DIR/letter.troop`
@@ -98,7 +101,7 @@ async fn what_is_not_ours_is_refused_and_left_alone() {
     refused: `DIR/foreign.db` is another program's database
     hint: give another path: `--store sqlite:DIR/foreign.db.troop`
     refused: `DIR/newer.db` was written by a newer troop (schema 3, this one knows 1)
-    hint: upgrade troop: `cargo install troop`
+    hint: upgrade troop: in its newest source say `cargo install --path crates/troop`
     refused: `DIR` is a folder, not a database
     hint: name a file in it: `--store sqlite:DIR/troop.db`
     not found: there is no folder `DIR/none`
@@ -112,11 +115,37 @@ async fn of_many_who_make_the_database_one_does() {
     let path = folder.path().join("troop.db");
     let open = |_| {
         let path = path.clone();
-        std::thread::spawn(move || SqliteStore::open(&path).unwrap())
+        std::thread::spawn(move || SqliteStore::open(&path, Missing::Make).unwrap())
     };
     let openers: Vec<_> = (0..8).map(open).collect();
     for (nth, opener) in openers.into_iter().enumerate() {
         create(&opener.join().unwrap(), &format!("crew-{nth}")).await;
     }
-    assert_eq!(SqliteStore::open(&path).unwrap().teams().await.unwrap().len(), 8);
+    assert_eq!(SqliteStore::open(&path, Missing::Make).unwrap().teams().await.unwrap().len(), 8);
+}
+
+#[tokio::test]
+async fn a_missing_database_is_made_only_for_who_makes_a_team() {
+    let store = sqlite_store().await;
+    let folder = store.folder().unwrap();
+    let n_files = || fs::read_dir(folder).unwrap().count();
+    let before = n_files();
+    let answer = told(SqliteStore::open(&folder.join("trop.db"), Missing::Refuse));
+    insta::assert_snapshot!(in_folder(&store, answer), @r"
+    not found: there is no store at `sqlite:DIR/trop.db`
+    hint: make a team there: `troop team create my-team --store sqlite:DIR/trop.db`, or check the path
+    ");
+    told(SqliteStore::open(&folder.join("none/troop.db"), Missing::Refuse));
+    assert_eq!(n_files(), before);
+    SqliteStore::open(&folder.join("troop.db"), Missing::Refuse).unwrap();
+}
+
+#[tokio::test]
+async fn a_long_beginning_is_kept_in_small_records() {
+    let store = sqlite_store().await;
+    create_long(&*store).await;
+    let connection = Connection::open(store.folder().unwrap().join("troop.db")).unwrap();
+    let sql = "SELECT group_concat(n_events) FROM batches ORDER BY first_version";
+    let sizes: String = connection.query_row(sql, [], |row| row.get(0)).unwrap();
+    assert_eq!(sizes, "1000,1000,1000,500");
 }

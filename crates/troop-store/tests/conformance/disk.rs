@@ -4,10 +4,11 @@ use std::{
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt,
     path::Path,
+    process::Command,
 };
 
 use troop_model::{TeamId, Version};
-use troop_store::{Batch, Store, StoreUrl, open};
+use troop_store::{Batch, Missing, Store, StoreUrl, open};
 use troop_testkit::{TestStore, files_store, sqlite_store, wait_for};
 use uuid::Uuid;
 
@@ -19,8 +20,38 @@ use crate::{
 /// Holds some space, to be freed when the disk is full.
 const BALLAST: &str = "ballast";
 
-/// In another process, on a disk of its own: fills it, and goes on when there is space again.
-pub(crate) async fn fill(store: &dyn Store, url: &str) {
+/// What keeps another process from writing for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Brim {
+    /// A small disk of its own.
+    Disk,
+    /// A limit to the size of its files, for machines that let nobody mount.
+    Limit,
+}
+
+impl Brim {
+    pub(crate) fn from_name(name: &str) -> Self {
+        if name == "0" { Self::Disk } else { Self::Limit }
+    }
+
+    fn name(self) -> u32 {
+        u32::from(self == Self::Limit)
+    }
+
+    /// Makes space again, for this process.
+    fn widen(self, ballast: &Path) {
+        fs::remove_file(ballast).unwrap();
+        if self == Self::Limit {
+            let pid = std::process::id().to_string();
+            let mut prlimit = Command::new("prlimit");
+            prlimit.args(["--fsize=unlimited:", "--pid", &pid]);
+            assert!(prlimit.status().unwrap().success());
+        }
+    }
+}
+
+/// In another process, up to its brim: fills the disk, and goes on when there is space again.
+pub(crate) async fn fill(store: &dyn Store, url: &str, brim: Brim) {
     let (_, path) = url.split_once(':').unwrap();
     let ballast = Path::new(path).parent().unwrap().join(BALLAST);
     fs::write(&ballast, vec![1; 500_000]).unwrap();
@@ -37,33 +68,63 @@ pub(crate) async fn fill(store: &dyn Store, url: &str) {
     assert!(after > Version(10), "something fits");
     say(&told(full).replace('\n', " | "));
     assert_eq!(bodies(store, team).await.len() as u64, after.0);
-    let reopened = open(&StoreUrl::parse(url).unwrap()).await.unwrap();
+    let reopened = open(&StoreUrl::parse(url).unwrap(), Missing::Refuse).await.unwrap();
     assert_eq!(bodies(&*reopened, team).await.len() as u64, after.0);
-    fs::remove_file(&ballast).unwrap();
+    brim.widen(&ballast);
     append_at(&*reopened, team, batch(after.0, &["0"])).await;
     append_at(store, team, batch(after.0 + 1, &["0"])).await;
     assert_eq!(bodies(store, team).await.len() as u64, after.0 + 2);
     say("there is space again");
 }
 
-async fn fill_a_disk(store: TestStore) -> String {
+/// Finds a command that gives a process a brim, and what it said that the better ones do not work here.
+fn find_brim(folder: &Path) -> (Brim, Vec<String>, String) {
+    // A mount that only this process and its children see.
+    let mount = format!("mount -t tmpfs -o size=2m troop {}", folder.display());
+    let mut complaints = String::new();
+    // Root in a container may often not mount as itself, but as the root of a namespace of its own.
+    for unshare in [&["unshare", "--mount"][..], &["unshare", "--mount", "--map-root-user"]] {
+        let prefix = |script: &str| {
+            [unshare, &["sh", "-c", script]]
+                .concat()
+                .into_iter()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        let words = prefix(&mount);
+        match Command::new(&words[0]).args(&words[1..]).output() {
+            Ok(tried) if tried.status.success() => {
+                let script = format!("{mount} && exec \"$0\" \"$@\"");
+                return (Brim::Disk, prefix(&script), complaints);
+            }
+            Ok(tried) => complaints += &String::from_utf8_lossy(&tried.stderr),
+            Err(error) => complaints += &format!("unshare: {error}\n"),
+        }
+    }
+    // In blocks of 512 bytes or of 1,024. Without the trap the first byte too many would kill.
+    let limit = "trap '' XFSZ; ulimit -S -f 4096; exec \"$0\" \"$@\"";
+    (Brim::Limit, ["sh", "-c", limit].map(str::to_owned).to_vec(), complaints)
+}
+
+async fn fill_a_disk(store: TestStore, wanted: &str) {
     let folder = store.folder().unwrap().join("disk");
     fs::create_dir(&folder).unwrap();
     let (scheme, _) = store.url().split_once(':').unwrap();
     let url = format!("{scheme}:{}", folder.join("troop").display());
-    // A mount that only this process and its children see.
-    let mount =
-        format!("mount -t tmpfs -o size=2m troop {} && exec \"$0\" \"$@\"", folder.display());
-    let mut prefix = vec!["unshare", "--mount"];
-    if !is_root() {
-        prefix.push("--map-root-user");
-    }
-    prefix.extend(["sh", "-c", &mount]);
-    let mut other = Other::start_under(&prefix, Role::Fill, 0, &url, TeamId(Uuid::nil()));
-    let told = other.hear().expect("it needs `unshare` and `mount`: `apt-get install util-linux`");
+    let (brim, prefix, complaints) = find_brim(&folder);
+    let prefix: Vec<_> = prefix.iter().map(String::as_str).collect();
+    let mut other = Other::start_under(&prefix, Role::Fill, brim.name(), &url, TeamId(Uuid::nil()));
+    let told = other.hear().unwrap_or_else(|| {
+        panic!("{prefix:?} did not work; it needs `apt-get install util-linux`\n{complaints}")
+    });
     assert_eq!(other.hear().as_deref(), Some("there is space again"));
     other.finish();
-    in_folder(&store, told)
+    let told = in_folder(&store, told);
+    match brim {
+        Brim::Disk => assert_eq!(told, wanted),
+        // SQLite does not say that it was the limit.
+        Brim::Limit => assert!(told.starts_with("unavailable: "), "{told}"),
+    }
 }
 
 fn is_root() -> bool {
@@ -73,12 +134,14 @@ fn is_root() -> bool {
 
 #[tokio::test]
 async fn a_full_disk_holds_up_sqlite_and_breaks_nothing() {
-    insta::assert_snapshot!(fill_a_disk(sqlite_store().await).await, @"unavailable: the disk of `DIR/disk/troop` is full | hint: free some space on this disk: `df -h DIR/disk`");
+    let wanted = "unavailable: the disk of `DIR/disk/troop` is full | hint: free some space on this disk: `df -h DIR/disk`";
+    fill_a_disk(sqlite_store().await, wanted).await;
 }
 
 #[tokio::test]
 async fn a_full_disk_holds_up_files_and_breaks_nothing() {
-    insta::assert_snapshot!(fill_a_disk(files_store().await).await, @"unavailable: `DIR/disk/troop/teams/crew/log.jsonl` cannot be written: the disk is full | hint: free some space on this disk: `df -h DIR/disk/troop/teams/crew`");
+    let wanted = "unavailable: `DIR/disk/troop/teams/crew/log.jsonl` cannot be written: the disk is full | hint: free some space on this disk: `df -h DIR/disk/troop/teams/crew`";
+    fill_a_disk(files_store().await, wanted).await;
 }
 
 /// In another process, as a user who may only read.

@@ -42,6 +42,7 @@ conformance! {
     suite {
         a_new_team_is_listed_and_begins_its_log,
         creating_twice_is_harmless,
+        a_long_beginning_is_read_page_by_page,
         a_name_in_use_is_taken,
         a_retired_team_frees_its_name_and_stays_readable,
         a_purged_team_is_gone,
@@ -57,6 +58,7 @@ conformance! {
         of_many_appends_each_is_in_once,
         two_openers_see_the_same,
         a_watch_sees_every_growth,
+        a_bell_ends_a_wait_before_the_patience_does,
         a_watch_is_quiet_while_nothing_grows,
         a_snapshot_is_kept_until_a_newer_one,
         archived_tasks_are_read_listed_and_erased,

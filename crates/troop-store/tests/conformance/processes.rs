@@ -5,17 +5,15 @@ use std::{
     ffi::OsStr,
     io::{BufRead, BufReader, Lines, Write},
     process::{Child, ChildStdout, Command, Stdio},
-    time::Duration,
 };
 
-use tokio::time::Instant;
 use troop_model::{TeamId, Version};
-use troop_store::{Appended, StoreUrl, Watch, open};
+use troop_store::{Appended, Missing, StoreUrl, open};
 use troop_testkit::TestStore;
 
 use crate::{
-    disk,
-    support::{append, batch, bodies, create},
+    disk::{self, Brim},
+    support::{append, assert_some_are_prompt, batch, bodies, create, notice},
 };
 
 const ROLE: &str = "TROOP_TEST_ROLE";
@@ -107,7 +105,7 @@ async fn another_process() {
     let [role, name, team, url] = role.splitn(4, ' ').collect::<Vec<_>>()[..] else {
         panic!("a role has four words")
     };
-    let store = open(&StoreUrl::parse(url).unwrap()).await.unwrap();
+    let store = open(&StoreUrl::parse(url).unwrap(), Missing::Make).await.unwrap();
     let team: TeamId = team.parse().unwrap();
     let mut seen = Version(1);
     match role {
@@ -126,7 +124,7 @@ async fn another_process() {
                 say(&nth.to_string());
             }
         }
-        "Fill" => disk::fill(&*store, url).await,
+        "Fill" => disk::fill(&*store, url, Brim::from_name(name)).await,
         "Visit" => disk::visit(&*store, team).await,
         _ => {
             let behind = store.append(team, batch(0, &["1"])).await.unwrap();
@@ -153,19 +151,12 @@ pub(crate) async fn of_many_processes_each_append_is_in_once(store: TestStore) {
 
 pub(crate) async fn a_watch_sees_another_process(store: TestStore) {
     let team = create(&*store, "crew").await;
-    let mut watch = store.watch(team).await.unwrap();
     let mut other = Other::start(Role::Follow, 0, &store, team);
-    let mut n_prompt = 0;
-    for nth in 0..10 {
-        other.go(1);
-        let asked_at = Instant::now();
-        let after = Version(1 + nth * 2);
-        while store.read(team, after, 9).await.unwrap().len() < 2 {
-            watch.changed().await;
-        }
-        n_prompt += usize::from(asked_at.elapsed() < Watch::PATIENCE - Duration::from_millis(100));
+    let mut notices = Vec::new();
+    for _ in 0..8 {
+        notices.push(notice(&*store, team, async { other.go(1) }).await);
     }
-    // A busy machine may delay some, but if notices were lost all would come with the patience's end.
-    assert!(n_prompt >= 3, "{n_prompt} of 10 notices came");
+    assert_some_are_prompt(&notices);
+    assert_eq!(bodies(&*store, team).await.len(), 1 + 8 * 2);
     other.finish();
 }

@@ -1,9 +1,10 @@
 //! What the cases have in common.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::Duration};
 
+use tokio::time::Instant;
 use troop_model::{OperationId, TeamId, Version};
-use troop_store::{Appended, Batch, NewTeam, Store, StoreError, StoreResult};
+use troop_store::{Appended, Batch, NewTeam, Store, StoreError, StoreResult, Watch};
 use troop_testkit::TestStore;
 use uuid::Uuid;
 
@@ -60,6 +61,29 @@ pub(crate) async fn bodies(store: &dyn Store, team: TeamId) -> Vec<String> {
         assert_eq!(entry.version, Version(nth as u64 + 1));
     }
     entries.into_iter().map(|entry| entry.body).collect()
+}
+
+/// How long it takes until a watch tells of a growth that begins when the watch is made.
+///
+/// The watch is a new one, so without its bell this is never less than [`Watch::PATIENCE`].
+pub(crate) async fn notice(store: &dyn Store, team: TeamId, grow: impl Future) -> Duration {
+    let after = Version(bodies(store, team).await.len() as u64);
+    let asked_at = Instant::now();
+    let mut watch = store.watch(team).await.unwrap();
+    let seen = async {
+        loop {
+            watch.changed().await;
+            if !store.read(team, after, 1).await.unwrap().is_empty() {
+                return asked_at.elapsed();
+            }
+        }
+    };
+    tokio::join!(seen, grow).0
+}
+
+/// A busy machine may delay some notices, but if the bell were missing even the fastest would take all the patience.
+pub(crate) fn assert_some_are_prompt(notices: &[Duration]) {
+    assert!(notices.iter().any(|notice| *notice < Watch::PATIENCE / 2), "{notices:?}");
 }
 
 /// The class, the sentence and the hint of an error, as a person reads them.

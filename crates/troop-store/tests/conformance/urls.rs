@@ -14,12 +14,19 @@ fn a_url_shows_as_it_was_given_but_for_passwords() {
         ("postgres://host/db", "postgres://host/db"),
         ("postgresql://ann:secret@host:5433/db", "postgresql://ann:***@host:5433/db"),
         ("postgres://ann:se@cret@host/db", "postgres://ann:***@host/db"),
+        ("postgres://u:pa?ss@localhost/db", "postgres://u:***@localhost/db"),
+        ("postgres://ann:se?secret@host/db", "postgres://ann:***@host/db"),
+        (
+            "postgres://ann:secret?a=b&c@host/db?password=secret",
+            "postgres://ann:***@host/db?password=***",
+        ),
+        ("postgres://ann@host/db?password=secret", "postgres://ann@host/db?password=***"),
         ("postgres:///db?user=ann&password=secret", "postgres:///db?user=ann&password=***"),
         ("postgres://host/db?sslmode=verify-full", "postgres://host/db?sslmode=verify-full"),
     ] {
         let url = StoreUrl::parse(text).unwrap();
         assert_eq!(url.to_string(), shown);
-        assert!(!format!("{url:?}").contains("secret"));
+        assert_eq!(format!("{url:?}"), format!("StoreUrl({shown})"));
     }
 }
 
@@ -48,6 +55,15 @@ fn what_is_not_understood_is_explained() {
     refused: a store in memory has no path
     hint: say `--store memory:`
     ");
+    for url in [
+        "postgres://ann:secret?secret@host:port/db",
+        "postgres:ann:secret@host/db",
+        "postgre:ann:secret@host/db",
+        "postgres://host/db?sslpassword=secret",
+    ] {
+        let answer = told(StoreUrl::parse(url));
+        assert!(!answer.contains("secret"), "{answer}");
+    }
     let answer = told(StoreUrl::parse("postgres://ann:secret@host/db?sslmode=maybe"));
     insta::assert_snapshot!(answer, @r"
     refused: `postgres://ann:***@host/db?sslmode=maybe` is not understood: invalid value for option `sslmode`

@@ -5,6 +5,7 @@ use std::{env, path::PathBuf, sync::Arc};
 use anyhow::Result;
 use serde_json::json;
 use troop_runtime::{Board, Clock, Following, Session};
+use troop_store::Missing;
 
 use crate::{
     agents::Agents,
@@ -104,7 +105,9 @@ async fn store(global: &Global, surroundings: &Surroundings) -> Vec<Check> {
         Ok(url) => url,
         Err(error) => return vec![Check::bad("store", &error)],
     };
-    let store = match troop_store::open(&url).await {
+    let is_default = surroundings.is_default_store(global);
+    let missing = if is_default { Missing::Make } else { Missing::Refuse };
+    let store = match troop_store::open(&url, missing).await {
         Ok(store) => store,
         Err(error) => return vec![Check::bad("store", &error.into())],
     };
