@@ -97,3 +97,6 @@ pub(crate) struct EventsArgs {
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
 }
+
+#[cfg(test)]
+mod tests;

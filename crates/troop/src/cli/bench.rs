@@ -61,7 +61,7 @@ pub(crate) enum BenchChildCommand {
         team: BenchTeam,
         /// Which member it is
         #[arg(long)]
-        member: usize,
+        nth: usize,
         /// For how long
         #[arg(long)]
         seconds: u64,

@@ -37,9 +37,9 @@ pub(super) struct Memory {
 
 pub(super) async fn run(command: &BenchChildCommand, printer: &Printer) -> Result<()> {
     match command {
-        BenchChildCommand::Work { team, member, seconds } => {
-            let board = open(team, Following::Always).await?;
-            work(&board, *member, Duration::from_secs(*seconds), printer).await
+        BenchChildCommand::Work { team, nth, seconds } => {
+            let board = open(team, Following::WhenAsked).await?;
+            work(&board, *nth, Duration::from_secs(*seconds), printer).await
         }
         BenchChildCommand::Change { team } => {
             let board = open(team, Following::WhenAsked).await?;

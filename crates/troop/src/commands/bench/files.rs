@@ -44,25 +44,30 @@ async fn open(bench: &Bench, name: &str, n_callers: usize) -> Result<Callers> {
 
 /// A file to which lines are added, each durable before the next.
 #[derive(Debug)]
-struct RawFile {
+pub(super) struct RawFile {
     file: File,
     line: String,
 }
 
 impl RawFile {
-    fn new(path: &Path) -> Result<Self> {
+    pub(super) fn new(path: &Path) -> Result<Self> {
         let around = "{\"v\":123456,\"n\":1,\"op\":\"01a1e136-9eb3-77cd-a6f6-7edc75a6f611\",\
                       \"crc\":\"12345678\",\"events\":[]}\n";
         let line = format!("{}{around}", team::sample_line()?);
         Ok(Self { file: File::create(path)?, line })
     }
 
+    /// Adds a line, durably.
+    pub(super) fn append(&mut self) -> Result<()> {
+        self.file.write_all(self.line.as_bytes())?;
+        Ok(self.file.sync_data()?)
+    }
+
     fn run(&mut self, span: Duration) -> Result<Tally> {
         let start = Instant::now();
         let mut n_operations = 0;
         loop {
-            self.file.write_all(self.line.as_bytes())?;
-            self.file.sync_data()?;
+            self.append()?;
             n_operations += 1;
             if start.elapsed() >= span {
                 return Ok(Tally { n_operations, elapsed: start.elapsed() });

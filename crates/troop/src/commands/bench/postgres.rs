@@ -79,7 +79,7 @@ fn by_several(place: &Place, url: &str, team: TeamId, span: Duration) -> Result<
     let mut partners = Vec::new();
     for nth in 0..PROCESSES {
         let mut args = team_args("work", team, url);
-        args.extend(["--member", &nth.to_string()].map(str::to_owned));
+        args.extend(["--nth", &nth.to_string()].map(str::to_owned));
         args.extend(["--seconds", &span.as_secs().to_string()].map(str::to_owned));
         partners.push(Partner::start(place, &args)?);
     }

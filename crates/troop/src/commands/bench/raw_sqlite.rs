@@ -48,6 +48,20 @@ impl RawSqlite {
         }
     }
 
+    /// Appends one event, durably.
+    pub(super) fn append(&self) -> Result<()> {
+        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        self.log()?;
+        self.connection.prepare_cached("COMMIT")?.execute([])?;
+        Ok(())
+    }
+
+    fn log(&self) -> Result<()> {
+        let log = "INSERT INTO event (body) VALUES (?)";
+        self.connection.prepare_cached(log)?.execute(params![self.line])?;
+        Ok(())
+    }
+
     fn top_up(&self) -> Result<()> {
         let pending = "SELECT count(*) FROM task WHERE status = 'pending'";
         let n_pending: usize = self.connection.query_row(pending, [], |row| row.get(0))?;
@@ -85,8 +99,7 @@ impl RawSqlite {
                 }
             };
             changed.push(id?);
-            let log = "INSERT INTO event (body) VALUES (?)";
-            self.connection.prepare_cached(log)?.execute(params![self.line])?;
+            self.log()?;
         }
         self.connection.prepare_cached("COMMIT")?.execute([])?;
         Ok(changed)
