@@ -19,12 +19,12 @@ const MAY_USE: [(&str, &[&str]); 6] = [
     ("xtask", &[]),
 ];
 
-/// Libraries that only these crates may use directly.
+/// Libraries that only these crates may use directly; `troop` measures its baselines with them.
 const ONLY_IN: [(&str, &[&str]); 5] = [
     ("rusqlite", &["troop-store", "troop"]),
-    ("tokio-postgres", &["troop-store", "troop-testkit"]),
+    ("tokio-postgres", &["troop-store", "troop", "troop-testkit"]),
     ("clap", &["troop"]),
-    ("notify", &["troop-store"]),
+    ("notify", &["troop-store", "troop"]),
     ("tokio", &["troop-store", "troop-runtime", "troop", "troop-testkit"]),
 ];
 

@@ -11,11 +11,11 @@ use serde::{Serialize, de::DeserializeOwned};
 #[derive(Clone, Debug)]
 pub(crate) struct Packed<T> {
     value: OnceLock<T>,
-    bytes: Option<(Arc<[u8]>, Range<usize>)>,
+    bytes: Option<(Arc<Vec<u8>>, Range<usize>)>,
 }
 
 impl<T: Serialize + DeserializeOwned + Default> Packed<T> {
-    pub(crate) fn from_snapshot(bytes: Arc<[u8]>, range: Range<usize>) -> Self {
+    pub(crate) fn from_snapshot(bytes: Arc<Vec<u8>>, range: Range<usize>) -> Self {
         Self { value: OnceLock::new(), bytes: Some((bytes, range)) }
     }
 

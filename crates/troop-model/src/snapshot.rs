@@ -68,7 +68,7 @@ impl State {
 
     /// Opens a packed state.
     pub fn from_snapshot(bytes: Vec<u8>) -> Result<Self, SnapshotError> {
-        let bytes: Arc<[u8]> = bytes.into();
+        let bytes = Arc::new(bytes);
         let number = |at: usize| -> Option<u32> {
             Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
         };

@@ -173,11 +173,6 @@ impl Assembly {
         self.entries.len() >= self.limit
     }
 
-    /// Whether a record was not added yet.
-    pub(crate) fn is_next(&self, record: &Record) -> bool {
-        self.next.is_none_or(|next| record.first >= next)
-    }
-
     /// Adds the next record of the log. `place` says where it was found.
     pub(crate) fn push(&mut self, record: &Record, place: &dyn Display) -> StoreResult<()> {
         let damage = if !record.is_whole(self.team) {

@@ -4,6 +4,7 @@ use std::{
     fmt,
     sync::{Arc, Mutex},
     thread,
+    time::Duration,
 };
 
 use tokio::sync::{mpsc, oneshot};
@@ -18,11 +19,20 @@ const QUEUE: usize = 1024;
 
 type Run<R> = Arc<dyn Fn(mpsc::Receiver<R>) + Send + Sync>;
 
+/// How long a thread may take to put everything away when it is no longer needed. It may be waiting for others.
+const GRACE: Duration = Duration::from_millis(500);
+
 /// A thread that starts with its first request, and ends after its last one when this is dropped.
 pub(crate) struct Thread<R> {
     name: &'static str,
     run: Run<R>,
-    requests: Mutex<Option<mpsc::Sender<R>>>,
+    running: Mutex<Option<Running<R>>>,
+}
+
+struct Running<R> {
+    requests: mpsc::Sender<R>,
+    /// Closed by the thread when it ends.
+    ended: std::sync::mpsc::Receiver<()>,
 }
 
 impl<R: Send + 'static> Thread<R> {
@@ -30,7 +40,7 @@ impl<R: Send + 'static> Thread<R> {
         name: &'static str,
         run: impl Fn(mpsc::Receiver<R>) + Send + Sync + 'static,
     ) -> Self {
-        Self { name, run: Arc::new(run), requests: Mutex::default() }
+        Self { name, run: Arc::new(run), running: Mutex::default() }
     }
 
     /// Puts a request in line.
@@ -40,13 +50,18 @@ impl<R: Send + 'static> Thread<R> {
     }
 
     fn started(&self) -> StoreResult<mpsc::Sender<R>> {
-        let mut requests = lock(&self.requests);
-        if let Some(requests) = requests.as_ref().filter(|requests| !requests.is_closed()) {
-            return Ok(requests.clone());
+        let mut running = lock(&self.running);
+        if let Some(running) = running.as_ref().filter(|running| !running.requests.is_closed()) {
+            return Ok(running.requests.clone());
         }
-        let (sender, queue) = mpsc::channel(QUEUE);
+        let (requests, queue) = mpsc::channel(QUEUE);
+        let (alive, ended) = std::sync::mpsc::channel();
         let run = Arc::clone(&self.run);
-        let started = thread::Builder::new().name(self.name.to_owned()).spawn(move || run(queue));
+        let thread = thread::Builder::new().name(self.name.to_owned());
+        let started = thread.spawn(move || {
+            run(queue);
+            drop(alive);
+        });
         started.map_err(|error| {
             unavailable(
                 "the system has no thread left for the store",
@@ -54,7 +69,18 @@ impl<R: Send + 'static> Thread<R> {
                 error,
             )
         })?;
-        Ok(requests.insert(sender).clone())
+        Ok(running.insert(Running { requests, ended }).requests.clone())
+    }
+}
+
+impl<R> Drop for Thread<R> {
+    /// Waits until the thread has let go of what it had open: a process that ends at once would leave a database behind
+    /// that the next one has to recover.
+    fn drop(&mut self) {
+        if let Some(Running { requests, ended }) = lock(&self.running).take() {
+            drop(requests);
+            let _late = ended.recv_timeout(GRACE);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What can be typed. Parsing ends here: behind it there is nothing left to check about the form of a command.
 #![expect(clippy::doc_markdown, reason = "these comments are the help texts, shown as they are")]
 
+mod bench;
 mod member;
 mod message;
 mod task;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
+pub(crate) use bench::{BenchBoardArgs, BenchChildCommand, BenchCommand, BenchPart, BenchTeam};
 pub(crate) use member::MemberCommand;
 pub(crate) use message::MessageCommand;
 pub(crate) use task::{RejectModeArg, TaskCommand, TaskFields, UntilArg};
@@ -94,25 +96,6 @@ pub(crate) struct EventsArgs {
     /// Only what is about this task
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum BenchCommand {
-    /// Claiming and completing, on every backend, against the raw rate of the same disk or server
-    Board(BenchBoardArgs),
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct BenchBoardArgs {
-    /// Only this backend: sqlite, files, postgres or open
-    #[arg(long, value_name = "NAME")]
-    pub(crate) only: Option<String>,
-    /// The PostgreSQL server to measure against; without it, PostgreSQL is left out
-    #[arg(long, value_name = "URL")]
-    pub(crate) postgres: Option<String>,
-    /// How long each measurement runs
-    #[arg(long, value_name = "SECONDS", default_value_t = 3)]
-    pub(crate) seconds: u64,
 }
 
 /// The command that was typed, as far as it makes sense: `troop task create`.

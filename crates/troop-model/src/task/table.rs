@@ -37,7 +37,7 @@ pub enum Finished {
 pub struct TaskTable {
     slots: BTreeMap<TaskNumber, Slot>,
     /// What packed slots point into.
-    packed: Arc<[u8]>,
+    packed: Arc<Vec<u8>>,
     last: TaskNumber,
     /// Ends of tasks that are not live, as far as they are not plain completions.
     ends: BTreeMap<TaskNumber, Finished>,
@@ -48,15 +48,16 @@ pub struct TaskTable {
     undo: Vec<Undo>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Slot {
     id: Uuid,
     digest: Digest,
     body: Body,
 }
 
-/// A task, or where to find it.
-#[derive(Clone, Debug)]
+/// A task, or where to find it: how far in, and how long. A snapshot has the length alone.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "usize", into = "usize")]
 struct Body {
     task: OnceLock<Arc<Task>>,
     place: (usize, usize),
@@ -484,7 +485,23 @@ impl Slot {
     }
 }
 
+impl From<usize> for Body {
+    fn from(len: usize) -> Self {
+        Self::packed(len)
+    }
+}
+
+impl From<Body> for usize {
+    fn from(body: Body) -> Self {
+        body.place.1
+    }
+}
+
 impl Body {
+    fn packed(len: usize) -> Self {
+        Self { task: OnceLock::new(), place: (0, len) }
+    }
+
     fn of(task: Task) -> Self {
         Self { task: OnceLock::from(Arc::new(task)), place: (0, 0) }
     }
@@ -493,7 +510,7 @@ impl Body {
 /// A table as a snapshot has it: digests in front, packed tasks behind.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PackedTable {
-    slots: Vec<(TaskNumber, Uuid, Digest, usize)>,
+    slots: Vec<(TaskNumber, Slot)>,
     last: TaskNumber,
     ends: BTreeMap<TaskNumber, Finished>,
     n_archived: u32,
@@ -506,16 +523,16 @@ impl TaskTable {
             let start = bodies.len();
             match slot.body.task.get() {
                 Some(task) => {
-                    let bytes = postcard::to_stdvec(task.as_ref())
+                    *bodies = postcard::to_extend(task.as_ref(), std::mem::take(bodies))
                         .expect("a task has no part that cannot be packed");
-                    bodies.extend(bytes);
                 }
                 None => {
                     let (from, len) = slot.body.place;
                     bodies.extend(self.packed.get(from..from + len).unwrap_or_default());
                 }
             }
-            (*number, slot.id, slot.digest.clone(), bodies.len() - start)
+            let body = Body::packed(bodies.len() - start);
+            (*number, Slot { id: slot.id, digest: slot.digest.clone(), body })
         });
         PackedTable {
             slots: slots.collect(),
@@ -526,20 +543,19 @@ impl TaskTable {
     }
 
     /// Opens a packed table whose tasks begin at `start` of `packed`.
-    pub(crate) fn unpack(table: PackedTable, packed: Arc<[u8]>, mut start: usize) -> Self {
-        let index = Index::of(table.slots.iter().map(|(number, _, digest, _)| (*number, digest)));
-        let slots = table.slots.into_iter().map(|(number, id, digest, len)| {
-            let body = Body { task: OnceLock::new(), place: (start, len) };
-            start += len;
-            (number, Slot { id, digest, body })
-        });
+    pub(crate) fn unpack(table: PackedTable, packed: Arc<Vec<u8>>, mut start: usize) -> Self {
+        let mut slots = table.slots;
+        for (_, slot) in &mut slots {
+            slot.body.place.0 = start;
+            start += slot.body.place.1;
+        }
         Self {
-            slots: slots.collect(),
+            index: Index::of(slots.iter().map(|(number, slot)| (*number, &slot.digest))),
+            slots: slots.into_iter().collect(),
             packed,
             last: table.last,
             ends: table.ends,
             n_archived: table.n_archived,
-            index,
             departed: Vec::new(),
             undo: Vec::new(),
         }

@@ -3,7 +3,7 @@
 use std::{ops::Range, sync::Arc};
 
 use tokio_postgres::{
-    Client, Row,
+    Row,
     types::{ToSql, Type},
 };
 use troop_model::{OperationId, TeamId, Version};
@@ -54,67 +54,62 @@ pub(super) async fn require(pool: &Arc<Pool>, team: TeamId) -> StoreResult<()> {
     if found.is_empty() { Err(unknown_team(team)) } else { Ok(()) }
 }
 
+/// Reads a log from the record that holds the first wanted event; a team without any record is unknown.
+///
+/// A record that ends before it is skipped by its length: who is up to date reads little.
 pub(super) async fn log(
     pool: &Arc<Pool>,
     team: TeamId,
     after: Version,
     limit: usize,
 ) -> StoreResult<Vec<Entry>> {
-    let mut link = pool.checkout().await?;
-    let failed = link.failed();
-    let entries = log_with(link.client(), &failed, team, after, limit).await?;
-    link.give_back();
-    Ok(entries)
-}
-
-/// Reads a log from the record that holds the first wanted event; a team without any record is unknown.
-pub(super) async fn log_with(
-    client: &Client,
-    failed: &(impl Fn(tokio_postgres::Error) -> StoreError + Sync),
-    team: TeamId,
-    after: Version,
-    limit: usize,
-) -> StoreResult<Vec<Entry>> {
     let sql = "SELECT first_version, n_events, operation, crc, bodies FROM troop.batches
-         WHERE team = $1 AND first_version >= coalesce(
+         WHERE team = $1 AND first_version + n_events > $2 AND first_version >= coalesce(
              (SELECT max(first_version) FROM troop.batches WHERE team = $1 AND first_version <= $2), 0)
          ORDER BY first_version LIMIT $3";
     let mut assembly = Assembly::new(team, after, limit);
     let mut from = after.next();
     let page = as_sql(limit as u64).clamp(1, PAGE);
-    let place = format!("the database (team `{team}`)");
     loop {
         let params: Params<'_> =
             &[(&team.0, Type::UUID), (&as_sql(from.0), Type::INT8), (&page, Type::INT8)];
-        let rows = client.query_typed(sql, params).await.map_err(failed)?;
-        if rows.is_empty() {
-            return Err(unknown_team(team));
+        let rows = rows(pool, sql, params).await?;
+        if rows.is_empty() && from == after.next() {
+            require(pool, team).await?;
         }
-        let mut end = from;
         for row in &rows {
-            let record = record(row)?;
-            end = record.end();
-            // A page may begin with the last record of the one before.
-            if assembly.is_next(&record) {
-                assembly.push(&record, &place)?;
-            }
+            let record = record(row, 0)?;
+            from = record.end().next();
+            assembly.push(&record, &place(team))?;
         }
-        // The last record comes again when nothing follows it.
-        if assembly.is_full() || end < from || (rows.len() as i64) < page {
+        if assembly.is_full() || (rows.len() as i64) < page {
             return Ok(assembly.finish());
         }
-        from = end.next();
     }
 }
 
-fn record(row: &Row) -> StoreResult<Record> {
+/// Reads what `append` says was missed, behind its first two columns.
+pub(super) fn missed(rows: &[Row], team: TeamId, after: Version) -> StoreResult<Vec<Entry>> {
+    let mut assembly = Assembly::new(team, after, usize::MAX);
+    for row in rows {
+        assembly.push(&record(row, 2)?, &place(team))?;
+    }
+    Ok(assembly.finish())
+}
+
+fn place(team: TeamId) -> String {
+    format!("the database (team `{team}`)")
+}
+
+/// A record whose columns begin at `start`.
+fn record(row: &Row, start: usize) -> StoreResult<Record> {
     let fields = || -> SqlResult<_> {
         Ok((
-            row.try_get::<_, i64>(0)?,
-            row.try_get::<_, i64>(1)?,
-            row.try_get(2)?,
-            row.try_get::<_, i64>(3)?,
-            row.try_get::<_, Vec<u8>>(4)?,
+            row.try_get::<_, i64>(start)?,
+            row.try_get::<_, i64>(start + 1)?,
+            row.try_get(start + 2)?,
+            row.try_get::<_, i64>(start + 3)?,
+            row.try_get::<_, Vec<u8>>(start + 4)?,
         ))
     };
     let (first, n_events, operation, crc, bodies) =

@@ -20,7 +20,8 @@ const LOCK: i64 = 0x0074_726f_6f70;
 /// Bodies are bytes: the server need not know their encoding, and gives them back unchanged.
 ///
 /// `append` first waits for the team's lock, in line, and only then looks at the log: in PostgreSQL's `read committed`
-/// each statement of a function sees what was committed before that statement began.
+/// each statement of a function sees what was committed before that statement began. Who is behind is told all it missed
+/// and keeps the lock, now as one of its session: it has waited in line once, and that is enough.
 const TABLES: &str = "
 CREATE TABLE troop.format (schema int NOT NULL);
 
@@ -59,8 +60,10 @@ CREATE TABLE troop.archive (
 );
 
 CREATE FUNCTION troop.append(
-    lock_key bigint, team_id uuid, after bigint, operation_id uuid, n bigint, crc bigint, bodies bytea,
-    OUT head bigint, OUT done bigint
+    lock_key bigint, team_id uuid, after bigint, operation_id uuid, n bigint, crc bigint, bodies bytea
+) RETURNS TABLE (
+    head bigint, done bigint,
+    missed_first bigint, missed_n bigint, missed_operation uuid, missed_crc bigint, missed_bodies bytea
 ) LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM pg_advisory_xact_lock(lock_key);
@@ -73,7 +76,19 @@ BEGIN
     ELSIF head > after THEN
         SELECT b.first_version + b.n_events - 1 INTO done FROM troop.batches b
             WHERE b.team = team_id AND b.first_version = after + 1 AND b.operation = operation_id;
+        IF done IS NULL THEN
+            PERFORM pg_advisory_lock(lock_key);
+            RETURN QUERY
+                SELECT head, done, b.first_version, b.n_events, b.operation, b.crc, b.bodies
+                FROM troop.batches b
+                WHERE b.team = team_id AND b.first_version + b.n_events > after + 1
+                    AND b.first_version >= (SELECT max(e.first_version) FROM troop.batches e
+                        WHERE e.team = team_id AND e.first_version <= after + 1)
+                ORDER BY b.first_version;
+            RETURN;
+        END IF;
     END IF;
+    RETURN NEXT;
 END $$;
 ";
 

@@ -1,15 +1,15 @@
 //! The changes. Writers of one team wait for its lock, which the server grants in line.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use tokio_postgres::{Client, Transaction, error::SqlState, types::Type};
+use tokio_postgres::{Client, Row, Transaction, error::SqlState, types::Type};
 use troop_model::{TeamId, Version};
 
 use super::{
     connect::SqlResult,
     failure::is_state,
     pool::{Checkout, Pool},
-    read::{as_sql, log_with},
+    read::{as_sql, missed},
 };
 use crate::{
     Appended, Archived, Batch, BoxFuture, NewTeam, Snapshot, StoreResult, Turn, TurnWriter,
@@ -25,14 +25,15 @@ fn lock_key(team: TeamId) -> i64 {
     low.cast_signed()
 }
 
-/// What the function `append` answers: where the log was, and where the batch ends if it is in.
+/// What the function `append` answers: where the log was, where the batch ends if it is in, and else what was missed.
 struct Answer {
     head: Option<i64>,
     done: Option<i64>,
+    rows: Vec<Row>,
 }
 
 impl Answer {
-    /// The end of the batch, or `None` if others appended first.
+    /// The end of the batch, or `None` if others appended first. Then the connection holds the team's lock.
     fn end(&self, team: TeamId, batch: &Batch) -> StoreResult<Option<Version>> {
         let version = |number: i64| Version(u64::try_from(number).unwrap_or_default());
         if let Some(done) = self.done {
@@ -46,11 +47,11 @@ impl Answer {
     }
 }
 
-/// Locks, checks, inserts and notifies in one round trip; without a transaction around it, it also commits.
+/// Locks, checks, inserts and notifies in one round trip, and commits.
 async fn call_append(client: &Client, team: TeamId, record: &Record) -> SqlResult<Answer> {
-    let row = client
-        .query_typed_one(
-            "SELECT head, done FROM troop.append($1, $2, $3, $4, $5, $6, $7)",
+    let rows = client
+        .query_typed(
+            "SELECT * FROM troop.append($1, $2, $3, $4, $5, $6, $7)",
             &[
                 (&lock_key(team), Type::INT8),
                 (&team.0, Type::UUID),
@@ -62,7 +63,8 @@ async fn call_append(client: &Client, team: TeamId, record: &Record) -> SqlResul
             ],
         )
         .await?;
-    Ok(Answer { head: row.try_get(0)?, done: row.try_get(1)? })
+    let number = |column| rows.first().map_or(Ok(None), |row| row.try_get(column));
+    Ok(Answer { head: number(0)?, done: number(1)?, rows })
 }
 
 pub(super) async fn append(
@@ -76,8 +78,8 @@ pub(super) async fn append(
     let answer = call_append(link.client(), team, &record).await.map_err(link.failed())?;
     match answer.end(team, &batch) {
         Ok(None) => {
-            let (turn, missed) = take_turn(link, team, batch.after).await?;
-            let turn = PostgresTurn { hold: Hold::new(turn), bells: bells.clone(), team };
+            let missed = missed(&answer.rows, team, batch.after)?;
+            let turn = PostgresTurn { hold: Hold::new(link), bells: bells.clone(), team };
             Ok(Appended::Behind(Turn::new(missed, Box::new(turn))))
         }
         ended => {
@@ -88,25 +90,7 @@ pub(super) async fn append(
     }
 }
 
-/// Begins a transaction that holds the team's lock, and reads what was missed, in one flight.
-async fn take_turn(
-    mut link: Checkout,
-    team: TeamId,
-    after: Version,
-) -> StoreResult<(Checkout, Vec<crate::Entry>)> {
-    let failed = link.failed();
-    let client = &*link.client();
-    let begin = format!("BEGIN; SELECT pg_advisory_xact_lock({})", lock_key(team));
-    let (begun, missed) = tokio::join!(
-        biased;
-        client.batch_execute(&begin),
-        log_with(client, &failed, team, after, usize::MAX),
-    );
-    begun.map_err(&failed)?;
-    Ok((link, missed?))
-}
-
-/// A turn: a connection whose transaction holds the team's lock.
+/// A turn: a connection whose session holds the team's lock. Closing it gives the turn back.
 #[derive(Debug)]
 struct PostgresTurn {
     hold: Hold<Checkout>,
@@ -120,17 +104,19 @@ impl TurnWriter for PostgresTurn {
             let record = Record::new(self.team, &batch)?;
             let mut link = self.hold.take()?;
             let client = &*link.client();
-            let (answer, committed) = tokio::join!(
+            let unlock = format!("SELECT pg_advisory_unlock({})", lock_key(self.team));
+            let (answer, unlocked) = tokio::join!(
                 biased;
                 call_append(client, self.team, &record),
-                client.batch_execute("COMMIT"),
+                client.batch_execute(&unlock),
             );
             let answer = answer.map_err(link.failed())?;
-            committed.map_err(link.failed())?;
+            let end = answer.end(self.team, &batch)?;
+            let end = end.ok_or_else(|| bug("a turn's batch was not decided on what it missed"))?;
+            unlocked.map_err(link.failed())?;
             link.give_back();
             self.bells.ring(self.team);
-            let end = answer.end(self.team, &batch)?;
-            end.ok_or_else(|| bug("a turn's batch was not decided on what it missed"))
+            Ok(end)
         })
     }
 }
@@ -141,12 +127,22 @@ async fn change<T>(
     team: TeamId,
     work: impl AsyncFnOnce(&Transaction<'_>) -> SqlResult<T>,
 ) -> StoreResult<SqlResult<T>> {
+    transact(pool, async |transaction| {
+        let key = lock_key(team);
+        transaction.batch_execute(&format!("SELECT pg_advisory_xact_lock({key})")).await?;
+        work(transaction).await
+    })
+    .await
+}
+
+async fn transact<T>(
+    pool: &Arc<Pool>,
+    work: impl AsyncFnOnce(&Transaction<'_>) -> SqlResult<T>,
+) -> StoreResult<SqlResult<T>> {
     let mut link = pool.checkout().await?;
     let failed = link.failed();
     let changed = async |client: &mut Client| {
         let transaction = client.transaction().await?;
-        let key = lock_key(team);
-        transaction.batch_execute(&format!("SELECT pg_advisory_xact_lock({key})")).await?;
         let answer = work(&transaction).await?;
         transaction.commit().await?;
         Ok(answer)
@@ -213,23 +209,26 @@ pub(super) async fn retire(pool: &Arc<Pool>, team: TeamId) -> StoreResult<()> {
 
 pub(super) async fn purge(pool: &Arc<Pool>, team: TeamId) -> StoreResult<()> {
     let purged = change(pool, team, async |transaction| {
+        // The team goes first: who is saving a snapshot holds on to it until there is something to erase.
+        transaction.execute("DELETE FROM troop.teams WHERE id = $1", &[&team.0]).await?;
         for table in ["batches", "snapshots", "archive"] {
             let sql = format!("DELETE FROM troop.{table} WHERE team = $1");
             transaction.execute(&sql, &[&team.0]).await?;
         }
-        transaction.execute("DELETE FROM troop.teams WHERE id = $1", &[&team.0]).await
+        Ok(())
     });
     purged.await.map(drop)
 }
 
+/// Saves without the lock of those who append: it may be much, and they need not wait for it.
 pub(super) async fn save_snapshot(
     pool: &Arc<Pool>,
     team: TeamId,
     snapshot: &Snapshot,
     archived: &[Archived],
 ) -> StoreResult<()> {
-    let saved = change(pool, team, async |transaction| {
-        let sql = "SELECT 1 FROM troop.teams WHERE id = $1";
+    let saved = transact(pool, async |transaction| {
+        let sql = "SELECT 1 FROM troop.teams WHERE id = $1 FOR UPDATE";
         if transaction.query_opt(sql, &[&team.0]).await?.is_none() {
             return Ok(false);
         }
@@ -241,9 +240,7 @@ pub(super) async fn save_snapshot(
         let version = as_sql(snapshot.version.0);
         let n_rows = transaction.execute(sql, &[&team.0, &version, &crc, &snapshot.state]).await?;
         if n_rows > 0 {
-            for task in archived {
-                archive(transaction, team, task).await?;
-            }
+            archive(transaction, team, archived).await?;
         }
         Ok(true)
     });
@@ -254,14 +251,34 @@ pub(super) async fn save_snapshot(
     }
 }
 
-async fn archive(transaction: &Transaction<'_>, team: TeamId, task: &Archived) -> SqlResult<()> {
-    let number = i64::from(task.number);
-    let Some(body) = &task.body else {
-        let sql = "DELETE FROM troop.archive WHERE team = $1 AND number = $2";
-        return transaction.execute(sql, &[&team.0, &number]).await.map(drop);
-    };
-    let sql = "INSERT INTO troop.archive VALUES ($1, $2, $3, $4)
-               ON CONFLICT (team, number) DO UPDATE SET crc = excluded.crc, body = excluded.body";
-    let crc = i64::from(checksum(team, u64::from(task.number), body));
-    transaction.execute(sql, &[&team.0, &number, &crc, body]).await.map(drop)
+/// Stores and erases many tasks in two statements. Of what is said about a task, the last counts.
+async fn archive(
+    transaction: &Transaction<'_>,
+    team: TeamId,
+    archived: &[Archived],
+) -> SqlResult<()> {
+    let latest: BTreeMap<u32, Option<&[u8]>> =
+        archived.iter().map(|task| (task.number, task.body.as_deref())).collect();
+    let (mut numbers, mut crcs, mut bodies, mut erased) = (vec![], vec![], vec![], vec![]);
+    for (number, body) in latest {
+        let Some(body) = body else {
+            erased.push(i64::from(number));
+            continue;
+        };
+        numbers.push(i64::from(number));
+        crcs.push(i64::from(checksum(team, u64::from(number), body)));
+        bodies.push(body);
+    }
+    if !numbers.is_empty() {
+        let sql = "INSERT INTO troop.archive
+                   SELECT $1, * FROM unnest($2::bigint[], $3::bigint[], $4::bytea[])
+                   ON CONFLICT (team, number) DO UPDATE
+                   SET crc = excluded.crc, body = excluded.body";
+        transaction.execute(sql, &[&team.0, &numbers, &crcs, &bodies]).await?;
+    }
+    if !erased.is_empty() {
+        let sql = "DELETE FROM troop.archive WHERE team = $1 AND number = ANY($2)";
+        transaction.execute(sql, &[&team.0, &erased]).await?;
+    }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, MAIN_DB, OptionalExtension, Row, params};
 use troop_model::{OperationId, TeamId, Version};
 use uuid::Uuid;
 
@@ -35,6 +35,8 @@ pub(super) fn teams(connection: &Connection, db: &Database) -> StoreResult<Vec<T
 }
 
 /// Reads a log from the record that holds the first wanted event; a team without any record is unknown.
+///
+/// A record that ends before it is skipped by its length, without touching its bodies: who is up to date reads little.
 pub(super) fn log(
     connection: &Connection,
     db: &Database,
@@ -48,6 +50,7 @@ pub(super) fn log(
             "SELECT first_version, n_events, operation, crc, bodies FROM batches
              WHERE team = ?1 AND first_version >= coalesce(
                  (SELECT max(first_version) FROM batches WHERE team = ?1 AND first_version <= ?2), 0)
+             AND first_version + n_events > ?2
              ORDER BY first_version",
         )
         .map_err(failed)?;
@@ -55,15 +58,18 @@ pub(super) fn log(
         statement.query(params![team.0.as_bytes(), as_sql(after.next())]).map_err(failed)?;
     let mut assembly = Assembly::new(team, after, limit);
     let place = Place { path: db.path(), team };
-    let mut n_rows = 0_usize;
+    let mut is_known = false;
     while let Some(row) = rows.next().map_err(failed)? {
-        n_rows += 1;
+        is_known = true;
         assembly.push(&record(row).map_err(failed)?, &place)?;
         if assembly.is_full() {
             break;
         }
     }
-    if n_rows == 0 { Err(unknown_team(team)) } else { Ok(assembly.finish()) }
+    if !is_known {
+        require(connection, db, team)?;
+    }
+    Ok(assembly.finish())
 }
 
 fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
@@ -118,18 +124,30 @@ pub(super) fn snapshot(
     db: &Database,
     team: TeamId,
 ) -> StoreResult<Option<Snapshot>> {
-    let failed = |error| read_failure(db, error);
-    let found = connection
-        .prepare_cached("SELECT version, crc, state FROM snapshots WHERE team = ?")
-        .and_then(|mut statement| {
-            let row = |row: &Row<'_>| Ok((unsigned(row, 0)?, row.get(1)?, row.get(2)?));
-            statement.query_row([team.0.as_bytes()], row).optional()
-        });
-    let Some((version, crc, state)) = found.map_err(failed)? else {
+    let found = read_snapshot(connection, team).map_err(|error| read_failure(db, error))?;
+    let Some((version, crc, state)) = found else {
         return require(connection, db, team).map(|()| None);
     };
     let state = checked(db, team, ("snapshot of version", version), crc, state)?;
     Ok(Some(Snapshot { version: Version(version), state }))
+}
+
+/// Reads a state straight into the buffer that is given away: as the result of a query it would be copied.
+fn read_snapshot(
+    connection: &Connection,
+    team: TeamId,
+) -> rusqlite::Result<Option<(u64, u32, Vec<u8>)>> {
+    // The two steps must see the same snapshot.
+    let _both = connection.unchecked_transaction()?;
+    let found = connection
+        .prepare_cached("SELECT rowid, version, crc FROM snapshots WHERE team = ?")?
+        .query_row([team.0.as_bytes()], |row| Ok((row.get(0)?, unsigned(row, 1)?, row.get(2)?)))
+        .optional()?;
+    let Some((place, version, crc)) = found else { return Ok(None) };
+    let blob = connection.blob_open(MAIN_DB, "snapshots", "state", place, true)?;
+    let mut state = vec![0; blob.len()];
+    blob.read_at_exact(&mut state, 0)?;
+    Ok(Some((version, crc, state)))
 }
 
 pub(super) fn archived(

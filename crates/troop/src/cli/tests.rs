@@ -19,7 +19,8 @@ fn the_reference_of_all_commands_is_current() {
     command.build();
     for noun in command.get_subcommands().filter(|it| it.get_name() != "help") {
         text.push_str(&format!("\n## troop {}\n\n{}\n\n", noun.get_name(), about(noun)));
-        let verbs: Vec<_> = noun.get_subcommands().filter(|it| it.get_name() != "help").collect();
+        let is_shown = |it: &&clap::Command| it.get_name() != "help" && !it.is_hide_set();
+        let verbs: Vec<_> = noun.get_subcommands().filter(is_shown).collect();
         if verbs.is_empty() {
             text.push_str(&format!("- `{}`\n", usage(noun)));
         }

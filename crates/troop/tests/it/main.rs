@@ -7,6 +7,7 @@
 )]
 
 mod bad_input;
+mod bench;
 mod board;
 mod desk;
 mod follow;

@@ -1,0 +1,100 @@
+//! `troop bench …`
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use uuid::Uuid;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchCommand {
+    /// The board on every backend, beside what the same disk or server can do at best
+    Board(BenchBoardArgs),
+    /// What the benchmark runs in processes of their own
+    #[command(subcommand, hide = true)]
+    Child(BenchChildCommand),
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BenchBoardArgs {
+    /// Only this part; once for each
+    #[arg(long, value_name = "PART", value_enum)]
+    pub(crate) only: Vec<BenchPart>,
+    /// The PostgreSQL server to measure on; without it, PostgreSQL is left out
+    #[arg(long, value_name = "URL")]
+    pub(crate) postgres: Option<String>,
+    /// How long each measurement runs; 0 does each thing once
+    #[arg(long, value_name = "SECONDS", default_value_t = 3)]
+    pub(crate) seconds: u64,
+    /// Where to make the stores that are measured [default: the system's folder for temporary files]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) folder: Option<PathBuf>,
+    /// How many tasks the board has
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub(crate) tasks: u32,
+    /// How many events the long log has
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub(crate) events: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BenchPart {
+    /// Claiming and completing on SQLite
+    Sqlite,
+    /// Claiming and completing on files
+    Files,
+    /// Claiming and completing on PostgreSQL
+    Postgres,
+    /// How soon another process sees a change
+    Seen,
+    /// Commands and opening, with a short and with a long log
+    Open,
+    /// Starting the program, and the memory it takes
+    Start,
+}
+
+/// Each waits for lines on its standard input, so that the benchmark decides when what happens.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum BenchChildCommand {
+    /// Claims and completes for a while, and tells how long each took
+    Work {
+        #[command(flatten)]
+        team: BenchTeam,
+        /// Which member it is
+        #[arg(long)]
+        nth: usize,
+        /// For how long
+        #[arg(long)]
+        seconds: u64,
+    },
+    /// Changes the board once for every line
+    Change {
+        #[command(flatten)]
+        team: BenchTeam,
+    },
+    /// Writes the time into a file for every line
+    Touch {
+        /// Which
+        file: PathBuf,
+    },
+    /// Notifies whoever listens on a server, once for every line
+    Notify {
+        /// Where
+        url: String,
+    },
+    /// Opens a team, looks at all it has, and tells how much memory that takes
+    Hold {
+        #[command(flatten)]
+        team: BenchTeam,
+    },
+}
+
+/// A team in a store.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BenchTeam {
+    /// Its id
+    #[arg(long)]
+    pub(crate) id: Uuid,
+    /// Where it is kept
+    #[arg(long)]
+    pub(crate) at: String,
+}

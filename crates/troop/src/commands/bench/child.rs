@@ -1,0 +1,140 @@
+//! What the processes that the benchmark starts do.
+
+use std::{fs::File, io, os::unix::fs::FileExt, path::Path, time::Duration};
+
+use anyhow::{Context as _, Result};
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+use troop_model::{Actor, Command, TaskCommand, TaskNumber, TaskRef, TeamId};
+use troop_runtime::{Board, Clock, Following, Request};
+
+use super::{partner::READY, server, team};
+use crate::{
+    cli::{BenchChildCommand, BenchTeam},
+    output::Printer,
+};
+
+/// The task that a child which changes the board works on.
+pub(super) const CHANGED: TaskNumber = TaskNumber(1);
+/// The channel on which a child notifies.
+pub(super) const CHANNEL: &str = "troop_bench";
+
+/// How long each operation of a process took.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Waits {
+    pub(super) elapsed: Duration,
+    pub(super) micros: Vec<u64>,
+}
+
+/// What a process took, in kilobytes.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Memory {
+    /// Once the board was open.
+    pub(super) opened: u64,
+    /// After all of it was looked at.
+    pub(super) used: u64,
+}
+
+pub(super) async fn run(command: &BenchChildCommand, printer: &Printer) -> Result<()> {
+    match command {
+        BenchChildCommand::Work { team, nth, seconds } => {
+            let board = open(team, Following::WhenAsked).await?;
+            work(&board, *nth, Duration::from_secs(*seconds), printer).await
+        }
+        BenchChildCommand::Change { team } => {
+            let board = open(team, Following::WhenAsked).await?;
+            change(&board, printer).await?;
+            board.close().await;
+            Ok(())
+        }
+        BenchChildCommand::Touch { file } => touch(file, printer),
+        BenchChildCommand::Notify { url } => notify(url, printer).await,
+        BenchChildCommand::Hold { team } => {
+            let board = open(team, Following::Always).await?;
+            hold(&board, printer).await
+        }
+    }
+}
+
+async fn open(team: &BenchTeam, following: Following) -> Result<Board> {
+    let store = team::open_store(&team.at).await?;
+    team::open(store, TeamId(team.id), following).await
+}
+
+/// Waits for a line; false when there will be none.
+fn is_prompted() -> Result<bool> {
+    Ok(io::stdin().read_line(&mut String::new())? > 0)
+}
+
+async fn work(board: &Board, nth: usize, span: Duration, printer: &Printer) -> Result<()> {
+    let actor = Actor::agent(&team::member(nth)?);
+    printer.line(READY)?;
+    if !is_prompted()? {
+        return Ok(());
+    }
+    let (start, mut micros) = (Instant::now(), Vec::new());
+    loop {
+        let before = start.elapsed();
+        let task = team::claim(board, &actor).await?;
+        let between = start.elapsed();
+        team::complete(board, &actor, task).await?;
+        let elapsed = start.elapsed();
+        micros.extend([between - before, elapsed - between].map(|wait| wait.as_micros() as u64));
+        if elapsed >= span {
+            return printer.json(&Waits { elapsed, micros });
+        }
+    }
+}
+
+async fn change(board: &Board, printer: &Printer) -> Result<()> {
+    let (clock, actor) = (Clock::system(), Actor::agent(&team::member(0)?));
+    printer.line(READY)?;
+    while is_prompted()? {
+        let command = Command::Task(TaskCommand::Progress {
+            task: TaskRef::Number(CHANGED),
+            percent: 1,
+            step: clock.now().as_micros().to_string(),
+        });
+        board.submit(Request::new(actor.clone(), command)).await?;
+    }
+    Ok(())
+}
+
+fn touch(path: &Path, printer: &Printer) -> Result<()> {
+    let (clock, file) = (Clock::system(), File::create(path)?);
+    printer.line(READY)?;
+    while is_prompted()? {
+        file.write_all_at(&clock.now().as_micros().to_le_bytes(), 0)?;
+    }
+    Ok(())
+}
+
+async fn notify(url: &str, printer: &Printer) -> Result<()> {
+    let (clock, session) = (Clock::system(), server::Session::open(url, |_| ()).await?);
+    printer.line(READY)?;
+    while is_prompted()? {
+        let now = clock.now().as_micros();
+        session.execute(&format!("NOTIFY {CHANNEL}, '{now}'")).await?;
+    }
+    Ok(())
+}
+
+async fn hold(board: &Board, printer: &Printer) -> Result<()> {
+    printer.line(READY)?;
+    board.look(|state| state.tasks().len()).await?;
+    let opened = resident()?;
+    let n_bytes = board.look(|state| {
+        let subjects = state.tasks().iter().map(|task| task.subject.len());
+        subjects.chain(state.mailbox().iter().map(|message| message.content.len())).sum::<usize>()
+    });
+    n_bytes.await?;
+    printer.json(&Memory { opened, used: resident()? })
+}
+
+/// How many kilobytes of this process are in memory.
+fn resident() -> Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next());
+    Ok(kilobytes.context("the system does not tell how much memory is used")?.parse()?)
+}

@@ -1,0 +1,122 @@
+//! What was measured, what it is compared with, and whether that is good enough.
+
+use std::{ops::AddAssign, time::Duration};
+
+use serde::Serialize;
+
+use crate::{cli::BenchPart, render};
+
+/// How much was done in how much time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) n_operations: u64,
+    pub(super) elapsed: Duration,
+}
+
+impl Tally {
+    /// Operations in a second.
+    pub(super) fn rate(self) -> f64 {
+        self.n_operations as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.n_operations += other.n_operations;
+        self.elapsed += other.elapsed;
+    }
+}
+
+/// What a number counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) enum Unit {
+    #[serde(rename = "operations/s")]
+    PerSecond,
+    #[serde(rename = "us")]
+    Micros,
+    #[serde(rename = "MB")]
+    Megabytes,
+}
+
+/// What our number must be in relation to the baseline.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Target {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+/// Our number beside a baseline of the same run.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Outcome {
+    part: &'static str,
+    what: &'static str,
+    unit: Unit,
+    ours: f64,
+    against: &'static str,
+    baseline: f64,
+    ratio: f64,
+    target: Target,
+    is_met: bool,
+}
+
+/// What is measured and what it is compared with, in words.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Subject {
+    pub(super) part: BenchPart,
+    pub(super) what: &'static str,
+    pub(super) against: &'static str,
+    pub(super) unit: Unit,
+}
+
+impl Outcome {
+    pub(super) fn new(subject: Subject, ours: f64, baseline: f64, target: Target) -> Self {
+        let Subject { part, what, against, unit } = subject;
+        let ratio = ours / baseline.max(f64::MIN_POSITIVE);
+        let is_met = match target {
+            Target::AtLeast(least) => ratio >= least,
+            Target::AtMost(most) => ratio <= most,
+        };
+        Self { part: part.name(), what, unit, ours, against, baseline, ratio, target, is_met }
+    }
+
+    fn row(&self) -> Vec<String> {
+        let target = match self.target {
+            Target::AtLeast(least) => format!("≥ {least}"),
+            Target::AtMost(most) => format!("≤ {most}"),
+        };
+        vec![
+            self.part.to_owned(),
+            self.what.to_owned(),
+            shown(self.ours, self.unit),
+            shown(self.baseline, self.unit),
+            format!("{:.2}", self.ratio),
+            target,
+            if self.is_met { "yes" } else { "no" }.to_owned(),
+            self.against.to_owned(),
+        ]
+    }
+}
+
+/// The outcomes for people.
+pub(super) fn table(outcomes: &[Outcome]) -> String {
+    let rows: Vec<_> = outcomes.iter().map(Outcome::row).collect();
+    let header = ["PART", "WHAT", "OURS", "BASELINE", "RATIO", "TARGET", "MET", "BASELINE IS"];
+    // A line that is cut says nothing; a wide one can be scrolled.
+    render::table(&header, &rows, usize::from(u16::MAX))
+}
+
+fn shown(number: f64, unit: Unit) -> String {
+    match unit {
+        Unit::PerSecond => format!("{number:.0}/s"),
+        Unit::Micros if number >= 1_000.0 => format!("{:.2} ms", number / 1_000.0),
+        Unit::Micros => format!("{number:.0} µs"),
+        Unit::Megabytes => format!("{number:.1} MB"),
+    }
+}
+
+/// The middle of some numbers; nothing for none.
+pub(super) fn median(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_unstable_by(f64::total_cmp);
+    numbers.get(numbers.len() / 2).copied().unwrap_or_default()
+}

@@ -1,0 +1,43 @@
+//! Claiming and completing on SQLite, durably.
+
+use anyhow::Result;
+
+use super::{
+    Bench, ROUNDS,
+    callers::{Callers, MANY},
+    outcome::{Outcome, Subject, Tally, Target, Unit},
+    raw_sqlite::RawSqlite,
+};
+use crate::cli::BenchPart;
+
+pub(super) async fn measure(bench: &Bench) -> Result<Vec<Outcome>> {
+    let raw = RawSqlite::new(&bench.place.join("raw.db"), bench.n_tasks)?;
+    let many = open(bench, "many.db", MANY).await?;
+    let one = open(bench, "one.db", 1).await?;
+    let slice = bench.slice();
+    let [mut single, mut batched, mut by_many, mut by_one] = [Tally::default(); 4];
+    for _ in 0..ROUNDS {
+        single += raw.run(slice, 1)?;
+        by_many += many.run(slice).await?;
+        by_one += one.run(slice).await?;
+        batched += raw.run(slice, MANY)?;
+    }
+    many.close().await;
+    one.close().await;
+    let compare = |what, against, ours: Tally, baseline: Tally, target| {
+        let subject = Subject { part: BenchPart::Sqlite, what, against, unit: Unit::PerSecond };
+        Outcome::new(subject, ours.rate(), baseline.rate(), target)
+    };
+    let (per_operation, per_batch) =
+        ("raw, 1 operation per commit", "raw, 64 operations per commit");
+    Ok(vec![
+        compare("64 callers", per_operation, by_many, single, Target::AtLeast(5.0)),
+        compare("64 callers", per_batch, by_many, batched, Target::AtLeast(0.4)),
+        compare("1 caller", per_operation, by_one, single, Target::AtLeast(0.6)),
+    ])
+}
+
+async fn open(bench: &Bench, name: &str, n_callers: usize) -> Result<Callers> {
+    let url = format!("sqlite:{}", bench.place.join(name).display());
+    Callers::new(&url, n_callers, bench.n_tasks).await
+}

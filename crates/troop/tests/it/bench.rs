@@ -1,0 +1,87 @@
+//! The benchmark runs and says what it found. What it finds is not for tests: they say nothing about time.
+
+use serde_json::Value;
+
+use crate::troop::Troop;
+
+/// As small as it gets: each thing once, on a small board.
+const QUICK: &str = "bench board --seconds 0 --tasks 100 --events 500 --folder .";
+
+/// Runs the benchmark for its JSON. It may warn: where tests run, files may be in memory.
+fn measure(troop: &Troop, line: &str) -> Value {
+    let run = troop.run(&format!("{line} --json"));
+    assert_eq!(run.code, 0, "{run:#?}");
+    serde_json::from_str(&run.out).unwrap()
+}
+
+/// What was compared, as part and subject, in order.
+fn subjects(results: &Value) -> Vec<String> {
+    let name = |it: &Value| format!("{}: {}", it["part"], it["what"]).replace('"', "");
+    let mut names: Vec<_> = results["results"].as_array().unwrap().iter().map(name).collect();
+    names.dedup();
+    names
+}
+
+#[test]
+fn the_benchmark_compares_everything_that_the_issue_names() {
+    let troop = Troop::new();
+    let results = measure(&troop, QUICK);
+    assert_eq!(
+        subjects(&results),
+        [
+            "sqlite: 64 callers",
+            "sqlite: 1 caller",
+            "files: 1 caller",
+            "files: 64 callers",
+            "seen: sqlite",
+            "seen: files",
+            "open: 1 command, 1 caller, 1M events",
+            "open: opening a team, 1M events",
+            "start: troop task next",
+            "start: memory, a full board open",
+            "start: memory, all of it looked at",
+        ]
+    );
+    for result in results["results"].as_array().unwrap() {
+        assert!(result["ours"].is_f64() && result["baseline"].is_f64(), "{result}");
+        assert!(result["ratio"].is_f64() && result["is_met"].is_boolean(), "{result}");
+        assert_eq!(result["target"].as_object().unwrap().len(), 1, "{result}");
+        assert!(result["against"].is_string() && result["unit"].is_string(), "{result}");
+    }
+    let left: Vec<_> = std::fs::read_dir(troop.folder()).unwrap().collect();
+    assert_eq!(left.len(), 0, "the benchmark cleans up: {left:?}");
+}
+
+#[tokio::test]
+async fn postgres_is_measured_where_there_is_a_server() {
+    let database = troop_testkit::postgres::database().await;
+    let troop = Troop::new();
+    let url = database.url();
+    let line = format!("{QUICK} --only postgres --only seen --postgres '{url}'");
+    let results = measure(&troop, &line);
+    assert_eq!(
+        subjects(&results),
+        [
+            "postgres: 64 callers",
+            "postgres: 8 processes",
+            "postgres: 8 processes, longest wait",
+            "seen: sqlite",
+            "seen: files",
+            "seen: postgres",
+        ]
+    );
+}
+
+#[test]
+fn people_get_a_table() {
+    let table = Troop::new().run(&format!("{QUICK} --only files")).out;
+    assert!(table.starts_with("PART   WHAT        OURS"), "{table}");
+    assert_eq!(table.lines().count(), 3, "{table}");
+}
+
+#[test]
+fn postgres_without_a_server_is_wrong_use() {
+    let (code, text) = Troop::new().refused("bench board --only postgres");
+    assert_eq!(code, 2);
+    assert!(text.contains("hint: say where it is"), "{text}");
+}
