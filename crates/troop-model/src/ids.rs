@@ -50,6 +50,36 @@ impl OperationId {
     }
 }
 
+/// How an id begins, written in either case and with or without dashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdPrefix {
+    digits: u128,
+    /// How many bits are left open.
+    n_open: u32,
+}
+
+impl IdPrefix {
+    /// Reads the beginning of an id, or the whole of it.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        let digits: String = text.chars().filter(|c| *c != '-').collect();
+        let n_open = 32_usize.checked_sub(digits.len())? as u32 * 4;
+        Some(Self { digits: u128::from_str_radix(&digits, 16).ok()?, n_open })
+    }
+
+    /// Whether it leaves nothing open.
+    #[must_use]
+    pub fn is_whole(self) -> bool {
+        self.n_open == 0
+    }
+
+    /// Whether this id begins like that.
+    #[must_use]
+    pub fn begins(self, id: Uuid) -> bool {
+        id.as_u128().checked_shr(self.n_open) == Some(self.digits)
+    }
+}
+
 /// The random bits of a UUID v7 behind its variant.
 const TAIL: u64 = (1 << 62) - 1;
 

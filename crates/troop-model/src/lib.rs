@@ -44,7 +44,7 @@ pub use command::{
 pub use decide::decide;
 pub use delegation::{Delegation, DelegationStatus};
 pub use event::{Event, Fact, RejectMode, Surface, TaskChange};
-pub use ids::{OperationId, TaskNumber, TeamId, Version};
+pub use ids::{IdPrefix, OperationId, TaskNumber, TeamId, Version};
 pub use message::{MAX_UNREAD, Mailbox, Message, MessageKind, Party, Receipt};
 pub use name::{EVERYBODY, LEAD_ALIASES, MAX_NAME, MemberName, NameError, SYSTEM, TeamName, USER};
 pub use query::{MAX_SHOWN_RESULT, MAX_SNIPPET, PAGE, Search, TaskFilter, is_visible};

@@ -127,6 +127,7 @@ impl Desk {
             )
             .await?;
             let status = board.look(|state| state.team().map(|team| team.status)).await?;
+            board.close().await;
             if status == Some(TeamStatus::Active) {
                 active.push(team.id.to_string());
             }

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use index::{Digest, Index, Rank};
 
 use super::{Dependency, StartGate, Status, Task};
-use crate::{Condition, MemberName, TaskNumber, Version};
+use crate::{Condition, IdPrefix, MemberName, TaskNumber, Version};
 
 /// How many finished tasks stay on the live board; older ones are archived.
 pub const LIVE_FINISHED: usize = if cfg!(test) { 4 } else { 1_000 };
@@ -224,14 +224,10 @@ impl TaskTable {
 
     /// The live tasks whose id begins like this.
     pub fn with_id_prefix<'a>(&'a self, prefix: &str) -> impl Iterator<Item = TaskNumber> + 'a {
-        let digits: String = prefix.chars().filter(|c| *c != '-').collect();
-        let n_rest = 4 * 32_usize.saturating_sub(digits.len()) as u32;
-        let wanted = u128::from_str_radix(&digits, 16).ok().filter(|_| digits.len() <= 32);
+        let wanted = IdPrefix::new(prefix);
         self.slots
             .iter()
-            .filter(move |(_, slot)| {
-                wanted.is_some_and(|wanted| slot.id.as_u128() >> n_rest == wanted)
-            })
+            .filter(move |(_, slot)| wanted.is_some_and(|wanted| wanted.begins(slot.id)))
             .map(|(number, _)| *number)
     }
 

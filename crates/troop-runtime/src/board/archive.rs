@@ -8,7 +8,8 @@ use std::{
 };
 
 use troop_model::{
-    Origin, PAGE, Refusal, Search, State, Task, TaskFilter, TaskNumber, TaskRef, is_visible,
+    IdPrefix, Origin, PAGE, Refusal, Search, State, Task, TaskFilter, TaskNumber, TaskRef,
+    is_visible,
 };
 
 use super::Board;
@@ -55,8 +56,17 @@ impl Board {
             self.catch_up().await?;
             found = find(task.clone()).await?;
         }
-        if let (Err(Refusal::UnknownTask { .. }), TaskRef::Id(prefix)) = (&found, &task) {
-            return self.archived_by_id(prefix, found).await;
+        if let TaskRef::Id(text) = &task
+            && let Some(prefix) = IdPrefix::new(text)
+        {
+            // A whole id that is live is that one; the beginning of one may also be that of an archived task.
+            let is_settled = match &found {
+                Ok(_) => prefix.is_whole(),
+                Err(refusal) => !matches!(refusal, Refusal::UnknownTask { .. }),
+            };
+            if !is_settled {
+                return self.anywhere_by_id(text, prefix, found).await;
+            }
         }
         match found? {
             (_, Some(task)) => Ok(task),
@@ -70,17 +80,22 @@ impl Board {
         }
     }
 
-    /// The archived task whose id begins like this. Ids are not indexed there, so this looks at all of them.
-    async fn archived_by_id(&self, prefix: &str, not_found: Found) -> BoardResult<Arc<Task>> {
-        let wanted = prefix.to_owned();
-        let is_meant = move |task: &Task| task.id.to_string().starts_with(&wanted);
+    /// The only task, live or archived, whose id begins like this. Ids are not indexed in the archive, so this looks at
+    /// all of them.
+    async fn anywhere_by_id(
+        &self,
+        text: &str,
+        prefix: IdPrefix,
+        not_found: Found,
+    ) -> BoardResult<Arc<Task>> {
+        let is_meant = move |task: &Task| prefix.begins(task.id);
         let page = self.newest_first(Arc::new(is_meant), false, 1).await?;
         match (page.tasks.as_slice(), not_found) {
             ([task], _) => Ok(Arc::clone(task)),
             ([], Err(refusal)) => Err(refusal.into()),
             (tasks, _) => {
                 let matches = tasks.iter().take(4).map(|task| task.number).collect();
-                Err(Refusal::AmbiguousTask { task: prefix.to_owned(), matches }.into())
+                Err(Refusal::AmbiguousTask { task: text.to_owned(), matches }.into())
             }
         }
     }

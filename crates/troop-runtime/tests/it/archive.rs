@@ -2,9 +2,13 @@
 
 use std::sync::{Arc, atomic::Ordering::SeqCst};
 
-use troop_model::{LIVE_FINISHED, Origin, PAGE, Refusal, Status, TaskFilter, TaskNumber, TaskRef};
+use troop_model::{
+    Command, LIVE_FINISHED, NewTask, Origin, PAGE, Refusal, Status, TaskCommand, TaskFilter,
+    TaskNumber, TaskRef,
+};
 use troop_runtime::{Board, Following, TaskPage};
 use troop_testkit::TestStore;
+use uuid::Uuid;
 
 use crate::{
     probe::Probe,
@@ -18,6 +22,7 @@ on_every_store! {
     every_page_is_there_once,
     archived_tasks_are_found_wherever_they_are,
     deleted_tasks_are_gone_wherever_they_were,
+    the_beginning_of_an_id_that_is_also_that_of_an_archived_task_is_ambiguous,
 }
 
 /// How many finished tasks the boards here have. Rounds are small, so that they fit one queue.
@@ -82,12 +87,32 @@ async fn assert_complete(board: &Board, gone: &[u32]) {
             let task = task.unwrap();
             assert_eq!(task.number, TaskNumber(number));
             assert_eq!(board.task(TaskRef::Id(task.id.to_string())).await.unwrap(), task);
+            let plain = task.id.simple().to_string().to_uppercase();
+            assert_eq!(board.task(TaskRef::Id(plain)).await.unwrap(), task);
         }
     }
     let found = board.search("Needle", Origin::default(), 1).await.unwrap();
     let numbers: Vec<u32> = found.tasks.iter().map(|task| task.number.0).collect();
     assert_eq!(numbers, if gone.contains(&1) { vec![] } else { vec![1] });
     assert_eq!((found.n_tasks, found.pages), (numbers.len(), 1));
+}
+
+async fn the_beginning_of_an_id_that_is_also_that_of_an_archived_task_is_ambiguous(
+    store: TestStore,
+) {
+    let (_probe, board) = full_board(&store).await;
+    let old = board.task(numbered(1)).await.unwrap().id;
+    let id = Uuid::from_u128(old.as_u128() ^ 1);
+    let new = NewTask { subject: "alike".to_owned(), id: Some(id), ..NewTask::default() };
+    board.submit(by(LEAD, Command::Task(TaskCommand::Create(new)))).await.unwrap();
+    let mut beginning = id.to_string();
+    beginning.pop();
+    let refusal = refusal(board.task(TaskRef::Id(beginning)).await);
+    let Refusal::AmbiguousTask { matches, .. } = refusal else { panic!("{refusal}") };
+    assert_eq!(matches, [N_FINISHED + N_ACTIVE + 1, 1].map(TaskNumber));
+    for id in [id, old] {
+        assert_eq!(board.task(TaskRef::Id(id.to_string())).await.unwrap().id, id);
+    }
 }
 
 async fn every_page_is_there_once(store: TestStore) {

@@ -137,7 +137,7 @@ async fn a_snapshot_that_is_damaged_is_as_good_as_none(store: TestStore) {
     probe.is_damaged.store(true, SeqCst);
     let board = open(probe.clone(), team, Following::WhenAsked).await;
     assert_is_the_log(&board, &*store).await;
-    finish_tasks(&board, 10).await;
+    finish_tasks(&board, 150).await;
     board.close().await;
     // The next one is newer and takes its place.
     assert!(saved(&*store, team).await.unwrap() > before);
