@@ -57,11 +57,37 @@ pub struct Request {
     pub command: Command,
 }
 
+/// Who asks for something that is more than a command, such as making a team.
+#[derive(Clone, Debug)]
+pub struct Signature {
+    /// Names the attempt: the same one again has one effect.
+    pub operation: OperationId,
+    /// Who.
+    pub actor: Actor,
+    /// From which conversation.
+    pub origin: Origin,
+}
+
+impl Signature {
+    /// A first attempt, from no conversation in particular.
+    #[must_use]
+    pub fn new(actor: Actor) -> Self {
+        Self { operation: OperationId(Uuid::now_v7()), actor, origin: Origin::default() }
+    }
+
+    /// A command, signed.
+    #[must_use]
+    pub fn on(self, command: Command) -> Request {
+        let Self { operation, actor, origin } = self;
+        Request { operation, actor, origin, command }
+    }
+}
+
 impl Request {
     /// A first attempt, from no conversation in particular.
     #[must_use]
     pub fn new(actor: Actor, command: Command) -> Self {
-        Self { operation: OperationId(Uuid::now_v7()), actor, origin: Origin::default(), command }
+        Signature::new(actor).on(command)
     }
 }
 
@@ -112,11 +138,11 @@ impl Board {
         store: Arc<dyn Store>,
         clock: Clock,
         following: Following,
-        request: &Request,
+        signature: &Signature,
         new: NewTeamCommand,
     ) -> BoardResult<Self> {
         let team = new.team;
-        open::create(store.as_ref(), &clock, request, new).await?;
+        open::create(store.as_ref(), &clock, signature, new).await?;
         Self::open(store, clock, following, team).await
     }
 

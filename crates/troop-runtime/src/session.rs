@@ -9,7 +9,7 @@ use troop_model::{
 use troop_store::{Batch, NewTeam, Store, TeamEntry};
 use uuid::Uuid;
 
-use crate::{Board, BoardError, BoardResult, Clock, Following, Request};
+use crate::{Board, BoardError, BoardResult, Clock, Following, Signature};
 
 /// A team in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,10 +46,15 @@ impl Session {
     }
 
     /// Makes a team and makes it this session's. Refused while the session has another.
-    pub async fn create(&mut self, request: &Request, new: NewTeamCommand) -> BoardResult<&Board> {
+    pub async fn create(
+        &mut self,
+        signature: &Signature,
+        new: NewTeamCommand,
+    ) -> BoardResult<&Board> {
         self.check_free().await?;
         let store = Arc::clone(&self.store);
-        let board = Board::create(store, self.clock.clone(), self.following, request, new).await?;
+        let board =
+            Board::create(store, self.clock.clone(), self.following, signature, new).await?;
         Ok(self.active.insert(board))
     }
 
@@ -87,10 +92,10 @@ impl Session {
     }
 
     /// Deletes this session's team and frees its name. Its log stays readable by its id until it is purged.
-    pub async fn delete(&mut self, request: Request) -> BoardResult<()> {
+    pub async fn delete(&mut self, signature: Signature) -> BoardResult<()> {
         let board = self.team()?;
         let team = board.team();
-        match board.submit(Request { command: Command::DeleteTeam, ..request }).await {
+        match board.submit(signature.on(Command::DeleteTeam)).await {
             // Somebody deleted it but may not have come to free its name.
             Ok(_) | Err(BoardError::Refused(Refusal::TeamDeleted)) => {}
             Err(error) => return Err(error),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use smol_str::SmolStr;
 use troop_model::{Actor, Command, MemberName, Origin, Refusal, TeamStatus};
-use troop_runtime::{Board, Clock, Done, Following, Request, Session};
+use troop_runtime::{Board, Clock, Done, Following, Request, Session, Signature};
 use troop_store::{Missing, Store};
 
 use crate::{
@@ -78,17 +78,22 @@ impl Desk {
         }
     }
 
-    /// A command, signed by who acts. What a member does is troop's own traffic; what a person does comes from `cli`.
-    pub(crate) fn request(&self, command: Command) -> Result<Request> {
-        let mut request = Request::new(self.actor()?, command);
+    /// Who acts, and from where. What a member does is troop's own traffic; what a person does comes from `cli`.
+    pub(crate) fn signature(&self) -> Result<Signature> {
+        let mut signature = Signature::new(self.actor()?);
         if self.member.is_none() {
-            request.origin = Origin {
+            signature.origin = Origin {
                 user_id: Some(SmolStr::new(&self.surroundings.user)),
                 channel: Some(SmolStr::new_static(CHANNEL)),
                 chat_id: None,
             };
         }
-        Ok(request)
+        Ok(signature)
+    }
+
+    /// A command, signed by who acts.
+    pub(crate) fn request(&self, command: Command) -> Result<Request> {
+        Ok(self.signature()?.on(command))
     }
 
     /// Gives a command to the team that is meant.

@@ -5,7 +5,7 @@ use troop_model::{
 };
 use troop_store::{Batch, Entry, NewTeam, Store, StoreError};
 
-use super::Request;
+use super::Signature;
 use crate::{BoardError, BoardResult, Clock};
 
 /// How many entries are read at once.
@@ -63,19 +63,19 @@ pub(super) fn event(entry: &Entry) -> BoardResult<Event> {
 pub(super) async fn create(
     store: &dyn Store,
     clock: &Clock,
-    request: &Request,
+    signature: &Signature,
     new: NewTeamCommand,
 ) -> BoardResult<()> {
     let ctx = Context {
         now: clock.now(),
-        actor: request.actor.clone(),
-        operation: request.operation,
-        origin: request.origin.clone(),
+        actor: signature.actor.clone(),
+        operation: signature.operation,
+        origin: signature.origin.clone(),
     };
     let team = NewTeam { id: new.team, name: new.name.to_string() };
     let events = decide(&State::default(), &Command::CreateTeam(new), &ctx)?;
     let bodies = events.iter().map(encode).collect();
-    let operation = request.operation;
+    let operation = signature.operation;
     store.create(team, Batch { operation, after: Version::ZERO, bodies }).await?;
     Ok(())
 }

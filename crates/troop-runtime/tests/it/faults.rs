@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use troop_model::{Actor, Command, Event, Fact, Status, TaskNumber, TeamId};
-use troop_runtime::{Board, BoardError, BoardResult, Clock, Done, Following, Request};
+use troop_model::{Actor, Event, Fact, Status, TaskNumber, TeamId};
+use troop_runtime::{Board, BoardError, BoardResult, Clock, Done, Following, Signature};
 use troop_store::{Store, StoreError};
 use troop_testkit::{Fault, FaultyStore, TestStore};
 
@@ -76,10 +76,10 @@ async fn run_scenario(
     store: &Arc<dyn Store>,
     name: &str,
 ) -> (Board, Vec<Done>) {
-    let (request, new) = (Request::new(Actor::human("zoe"), Command::Tick), new_team(name));
+    let (signature, new) = (Signature::new(Actor::human("zoe")), new_team(name));
     let board = insist(async || {
         let store = Arc::new(faulty.clone());
-        Board::create(store, Clock::system(), Following::WhenAsked, &request, new.clone()).await
+        Board::create(store, Clock::system(), Following::WhenAsked, &signature, new.clone()).await
     });
     let board = board.await.unwrap();
     let other = open(Arc::clone(store), board.team(), Following::WhenAsked).await;

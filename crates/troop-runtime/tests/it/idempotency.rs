@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering::SeqCst;
 
-use troop_model::{Actor, Command, Refusal, RefusalKind};
-use troop_runtime::{Board, Clock, Done, Following, Request};
+use troop_model::{Actor, Refusal, RefusalKind};
+use troop_runtime::{Board, Clock, Done, Following, Signature};
 use troop_testkit::{Fault, FaultyStore, TestStore, wait_for};
 
 use crate::{
@@ -111,10 +111,10 @@ async fn a_request_that_is_older_than_what_is_remembered_is_not_done_again(store
 }
 
 async fn making_a_team_again_is_one_effect(store: TestStore) {
-    let (request, new) = (Request::new(Actor::human("zoe"), Command::Tick), new_team("crew"));
+    let (signature, new) = (Signature::new(Actor::human("zoe")), new_team("crew"));
     let create = async |store| {
         let (clock, following) = (Clock::system(), Following::WhenAsked);
-        Board::create(store, clock, following, &request, new.clone()).await
+        Board::create(store, clock, following, &signature, new.clone()).await
     };
     let faulty = FaultyStore::new(store.store(), Fault::LosesAnswer, 1);
     create(std::sync::Arc::new(faulty)).await.unwrap_err();

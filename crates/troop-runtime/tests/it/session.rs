@@ -5,7 +5,7 @@ use std::sync::{Arc, atomic::Ordering::SeqCst};
 use troop_model::{
     Actor, Command, MemberState, Party, Refusal, Role, Settings, TeamStatus, Version,
 };
-use troop_runtime::{BoardError, Clock, Following, Request, Session};
+use troop_runtime::{BoardError, Clock, Following, Session, Signature};
 use troop_store::{Store, StoreError};
 use troop_testkit::TestStore;
 
@@ -30,8 +30,8 @@ on_every_store! {
     what_is_no_log_is_not_imported,
 }
 
-fn zoe(command: Command) -> Request {
-    Request::new(Actor::human("zoe"), command)
+fn zoe() -> Signature {
+    Signature::new(Actor::human("zoe"))
 }
 
 fn session(store: Arc<dyn Store>) -> Session {
@@ -40,7 +40,7 @@ fn session(store: Arc<dyn Store>) -> Session {
 
 async fn with_team(store: &TestStore) -> Session {
     let mut session = session(store.store());
-    session.create(&zoe(Command::Tick), new_team("crew")).await.unwrap();
+    session.create(&zoe(), new_team("crew")).await.unwrap();
     session
 }
 
@@ -50,18 +50,18 @@ async fn a_session_has_at_most_one_team(store: TestStore) {
         assert!(matches!(error, BoardError::AlreadyActive { .. }));
         assert_eq!(error.to_string(), "team `crew` is already active in this session");
     };
-    already(session.create(&zoe(Command::Tick), new_team("second")).await.unwrap_err());
-    already(session.create(&zoe(Command::Tick), new_team("crew")).await.unwrap_err());
+    already(session.create(&zoe(), new_team("second")).await.unwrap_err());
+    already(session.create(&zoe(), new_team("crew")).await.unwrap_err());
     already(session.open("crew").await.unwrap_err());
     assert_eq!(session.teams().await.unwrap().len(), 1);
     session.close().await;
-    session.create(&zoe(Command::Tick), new_team("second")).await.unwrap();
+    session.create(&zoe(), new_team("second")).await.unwrap();
     session.close().await;
     let board = session.open("crew").await.unwrap();
     assert_eq!(add_tasks(board, 1).await, [1]);
     // Another session's team is no hindrance, but its name is taken.
     let mut other = self::session(store.reopen().await);
-    let taken = other.create(&zoe(Command::Tick), new_team("crew")).await.unwrap_err();
+    let taken = other.create(&zoe(), new_team("crew")).await.unwrap_err();
     assert!(
         matches!(taken, BoardError::Store(error) if matches!(*error, StoreError::Conflict { .. }))
     );
@@ -71,7 +71,7 @@ async fn a_session_has_at_most_one_team(store: TestStore) {
 async fn without_a_team_nothing_goes(store: TestStore) {
     let mut session = session(store.store());
     assert!(matches!(session.team().unwrap_err(), BoardError::NoActiveTeam));
-    let error = session.delete(zoe(Command::DeleteTeam)).await.unwrap_err();
+    let error = session.delete(zoe()).await.unwrap_err();
     assert_eq!(error.to_string(), "there is no active team");
     session.close().await;
 }
@@ -83,10 +83,10 @@ async fn a_deleted_team_frees_its_name_and_stays_readable(store: TestStore) {
     add_tasks(board, 2).await;
     let is_tagged = |state: &troop_model::State| state.links().all(|link| link.team.is_some());
     assert!(board.look(is_tagged).await.unwrap());
-    session.delete(by(LEAD, Command::DeleteTeam)).await.unwrap();
+    session.delete(Signature::new(by(LEAD, Command::Tick).actor)).await.unwrap();
     assert!(matches!(session.team().unwrap_err(), BoardError::NoActiveTeam));
 
-    let second = session.create(&zoe(Command::Tick), new_team("crew")).await.unwrap().team();
+    let second = session.create(&zoe(), new_team("crew")).await.unwrap().team();
     assert_ne!(second, team);
     session.close().await;
     assert_eq!(session.open("crew").await.unwrap().team(), second);
@@ -106,27 +106,27 @@ async fn a_deleted_team_frees_its_name_and_stays_readable(store: TestStore) {
 async fn deleting_goes_on_where_it_was_interrupted(store: TestStore) {
     let probe = Probe::new(store.store());
     let mut session = session(probe.clone());
-    session.create(&zoe(Command::Tick), new_team("crew")).await.unwrap();
+    session.create(&zoe(), new_team("crew")).await.unwrap();
     // The process ends after the team was deleted and before its name was freed.
-    session.team().unwrap().submit(zoe(Command::DeleteTeam)).await.unwrap();
+    session.team().unwrap().submit(zoe().on(Command::DeleteTeam)).await.unwrap();
     session.close().await;
     session.open("crew").await.unwrap();
     probe.is_down.store(true, SeqCst);
-    session.delete(zoe(Command::DeleteTeam)).await.unwrap_err();
+    session.delete(zoe()).await.unwrap_err();
     probe.is_down.store(false, SeqCst);
-    session.delete(zoe(Command::DeleteTeam)).await.unwrap();
-    session.create(&zoe(Command::Tick), new_team("crew")).await.unwrap();
+    session.delete(zoe()).await.unwrap();
+    session.create(&zoe(), new_team("crew")).await.unwrap();
 }
 
 async fn a_team_with_busy_teammates_is_not_deleted(store: TestStore) {
     let mut session = with_team(&store).await;
-    let to = |state| zoe(Command::SetMemberState { member: name("bob"), state, reason: None });
+    let to = |state| zoe().on(Command::SetMemberState { member: name("bob"), state, reason: None });
     session.team().unwrap().submit(to(MemberState::Working)).await.unwrap();
-    let refusal = refusal(session.delete(zoe(Command::DeleteTeam)).await);
+    let refusal = refusal(session.delete(zoe()).await);
     assert!(refusal.to_string().contains("`bob`"), "{refusal}");
     assert!(!session.teams().await.unwrap()[0].is_retired);
     session.team().unwrap().submit(to(MemberState::Stopped)).await.unwrap();
-    session.delete(zoe(Command::DeleteTeam)).await.unwrap();
+    session.delete(zoe()).await.unwrap();
 }
 
 async fn an_unknown_team_is_answered_with_the_known(store: TestStore) {
@@ -140,7 +140,7 @@ async fn an_unknown_team_is_answered_with_the_known(store: TestStore) {
 async fn a_purged_team_is_gone(store: TestStore) {
     let mut session = with_team(&store).await;
     let team = session.team().unwrap().team();
-    session.delete(zoe(Command::DeleteTeam)).await.unwrap();
+    session.delete(zoe()).await.unwrap();
     session.purge(team).await.unwrap();
     session.purge(team).await.unwrap();
     assert_eq!(session.teams().await.unwrap(), []);
@@ -154,7 +154,7 @@ async fn a_team_reads_back_as_it_was_made(store: TestStore) {
     let mut new = new_team("crew");
     new.settings =
         Settings { lease_seconds: 77, deny_channels: vec!["irc".into()], ..new.settings };
-    let made = state_of(first.create(&zoe(Command::Tick), new.clone()).await.unwrap()).await;
+    let made = state_of(first.create(&zoe(), new.clone()).await.unwrap()).await;
     first.close().await;
     let mut second = session(store.reopen().await);
     let read = state_of(second.open("crew").await.unwrap()).await;

@@ -6,7 +6,7 @@ use troop_model::{
     Actor, Command, Event, Fact, MemberName, MessageKind, NewMember, NewTask, NewTeamCommand,
     Outgoing, Refusal, Settings, State, TaskCommand, TaskNumber, TaskRef, TeamId, Version, decode,
 };
-use troop_runtime::{Board, BoardError, BoardResult, Clock, Done, Following, Request};
+use troop_runtime::{Board, BoardError, BoardResult, Clock, Done, Following, Request, Signature};
 use troop_store::{Batch, Store};
 use uuid::Uuid;
 
@@ -46,9 +46,9 @@ pub(crate) fn new_team(team: &str) -> NewTeamCommand {
 
 /// Makes a team and opens it.
 pub(crate) async fn crew(store: Arc<dyn Store>) -> Board {
-    let request = Request::new(Actor::human("zoe"), Command::Tick);
+    let signature = Signature::new(Actor::human("zoe"));
     let (clock, following) = (Clock::system(), Following::WhenAsked);
-    Board::create(store, clock, following, &request, new_team("crew")).await.unwrap()
+    Board::create(store, clock, following, &signature, new_team("crew")).await.unwrap()
 }
 
 pub(crate) async fn open(store: Arc<dyn Store>, team: TeamId, following: Following) -> Board {

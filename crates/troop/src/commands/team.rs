@@ -55,10 +55,10 @@ pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer
 }
 
 async fn create(new: NewTeamCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
-    let request = desk.request(Command::CompleteTeam)?;
+    let signature = desk.signature()?;
     let name = new.name.clone();
     let n_members = new.members.len();
-    desk.session.create(&request, new).await?;
+    desk.session.create(&signature, new).await?;
     if printer.json {
         return show(None, desk, printer).await;
     }
@@ -151,8 +151,8 @@ async fn delete(name: Option<&str>, purge: bool, desk: &mut Desk, printer: &Prin
         .await?
         .unwrap_or_default();
     drop(board);
-    let request = desk.request(Command::DeleteTeam)?;
-    desk.session.delete(request).await?;
+    let signature = desk.signature()?;
+    desk.session.delete(signature).await?;
     if purge {
         desk.session.purge(id).await?;
     }

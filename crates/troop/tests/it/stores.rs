@@ -81,3 +81,23 @@ fn a_home_that_cannot_be_made_is_told_clearly() {
     assert!(err.contains("cannot be made"), "{err}");
     fs::set_permissions(troop.folder(), fs::Permissions::from_mode(0o755)).unwrap();
 }
+
+#[test]
+fn a_mistyped_store_is_not_made() {
+    let troop = Troop::new();
+    for store in ["sqlite:typo.db", "files:typo"] {
+        for line in ["team list", "task list", "events", "message read"] {
+            let (code, err) = troop.refused(&format!("--store {store} {line}"));
+            assert_eq!(code, 1, "{store}: {err}");
+            assert!(err.starts_with("error: there is no store at "), "{store}: {err}");
+        }
+        assert_eq!(troop.run(&format!("--store {store} doctor")).code, 1);
+    }
+    assert_eq!(
+        fs::read_dir(troop.folder()).unwrap().count(),
+        1,
+        "only the home that doctor looked at"
+    );
+    troop.ok("--store sqlite:typo.db team create blue");
+    troop.ok("--store sqlite:typo.db task list");
+}

@@ -9,7 +9,7 @@ use troop_model::{
     Actor, Command, Event, Fact, MemberName, NewMember, NewTask, NewTeamCommand, OperationId,
     Settings, Status, TaskCommand, TaskNumber, TaskRef, TeamId, Time, Version, encode,
 };
-use troop_runtime::{Board, Clock, Done, Following, Request};
+use troop_runtime::{Board, Clock, Done, Following, Request, Signature};
 use troop_store::{Missing, Store, StoreUrl};
 use uuid::Uuid;
 
@@ -31,8 +31,8 @@ pub(super) async fn create(store: Arc<dyn Store>, n_members: usize) -> Result<Bo
         lead: newcomer(MemberName::lead()),
         members: (0..n_members).map(|nth| Ok(newcomer(member(nth)?))).collect::<Result<_>>()?,
     };
-    let request = Request::new(person(), Command::CompleteTeam);
-    Ok(Board::create(store, Clock::system(), Following::WhenAsked, &request, new).await?)
+    let signature = Signature::new(person());
+    Ok(Board::create(store, Clock::system(), Following::WhenAsked, &signature, new).await?)
 }
 
 pub(super) async fn open(
