@@ -17,7 +17,7 @@ const REMEMBERED_SPAN: Duration = Duration::from_secs(600);
 /// ... and so many at least, however old they are ...
 const MIN_OPERATIONS: usize = if cfg!(test) { 16 } else { 1_024 };
 /// ... but so many at most, so that snapshots stay small. Beyond that a repetition is refused, not done again.
-const MAX_OPERATIONS: usize = if cfg!(test) { 32 } else { 16_384 };
+const MAX_OPERATIONS: usize = if cfg!(test) { 32 } else { 4_096 };
 /// What was made this recently, by the clock of who decides, is no repetition of what was forgotten. Without this, one
 /// machine whose clock is far ahead would keep all others from working.
 const FRESH: Duration = Duration::from_secs(2);
