@@ -4,7 +4,7 @@ use std::{fmt, future::poll_fn, str::FromStr, time::Duration};
 
 use tokio::task::JoinSet;
 use tokio_postgres::{
-    AsyncMessage, Client, Config, Connection, Error, NoTls, Notification, Socket,
+    AsyncMessage, Client, Config, Connection, Error, NoTls, Notification, Socket, Statement,
     config::{Host, SslMode},
     tls::TlsStream,
 };
@@ -154,7 +154,18 @@ impl Server {
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) client: Client,
+    pub(super) append: Prepared,
     driver: JoinSet<()>,
+}
+
+/// How far a connection is with having a statement prepared.
+#[derive(Debug)]
+pub(super) enum Prepared {
+    /// It was never used.
+    Unused,
+    /// It was used once, and is worth it the next time.
+    Wanted,
+    Done(Statement),
 }
 
 impl Link {
@@ -175,7 +186,7 @@ impl Link {
                 }
             }
         });
-        Self { client, driver }
+        Self { client, append: Prepared::Unused, driver }
     }
 
     /// Waits until the connection ends.

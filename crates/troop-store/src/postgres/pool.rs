@@ -6,9 +6,9 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
 };
-use tokio_postgres::Client;
+use tokio_postgres::{Client, Statement, types::Type};
 
-use super::connect::{Link, Server};
+use super::connect::{Link, Prepared, Server, SqlResult};
 use crate::{
     StoreError, StoreResult,
     failure::{LINE_PATIENCE, bug, lock, waited_too_long},
@@ -56,6 +56,26 @@ pub(super) struct Checkout {
 impl Checkout {
     pub(super) fn client(&mut self) -> &mut Client {
         &mut self.link.client
+    }
+
+    /// The statement as the server has prepared it, from the second time on that it is wanted: once is not worth it.
+    pub(super) async fn prepared(
+        &mut self,
+        sql: &str,
+        kinds: &[Type],
+    ) -> SqlResult<Option<Statement>> {
+        match &mut self.link.append {
+            unused @ Prepared::Unused => {
+                *unused = Prepared::Wanted;
+                Ok(None)
+            }
+            wanted @ Prepared::Wanted => {
+                let statement = self.link.client.prepare_typed(sql, kinds).await?;
+                *wanted = Prepared::Done(statement.clone());
+                Ok(Some(statement))
+            }
+            Prepared::Done(statement) => Ok(Some(statement.clone())),
+        }
     }
 
     pub(super) fn failed(&self) -> impl Fn(tokio_postgres::Error) -> StoreError + use<> {

@@ -21,7 +21,9 @@ const LOCK: i64 = 0x0074_726f_6f70;
 ///
 /// `append` first waits for the team's lock, in line, and only then looks at the log: in PostgreSQL's `read committed`
 /// each statement of a function sees what was committed before that statement began. Who is behind is told all it missed
-/// and keeps the lock, now as one of its session: it has waited in line once, and that is enough.
+/// and keeps the lock, now as one of its session: it has waited in line once, and that is enough. The server ends such a
+/// session, and with it the lock, when it idles for longer than `patience`: its process may have been stopped. The append
+/// that a turn is for gives the session's lock back; the transaction's own lasts until it is committed.
 const TABLES: &str = "
 CREATE TABLE troop.format (schema int NOT NULL);
 
@@ -59,8 +61,16 @@ CREATE TABLE troop.archive (
     PRIMARY KEY (team, number)
 );
 
+CREATE FUNCTION troop.limit_idling(millis int) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF current_setting('server_version_num')::int >= 140000 THEN
+        PERFORM set_config('idle_session_timeout', millis::text, false);
+    END IF;
+END $$;
+
 CREATE FUNCTION troop.append(
-    lock_key bigint, team_id uuid, after bigint, operation_id uuid, n bigint, crc bigint, bodies bytea
+    lock_key bigint, has_turn boolean, patience int,
+    team_id uuid, after bigint, operation_id uuid, n bigint, crc bigint, bodies bytea
 ) RETURNS TABLE (
     head bigint, done bigint,
     missed_first bigint, missed_n bigint, missed_operation uuid, missed_crc bigint, missed_bodies bytea
@@ -73,11 +83,16 @@ BEGIN
         INSERT INTO troop.batches VALUES (team_id, after + 1, n, operation_id, crc, bodies);
         PERFORM pg_notify('troop', team_id::text);
         done := after + n;
+        IF has_turn THEN
+            PERFORM pg_advisory_unlock(lock_key);
+            PERFORM troop.limit_idling(0);
+        END IF;
     ELSIF head > after THEN
         SELECT b.first_version + b.n_events - 1 INTO done FROM troop.batches b
             WHERE b.team = team_id AND b.first_version = after + 1 AND b.operation = operation_id;
         IF done IS NULL THEN
             PERFORM pg_advisory_lock(lock_key);
+            PERFORM troop.limit_idling(patience);
             RETURN QUERY
                 SELECT head, done, b.first_version, b.n_events, b.operation, b.crc, b.bodies
                 FROM troop.batches b

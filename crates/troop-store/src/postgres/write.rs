@@ -2,7 +2,11 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use tokio_postgres::{Client, Row, Transaction, error::SqlState, types::Type};
+use tokio_postgres::{
+    Client, Row, Transaction,
+    error::SqlState,
+    types::{ToSql, Type},
+};
 use troop_model::{TeamId, Version};
 
 use super::{
@@ -47,22 +51,45 @@ impl Answer {
     }
 }
 
+const APPEND: &str = "SELECT * FROM troop.append($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+/// How long the server lets a turn idle, in milliseconds. We take it back sooner, unless our process is stopped.
+const PATIENCE: i32 = 1_000 * (Turn::PATIENCE.as_secs() as i32 + 1);
+
+/// Whether an append is the one that a turn was granted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    First,
+    InTurn,
+}
+
 /// Locks, checks, inserts and notifies in one round trip, and commits.
-async fn call_append(client: &Client, team: TeamId, record: &Record) -> SqlResult<Answer> {
-    let rows = client
-        .query_typed(
-            "SELECT * FROM troop.append($1, $2, $3, $4, $5, $6, $7)",
-            &[
-                (&lock_key(team), Type::INT8),
-                (&team.0, Type::UUID),
-                (&as_sql(record.first.0.saturating_sub(1)), Type::INT8),
-                (&record.operation.0, Type::UUID),
-                (&as_sql(record.n_events), Type::INT8),
-                (&i64::from(record.crc), Type::INT8),
-                (&record.bodies.as_bytes(), Type::BYTEA),
-            ],
-        )
-        .await?;
+///
+/// A connection's first append is sent as it is; who appends more than once has the server prepare it.
+async fn call_append(
+    link: &mut Checkout,
+    stage: Stage,
+    team: TeamId,
+    record: &Record,
+) -> SqlResult<Answer> {
+    let has_turn = stage == Stage::InTurn;
+    let (key, after) = (lock_key(team), as_sql(record.first.0.saturating_sub(1)));
+    let (n_events, crc) = (as_sql(record.n_events), i64::from(record.crc));
+    let params: [(&(dyn ToSql + Sync), Type); 9] = [
+        (&key, Type::INT8),
+        (&has_turn, Type::BOOL),
+        (&PATIENCE, Type::INT4),
+        (&team.0, Type::UUID),
+        (&after, Type::INT8),
+        (&record.operation.0, Type::UUID),
+        (&n_events, Type::INT8),
+        (&crc, Type::INT8),
+        (&record.bodies.as_bytes(), Type::BYTEA),
+    ];
+    let rows = match link.prepared(APPEND, &params.each_ref().map(|(_, kind)| kind.clone())).await?
+    {
+        Some(statement) => link.client().query(&statement, &params.map(|(param, _)| param)).await?,
+        None => link.client().query_typed(APPEND, &params).await?,
+    };
     let number = |column| rows.first().map_or(Ok(None), |row| row.try_get(column));
     Ok(Answer { head: number(0)?, done: number(1)?, rows })
 }
@@ -75,7 +102,8 @@ pub(super) async fn append(
 ) -> StoreResult<Appended> {
     let record = Record::new(team, &batch)?;
     let mut link = pool.checkout().await?;
-    let answer = call_append(link.client(), team, &record).await.map_err(link.failed())?;
+    let answer = call_append(&mut link, Stage::First, team, &record);
+    let answer = answer.await.map_err(link.failed())?;
     match answer.end(team, &batch) {
         Ok(None) => {
             let missed = missed(&answer.rows, team, batch.after)?;
@@ -103,17 +131,9 @@ impl TurnWriter for PostgresTurn {
         Box::pin(async move {
             let record = Record::new(self.team, &batch)?;
             let mut link = self.hold.take()?;
-            let client = &*link.client();
-            let unlock = format!("SELECT pg_advisory_unlock({})", lock_key(self.team));
-            let (answer, unlocked) = tokio::join!(
-                biased;
-                call_append(client, self.team, &record),
-                client.batch_execute(&unlock),
-            );
-            let answer = answer.map_err(link.failed())?;
-            let end = answer.end(self.team, &batch)?;
+            let answer = call_append(&mut link, Stage::InTurn, self.team, &record).await;
+            let end = answer.map_err(link.failed())?.end(self.team, &batch)?;
             let end = end.ok_or_else(|| bug("a turn's batch was not decided on what it missed"))?;
-            unlocked.map_err(link.failed())?;
             link.give_back();
             self.bells.ring(self.team);
             Ok(end)
@@ -191,7 +211,7 @@ async fn insert(transaction: &Transaction<'_>, team: TeamId, record: &Record) ->
     let sql = "INSERT INTO troop.batches VALUES ($1, $2, $3, $4, $5, $6)";
     let (crc, bodies) = (i64::from(record.crc), record.bodies.as_bytes());
     let (start, n_events) = (as_sql(record.first.0), as_sql(record.n_events));
-    let params: [&(dyn tokio_postgres::types::ToSql + Sync); 6] =
+    let params: [&(dyn ToSql + Sync); 6] =
         [&team.0, &start, &n_events, &record.operation.0, &crc, &bodies];
     transaction.execute(sql, &params).await.map(drop)
 }

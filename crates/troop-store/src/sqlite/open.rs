@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{Connection, OpenFlags, ffi::ErrorCode};
+use rusqlite::{Connection, OpenFlags, config::DbConfig, ffi::ErrorCode};
 
 use super::{
     failure::{is_code, sql_failure},
@@ -159,6 +159,8 @@ impl Database {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags)?;
         connection.busy_timeout(BUSY_PATIENCE)?;
+        // Otherwise SQLite plans a query anew for every value that it is given.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         Ok(connection)
     }
 

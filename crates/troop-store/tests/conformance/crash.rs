@@ -1,4 +1,4 @@
-//! Cases in which a process is killed.
+//! Cases in which a process is killed or stopped.
 
 use troop_model::Version;
 use troop_testkit::TestStore;
@@ -45,4 +45,14 @@ pub(crate) async fn a_killed_holder_of_a_turn_lets_others_in(store: TestStore) {
     let waiting = append(&*store, team, &mut seen, vec!["2".to_owned()]);
     let (end, ()) = tokio::join!(waiting, async { holder.kill() });
     assert_eq!(end.unwrap(), Version(2));
+}
+
+pub(crate) async fn a_stopped_holder_of_a_turn_lets_others_in(store: TestStore) {
+    let team = create(&*store, "crew").await;
+    let mut holder = Other::start(Role::Hold, 0, &store, team);
+    assert_eq!(holder.hear().unwrap(), "holding");
+    holder.stop();
+    let mut seen = Version(1);
+    assert_eq!(append(&*store, team, &mut seen, vec!["2".to_owned()]).await.unwrap(), Version(2));
+    holder.kill();
 }

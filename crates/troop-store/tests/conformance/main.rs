@@ -89,6 +89,14 @@ conformance! {
     }
 }
 
+// A file lock lasts as long as its process does; a server can end it.
+conformance! {
+    stopped: postgres = postgres_store;
+    crash {
+        a_stopped_holder_of_a_turn_lets_others_in,
+    }
+}
+
 conformance! {
     random: files = files_store, sqlite = sqlite_store, postgres = postgres_store;
     property {

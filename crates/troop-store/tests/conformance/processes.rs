@@ -79,6 +79,12 @@ impl Other {
         self.lines.by_ref().find_map(|line| said(line.unwrap()))
     }
 
+    /// Stops it where it is, as a debugger or a full terminal does.
+    pub(crate) fn stop(&self) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-STOP", &id]).status().unwrap().success());
+    }
+
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();

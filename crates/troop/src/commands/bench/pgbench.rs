@@ -14,8 +14,8 @@ use crate::report::Usage;
 
 /// How many clients are tried; the best counts.
 const CLIENTS: [usize; 4] = [4, 8, 16, 32];
-/// How many tasks there are at least before each run: more than any run can claim.
-const N_TASKS: i64 = 200_000;
+/// How many tasks no server claims in a second.
+const N_TASKS: u64 = 50_000;
 
 const TABLES: &str = "
 CREATE TABLE task (id bigserial PRIMARY KEY, status text NOT NULL, owner int, result text);
@@ -62,7 +62,7 @@ impl Pgbench {
 
     /// Claims and completes for a while, and gives the operations in a second.
     pub(super) async fn run(&self, span: Duration) -> Result<f64> {
-        self.top_up().await?;
+        self.top_up(1_000 + N_TASKS * span.as_secs()).await?;
         let clients = self.n_clients.to_string();
         let mut pgbench = Command::new("pgbench");
         pgbench.args(["--no-vacuum", "--protocol=prepared", "--jobs=2", "--client", &clients]);
@@ -88,11 +88,10 @@ impl Pgbench {
     }
 
     /// Fills up and tidies up, so that every run begins alike.
-    async fn top_up(&self) -> Result<()> {
-        let pending = "SELECT count(*) FROM task WHERE status = 'pending'";
-        let n_missing = N_TASKS - self.session.number(pending).await?;
-        let insert = "INSERT INTO task (status) SELECT 'pending' FROM generate_series(1, ";
-        self.session.execute(&format!("{insert}{n_missing})")).await?;
+    async fn top_up(&self, n_tasks: u64) -> Result<()> {
+        let pending = "(SELECT count(*) FROM task WHERE status = 'pending')";
+        let insert = "INSERT INTO task (status) SELECT 'pending' FROM generate_series";
+        self.session.execute(&format!("{insert}(1, {n_tasks} - {pending})")).await?;
         self.session.execute("VACUUM ANALYZE task").await?;
         self.session.execute("CHECKPOINT").await
     }

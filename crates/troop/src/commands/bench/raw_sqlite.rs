@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use anyhow::Result;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, config::DbConfig, params};
 use tokio::time::Instant;
 
 use super::{outcome::Tally, team};
@@ -33,6 +33,7 @@ impl RawSqlite {
     pub(super) fn new(path: &Path, n_tasks: usize) -> Result<Self> {
         let connection = Connection::open(path)?;
         connection.execute_batch(TABLES)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         Ok(Self { connection, n_tasks, line: team::sample_line()? })
     }
 

@@ -132,6 +132,7 @@ impl Ours {
 /// A process that makes itself heard by the plainest means, and who hears it.
 struct Bare {
     partner: Partner,
+    /// When it was said what is heard.
     heard: tokio::sync::mpsc::UnboundedReceiver<i64>,
     /// Whoever listens does so until this is dropped.
     _ear: Box<dyn std::any::Any>,
@@ -142,13 +143,12 @@ impl Bare {
     fn file(place: &Place, path: &Path) -> Result<Self> {
         let partner = Partner::start(place, &["touch".to_owned(), path.display().to_string()])?;
         let (sender, heard) = tokio::sync::mpsc::unbounded_channel();
-        let (clock, file) = (Clock::system(), path.to_owned());
+        let file = path.to_owned();
         let mut ear = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             let Ok(event) = event else { return };
             if event.kind.is_modify() && event.paths.contains(&file) {
-                let now = clock.now().as_micros();
                 let written = std::fs::read(&file).ok().and_then(|it| it.try_into().ok());
-                let _unheard = sender.send(now - i64::from_le_bytes(written.unwrap_or_default()));
+                let _unheard = sender.send(i64::from_le_bytes(written.unwrap_or_default()));
             }
         })?;
         ear.watch(place.path(), notify::RecursiveMode::NonRecursive)?;
@@ -158,10 +158,8 @@ impl Bare {
     /// Another process notifies, and the server tells.
     async fn server(place: &Place, url: &str) -> Result<Self> {
         let (sender, heard) = tokio::sync::mpsc::unbounded_channel();
-        let clock = Clock::system();
         let session = Session::open(url, move |notice| {
-            let sent = notice.payload().parse::<i64>().unwrap_or_default();
-            let _unheard = sender.send(clock.now().as_micros() - sent);
+            let _unheard = sender.send(notice.payload().parse::<i64>().unwrap_or_default());
         });
         let session = session.await?;
         session.execute(&format!("LISTEN {}", child::CHANNEL)).await?;
@@ -171,7 +169,8 @@ impl Bare {
 
     async fn once(&mut self) -> Result<f64> {
         self.partner.prompt()?;
-        Ok(self.heard.recv().await.context("nobody listens any more")? as f64)
+        let sent = self.heard.recv().await.context("nobody listens any more")?;
+        Ok((Clock::system().now().as_micros() - sent) as f64)
     }
 }
 

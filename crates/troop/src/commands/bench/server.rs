@@ -38,10 +38,6 @@ impl Session {
     pub(super) async fn execute(&self, sql: &str) -> Result<()> {
         Ok(self.client.batch_execute(sql).await?)
     }
-
-    pub(super) async fn number(&self, sql: &str) -> Result<i64> {
-        Ok(self.client.query_one(sql, &[]).await?.try_get(0)?)
-    }
 }
 
 /// A database of its own on a server.
