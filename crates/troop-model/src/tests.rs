@@ -18,3 +18,4 @@ mod review;
 mod snapshot;
 mod team;
 mod work;
+mod written;
