@@ -60,6 +60,34 @@ pub enum Fact {
     /// It is gone. Its links lose their team.
     #[serde(rename = "team.deleted")]
     TeamDeleted {},
+    /// Somebody supervises it from now on.
+    #[serde(rename = "lead.taken")]
+    LeadTaken {
+        /// Which session of troop.
+        session: Uuid,
+        /// Who that is, for people.
+        holder: String,
+        /// What its commands are known by.
+        fence: u64,
+        /// Until when, unless it is renewed.
+        until: Time,
+    },
+    /// It goes on supervising.
+    #[serde(rename = "lead.renewed")]
+    LeadRenewed {
+        /// Until when, unless it is renewed again.
+        until: Time,
+    },
+    /// Nobody supervises it any more.
+    #[serde(rename = "lead.released")]
+    LeadReleased {},
+    /// Whoever supervises it is asked to stop all its processes.
+    #[serde(rename = "team.stop_requested")]
+    TeamStopRequested {
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
     /// Somebody joined.
     #[serde(rename = "member.added")]
     MemberAdded {
@@ -96,6 +124,18 @@ pub enum Fact {
         member: MemberName,
         /// What it is now.
         state: MemberState,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        /// Its process, while it runs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pid: Option<u32>,
+    },
+    /// What a member did was broken off.
+    #[serde(rename = "member.interrupted")]
+    MemberInterrupted {
+        /// Who.
+        member: MemberName,
         /// Why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
@@ -384,6 +424,9 @@ pub enum Fact {
         task: Option<TaskNumber>,
         /// Whom it must reach.
         readers: Vec<Party>,
+        /// The message that it takes the place of, as a newer notice of the same does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        supersedes: Option<Uuid>,
     },
     /// Messages were handed to a reader.
     #[serde(rename = "message.delivered")]
@@ -516,6 +559,11 @@ impl Fact {
             | Self::TeamUpdated { .. }
             | Self::TeamCompleted {}
             | Self::TeamDeleted {}
+            | Self::TeamStopRequested { .. }
+            | Self::LeadTaken { .. }
+            | Self::LeadRenewed { .. }
+            | Self::LeadReleased {}
+            | Self::MemberInterrupted { .. }
             | Self::MemberAdded { .. }
             | Self::MemberRemoved { .. }
             | Self::MemberStateChanged { .. }

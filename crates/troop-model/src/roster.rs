@@ -75,6 +75,8 @@ pub struct Member {
     pub state_since: Time,
     /// Why.
     pub state_reason: Option<String>,
+    /// Its process, while a supervisor runs one.
+    pub pid: Option<u32>,
     /// When it joined.
     pub joined_at: Time,
 }
@@ -96,6 +98,14 @@ pub struct Link {
     pub user_allow: Vec<SmolStr>,
     /// These users may not, even if they are allowed above.
     pub user_deny: Vec<SmolStr>,
+}
+
+impl Member {
+    /// Whether a supervisor runs a process for it, or is about to.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.pid.is_some() || self.state == MemberState::Spawning
+    }
 }
 
 impl MemberState {

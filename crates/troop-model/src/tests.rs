@@ -16,5 +16,6 @@ mod names;
 mod property;
 mod review;
 mod snapshot;
+mod supervision;
 mod team;
 mod work;

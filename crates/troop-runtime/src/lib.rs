@@ -5,7 +5,7 @@ mod clock;
 mod error;
 mod session;
 
-pub use board::{Board, Done, Following, Request, Signature, Subscription, TaskPage};
+pub use board::{Board, Done, Following, Given, Request, Signature, Subscription, TaskPage};
 pub use clock::Clock;
 pub use error::{BoardError, BoardResult};
 pub use session::{Session, TeamSummary};
