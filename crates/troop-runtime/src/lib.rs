@@ -3,6 +3,7 @@
 mod board;
 mod clock;
 mod error;
+pub mod process;
 mod session;
 
 pub use board::{Board, Done, Following, Given, Request, Signature, Subscription, TaskPage};
