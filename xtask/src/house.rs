@@ -10,9 +10,10 @@ use std::{
 const MAX_LINES: usize = 600;
 
 /// Which crates each crate may use. What is not here is forbidden.
-const MAY_USE: [(&str, &[&str]); 6] = [
+const MAY_USE: [(&str, &[&str]); 7] = [
     ("troop-model", &[]),
     ("troop-store", &["troop-model"]),
+    ("troop-protocol", &["troop-model"]),
     ("troop-runtime", &["troop-model", "troop-store"]),
     ("troop", &["troop-model", "troop-runtime", "troop-store"]),
     ("troop-testkit", &["troop-model", "troop-store"]),
@@ -20,12 +21,13 @@ const MAY_USE: [(&str, &[&str]); 6] = [
 ];
 
 /// Libraries that only these crates may use directly; `troop` measures its baselines with them.
-const ONLY_IN: [(&str, &[&str]); 5] = [
+const ONLY_IN: [(&str, &[&str]); 6] = [
     ("rusqlite", &["troop-store", "troop"]),
     ("tokio-postgres", &["troop-store", "troop", "troop-testkit"]),
     ("clap", &["troop"]),
     ("notify", &["troop-store", "troop"]),
-    ("tokio", &["troop-store", "troop-runtime", "troop", "troop-testkit"]),
+    ("schemars", &["troop-model", "troop-protocol", "troop"]),
+    ("tokio", &["troop-store", "troop-protocol", "troop-runtime", "troop", "troop-testkit"]),
 ];
 
 /// Names that swallow projects.

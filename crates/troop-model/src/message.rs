@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, fmt, ops::Bound};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use uuid::Uuid;
@@ -14,10 +15,12 @@ pub const MAX_UNREAD: usize = if cfg!(test) { 40 } else { 20_000 };
 const LIVE_SETTLED: usize = if cfg!(test) { 8 } else { 1_000 };
 
 /// What a message is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageKind {
     /// Something said to one.
+    #[default]
+    #[serde(alias = "direct", alias = "chat")]
     Message,
     /// Something said to all but the sender.
     Broadcast,

@@ -19,3 +19,4 @@ mod snapshot;
 mod supervision;
 mod team;
 mod work;
+mod written;

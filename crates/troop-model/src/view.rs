@@ -1,5 +1,6 @@
 //! The JSON that people's programs see: the same on the command line, on REST and in streams.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -10,7 +11,7 @@ use crate::{
 };
 
 /// A task as programs see it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the fields are those of a task")]
 pub struct TaskView<'a> {
     pub id: Uuid,
@@ -44,7 +45,7 @@ pub struct TaskView<'a> {
 }
 
 /// What belongs to a task but not to a list of tasks.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the fields are those of a task")]
 pub struct TaskDetail<'a> {
     pub comments: &'a [Comment],
@@ -101,7 +102,7 @@ impl<'a> TaskView<'a> {
 }
 
 /// A message as one reader's programs see it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the fields are those of a message")]
 pub struct MessageView<'a> {
     pub id: Uuid,
@@ -146,7 +147,7 @@ impl<'a> MessageView<'a> {
 }
 
 /// A team as programs see it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the fields are those of a team")]
 pub struct TeamView<'a> {
     pub id: crate::TeamId,
