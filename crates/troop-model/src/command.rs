@@ -59,8 +59,10 @@ pub enum Command {
         pid: Option<u32>,
     },
     /// Start a process for a member that is new, or that does not run.
+    #[serde(rename = "member/spawn")]
     SpawnMember(Spawn),
     /// Break off what a member does now; it goes on with what comes next.
+    #[serde(rename = "member/interrupt")]
     InterruptMember {
         /// Who.
         member: MemberName,
@@ -68,6 +70,7 @@ pub enum Command {
         reason: Option<String>,
     },
     /// Record that a member has nothing to do: it is given the next task, or the lead is told.
+    #[serde(rename = "member/idle")]
     ReportIdle {
         /// Who.
         member: MemberName,
@@ -136,6 +139,7 @@ pub enum Command {
         outcome: DelegationOutcome,
     },
     /// Supervise the team: run its processes and pass its mail, alone, until the lease ends.
+    #[serde(rename = "lead/take")]
     TakeLead {
         /// Which session of troop.
         session: Uuid,
@@ -145,10 +149,13 @@ pub enum Command {
         over: Option<u64>,
     },
     /// Go on supervising.
+    #[serde(rename = "lead/renew")]
     RenewLead,
     /// Supervise no more.
+    #[serde(rename = "lead/release")]
     ReleaseLead,
     /// Ask whoever supervises the team to stop all its processes.
+    #[serde(rename = "team/stop")]
     StopTeam {
         /// Why.
         reason: Option<String>,
@@ -159,7 +166,8 @@ pub enum Command {
 }
 
 /// A member that is to run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Spawn {
     /// Who. A member of this name that does not run is started again.
     pub member: NewMember,

@@ -210,6 +210,7 @@ pub enum Refusal {
 impl Refusal {
     /// The class of a refusal.
     #[must_use]
+    #[expect(clippy::too_many_lines, reason = "one flat table of all refusals")]
     pub fn kind(&self) -> RefusalKind {
         match self {
             Self::NoTeam

@@ -63,7 +63,7 @@ pub struct Team {
 }
 
 /// The right to supervise a team: to run its processes and pass its mail. One holds it at a time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeadLease {
     /// Which session of troop.
     pub session: Uuid,
