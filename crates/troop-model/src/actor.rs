@@ -93,6 +93,8 @@ pub struct Context {
     pub operation: OperationId,
     /// From which conversation.
     pub origin: Origin,
+    /// The fencing number of the supervisor that passes this on, if one does.
+    pub fence: Option<u64>,
 }
 
 impl Context {

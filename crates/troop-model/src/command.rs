@@ -55,6 +55,27 @@ pub enum Command {
         state: MemberState,
         /// Why.
         reason: Option<String>,
+        /// Its process, once it runs.
+        pid: Option<u32>,
+    },
+    /// Start a process for a member that is new, or that does not run.
+    #[serde(rename = "member/spawn")]
+    SpawnMember(Spawn),
+    /// Break off what a member does now; it goes on with what comes next.
+    #[serde(rename = "member/interrupt")]
+    InterruptMember {
+        /// Who.
+        member: MemberName,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Record that a member has nothing to do: it is given the next task, or the lead is told.
+    #[serde(rename = "member/idle")]
+    ReportIdle {
+        /// Who.
+        member: MemberName,
+        /// What it did last.
+        last_task: Option<TaskRef>,
     },
     /// Change what a member may do without asking.
     #[serde(rename = "member/set_mode")]
@@ -117,9 +138,41 @@ pub enum Command {
         /// How.
         outcome: DelegationOutcome,
     },
+    /// Supervise the team: run its processes and pass its mail, alone, until the lease ends.
+    #[serde(rename = "lead/take")]
+    TakeLead {
+        /// Which session of troop.
+        session: Uuid,
+        /// Who that is, for people: a user, a machine, a process.
+        holder: String,
+        /// The fencing number of a holder that is known to be dead, so that its lease need not be waited for.
+        over: Option<u64>,
+    },
+    /// Go on supervising.
+    #[serde(rename = "lead/renew")]
+    RenewLead,
+    /// Supervise no more.
+    #[serde(rename = "lead/release")]
+    ReleaseLead,
+    /// Ask whoever supervises the team to stop all its processes.
+    #[serde(rename = "team/stop")]
+    StopTeam {
+        /// Why.
+        reason: Option<String>,
+    },
     /// Let time pass: leases, stale tasks, reminders, retries.
     #[serde(rename = "team/tick")]
     Tick,
+}
+
+/// A member that is to run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Spawn {
+    /// Who. A member of this name that does not run is started again.
+    pub member: NewMember,
+    /// What it is told first.
+    pub prompt: Option<String>,
 }
 
 /// How a delegation ended.
@@ -204,8 +257,8 @@ pub enum TaskCommand {
     },
     /// Give it to somebody.
     Assign {
-        /// Which.
-        task: TaskRef,
+        /// Which; none means the next available for that member.
+        task: Option<TaskRef>,
         /// To whom.
         to: MemberName,
     },

@@ -220,16 +220,25 @@ impl Mailbox {
     /// Forgets what somebody who left has not read, so that nobody gets it who takes the name later.
     pub(crate) fn drop_reader(&mut self, reader: &Party) {
         let left: Vec<_> = self.unread_range(reader).cloned().collect();
-        for key in left {
-            self.forget_unread(&key);
-            let mut all_read = false;
-            self.messages.update(&key.1, |message| {
-                message.receipts.retain(|receipt| receipt.reader != *reader);
-                all_read = message.receipts.iter().all(|receipt| receipt.read_at.is_some());
-            });
-            if all_read {
-                self.settle(key.1);
-            }
+        left.iter().for_each(|key| self.drop_unread(key));
+    }
+
+    /// Forgets that a reader is to read a message.
+    pub(crate) fn drop_message(&mut self, reader: &Party, id: Uuid) {
+        for version in self.find_unread(reader, &[id]) {
+            self.drop_unread(&(reader.clone(), version));
+        }
+    }
+
+    fn drop_unread(&mut self, key: &(Party, Version)) {
+        self.forget_unread(key);
+        let mut all_read = false;
+        self.messages.update(&key.1, |message| {
+            message.receipts.retain(|receipt| receipt.reader != key.0);
+            all_read = message.receipts.iter().all(|receipt| receipt.read_at.is_some());
+        });
+        if all_read {
+            self.settle(key.1);
         }
     }
 

@@ -78,6 +78,8 @@ pub struct Member {
     pub state_since: Time,
     /// Why.
     pub state_reason: Option<String>,
+    /// Its process, while a supervisor runs one.
+    pub pid: Option<u32>,
     /// When it joined.
     pub joined_at: Time,
 }
@@ -101,6 +103,14 @@ pub struct Link {
     /// These users may not, even if they are allowed above.
     #[serde(default)]
     pub user_deny: Vec<SmolStr>,
+}
+
+impl Member {
+    /// Whether a supervisor runs a process for it, or is about to.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.pid.is_some() || self.state == MemberState::Spawning
+    }
 }
 
 impl MemberState {

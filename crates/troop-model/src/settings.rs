@@ -27,6 +27,8 @@ pub struct Settings {
     pub lease_seconds: u32,
     /// After how long without movement a task counts as stale; 0 means never.
     pub stale_after_minutes: u32,
+    /// How many teammates run at once.
+    pub max_teammates: u32,
     /// How often a task may be tried before it stays failed.
     pub max_attempts: u32,
     /// How long a failed task waits before it is tried again; doubles with every attempt.
@@ -161,6 +163,7 @@ impl Default for Settings {
             require_review: false,
             lease_seconds: 900,
             stale_after_minutes: 120,
+            max_teammates: 5,
             max_attempts: 3,
             retry_backoff_seconds: 10,
             allow_user_ids: Vec::new(),
@@ -229,6 +232,7 @@ impl Settings {
         }
         in_range("lease_seconds", self.lease_seconds, 1..=WEEK)?;
         in_range("stale_after_minutes", self.stale_after_minutes, 0..=WEEK)?;
+        in_range("max_teammates", self.max_teammates, 1..=1_000)?;
         in_range("max_attempts", self.max_attempts, 1..=100)?;
         in_range("retry_backoff_seconds", self.retry_backoff_seconds, 0..=WEEK)?;
         in_range("followup_interval_minutes", self.followup_interval_minutes, 1..=WEEK)?;

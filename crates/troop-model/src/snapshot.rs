@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Changes whenever anything that a snapshot holds changes its shape.
-pub const SNAPSHOT_FORMAT: u32 = 2;
+pub const SNAPSHOT_FORMAT: u32 = 3;
 
 /// Why bytes are not a snapshot that this program can use.
 #[derive(Debug, Error)]

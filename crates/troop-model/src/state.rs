@@ -56,6 +56,25 @@ pub struct Team {
     pub created_by: Actor,
     /// When.
     pub created_at: Time,
+    /// Who supervises it, if somebody does.
+    pub lead_lease: Option<LeadLease>,
+    /// How often somebody began to supervise it.
+    pub n_leads: u64,
+}
+
+/// The right to supervise a team: to run its processes and pass its mail. One holds it at a time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeadLease {
+    /// Which session of troop.
+    pub session: Uuid,
+    /// Who that is, for people.
+    pub holder: String,
+    /// Grows with every holder; what a former one passes on is refused by it.
+    pub fence: u64,
+    /// Since when.
+    pub since: Time,
+    /// Until when, unless it is renewed.
+    pub until: Time,
 }
 
 /// A question between members that waits for its answer.

@@ -3,9 +3,10 @@
 mod board;
 mod clock;
 mod error;
+pub mod process;
 mod session;
 
-pub use board::{Board, Done, Following, Request, Signature, Subscription, TaskPage};
+pub use board::{Board, Done, Following, Given, Request, Signature, Subscription, TaskPage};
 pub use clock::Clock;
 pub use error::{BoardError, BoardResult};
 pub use session::{Session, TeamSummary};

@@ -104,7 +104,7 @@ fn order(command: TaskCommand) -> Result<(&'static str, Order)> {
             ("cancelled", Order::Cancel { task: task.parse()?, reason })
         }
         TaskCommand::Assign { task, member: to } => {
-            ("assigned", Order::Assign { task: task.parse()?, to: member(&to)? })
+            ("assigned", Order::Assign { task: Some(task.parse()?), to: member(&to)? })
         }
         TaskCommand::Review { task, result } => (
             "handed in",
@@ -308,6 +308,7 @@ fn next_for(state: &State, request: &Request, now: Time) -> Result<Arc<Task>, Bo
             actor: request.actor.clone(),
             operation: request.operation,
             origin: request.origin.clone(),
+            fence: request.fence,
         };
         decide(state, &request.command, &ctx)?.iter().find_map(|event| event.fact.task())
     } else {
