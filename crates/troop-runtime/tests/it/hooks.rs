@@ -466,3 +466,42 @@ async fn it_is_known_what_has_hooks() {
     assert!(HookEvent::ALL.into_iter().all(|event| !Hooks::none().has(event)));
     assert_eq!(Hooks::none().fire(&completed("done")).await, Fired::default());
 }
+
+#[tokio::test]
+async fn the_scripts_of_the_page_about_hooks_do_what_they_say() {
+    let page = include_str!("../../../../docs/hooks.md");
+    for (language, program, feedback) in [
+        (
+            "sh",
+            "sh",
+            "task-7 is not done, because its tests fail:\nmake: *** No rule to make target 'test'.  Stop.",
+        ),
+        (
+            "python",
+            "python3",
+            "task 7 is not done: make: *** No rule to make target 'test'.  Stop.\n",
+        ),
+    ] {
+        let (_, rest) = page.split_once(&format!("```{language}\n")).unwrap();
+        let (script, _) = rest.split_once("```").unwrap();
+        let project = Project::on_completion(&[&format!("{program} script")]);
+        fs::write(project.folder.path().join("script"), script).unwrap();
+        assert_eq!(project.complete().await, veto(feedback));
+        fs::write(project.folder.path().join("Makefile"), "test:\n\ttrue\n").unwrap();
+        assert_eq!(project.complete().await, Fired::default());
+    }
+}
+
+#[test]
+fn the_page_about_hooks_knows_every_event_and_value() {
+    let page = include_str!("../../../../docs/hooks.md");
+    for event in HookEvent::ALL {
+        let values: Vec<_> = event.carries().iter().map(|name| format!("`{name}`")).collect();
+        let (name, kebab, values) = (event.name(), event.kebab(), values.join(", "));
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{name}` | `{kebab}` |")));
+        let row = row.unwrap_or_else(|| panic!("`{name}` has no row"));
+        assert!(row.ends_with(&format!("| {values} |")), "{row}");
+        let can_be_vetoed = row.split('|').nth(3).is_some_and(|cell| !cell.trim().is_empty());
+        assert_eq!(can_be_vetoed, event.can_be_vetoed(), "{row}");
+    }
+}

@@ -92,7 +92,7 @@ pub(super) fn suggestion(near: &str) -> String {
 }
 
 /// The schema of the key `hooks`, both styles in one object.
-pub(super) fn schema(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn schema(generator: &mut SchemaGenerator) -> Schema {
     let common = json!({
         "type": {"const": "command"},
         "command": {"type": "string", "minLength": 1, "description": "What the shell runs, in the project's folder."},
@@ -118,6 +118,8 @@ pub(super) fn schema(_: &mut SchemaGenerator) -> Schema {
     properties.insert("enabled".to_owned(), json!({"type": "boolean", "default": true}));
     let flat = object(Value::Object(flat), &["event", "command"]);
     properties.insert("hooks".to_owned(), json!({"type": "array", "items": flat}));
-    properties.extend(names.iter().map(|name| ((*name).to_owned(), group.clone())));
+    generator.definitions_mut().insert("HookGroups".to_owned(), group);
+    let group = |name: &&str| ((*name).to_owned(), json!({"$ref": "#/$defs/HookGroups"}));
+    properties.extend(names.iter().map(group));
     json_schema!({"type": "object", "properties": properties, "additionalProperties": false})
 }

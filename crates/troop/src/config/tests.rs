@@ -172,3 +172,12 @@ fn a_hook_that_is_not_understood_is_refused_with_its_place() {
         assert_eq!(report.hint.as_deref(), Some(hint));
     }
 }
+
+#[test]
+fn the_example_of_the_page_about_hooks_is_understood() {
+    let page = include_str!("../../../../docs/hooks.md");
+    let (_, rest) = page.split_once("```json\n").unwrap();
+    let (example, _) = rest.split_once("```").unwrap();
+    let (n_hooks, warnings) = read_hooks(example);
+    assert_eq!((n_hooks.unwrap(), warnings), (4, Vec::new()));
+}
