@@ -43,6 +43,7 @@ mod durability;
 mod faults;
 mod following;
 mod foreign;
+mod hooks;
 mod idempotency;
 mod processes;
 mod random;
