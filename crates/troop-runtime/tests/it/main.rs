@@ -45,6 +45,7 @@ mod following;
 mod foreign;
 mod hooks;
 mod idempotency;
+mod lead;
 mod processes;
 mod random;
 mod session;
