@@ -4,6 +4,7 @@
 //! truth: whoever wants something of it, from whatever process, gives a command to the board. One loop, the dispatcher, puts
 //! everything that comes in into one order.
 
+mod answers;
 mod calls;
 mod delivery;
 mod dispatcher;

@@ -10,9 +10,6 @@ mod render;
 mod report;
 mod trust;
 
-#[cfg(test)]
-mod committed;
-
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};

@@ -126,8 +126,7 @@ impl Dispatcher {
         self.gated.remove(&deed.request.operation);
         if let Some(responder) = deed.responder {
             let failure = Failure::new(FailureKind::Forbidden, &feedback);
-            self.tracker.spawn(async move { drop(responder.refuse(failure).await) });
-            return;
+            return self.refuse(responder, failure);
         }
         self.tell_member(&deed.runner.member, feedback).await;
         if let Command::Task(TaskCommand::Complete { task, .. }) = &deed.request.command

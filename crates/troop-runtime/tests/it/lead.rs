@@ -26,9 +26,7 @@ fn is_done(number: u32) -> impl Fn(&troop_model::State) -> Option<()> + Clone + 
 /// Works like a worker, but plays its first run differently.
 fn at_first(first: Play) -> Play {
     let (n_runs, later) = (Arc::new(AtomicU32::new(0)), worker());
-    Arc::new(move |part| {
-        if n_runs.fetch_add(1, SeqCst) == 0 { first(part) } else { later(part) }
-    })
+    Arc::new(move |part| if n_runs.fetch_add(1, SeqCst) == 0 { first(part) } else { later(part) })
 }
 
 #[tokio::test]
@@ -141,21 +139,24 @@ async fn mail_reaches_a_running_teammate_and_is_read_when_it_says_so() {
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     let may_read = Arc::new(tokio::sync::Notify::new());
     let gate = Arc::clone(&may_read);
-    stage.plays.add("reader", play(move |mut part: Part| {
-        let (tell, gate) = (tell.clone(), Arc::clone(&gate));
-        async move {
-            part.ready(true).await;
-            part.idle().await;
-            while let Some(said) = part.hear().await {
-                let FromLead::Message(message) = said else { continue };
-                tell.send(message.clone()).unwrap();
-                gate.notified().await;
-                let id = message.id.unwrap();
-                let read = raw("message/read", &format!(r#"{{"messages":["{id}"]}}"#));
-                drop(part.peer.notify(read).await);
+    stage.plays.add(
+        "reader",
+        play(move |mut part: Part| {
+            let (tell, gate) = (tell.clone(), Arc::clone(&gate));
+            async move {
+                part.ready(true).await;
+                part.idle().await;
+                while let Some(said) = part.hear().await {
+                    let FromLead::Message(message) = said else { continue };
+                    tell.send(message.clone()).unwrap();
+                    gate.notified().await;
+                    let id = message.id.unwrap();
+                    let read = raw("message/read", &format!(r#"{{"messages":["{id}"]}}"#));
+                    drop(part.peer.notify(read).await);
+                }
             }
-        }
-    }));
+        }),
+    );
     stage.spawn("bob", "reader").await;
     stage.submit(Actor::human("zoe"), say("bob", "hello")).await.unwrap();
     let message = told.recv().await.unwrap();
@@ -175,20 +176,23 @@ async fn mail_reaches_a_running_teammate_and_is_read_when_it_says_so() {
 async fn mail_that_was_not_read_comes_again_after_a_crash_and_in_order() {
     let stage = Stage::new(Setting::default()).await;
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
-    stage.plays.add("reader", play(move |mut part: Part| {
-        let tell = tell.clone();
-        async move {
-            part.ready(true).await;
-            while let Some(said) = part.hear().await {
-                let FromLead::Message(message) = said else { continue };
-                let is_last = message.content == "3";
-                tell.send(message.content).unwrap();
-                if is_last {
-                    return;
+    stage.plays.add(
+        "reader",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                part.ready(true).await;
+                while let Some(said) = part.hear().await {
+                    let FromLead::Message(message) = said else { continue };
+                    let is_last = message.content == "3";
+                    tell.send(message.content).unwrap();
+                    if is_last {
+                        return;
+                    }
                 }
             }
-        }
-    }));
+        }),
+    );
     stage.spawn("bob", "reader").await;
     for content in ["1", "2", "3"] {
         stage.submit(Actor::human("zoe"), say("bob", content)).await.unwrap();
@@ -202,23 +206,29 @@ async fn mail_that_was_not_read_comes_again_after_a_crash_and_in_order() {
 async fn one_teammate_writes_to_another_and_the_sender_is_stamped() {
     let stage = Stage::new(Setting::default()).await;
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
-    stage.plays.add("writer", play(|mut part| async move {
-        part.ready(true).await;
-        let params = r#"{"to":"bob","content":"psst","from":"lead"}"#;
-        drop(part.peer.notify(raw("team.message", params)).await);
-        while part.hear().await.is_some() {}
-    }));
-    stage.plays.add("reader", play(move |mut part: Part| {
-        let tell = tell.clone();
-        async move {
-            part.ready(false).await;
-            while let Some(said) = part.hear().await {
-                if let FromLead::Message(message) = said {
-                    tell.send((message.from, message.content)).unwrap();
+    stage.plays.add(
+        "writer",
+        play(|mut part| async move {
+            part.ready(true).await;
+            let params = r#"{"to":"bob","content":"psst","from":"lead"}"#;
+            drop(part.peer.notify(raw("team.message", params)).await);
+            while part.hear().await.is_some() {}
+        }),
+    );
+    stage.plays.add(
+        "reader",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                part.ready(false).await;
+                while let Some(said) = part.hear().await {
+                    if let FromLead::Message(message) = said {
+                        tell.send((message.from, message.content)).unwrap();
+                    }
                 }
             }
-        }
-    }));
+        }),
+    );
     stage.spawn("bob", "reader").await;
     stage.until_state("bob", MemberState::Idle).await;
     stage.spawn("cyd", "writer").await;
@@ -234,50 +244,53 @@ async fn one_teammate_writes_to_another_and_the_sender_is_stamped() {
 async fn who_writes_to_nobody_hears_of_it() {
     let stage = Stage::new(Setting::default()).await;
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
-    stage.plays.add("writer", play(move |mut part: Part| {
-        let tell = tell.clone();
-        async move {
-            part.ready(true).await;
-            let message = MessageOut {
-                to: "nobody".to_owned(),
-                content: "hello?".to_owned(),
-                kind: MessageKind::Message,
-                summary: None,
-                request_id: None,
-                approve: None,
-            };
-            part.say(FromTeammate::Message(message)).await;
-            while let Some(said) = part.hear().await {
-                if let FromLead::Message(message) = said {
-                    tell.send(message.content).unwrap();
+    stage.plays.add(
+        "writer",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                part.ready(true).await;
+                let message = MessageOut {
+                    to: "nobody".to_owned(),
+                    content: "hello?".to_owned(),
+                    kind: MessageKind::Message,
+                    summary: None,
+                    request_id: None,
+                    approve: None,
+                };
+                part.say(FromTeammate::Message(message)).await;
+                while let Some(said) = part.hear().await {
+                    if let FromLead::Message(message) = said {
+                        tell.send(message.content).unwrap();
+                    }
                 }
             }
-        }
-    }));
-    stage.spawn("bob", "writer").await;
-    assert_eq!(
-        told.recv().await.unwrap(),
-        "there is no member `nobody`; the members are ann, bob"
+        }),
     );
+    stage.spawn("bob", "writer").await;
+    assert_eq!(told.recv().await.unwrap(), "there is no member `nobody`; the members are ann, bob");
 }
 
 #[tokio::test]
 async fn a_teammate_may_refuse_to_stop_and_goes_on() {
     let stage = Stage::new(Setting::default()).await;
-    stage.plays.add("stubborn", play(|mut part| async move {
-        part.ready(true).await;
-        part.idle().await;
-        while let Some(said) = part.hear().await {
-            match said {
-                FromLead::Shutdown { .. } => {
-                    let ack = ShutdownAck::refused("not before I am done");
-                    part.say(FromTeammate::ShutdownAck(ack)).await;
+    stage.plays.add(
+        "stubborn",
+        play(|mut part| async move {
+            part.ready(true).await;
+            part.idle().await;
+            while let Some(said) = part.hear().await {
+                match said {
+                    FromLead::Shutdown { .. } => {
+                        let ack = ShutdownAck::refused("not before I am done");
+                        part.say(FromTeammate::ShutdownAck(ack)).await;
+                    }
+                    FromLead::AssignTask { task } => part.complete(&task).await,
+                    _ => {}
                 }
-                FromLead::AssignTask { task } => part.complete(&task).await,
-                _ => {}
             }
-        }
-    }));
+        }),
+    );
     stage.spawn("bob", "stubborn").await;
     stage.until_state("bob", MemberState::Idle).await;
     let ask = Command::Send(Outgoing {
@@ -329,10 +342,13 @@ async fn a_teammate_that_agrees_to_stop_is_stopped_and_the_lead_is_told() {
 #[tokio::test]
 async fn a_teammate_that_ignores_the_request_is_made_to_stop() {
     let stage = Stage::new(Setting::default()).await;
-    stage.plays.add("deaf", play(|part| async move {
-        part.ready(true).await;
-        std::future::pending::<()>().await;
-    }));
+    stage.plays.add(
+        "deaf",
+        play(|part| async move {
+            part.ready(true).await;
+            std::future::pending::<()>().await;
+        }),
+    );
     stage.spawn("bob", "deaf").await;
     stage.until_state("bob", MemberState::Idle).await;
     assert!(matches!(stage.stop().await, Ended::Stopped { .. }));
@@ -383,13 +399,16 @@ async fn a_quiet_team_ends_by_itself() {
     for nth in 0..5 {
         stage.task(&format!("task {nth}")).await;
     }
-    stage.plays.add("person", play(|mut part| async move {
-        part.ready(false).await;
-        let spawn = r#"{"member":{"name":"bob","agent":"worker"}}"#;
-        drop(part.peer.notify(raw("member/spawn", spawn)).await);
-        part.idle().await;
-        while part.hear().await.is_some() {}
-    }));
+    stage.plays.add(
+        "person",
+        play(|mut part| async move {
+            part.ready(false).await;
+            let spawn = r#"{"member":{"name":"bob","agent":"worker"}}"#;
+            drop(part.peer.notify(raw("member/spawn", spawn)).await);
+            part.idle().await;
+            while part.hear().await.is_some() {}
+        }),
+    );
     let lead = stage.start(Setting { until: Until::Quiet, ..Setting::default() }).await.unwrap();
     assert_eq!(lead.ended().await, Ended::Quiet);
     let n_done = stage.board.look(|state| state.tasks().n_with(Status::Completed)).await.unwrap();
@@ -399,18 +418,21 @@ async fn a_quiet_team_ends_by_itself() {
 #[tokio::test]
 async fn a_failed_task_is_tried_again() {
     let stage = Stage::new(Setting::default()).await;
-    stage.plays.add("clumsy", play(|mut part| async move {
-        part.ready(true).await;
-        part.idle().await;
-        while let Some(task) = part.task().await {
-            if task.attempt == Some(1) {
-                part.report(&task, ReportedStatus::Failed, "dropped it").await;
-                part.idle().await;
-            } else {
-                part.complete(&task).await;
+    stage.plays.add(
+        "clumsy",
+        play(|mut part| async move {
+            part.ready(true).await;
+            part.idle().await;
+            while let Some(task) = part.task().await {
+                if task.attempt == Some(1) {
+                    part.report(&task, ReportedStatus::Failed, "dropped it").await;
+                    part.idle().await;
+                } else {
+                    part.complete(&task).await;
+                }
             }
-        }
-    }));
+        }),
+    );
     stage.spawn("bob", "clumsy").await;
     stage.task("carry").await;
     stage.until("it is done after all", is_done(1)).await;
@@ -419,10 +441,8 @@ async fn a_failed_task_is_tried_again() {
 #[tokio::test]
 async fn who_is_silent_for_longer_than_its_lease_is_replaced() {
     let clock = troop_runtime::Clock::manual(troop_model::Time::from_micros(1_700_000_000_000_000));
-    let settings =
-        Settings { lease_seconds: 60, retry_backoff_seconds: 0, ..Settings::default() };
-    let stage =
-        Stage::new(Setting { clock: clock.clone(), settings, ..Setting::default() }).await;
+    let settings = Settings { lease_seconds: 60, retry_backoff_seconds: 0, ..Settings::default() };
+    let stage = Stage::new(Setting { clock: clock.clone(), settings, ..Setting::default() }).await;
     stage.plays.add(
         "sleeper",
         at_first(play(|mut part| async move {
@@ -446,20 +466,21 @@ async fn who_is_silent_for_longer_than_its_lease_is_replaced() {
 async fn an_interruption_and_another_mode_reach_the_wire() {
     let stage = Stage::new(Setting::default()).await;
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
-    stage.plays.add("listener", play(move |mut part: Part| {
-        let tell = tell.clone();
-        async move {
-            part.ready(true).await;
-            while let Some(said) = part.hear().await {
-                tell.send(said).unwrap();
+    stage.plays.add(
+        "listener",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                part.ready(true).await;
+                while let Some(said) = part.hear().await {
+                    tell.send(said).unwrap();
+                }
             }
-        }
-    }));
+        }),
+    );
     stage.spawn("bob", "listener").await;
     stage.until_state("bob", MemberState::Idle).await;
-    let is_context = |said: &FromLead, mode| {
-        matches!(said, FromLead::UpdateContext(context) if context.mode == Some(mode))
-    };
+    let is_context = |said: &FromLead, mode| matches!(said, FromLead::UpdateContext(context) if context.mode == Some(mode));
     assert!(is_context(&told.recv().await.unwrap(), Permissions::Default));
     let interrupt = Command::InterruptMember { member: name("bob"), reason: Some("wait".into()) };
     stage.lead_does(interrupt).await;
@@ -473,16 +494,23 @@ async fn an_interruption_and_another_mode_reach_the_wire() {
 #[tokio::test]
 async fn garbage_on_a_wire_never_ends_it() {
     let stage = Stage::new(Setting::default()).await;
-    stage.plays.add("babbler", play(|mut part| async move {
-        drop(part.peer.notify(raw("no.such/method", "[1,2]")).await);
-        part.ready(true).await;
-        drop(part.peer.notify(raw("team.taskUpdate", r#"{"taskId":"task-99","status":"done"}"#)).await);
-        drop(part.peer.notify(raw("team.taskUpdate", r#"{"status":7}"#)).await);
-        part.idle().await;
-        while let Some(task) = part.task().await {
-            part.complete(&task).await;
-        }
-    }));
+    stage.plays.add(
+        "babbler",
+        play(|mut part| async move {
+            drop(part.peer.notify(raw("no.such/method", "[1,2]")).await);
+            part.ready(true).await;
+            drop(
+                part.peer
+                    .notify(raw("team.taskUpdate", r#"{"taskId":"task-99","status":"done"}"#))
+                    .await,
+            );
+            drop(part.peer.notify(raw("team.taskUpdate", r#"{"status":7}"#)).await);
+            part.idle().await;
+            while let Some(task) = part.task().await {
+                part.complete(&task).await;
+            }
+        }),
+    );
     stage.spawn("bob", "babbler").await;
     stage.task("work").await;
     stage.until("it works all the same", is_done(1)).await;
@@ -492,14 +520,17 @@ async fn garbage_on_a_wire_never_ends_it() {
 async fn a_removed_member_is_ended() {
     let stage = Stage::new(Setting { timing: quick(), ..Setting::default() }).await;
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel::<()>();
-    stage.plays.add("listener", play(move |mut part: Part| {
-        let tell = tell.clone();
-        async move {
-            part.ready(true).await;
-            while part.hear().await.is_some() {}
-            tell.send(()).unwrap();
-        }
-    }));
+    stage.plays.add(
+        "listener",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                part.ready(true).await;
+                while part.hear().await.is_some() {}
+                tell.send(()).unwrap();
+            }
+        }),
+    );
     stage.spawn("bob", "listener").await;
     stage.until_state("bob", MemberState::Idle).await;
     stage.lead_does(Command::RemoveMember { member: name("bob"), reason: None }).await;

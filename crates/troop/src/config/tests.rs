@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
+use troop_testkit::assert_current;
+
 use super::{
     Config, Teams,
     file::{KEYS, parse},
     hooks, schema,
     teams::TeammateMode,
 };
-use crate::{committed::assert_current, report::Report};
+use crate::report::Report;
 
 fn read(text: &str) -> (Result<Config, String>, Vec<String>) {
     let mut warnings = Vec::new();

@@ -202,10 +202,13 @@ impl Stage {
         let store = troop_testkit::sqlite_store().await;
         let plays = Plays::default();
         plays.add("worker", worker());
-        plays.add("person", play(|mut part| async move {
-            part.ready(true).await;
-            while part.hear().await.is_some() {}
-        }));
+        plays.add(
+            "person",
+            play(|mut part| async move {
+                part.ready(true).await;
+                while part.hear().await.is_some() {}
+            }),
+        );
         let folder = tempfile::tempdir().unwrap();
         let mut new = new_team("crew");
         (new.settings, new.members) = (setting.settings.clone(), Vec::new());
@@ -222,10 +225,7 @@ impl Stage {
     }
 
     /// Another lead of the same team.
-    pub(crate) async fn start(
-        &self,
-        setting: Setting,
-    ) -> Result<Lead, troop_runtime::LeadError> {
+    pub(crate) async fn start(&self, setting: Setting) -> Result<Lead, troop_runtime::LeadError> {
         Lead::start(LeadOptions {
             board: self.board.clone(),
             clock: setting.clock,
