@@ -168,11 +168,15 @@ impl Reader {
 
     /// What both styles have in common.
     fn hook(&mut self, event: HookEvent, filter: Filter, entry: &Fields<'_>) {
-        let is_right = self.mistakes.len();
+        let n_mistakes = self.mistakes.len();
         if entry.get("type").is_some_and(|kind| kind != "command") {
             self.wrong(&entry.at("type"), "the only type is `command`");
         }
-        let description = entry.get("description").and_then(Value::as_str).map(str::to_owned);
+        let description = entry.get("description");
+        if let Some(other) = description.filter(|description| !description.is_string()) {
+            self.wrong(&entry.at("description"), expected("a string", other));
+        }
+        let description = description.and_then(Value::as_str).map(str::to_owned);
         let timeout = self.timeout(entry);
         let is_async = match entry.get("async") {
             None => false,
@@ -183,7 +187,7 @@ impl Reader {
             }
         };
         let Some(command) = self.text(entry, "command").map(str::to_owned) else { return };
-        if self.mistakes.len() == is_right {
+        if self.mistakes.len() == n_mistakes {
             let hook = Hook { event, command, description, timeout, is_async, filter };
             self.config.hooks.push(hook);
         }

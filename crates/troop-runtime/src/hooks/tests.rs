@@ -273,6 +273,10 @@ fn a_mistake_is_named_with_its_place() {
             "`hooks.hooks[0].filter.teamName`: `[a` is not a glob: unclosed character class; missing ']'",
         ),
         (
+            json!({"hooks": [{"event": "teammate-idle", "command": "a", "description": 7}]}),
+            "`hooks.hooks[0].description`: expected a string, found 7",
+        ),
+        (
             json!({"hooks": [{"event": "teammate-idle", "command": "a", "filter": ["ann"]}]}),
             "`hooks.hooks[0].filter`: expected a glob, found [\"ann\"]",
         ),
