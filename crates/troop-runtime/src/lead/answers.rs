@@ -129,8 +129,9 @@ fn store_failure(error: &StoreError) -> FailureKind {
         StoreError::Refused { .. } => FailureKind::Invalid,
         StoreError::NotFound { .. } => FailureKind::NotFound,
         StoreError::Conflict { .. } => FailureKind::Conflict,
-        StoreError::Unavailable { .. } => FailureKind::Unavailable,
         StoreError::Corrupt { .. } => FailureKind::Corrupt,
         StoreError::Bug { .. } => FailureKind::Bug,
+        // Of those that are not known here nobody can say that it was not done.
+        StoreError::Unavailable { .. } | _ => FailureKind::Unavailable,
     }
 }
