@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
-use troop_model::{Event, Version};
+use troop_model::{Event, MemberName, Version};
 use troop_protocol::{Inbox, Incoming};
 
 use super::{Runner, gate::Passed, supervisor::Exit};
@@ -43,8 +43,10 @@ pub(super) enum Due {
     Grace(Runner),
     /// A process should have stopped on being told to.
     Term(Runner),
+    /// A process has ended, and its last words should have been heard.
+    Bury(Runner),
     /// A member that crashed is started again.
-    Restart(Runner),
+    Restart(MemberName),
     /// A member that could not be written to may have read something.
     Retry(Runner),
     /// It is time to look at leases, reminders and retries.

@@ -18,7 +18,6 @@ use troop_runtime::{
     Board, BoardResult, BoxFuture, Clock, Done, Ended, Following, Hooks, InProcess, Launch,
     LaunchSpec, Launched, Lead, LeadOptions, Request, Signature, Timing, Until,
 };
-use troop_store::Store;
 use troop_testkit::{TestStore, wait_for};
 
 use crate::support::{name, new_team};
@@ -166,10 +165,8 @@ pub(crate) fn quick() -> Timing {
 /// A team with its lead at work.
 pub(crate) struct Stage {
     pub(crate) board: Board,
-    pub(crate) clock: Clock,
     pub(crate) plays: Plays,
     pub(crate) folder: TempDir,
-    pub(crate) store: Arc<dyn Store>,
     pub(crate) lead: Option<Lead>,
     /// Keeps what the store is kept in.
     _store: TestStore,
@@ -217,9 +214,7 @@ impl Stage {
         let (clock, always) = (setting.clock.clone(), Following::Always);
         let board =
             Board::create(store.store(), clock.clone(), always, &signature, new).await.unwrap();
-        let handle = store.store();
-        let mut stage =
-            Self { board, clock, plays, folder, store: handle, lead: None, _store: store };
+        let mut stage = Self { board, plays, folder, lead: None, _store: store };
         stage.lead = Some(stage.start(setting).await.unwrap());
         stage
     }
