@@ -76,7 +76,7 @@ where
 }
 
 /// Where in the line something is means nothing to whoever wrote an object.
-fn without_position(text: &str) -> String {
+pub(crate) fn without_position(text: &str) -> String {
     text.split(" at line ").next().unwrap_or_default().to_owned()
 }
 

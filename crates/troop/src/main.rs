@@ -9,9 +9,6 @@ mod output;
 mod render;
 mod report;
 
-#[cfg(test)]
-mod committed;
-
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};

@@ -13,11 +13,12 @@ use crate::{
 };
 
 /// Checks that something is written as this line, and that the line is read as the same.
-fn check<T>(said: &T, line: Value)
+fn check<T>(said: &T, line: impl Into<Value>)
 where
     T: for<'a> TryFrom<&'a Notification, Error = MethodError> + PartialEq + std::fmt::Debug,
     Notification: for<'a> From<&'a T>,
 {
+    let line = line.into();
     let written = Envelope::Notification(said.into()).to_line();
     assert_eq!(serde_json::from_slice::<Value>(&written).unwrap(), line);
     assert_eq!(read::<T>(&line), Ok(said_again(said)));
@@ -40,8 +41,8 @@ fn read<T: for<'a> TryFrom<&'a Notification, Error = MethodError>>(
     }
 }
 
-fn line(method: &str, params: Value) -> Value {
-    json!({"jsonrpc": "2.0", "method": method, "params": params})
+fn line(method: &str, params: impl Into<Value>) -> Value {
+    json!({"jsonrpc": "2.0", "method": method, "params": params.into()})
 }
 
 fn message(to: &str, content: &str) -> MessageOut {
@@ -79,11 +80,11 @@ fn the_examples_of_the_seed_are_read_and_written_verbatim() {
     let to_target = r#"{"jsonrpc": "2.0", "method": "team.message", "params": {"from": "hunter", "content": "Check the test coverage"}}"#;
     check(
         &FromTeammate::Message(message("scout", "Check the test coverage")),
-        serde_json::from_str(from_teammate).unwrap(),
+        serde_json::from_str::<Value>(from_teammate).unwrap(),
     );
     check(
         &FromLead::Message(forwarded("hunter", "Check the test coverage")),
-        serde_json::from_str(to_target).unwrap(),
+        serde_json::from_str::<Value>(to_target).unwrap(),
     );
 }
 

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use troop_testkit::assert_current;
+
 use super::{Config, KEYS, parse, schema};
-use crate::committed::assert_current;
 
 fn read(text: &str) -> (Result<Config, String>, Vec<String>) {
     let mut warnings = Vec::new();
