@@ -9,10 +9,9 @@ use std::{
     time::Duration,
 };
 
-use serde_json::json;
 use tokio::{sync::Notify, time::Instant};
-use troop_model::{MessageKind, Permissions};
-use troop_protocol::{FromTeammate, MessageIn, Notification, Peer, PeerError, TeamContext};
+use troop_model::{Command, MessageKind, Permissions};
+use troop_protocol::{Change, FromTeammate, MessageIn, Peer, PeerError, TeamContext};
 use uuid::Uuid;
 
 use mail::Mail;
@@ -177,9 +176,8 @@ impl Line {
         if state.mail.owed.is_empty() {
             return;
         }
-        let params = json!({"messages": state.mail.owed});
-        let Ok(read) = Notification::new("message/read", &params) else { return };
-        if self.peer.try_notify(read).is_ok() {
+        let command = Command::MarkRead { reader: None, messages: Some(state.mail.owed.clone()) };
+        if self.peer.try_notify(&Change { command, operation: None }).is_ok() {
             state.mail.owed.clear();
             state.last_sent = Instant::now();
         }

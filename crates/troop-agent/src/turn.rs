@@ -2,12 +2,12 @@
 
 use std::{path::Path, sync::Arc};
 
-use serde::Serialize;
-use serde_json::Value;
+use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
-use troop_model::{MessageKind, Permissions};
+use troop_model::{Command, MessageKind, Permissions};
 use troop_protocol::{
-    FromTeammate, Level, Log, MessageIn, MessageOut, Notification, PeerError, TeamContext,
+    Answer, Change, ClientError, FromTeammate, Level, Log, MessageIn, MessageOut, Notification,
+    PeerError, Query, TeamContext,
 };
 
 use crate::line::{Line, Place};
@@ -67,12 +67,23 @@ impl Turn {
         self.line.say(&FromTeammate::Message(message)).await
     }
 
-    /// Asks something of the board, by the name of the method.
-    pub async fn ask(&self, method: &str, params: &impl Serialize) -> Result<Value, PeerError> {
-        let asked = Notification::new(method, params)
-            .map_err(|source| PeerError::BadAnswer { method: method.to_owned(), source })?;
+    /// Asks for a change and waits until it is durable. A lead that does not know board calls never answers.
+    pub async fn call(&self, command: Command) -> Result<Answer, ClientError> {
+        self.ask(&Change { command, operation: None }).await
+    }
+
+    /// Looks at something on the board. A lead that does not know board calls never answers.
+    pub async fn query<T: DeserializeOwned>(&self, query: &Query) -> Result<T, ClientError> {
+        self.ask(query).await
+    }
+
+    /// Asks anything, by the name of the method.
+    pub async fn ask<T: DeserializeOwned>(
+        &self,
+        asked: impl Into<Notification>,
+    ) -> Result<T, ClientError> {
         self.line.asks();
-        self.line.peer.request(asked).await
+        Ok(self.line.peer.request(asked).await?)
     }
 
     /// Takes the mail that waits. That acknowledges it, so an agent asks when it can read it: between two steps.

@@ -66,14 +66,12 @@ impl Surroundings {
     ) -> Result<Self> {
         let home = match global.home.as_ref().filter(|home| !home.as_os_str().is_empty()) {
             Some(home) => home.clone(),
-            None => variable("HOME").map(|home| PathBuf::from(home).join(".troop")).ok_or_else(
-                || {
-                    Usage::new(
-                        "there is no home folder to keep teams in",
-                        "say where: `TROOP_HOME=/path troop …`",
-                    )
-                },
-            )?,
+            None => home().ok_or_else(|| {
+                Usage::new(
+                    "there is no home folder to keep teams in",
+                    "say where: `TROOP_HOME=/path troop …`",
+                )
+            })?,
         };
         let project = find_project(&env::current_dir().unwrap_or_default(), &home);
         let mut warnings = Vec::new();
@@ -145,6 +143,12 @@ fn from_folder(store: &str, folder: &Path) -> String {
 pub(crate) fn schema() -> String {
     let schema = schemars::schema_for!(Config);
     serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n"
+}
+
+/// The person's own folder, as the environment has it.
+pub(crate) fn home() -> Option<PathBuf> {
+    let chosen = variable("TROOP_HOME").map(PathBuf::from);
+    chosen.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".troop")))
 }
 
 fn variable(name: &str) -> Option<String> {
