@@ -8,6 +8,7 @@ mod desk;
 mod output;
 mod render;
 mod report;
+mod teammate;
 mod trust;
 
 use std::process::ExitCode;
@@ -22,6 +23,9 @@ use crate::{
 };
 
 fn main() -> ExitCode {
+    if let Some(code) = teammate::run(std::env::args_os().skip(1)) {
+        return code;
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return report::usage(&error),

@@ -116,6 +116,11 @@ pub(crate) fn catch(run: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<
     }
 }
 
+/// Reports an error before anything is known about the output.
+pub(crate) fn plain(error: &Error) -> ExitCode {
+    Report::new(error).print(&Printer::plain(false))
+}
+
 /// Reports what clap did not understand, in our form. Help and version are not errors.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     if matches!(

@@ -67,7 +67,6 @@ mod filter {
         "active"
     }
 
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for this form")]
     pub(super) fn serialize<S: Serializer>(
         filter: &TaskFilter,
         serializer: S,

@@ -3,6 +3,7 @@
 #![expect(clippy::indexing_slicing, reason = "a test may fail loudly")]
 #![expect(clippy::wildcard_enum_match_arm, reason = "whatever else comes is wrong")]
 
+mod client;
 mod ends;
 mod flood;
 mod peer;
