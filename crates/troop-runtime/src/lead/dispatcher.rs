@@ -139,6 +139,7 @@ impl Dispatcher {
             Input::Exited(runner, exit) => self.exited(&runner, exit).await,
             Input::Complained(runner, line) => self.complained(&runner, &line),
             Input::Passed(passed) => self.passed(*passed).await,
+            Input::Called(called) => self.called(*called).await,
             Input::Settled(runner, version) => self.settled(&runner, version),
             Input::Refused(runner, what) => self.refused(&runner, what),
             Input::Superseded => self.ended = Some(Ended::Superseded),

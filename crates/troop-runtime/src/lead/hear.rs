@@ -78,7 +78,7 @@ impl Dispatcher {
             }
         };
         let request = self.signed(Actor::agent(member), Command::Task(order));
-        self.pass(Deed { runner: runner.clone(), request, responder: None }).await;
+        self.pass(Deed { runner: Some(runner.clone()), request, responder: None }).await;
     }
 
     /// A member works on a task. If nobody holds it, that is how it takes it.

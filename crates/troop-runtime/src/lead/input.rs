@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use troop_model::{Event, MemberName, Version};
-use troop_protocol::{Inbox, Incoming};
+use troop_protocol::{Inbox, Incoming, Responder};
 
 use super::{Runner, gate::Passed, supervisor::Exit};
-use crate::BoardError;
+use crate::{BoardError, Request};
 
 /// One thing that a lead reacts to.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(super) enum Input {
     Due(Due),
     /// Hooks have spoken about something that waited for them.
     Passed(Box<Passed>),
+    /// Another process gives a command by way of this lead.
+    Called(Box<(Request, Responder)>),
     /// A member was given work, or was not; what came of it is in the log up to there.
     Settled(Runner, Option<Version>),
     /// What was done for a member was refused, and it does not know yet.
