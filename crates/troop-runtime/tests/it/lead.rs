@@ -1,5 +1,8 @@
 //! A lead at work: its members are parts that the tests write, its board and its wires are real.
 
+mod hooks;
+mod processes;
+mod socket;
 mod stage;
 
 use std::sync::{

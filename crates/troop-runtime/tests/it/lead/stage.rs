@@ -119,7 +119,7 @@ impl Plays {
         self.0.lock().unwrap().insert(agent.to_owned(), play);
     }
 
-    fn launch(self) -> Arc<dyn Launch> {
+    fn launch(self, others: Option<Arc<dyn Launch>>) -> Arc<dyn Launch> {
         let run = move |spec: &LaunchSpec, wire: DuplexStream| {
             let play = self.0.lock().unwrap().get(spec.agent.as_str()).cloned()?;
             let spec = spec.clone();
@@ -131,7 +131,7 @@ impl Plays {
             });
             Some(act)
         };
-        Arc::new(InProcess { run, others: Box::new(Nobody) })
+        Arc::new(InProcess { run, others: others.unwrap_or_else(|| Arc::new(Nobody)) })
     }
 }
 
@@ -179,6 +179,8 @@ pub(crate) struct Setting {
     pub(crate) hooks: Hooks,
     pub(crate) until: Until,
     pub(crate) clock: Clock,
+    /// Who runs the members that have no play.
+    pub(crate) others: Option<Arc<dyn Launch>>,
 }
 
 impl Default for Setting {
@@ -189,6 +191,7 @@ impl Default for Setting {
             hooks: Hooks::none(),
             until: Until::Stopped,
             clock: Clock::system(),
+            others: None,
         }
     }
 }
@@ -227,7 +230,7 @@ impl Stage {
             folder: self.folder.path().to_owned(),
             project: self.folder.path().to_owned(),
             holder: "zoe".to_owned(),
-            launch: self.plays.clone().launch(),
+            launch: self.plays.clone().launch(setting.others),
             hooks: setting.hooks,
             timing: setting.timing,
             until: setting.until,
