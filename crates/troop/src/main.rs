@@ -8,6 +8,7 @@ mod desk;
 mod output;
 mod render;
 mod report;
+mod trust;
 
 use std::process::ExitCode;
 

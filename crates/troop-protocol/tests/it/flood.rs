@@ -177,7 +177,8 @@ async fn who_asks_and_never_reads_the_answers_is_let_go() {
 #[derive(Clone, Default)]
 struct Gate {
     is_open: Arc<AtomicBool>,
-    waker: Arc<Mutex<Option<Waker>>>,
+    /// Of everybody who tried, in order.
+    wakers: Arc<Mutex<Vec<Waker>>>,
     writes: Arc<Mutex<Vec<usize>>>,
 }
 
@@ -187,7 +188,7 @@ impl AsyncWrite for Gate {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        *self.waker.lock().unwrap() = Some(cx.waker().clone());
+        self.wakers.lock().unwrap().push(cx.waker().clone());
         if !self.is_open.load(Ordering::SeqCst) {
             return Poll::Pending;
         }
@@ -210,10 +211,9 @@ async fn lines_that_wait_go_out_in_one_write() {
     let gate = Gate::default();
     let (peer, _incoming) = Peer::channel(tokio::io::empty(), gate.clone(), &tracker);
     peer.notify(say(1)).await.unwrap();
-    // Who sends tries once, and asks not to be woken; the writing task asks to be.
-    let is_tasks = |waker: &Waker| !waker.will_wake(Waker::noop());
+    // Who sends tries first, then the writing task.
     let waker = wait_for("the writing task to have the first line", async || {
-        gate.waker.lock().unwrap().clone().filter(is_tasks)
+        gate.wakers.lock().unwrap().get(1).cloned()
     });
     let waker = waker.await;
     for n in 1..=100 {
