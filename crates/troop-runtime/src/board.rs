@@ -5,6 +5,7 @@
 //! ever sees what is not durable: looking at the state waits in the same queue as changing it.
 
 mod archive;
+mod next;
 mod open;
 mod snapshots;
 mod subscription;
@@ -115,6 +116,7 @@ impl Done {
 pub struct Board {
     team: TeamId,
     store: Arc<dyn Store>,
+    clock: Clock,
     jobs: mpsc::Sender<Job>,
     /// Weak, so that subscriptions end with the writer.
     events: broadcast::WeakSender<News>,
@@ -184,6 +186,7 @@ impl Board {
         let board = Self {
             team,
             store: Arc::clone(&store),
+            clock: clock.clone(),
             jobs,
             events: events.downgrade(),
             tracker: tracker.clone(),

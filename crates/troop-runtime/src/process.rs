@@ -1,5 +1,9 @@
 //! The one place that starts processes: each leads a group of its own, so that all it starts can be ended with it.
 
+mod mark;
+
+pub use mark::Mark;
+
 use std::{ffi::OsStr, io, process::Stdio};
 
 use rustix::{

@@ -5,10 +5,12 @@ mod cli;
 mod commands;
 mod config;
 mod desk;
+mod guard;
 mod output;
 mod render;
 mod report;
 mod teammate;
+mod trust;
 
 use std::process::ExitCode;
 
@@ -22,7 +24,9 @@ use crate::{
 };
 
 fn main() -> ExitCode {
-    if let Some(code) = teammate::run(std::env::args_os().skip(1)) {
+    // Processes that leads start: small and many, so nothing else is looked at before.
+    let arguments = || std::env::args_os().skip(1);
+    if let Some(code) = guard::run(arguments()).or_else(|| teammate::run(arguments())) {
         return code;
     }
     let cli = match Cli::try_parse() {

@@ -2,8 +2,10 @@
 
 use std::fs;
 
+use troop_runtime::HooksConfig;
+
 use super::Agents;
-use crate::config::{Config, Surroundings};
+use crate::config::{Config, HookFiles, Surroundings, Teams};
 
 fn agents(folder: &std::path::Path) -> Agents {
     let surroundings = Surroundings {
@@ -11,6 +13,8 @@ fn agents(folder: &std::path::Path) -> Agents {
         project: folder.to_owned(),
         config: Config::default(),
         user: "me".to_owned(),
+        teams: Teams::of(&[]),
+        hooks: HookFiles { personal: HooksConfig::none(), project: Vec::new() },
         warnings: Vec::new(),
     };
     Agents::read(&surroundings)
