@@ -40,9 +40,10 @@ impl Snapshots {
 
     /// Begins to save a snapshot if it is time to, without keeping commands waiting.
     pub(super) fn save_if_due(&mut self, state: &State) {
-        // The larger the state, the longer a snapshot of it must last.
-        let is_due = state.version().0.saturating_sub(self.tried.0)
-            >= MIN_TAIL.max(state.tasks().len() as u64);
+        // A snapshot costs what it holds and what it archives; it is worth that once as many events would be replayed.
+        let tasks = state.tasks();
+        let price = (tasks.len() + tasks.all_departed().len()) as u64;
+        let is_due = state.version().0.saturating_sub(self.tried.0) >= MIN_TAIL.max(price);
         if !is_due || self.saving.is_some() {
             return;
         }
