@@ -7,6 +7,8 @@ use std::{
 
 use serde::{Serialize, de::DeserializeOwned};
 
+use crate::SnapshotError;
+
 /// A value, or the bytes of a snapshot that hold it.
 #[derive(Clone, Debug)]
 pub(crate) struct Packed<T> {
@@ -15,10 +17,6 @@ pub(crate) struct Packed<T> {
 }
 
 impl<T: Serialize + DeserializeOwned + Default> Packed<T> {
-    pub(crate) fn from_snapshot(bytes: Arc<Vec<u8>>, range: Range<usize>) -> Self {
-        Self { value: OnceLock::new(), bytes: Some((bytes, range)) }
-    }
-
     pub(crate) fn get(&self) -> &T {
         self.value.get_or_init(|| match &self.bytes {
             Some((bytes, range)) => postcard::from_bytes(
@@ -51,6 +49,33 @@ impl<T: Serialize + DeserializeOwned + Default> Packed<T> {
             ),
         }
         out.len() - start
+    }
+}
+
+/// The packed parts of a snapshot, one after the other.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    bytes: Arc<Vec<u8>>,
+    start: usize,
+}
+
+impl Parts {
+    /// The parts that begin at `start`.
+    pub(crate) fn new(bytes: Vec<u8>, start: usize) -> Self {
+        Self { bytes: Arc::new(bytes), start }
+    }
+
+    /// The next part, which is so long.
+    pub(crate) fn next<T>(&mut self, len: usize) -> Result<Packed<T>, SnapshotError> {
+        let end = self.start.checked_add(len).filter(|end| *end <= self.bytes.len());
+        let range = self.start..end.ok_or(SnapshotError)?;
+        self.start = range.end;
+        Ok(Packed { value: OnceLock::new(), bytes: Some((Arc::clone(&self.bytes), range)) })
+    }
+
+    /// Makes sure that nothing is left.
+    pub(crate) fn finish(self) -> Result<(), SnapshotError> {
+        if self.start == self.bytes.len() { Ok(()) } else { Err(SnapshotError) }
     }
 }
 
