@@ -13,6 +13,9 @@ use crate::{
     record::{Assembly, Record, checksum},
 };
 
+/// How much of a database is mapped into memory at most, in bytes: all that SQLite can.
+const MAPPED: i64 = 0x7fff_0000;
+
 /// SQLite's integers have a sign; a log never gets long enough to notice.
 pub(super) fn as_sql(version: Version) -> i64 {
     i64::try_from(version.0).unwrap_or(i64::MAX)
@@ -134,6 +137,18 @@ pub(super) fn snapshot(
 
 /// Reads a state straight into the buffer that is given away: as the result of a query it would be copied.
 fn read_snapshot(
+    connection: &Connection,
+    team: TeamId,
+) -> rusqlite::Result<Option<(u64, u32, Vec<u8>)>> {
+    // Mapped into memory, a large state is read several times faster than page by page. Only meanwhile: who cuts a file
+    // that is mapped ends every process that reads it.
+    connection.pragma_update(None, "mmap_size", MAPPED)?;
+    let found = read_mapped_snapshot(connection, team);
+    connection.pragma_update(None, "mmap_size", 0)?;
+    found
+}
+
+fn read_mapped_snapshot(
     connection: &Connection,
     team: TeamId,
 ) -> rusqlite::Result<Option<(u64, u32, Vec<u8>)>> {
