@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use uuid::Uuid;
@@ -65,7 +66,8 @@ impl State {
     }
 
     /// Opens a packed state.
-    pub fn from_snapshot(bytes: Vec<u8>) -> Result<Self, SnapshotError> {
+    pub fn from_snapshot(bytes: impl Into<Bytes>) -> Result<Self, SnapshotError> {
+        let bytes = bytes.into();
         let number = |at: usize| -> Option<u32> {
             Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
         };
@@ -75,7 +77,7 @@ impl State {
         let start = 8 + number(4).ok_or(SnapshotError)? as usize;
         let front = bytes.get(8..start).ok_or(SnapshotError)?;
         let front: Front = postcard::from_bytes(front).map_err(|_| SnapshotError)?;
-        let mut parts = Parts::new(bytes, start);
+        let mut parts = Parts(bytes.slice(start..));
         let state = Self {
             before: front.head.clone(),
             head: front.head,

@@ -91,7 +91,7 @@ impl Snapshots {
 }
 
 fn snapshot(state: &State) -> Snapshot {
-    Snapshot { version: state.version(), state: state.to_snapshot() }
+    Snapshot { version: state.version(), state: state.to_snapshot().into() }
 }
 
 fn archive(departed: &[(TaskNumber, Option<Arc<Task>>)]) -> Vec<Archived> {
