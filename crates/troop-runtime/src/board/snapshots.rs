@@ -40,10 +40,9 @@ impl Snapshots {
 
     /// Begins to save a snapshot if it is time to, without keeping commands waiting.
     pub(super) fn save_if_due(&mut self, state: &State) {
-        // Saving a task, live or departed, takes about twice as long as replaying an event: a snapshot is worth its price
-        // once replaying would cost as much.
+        // The larger the state, the longer a snapshot of it must last. Tasks that left are written once in any case.
         let tasks = state.tasks();
-        let price = 2 * (tasks.len() + tasks.all_departed().len()) as u64;
+        let price = tasks.len() as u64;
         let is_due = state.version().0.saturating_sub(self.tried.0) >= MIN_TAIL.max(price);
         if !is_due || self.saving.is_some() {
             return;
