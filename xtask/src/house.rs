@@ -20,10 +20,11 @@ const MAY_USE: [(&str, &[&str]); 6] = [
 ];
 
 /// Libraries that only these crates may use directly; `troop` measures its baselines with them.
-const ONLY_IN: [(&str, &[&str]); 5] = [
+const ONLY_IN: [(&str, &[&str]); 6] = [
     ("rusqlite", &["troop-store", "troop"]),
     ("tokio-postgres", &["troop-store", "troop", "troop-testkit"]),
     ("clap", &["troop"]),
+    ("memmap2", &["troop-store"]),
     ("notify", &["troop-store", "troop"]),
     ("tokio", &["troop-store", "troop-runtime", "troop", "troop-testkit"]),
 ];
