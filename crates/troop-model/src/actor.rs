@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use uuid::Uuid;
@@ -9,7 +10,7 @@ use uuid::Uuid;
 use crate::{MemberName, OperationId, Time};
 
 /// Who did something.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActorKind {
     /// A member of the team.
@@ -21,7 +22,7 @@ pub enum ActorKind {
 }
 
 /// Who did something, by kind and name. A name alone never gives rights.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Actor {
     /// What kind of actor it is.
     pub kind: ActorKind,
@@ -56,7 +57,9 @@ impl fmt::Display for Actor {
 }
 
 /// The conversation that set something off. Empty fields mean "not from a conversation".
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(default)]
 pub struct Origin {
     /// The person.
@@ -90,6 +93,8 @@ pub struct Context {
     pub operation: OperationId,
     /// From which conversation.
     pub origin: Origin,
+    /// The fencing number of the supervisor that passes this on, if one does.
+    pub fence: Option<u64>,
 }
 
 impl Context {

@@ -5,7 +5,7 @@ mod task;
 use std::sync::Arc;
 
 use crate::{
-    Delegation, DelegationStatus, Event, Fact, Member, MemberName, MemberState, Message,
+    Delegation, DelegationStatus, Event, Fact, LeadLease, Member, MemberName, MemberState, Message,
     MessageKind, Party, Receipt, Role, State, Team, TeamStatus, Time, Version, state::Request,
 };
 
@@ -27,13 +27,17 @@ impl State {
             }),
             Fact::TeamCompleted {} => self.update_team(|team| team.status = TeamStatus::Completed),
             Fact::TeamDeleted {} => self.apply_team_deleted(),
+            Fact::LeadTaken { .. } | Fact::LeadRenewed { .. } | Fact::LeadReleased {} => {
+                self.apply_lead(event);
+            }
             Fact::MemberAdded { .. } => self.apply_member_added(event),
             Fact::MemberRemoved { member, .. } => self.apply_member_removed(member),
-            Fact::MemberStateChanged { member, state, reason } => {
+            Fact::MemberStateChanged { member, state, reason, pid } => {
                 self.roster.update(member, |member| {
                     member.state = *state;
                     member.state_since = event.at;
                     member.state_reason.clone_from(reason);
+                    member.pid = *pid;
                 });
             }
             Fact::MemberModeChanged { member, permissions } => {
@@ -79,7 +83,32 @@ impl State {
             settings: settings.as_ref().clone(),
             created_by: event.actor.clone(),
             created_at: event.at,
+            lead_lease: None,
+            n_leads: 0,
         }));
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the caller sends only these here")]
+    fn apply_lead(&mut self, event: &Event) {
+        self.update_team(|team| match &event.fact {
+            Fact::LeadTaken { session, holder, fence, until } => {
+                team.status = TeamStatus::Active;
+                team.n_leads = *fence;
+                team.lead_lease = Some(LeadLease {
+                    session: *session,
+                    holder: holder.clone(),
+                    fence: *fence,
+                    since: event.at,
+                    until: *until,
+                });
+            }
+            Fact::LeadRenewed { until } => {
+                if let Some(lease) = &mut team.lead_lease {
+                    lease.until = *until;
+                }
+            }
+            _ => team.lead_lease = None,
+        });
     }
 
     fn apply_team_deleted(&mut self) {
@@ -108,6 +137,7 @@ impl State {
             state: MemberState::Stopped,
             state_since: event.at,
             state_reason: None,
+            pid: None,
             joined_at: event.at,
         };
         self.roster.insert(member.name.clone(), member);
@@ -145,6 +175,7 @@ impl State {
             approve,
             task,
             readers,
+            supersedes,
         } = &event.fact
         else {
             return;
@@ -166,6 +197,9 @@ impl State {
             task: *task,
             receipts,
         };
+        if let Some(older) = supersedes {
+            readers.iter().for_each(|reader| self.mailbox.get_mut().drop_message(reader, *older));
+        }
         self.mailbox.get_mut().insert(event.version, message);
         if let Some(request_id) = request_id {
             match message_kind {

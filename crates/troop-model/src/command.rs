@@ -1,5 +1,6 @@
 //! What can be asked of a team. Everything that changes a team is one of these.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use std::fmt;
@@ -7,29 +8,38 @@ use uuid::Uuid;
 
 use crate::{
     Condition, Link, MemberName, MemberState, MessageKind, Metadata, Permissions, RejectMode,
-    Settings, TaskRef, TeamId, TeamName, roster::shown_as_word,
+    Settings, TaskRef, TeamId, TeamName, event::nullable, roster::shown_as_word,
 };
 
 /// What is asked of a team.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub enum Command {
     /// Make the team: the first command of every log.
+    #[serde(rename = "team/create")]
     CreateTeam(NewTeamCommand),
     /// Change its description or settings.
+    #[serde(rename = "team/update")]
     UpdateTeam {
         /// What it is for, if that changes.
         description: Option<String>,
         /// The settings that change, by their full names such as `delegation.max_per_link`. The others are not said,
         /// so that two who change different ones at once both get what they want.
+        #[serde(default, with = "by_name")]
+        #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
         settings: Vec<(String, serde_json::Value)>,
     },
     /// Say that its work is over.
+    #[serde(rename = "team/complete")]
     CompleteTeam,
     /// Take it away.
+    #[serde(rename = "team/delete")]
     DeleteTeam,
     /// Let somebody join.
+    #[serde(rename = "member/add")]
     AddMember(NewMember),
     /// Let somebody go.
+    #[serde(rename = "member/remove")]
     RemoveMember {
         /// Who.
         member: MemberName,
@@ -37,6 +47,7 @@ pub enum Command {
         reason: Option<String>,
     },
     /// Record what the supervisor saw.
+    #[serde(rename = "member/set_state")]
     SetMemberState {
         /// Of whom.
         member: MemberName,
@@ -44,8 +55,30 @@ pub enum Command {
         state: MemberState,
         /// Why.
         reason: Option<String>,
+        /// Its process, once it runs.
+        pid: Option<u32>,
+    },
+    /// Start a process for a member that is new, or that does not run.
+    #[serde(rename = "member/spawn")]
+    SpawnMember(Spawn),
+    /// Break off what a member does now; it goes on with what comes next.
+    #[serde(rename = "member/interrupt")]
+    InterruptMember {
+        /// Who.
+        member: MemberName,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Record that a member has nothing to do: it is given the next task, or the lead is told.
+    #[serde(rename = "member/idle")]
+    ReportIdle {
+        /// Who.
+        member: MemberName,
+        /// What it did last.
+        last_task: Option<TaskRef>,
     },
     /// Change what a member may do without asking.
+    #[serde(rename = "member/set_mode")]
     SetMemberMode {
         /// Who.
         member: MemberName,
@@ -53,8 +86,10 @@ pub enum Command {
         permissions: Permissions,
     },
     /// Make or change a link.
+    #[serde(rename = "link/set")]
     SetLink(Link),
     /// Purge a link.
+    #[serde(rename = "link/purge")]
     PurgeLink {
         /// Who delegates.
         from: MemberName,
@@ -62,10 +97,13 @@ pub enum Command {
         to: MemberName,
     },
     /// Something about a task.
+    #[serde(rename = "task")]
     Task(TaskCommand),
     /// Say something.
+    #[serde(rename = "message/send")]
     Send(Outgoing),
     /// Record that messages were handed to a reader.
+    #[serde(rename = "message/deliver")]
     MarkDelivered {
         /// Whose messages; the actor's own unless it may act for others.
         reader: Option<MemberName>,
@@ -73,6 +111,7 @@ pub enum Command {
         messages: Vec<Uuid>,
     },
     /// Read messages: the given ones, or all unread.
+    #[serde(rename = "message/read")]
     MarkRead {
         /// Whose messages; the actor's own unless it may act for others.
         reader: Option<MemberName>,
@@ -80,6 +119,7 @@ pub enum Command {
         messages: Option<Vec<Uuid>>,
     },
     /// Let a member work on a task.
+    #[serde(rename = "delegation/start")]
     Delegate {
         /// Who.
         to: MemberName,
@@ -91,18 +131,53 @@ pub enum Command {
         trace_id: Option<Uuid>,
     },
     /// Record how a delegation ended.
+    #[serde(rename = "delegation/finish")]
     FinishDelegation {
         /// Which.
         delegation: Uuid,
         /// How.
         outcome: DelegationOutcome,
     },
+    /// Supervise the team: run its processes and pass its mail, alone, until the lease ends.
+    #[serde(rename = "lead/take")]
+    TakeLead {
+        /// Which session of troop.
+        session: Uuid,
+        /// Who that is, for people: a user, a machine, a process.
+        holder: String,
+        /// The fencing number of a holder that is known to be dead, so that its lease need not be waited for.
+        over: Option<u64>,
+    },
+    /// Go on supervising.
+    #[serde(rename = "lead/renew")]
+    RenewLead,
+    /// Supervise no more.
+    #[serde(rename = "lead/release")]
+    ReleaseLead,
+    /// Ask whoever supervises the team to stop all its processes.
+    #[serde(rename = "team/stop")]
+    StopTeam {
+        /// Why.
+        reason: Option<String>,
+    },
     /// Let time pass: leases, stale tasks, reminders, retries.
+    #[serde(rename = "team/tick")]
     Tick,
 }
 
+/// A member that is to run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Spawn {
+    /// Who. A member of this name that does not run is started again.
+    pub member: NewMember,
+    /// What it is told first.
+    pub prompt: Option<String>,
+}
+
 /// How a delegation ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum DelegationOutcome {
     /// With a result.
     Completed(String),
@@ -113,30 +188,36 @@ pub enum DelegationOutcome {
 }
 
 /// What a new team is made of.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct NewTeamCommand {
     /// Its identity.
     pub team: TeamId,
     /// Its name.
     pub name: TeamName,
     /// What it is for.
+    #[serde(default)]
     pub description: String,
     /// Its settings.
+    #[serde(default)]
     pub settings: Settings,
     /// Who leads.
     pub lead: NewMember,
     /// Who works.
+    #[serde(default)]
     pub members: Vec<NewMember>,
 }
 
 /// Who is to join.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct NewMember {
     /// Its name.
     pub name: MemberName,
     /// What thinks for it.
     pub agent: SmolStr,
     /// What it is good at.
+    #[serde(default)]
     pub expertise: String,
     /// The model it asks for.
     pub model: Option<SmolStr>,
@@ -145,11 +226,13 @@ pub struct NewMember {
 }
 
 /// What is to be said.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Outgoing {
     /// To whom: a name, `lead`, `user`, or `*`.
     pub to: String,
     /// What for.
+    #[serde(default)]
     pub kind: MessageKind,
     /// What.
     pub content: String,
@@ -162,7 +245,8 @@ pub struct Outgoing {
 }
 
 /// What can be asked about a task.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum TaskCommand {
     /// Put one on the board.
     Create(NewTask),
@@ -173,8 +257,8 @@ pub enum TaskCommand {
     },
     /// Give it to somebody.
     Assign {
-        /// Which.
-        task: TaskRef,
+        /// Which; none means the next available for that member.
+        task: Option<TaskRef>,
         /// To whom.
         to: MemberName,
     },
@@ -233,6 +317,7 @@ pub enum TaskCommand {
         /// Why.
         reason: String,
         /// Whether the task is over or goes on.
+        #[serde(default)]
         mode: RejectMode,
     },
     /// It will not be done.
@@ -261,6 +346,7 @@ pub enum TaskCommand {
         /// 0 to 100; wider here, so that what is out of range can be refused with its value.
         percent: i64,
         /// What is being done.
+        #[serde(default)]
         step: String,
     },
     /// A file belongs to it.
@@ -297,32 +383,39 @@ pub enum TaskCommand {
 }
 
 /// A task that is to be put on the board.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct NewTask {
     /// Its identity, if it has one already, as when it comes from another board.
     pub id: Option<Uuid>,
     /// What it is about.
     pub subject: String,
     /// What is to be done.
+    #[serde(default)]
     pub description: String,
     /// Higher goes first.
+    #[serde(default)]
     pub priority: i32,
     /// Its label; `general` if not given.
+    #[serde(rename = "type")]
     pub task_type: Option<SmolStr>,
     /// For whom it is reserved.
     pub assignee: Option<MemberName>,
     /// What it waits for.
+    #[serde(default)]
     pub blocked_by: Vec<TaskRef>,
     /// How those must end; the team's setting if not given.
     pub until: Option<Condition>,
     /// Whether somebody must approve that it starts; the team's setting if not given.
     pub approve_start: Option<bool>,
     /// Free data.
+    #[serde(default)]
     pub metadata: Metadata,
 }
 
 /// What is to be different about a task.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct TaskUpdate {
     /// Its subject.
     pub subject: Option<String>,
@@ -331,12 +424,16 @@ pub struct TaskUpdate {
     /// Its priority.
     pub priority: Option<i32>,
     /// Its label.
+    #[serde(rename = "type")]
     pub task_type: Option<SmolStr>,
     /// For whom it is reserved; `Some(None)` for nobody.
+    #[serde(default, with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<MemberName>")]
     pub assignee: Option<Option<MemberName>>,
     /// All that it waits for.
     pub blocked_by: Option<Vec<TaskRef>>,
     /// More that it waits for.
+    #[serde(default)]
     pub add_blocked_by: Vec<TaskRef>,
     /// How those must end; the team's setting if not given.
     pub until: Option<Condition>,
@@ -433,5 +530,24 @@ impl TaskCommand {
             Self::Update { .. } => TaskAction::Update,
             Self::Delete { .. } => TaskAction::Delete,
         }
+    }
+}
+
+/// Settings that change, written as an object. What is written twice counts as written last.
+mod by_name {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use serde_json::{Map, Value};
+
+    pub(super) fn serialize<S: Serializer>(
+        settings: &[(String, Value)],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(settings.iter().map(|(name, value)| (name, value)))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<(String, Value)>, D::Error> {
+        Ok(Map::deserialize(deserializer)?.into_iter().collect())
     }
 }

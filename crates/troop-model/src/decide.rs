@@ -1,8 +1,10 @@
 //! All rules: what a command does to a team, or why it is refused.
 
 mod delegation;
+mod lead;
 mod mail;
 mod review;
+mod supervision;
 mod task;
 mod team;
 mod tick;
@@ -24,6 +26,7 @@ pub fn decide(state: &State, command: &Command, ctx: &Context) -> Result<Vec<Eve
     }
     state.existing_team()?;
     draft.who = draft.standing()?;
+    lead::check_fence(&draft)?;
     if triggers_work(command) {
         access::check_team(&draft.team()?.settings, &ctx.origin)?;
     }
@@ -38,8 +41,15 @@ pub fn decide(state: &State, command: &Command, ctx: &Context) -> Result<Vec<Eve
         Command::RemoveMember { member, reason } => {
             team::remove_member(&mut draft, member, reason.as_deref())
         }
-        Command::SetMemberState { member, state, reason } => {
-            team::set_state(&mut draft, member, *state, reason.as_deref())
+        Command::SetMemberState { member, state, reason, pid } => {
+            supervision::set_state(&mut draft, member, *state, reason.as_deref(), *pid)
+        }
+        Command::SpawnMember(spawn) => supervision::spawn(&mut draft, spawn),
+        Command::InterruptMember { member, reason } => {
+            supervision::interrupt(&mut draft, member, reason.as_deref())
+        }
+        Command::ReportIdle { member, last_task } => {
+            supervision::report_idle(&mut draft, member, last_task.as_ref())
         }
         Command::SetMemberMode { member, permissions } => {
             team::set_mode(&mut draft, member, *permissions)
@@ -60,6 +70,12 @@ pub fn decide(state: &State, command: &Command, ctx: &Context) -> Result<Vec<Eve
         Command::FinishDelegation { delegation, outcome } => {
             delegation::finish(&mut draft, *delegation, outcome)
         }
+        Command::TakeLead { session, holder, over } => {
+            lead::take(&mut draft, *session, holder, *over)
+        }
+        Command::RenewLead => lead::renew(&mut draft),
+        Command::ReleaseLead => lead::release(&mut draft),
+        Command::StopTeam { reason } => lead::stop(&mut draft, reason.as_deref()),
         Command::Tick => tick::tick(&mut draft),
     }?;
     Ok(draft.into_events())
@@ -74,7 +90,8 @@ fn decide_task(draft: &mut Draft<'_>, command: &TaskCommand) -> Result<(), Refus
         TaskCommand::Create(new) => task::create(draft, new).map(drop),
         TaskCommand::Claim { task: Some(task) } => work::claim(draft, task),
         TaskCommand::Claim { task: None } => work::claim_next(draft),
-        TaskCommand::Assign { task, to } => work::assign(draft, task, to),
+        TaskCommand::Assign { task: Some(task), to } => work::assign(draft, task, to),
+        TaskCommand::Assign { task: None, to } => work::assign_next(draft, to),
         TaskCommand::Renew { task, attempt } => work::renew(draft, task, *attempt),
         TaskCommand::Release { task, reason } => work::release(draft, task, reason),
         TaskCommand::Complete { task, result, summary, attempt } => {
@@ -236,6 +253,7 @@ impl<'a> Draft<'a> {
             request_id: None,
             approve: None,
             task,
+            supersedes: None,
         });
     }
 

@@ -1,8 +1,12 @@
 //! Facts: what has happened to a team, in the words that every log, stream and page uses.
 
+mod change;
 mod kind;
 
+pub use change::{RejectMode, TaskChange};
 pub use kind::Surface;
+
+pub(crate) use change::nullable;
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
@@ -60,6 +64,34 @@ pub enum Fact {
     /// It is gone. Its links lose their team.
     #[serde(rename = "team.deleted")]
     TeamDeleted {},
+    /// Somebody supervises it from now on.
+    #[serde(rename = "lead.taken")]
+    LeadTaken {
+        /// Which session of troop.
+        session: Uuid,
+        /// Who that is, for people.
+        holder: String,
+        /// What its commands are known by.
+        fence: u64,
+        /// Until when, unless it is renewed.
+        until: Time,
+    },
+    /// It goes on supervising.
+    #[serde(rename = "lead.renewed")]
+    LeadRenewed {
+        /// Until when, unless it is renewed again.
+        until: Time,
+    },
+    /// Nobody supervises it any more.
+    #[serde(rename = "lead.released")]
+    LeadReleased {},
+    /// Whoever supervises it is asked to stop all its processes.
+    #[serde(rename = "team.stop_requested")]
+    TeamStopRequested {
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
     /// Somebody joined.
     #[serde(rename = "member.added")]
     MemberAdded {
@@ -96,6 +128,18 @@ pub enum Fact {
         member: MemberName,
         /// What it is now.
         state: MemberState,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        /// Its process, while it runs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pid: Option<u32>,
+    },
+    /// What a member did was broken off.
+    #[serde(rename = "member.interrupted")]
+    MemberInterrupted {
+        /// Who.
+        member: MemberName,
         /// Why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
@@ -384,6 +428,9 @@ pub enum Fact {
         task: Option<TaskNumber>,
         /// Whom it must reach.
         readers: Vec<Party>,
+        /// The message that it takes the place of, as a newer notice of the same does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        supersedes: Option<Uuid>,
     },
     /// Messages were handed to a reader.
     #[serde(rename = "message.delivered")]
@@ -444,43 +491,6 @@ pub enum Fact {
     },
 }
 
-/// What is different about a task; what is missing stays as it was.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct TaskChange {
-    /// Its subject.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub subject: Option<String>,
-    /// Its description.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// Its priority.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub priority: Option<i32>,
-    /// Its label.
-    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
-    pub task_type: Option<SmolStr>,
-    /// For whom it is reserved; `Some(None)` for nobody.
-    #[serde(default, with = "nullable", skip_serializing_if = "Option::is_none")]
-    pub assignee: Option<Option<MemberName>>,
-    /// All that it waits for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub blocked_by: Option<Vec<Dependency>>,
-    /// Free data to merge in; null takes a key away.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<Metadata>,
-}
-
-/// What rejecting a result does to the task.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RejectMode {
-    /// The task is over: cancelled.
-    #[default]
-    Cancel,
-    /// The task goes back to its holder, with the reason as a comment.
-    Revise,
-}
-
 impl Fact {
     /// The task that a fact is about.
     #[must_use]
@@ -516,6 +526,11 @@ impl Fact {
             | Self::TeamUpdated { .. }
             | Self::TeamCompleted {}
             | Self::TeamDeleted {}
+            | Self::TeamStopRequested { .. }
+            | Self::LeadTaken { .. }
+            | Self::LeadRenewed { .. }
+            | Self::LeadReleased {}
+            | Self::MemberInterrupted { .. }
             | Self::MemberAdded { .. }
             | Self::MemberRemoved { .. }
             | Self::MemberStateChanged { .. }
@@ -537,22 +552,4 @@ fn is_false(value: &bool) -> bool {
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
-}
-
-/// Tells "not said" from "said to be nothing".
-mod nullable {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(super) fn serialize<T: Serialize, S: Serializer>(
-        value: &Option<Option<T>>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        value.as_ref().and_then(Option::as_ref).serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<Option<T>>, D::Error> {
-        Option::deserialize(deserializer).map(Some)
-    }
 }

@@ -38,7 +38,7 @@ mod tests;
 pub use actor::{Actor, ActorKind, Context, Origin};
 pub use codec::{CodecError, SCHEMA, decode, encode};
 pub use command::{
-    Command, DelegationOutcome, NewMember, NewTask, NewTeamCommand, Outgoing, TaskAction,
+    Command, DelegationOutcome, NewMember, NewTask, NewTeamCommand, Outgoing, Spawn, TaskAction,
     TaskCommand, TaskUpdate,
 };
 pub use decide::decide;
@@ -55,7 +55,7 @@ pub use settings::{
     WorkspaceScope,
 };
 pub use snapshot::{SNAPSHOT_FORMAT, SnapshotError};
-pub use state::{Request, Span, State, Team, TeamStatus};
+pub use state::{LeadLease, Request, Span, State, Team, TeamStatus};
 pub use task::{
     Attachment, Comment, Dependency, Finished, LIVE_FINISHED, Metadata, Progress, Question,
     StartGate, Status, Task, TaskRef, TaskTable, TrailEntry,

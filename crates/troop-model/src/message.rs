@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, fmt, ops::Bound};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use uuid::Uuid;
@@ -14,10 +15,12 @@ pub const MAX_UNREAD: usize = if cfg!(test) { 40 } else { 20_000 };
 const LIVE_SETTLED: usize = if cfg!(test) { 8 } else { 1_000 };
 
 /// What a message is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageKind {
     /// Something said to one.
+    #[default]
+    #[serde(alias = "direct", alias = "chat")]
     Message,
     /// Something said to all but the sender.
     Broadcast,
@@ -217,16 +220,25 @@ impl Mailbox {
     /// Forgets what somebody who left has not read, so that nobody gets it who takes the name later.
     pub(crate) fn drop_reader(&mut self, reader: &Party) {
         let left: Vec<_> = self.unread_range(reader).cloned().collect();
-        for key in left {
-            self.forget_unread(&key);
-            let mut all_read = false;
-            self.messages.update(&key.1, |message| {
-                message.receipts.retain(|receipt| receipt.reader != *reader);
-                all_read = message.receipts.iter().all(|receipt| receipt.read_at.is_some());
-            });
-            if all_read {
-                self.settle(key.1);
-            }
+        left.iter().for_each(|key| self.drop_unread(key));
+    }
+
+    /// Forgets that a reader is to read a message.
+    pub(crate) fn drop_message(&mut self, reader: &Party, id: Uuid) {
+        for version in self.find_unread(reader, &[id]) {
+            self.drop_unread(&(reader.clone(), version));
+        }
+    }
+
+    fn drop_unread(&mut self, key: &(Party, Version)) {
+        self.forget_unread(key);
+        let mut all_read = false;
+        self.messages.update(&key.1, |message| {
+            message.receipts.retain(|receipt| receipt.reader != key.0);
+            all_read = message.receipts.iter().all(|receipt| receipt.read_at.is_some());
+        });
+        if all_read {
+            self.settle(key.1);
         }
     }
 

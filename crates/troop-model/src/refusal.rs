@@ -53,6 +53,22 @@ pub enum Refusal {
         "`{member}` may get {wanted} only after it was added; at first it has at most the lead's {lead}"
     )]
     WiderThanLead { member: MemberName, wanted: Permissions, lead: Permissions },
+    #[error(
+        "{running} teammates run already and the limit is {limit}; shut one down first, or raise `max_teammates`"
+    )]
+    TooManyTeammates { running: usize, limit: u32 },
+    #[error("teammate `{member}` runs already; it is {state}")]
+    AlreadyRunning { member: MemberName, state: crate::MemberState },
+    #[error("teammate `{member}` does not run; it is {state}")]
+    NotRunning { member: MemberName, state: crate::MemberState },
+    #[error("`{member}` is in plan mode; send its plan to the lead and wait for approval first")]
+    PlanFirst { member: MemberName },
+    #[error("the team is led by {holder} since {}; wait, or stop it there", since.clock())]
+    LeadHeld { holder: String, since: Time },
+    #[error("another session leads the team now; this one must stop")]
+    Superseded,
+    #[error("nobody runs this team now")]
+    NobodyLeads,
     #[error("there is no link from `{from}` to `{to}`")]
     NoLink { from: MemberName, to: MemberName },
     #[error("the link from `{from}` to `{to}` is disabled")]
@@ -194,6 +210,7 @@ pub enum Refusal {
 impl Refusal {
     /// The class of a refusal.
     #[must_use]
+    #[expect(clippy::too_many_lines, reason = "one flat table of all refusals")]
     pub fn kind(&self) -> RefusalKind {
         match self {
             Self::NoTeam
@@ -205,10 +222,15 @@ impl Refusal {
             | Self::NoQuestion { .. }
             | Self::UnknownDelegation { .. }
             | Self::UnknownRequest { .. }
-            | Self::NobodyElse => RefusalKind::NotFound,
+            | Self::NobodyElse
+            | Self::NobodyLeads => RefusalKind::NotFound,
             Self::TeamExists
             | Self::TeammateActive { .. }
             | Self::MemberExists { .. }
+            | Self::AlreadyRunning { .. }
+            | Self::NotRunning { .. }
+            | Self::LeadHeld { .. }
+            | Self::Superseded
             | Self::LinkDisabled { .. }
             | Self::TaskArchived { .. }
             | Self::DuplicateTask { .. }
@@ -230,6 +252,7 @@ impl Refusal {
             | Self::LeadIsFixed { .. }
             | Self::WiderThanLead { .. }
             | Self::AssignmentIsAutomatic
+            | Self::PlanFirst { .. }
             | Self::OnlyMembersHold
             | Self::NeedsVersion2 { .. }
             | Self::Forbidden { .. }
@@ -257,6 +280,7 @@ impl Refusal {
             | Self::UnknownWord(_) => RefusalKind::Invalid,
             Self::NothingAvailable { .. } => RefusalKind::NoWork,
             Self::NoMoreNumbers
+            | Self::TooManyTeammates { .. }
             | Self::LinkFull { .. }
             | Self::MemberFull { .. }
             | Self::MailboxFull { .. } => RefusalKind::Limit,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use uuid::Uuid;
@@ -9,7 +10,7 @@ use uuid::Uuid;
 use crate::{MemberName, TeamId, Time};
 
 /// A member's part in the team.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Coordinates. A team has exactly one, for ever.
@@ -19,7 +20,7 @@ pub enum Role {
 }
 
 /// What the supervisor saw of a member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MemberState {
     /// Its process is starting.
@@ -39,7 +40,9 @@ pub enum MemberState {
 }
 
 /// What a member may do without asking. From narrow to wide.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Permissions {
     /// Read only.
@@ -53,7 +56,7 @@ pub enum Permissions {
 }
 
 /// One member of a team.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Member {
     /// Unique in the team.
     pub name: MemberName,
@@ -75,12 +78,14 @@ pub struct Member {
     pub state_since: Time,
     /// Why.
     pub state_reason: Option<String>,
+    /// Its process, while a supervisor runs one.
+    pub pid: Option<u32>,
     /// When it joined.
     pub joined_at: Time,
 }
 
 /// The permission to delegate from one member to another.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Link {
     /// Who delegates.
     pub from: MemberName,
@@ -93,9 +98,19 @@ pub struct Link {
     /// How many delegations it carries at once.
     pub max_concurrent: u32,
     /// Only these users may set this delegation off; empty means everyone.
+    #[serde(default)]
     pub user_allow: Vec<SmolStr>,
     /// These users may not, even if they are allowed above.
+    #[serde(default)]
     pub user_deny: Vec<SmolStr>,
+}
+
+impl Member {
+    /// Whether a supervisor runs a process for it, or is about to.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.pid.is_some() || self.state == MemberState::Spawning
+    }
 }
 
 impl MemberState {

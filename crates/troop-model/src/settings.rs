@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use smol_str::SmolStr;
 
 /// A team's settings. Every field has a default, so a file or a command names only what differs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Which actions the team has: 1 is the basic board, 2 adds review, comments, progress and the rest.
@@ -26,6 +27,8 @@ pub struct Settings {
     pub lease_seconds: u32,
     /// After how long without movement a task counts as stale; 0 means never.
     pub stale_after_minutes: u32,
+    /// How many teammates run at once.
+    pub max_teammates: u32,
     /// How often a task may be tried before it stays failed.
     pub max_attempts: u32,
     /// How long a failed task waits before it is tried again; doubles with every attempt.
@@ -57,7 +60,7 @@ pub struct Settings {
 }
 
 /// Rules of delegation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DelegationSettings {
     /// Whether a delegation must name a task that exists; otherwise one is created for it.
@@ -69,7 +72,7 @@ pub struct DelegationSettings {
 }
 
 /// Who may create tasks besides people.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskCreation {
     /// The lead alone.
@@ -80,7 +83,7 @@ pub enum TaskCreation {
 }
 
 /// How work reaches members.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Assignment {
     /// Idle members are given the next task.
@@ -94,7 +97,18 @@ pub enum Assignment {
 
 /// What a dependency waits for.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {
@@ -106,7 +120,7 @@ pub enum Condition {
 }
 
 /// What happens when nobody moves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Escalation {
     /// The lead is told.
@@ -117,7 +131,7 @@ pub enum Escalation {
 }
 
 /// Whether conversations share a workspace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkspaceScope {
     /// Each conversation has its own.
@@ -128,7 +142,7 @@ pub enum WorkspaceScope {
 }
 
 /// The set of tool names that a team's agents use; it decides what a new team's settings are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Dialect {
     /// `team_tasks`, `team_message`, `spawn`.
@@ -149,6 +163,7 @@ impl Default for Settings {
             require_review: false,
             lease_seconds: 900,
             stale_after_minutes: 120,
+            max_teammates: 5,
             max_attempts: 3,
             retry_backoff_seconds: 10,
             allow_user_ids: Vec::new(),
@@ -217,6 +232,7 @@ impl Settings {
         }
         in_range("lease_seconds", self.lease_seconds, 1..=WEEK)?;
         in_range("stale_after_minutes", self.stale_after_minutes, 0..=WEEK)?;
+        in_range("max_teammates", self.max_teammates, 1..=1_000)?;
         in_range("max_attempts", self.max_attempts, 1..=100)?;
         in_range("retry_backoff_seconds", self.retry_backoff_seconds, 0..=WEEK)?;
         in_range("followup_interval_minutes", self.followup_interval_minutes, 1..=WEEK)?;

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use uuid::Uuid;
@@ -25,7 +26,7 @@ const FRESH: Duration = Duration::from_secs(2);
 const LIVE_DELEGATIONS: usize = if cfg!(test) { 4 } else { 1_000 };
 
 /// Whether a team is at work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TeamStatus {
     /// It is.
@@ -55,6 +56,25 @@ pub struct Team {
     pub created_by: Actor,
     /// When.
     pub created_at: Time,
+    /// Who supervises it, if somebody does.
+    pub lead_lease: Option<LeadLease>,
+    /// How often somebody began to supervise it.
+    pub n_leads: u64,
+}
+
+/// The right to supervise a team: to run its processes and pass its mail. One holds it at a time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeadLease {
+    /// Which session of troop.
+    pub session: Uuid,
+    /// Who that is, for people.
+    pub holder: String,
+    /// Grows with every holder; what a former one passes on is refused by it.
+    pub fence: u64,
+    /// Since when.
+    pub since: Time,
+    /// Until when, unless it is renewed.
+    pub until: Time,
 }
 
 /// A question between members that waits for its answer.

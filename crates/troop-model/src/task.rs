@@ -2,6 +2,7 @@
 
 mod table;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::Error as _};
 use serde_json::{Map, Value};
 use smol_str::SmolStr;
@@ -16,7 +17,9 @@ use crate::{
 };
 
 /// Where a task stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Waits for somebody to take it.
@@ -140,7 +143,7 @@ pub struct Dependency {
 }
 
 /// How far a task is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Progress {
     /// 0 to 100.
     pub percent: u8,
@@ -162,7 +165,7 @@ pub enum StartGate {
 }
 
 /// A question to the user that is repeated until it is cleared.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Question {
     /// What is asked.
     pub text: String,
@@ -177,7 +180,7 @@ pub struct Question {
 }
 
 /// What somebody said about a task.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Comment {
     /// Who.
     pub author: Actor,
@@ -188,7 +191,7 @@ pub struct Comment {
 }
 
 /// A workspace file that belongs to a task.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Attachment {
     /// Its path in the workspace.
     pub path: String,
@@ -199,7 +202,7 @@ pub struct Attachment {
 }
 
 /// One line of a task's audit trail.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrailEntry {
     /// The event's version in the team's log, where the rest of it is.
     pub version: Version,
@@ -214,7 +217,7 @@ pub struct TrailEntry {
 }
 
 /// Free data of a task: a JSON object. Text in snapshots, because those cannot hold a value of unknown shape.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema)]
 pub struct Metadata(pub Map<String, Value>);
 
 impl Serialize for Metadata {
@@ -246,8 +249,8 @@ impl<'de> Deserialize<'de> for Metadata {
 const MIN_ID: usize = 4;
 
 /// How somebody names a task: by number, by id, or by the beginning of an id.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "Written", into = "String")]
 pub enum TaskRef {
     /// `7` or `task-7`.
     Number(TaskNumber),
@@ -282,11 +285,22 @@ impl std::str::FromStr for TaskRef {
     }
 }
 
-impl TryFrom<String> for TaskRef {
+/// How a task is named in JSON.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "a task is named by its number, as `7` or `task-7`, or by its id")]
+enum Written {
+    Number(u32),
+    Text(String),
+}
+
+impl TryFrom<Written> for TaskRef {
     type Error = crate::Refusal;
 
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
+    fn try_from(written: Written) -> Result<Self, Self::Error> {
+        match written {
+            Written::Number(number) => Ok(Self::Number(TaskNumber(number))),
+            Written::Text(text) => text.parse(),
+        }
     }
 }
 

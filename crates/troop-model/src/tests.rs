@@ -16,5 +16,7 @@ mod names;
 mod property;
 mod review;
 mod snapshot;
+mod supervision;
 mod team;
 mod work;
+mod written;

@@ -3,10 +3,12 @@
 use std::{fmt, ops::Add, str::FromStr, time::Duration};
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 /// A moment in UTC, to the microsecond. RFC 3339 where people read it, a number in snapshots.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, JsonSchema)]
+#[schemars(with = "Timestamp")]
 pub struct Time(i64);
 
 impl Time {

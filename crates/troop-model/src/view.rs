@@ -1,5 +1,6 @@
 //! The JSON that people's programs see: the same on the command line, on REST and in streams.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -10,7 +11,7 @@ use crate::{
 };
 
 /// A task as programs see it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the fields are those of a task")]
 pub struct TaskView<'a> {
     pub id: Uuid,
@@ -44,7 +45,7 @@ pub struct TaskView<'a> {
 }
 
 /// What belongs to a task but not to a list of tasks.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the fields are those of a task")]
 pub struct TaskDetail<'a> {
     pub comments: &'a [Comment],
@@ -101,7 +102,7 @@ impl<'a> TaskView<'a> {
 }
 
 /// A message as one reader's programs see it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the fields are those of a message")]
 pub struct MessageView<'a> {
     pub id: Uuid,
@@ -146,7 +147,7 @@ impl<'a> MessageView<'a> {
 }
 
 /// A team as programs see it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the fields are those of a team")]
 pub struct TeamView<'a> {
     pub id: crate::TeamId,
@@ -157,6 +158,7 @@ pub struct TeamView<'a> {
     pub version: Version,
     pub created_by: &'a str,
     pub created_at: Time,
+    pub lead_lease: Option<&'a crate::LeadLease>,
     pub settings: &'a Settings,
     pub members: Vec<&'a Member>,
     pub links: Vec<&'a Link>,
@@ -175,6 +177,7 @@ impl<'a> TeamView<'a> {
             version: state.version(),
             created_by: &team.created_by.name,
             created_at: team.created_at,
+            lead_lease: team.lead_lease.as_ref(),
             settings: &team.settings,
             members: state.members().collect(),
             links: state.links().collect(),

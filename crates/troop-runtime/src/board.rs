@@ -5,6 +5,7 @@
 //! ever sees what is not durable: looking at the state waits in the same queue as changing it.
 
 mod archive;
+mod next;
 mod open;
 mod snapshots;
 mod subscription;
@@ -55,6 +56,8 @@ pub struct Request {
     pub origin: Origin,
     /// What.
     pub command: Command,
+    /// The fencing number of the supervisor that passes this on, if one does.
+    pub fence: Option<u64>,
 }
 
 /// Who asks for something that is more than a command, such as making a team.
@@ -79,7 +82,7 @@ impl Signature {
     #[must_use]
     pub fn on(self, command: Command) -> Request {
         let Self { operation, actor, origin } = self;
-        Request { operation, actor, origin, command }
+        Request { operation, actor, origin, command, fence: None }
     }
 }
 
@@ -113,12 +116,30 @@ impl Done {
 pub struct Board {
     team: TeamId,
     store: Arc<dyn Store>,
+    clock: Clock,
     jobs: mpsc::Sender<Job>,
     /// Weak, so that subscriptions end with the writer.
     events: broadcast::WeakSender<News>,
     tracker: TaskTracker,
     /// What the writer said when it panicked.
     fault: Arc<OnceLock<String>>,
+}
+
+/// A command that was given and is not answered yet.
+#[derive(Debug)]
+pub struct Given {
+    answer: oneshot::Receiver<BoardResult<Done>>,
+    board: Board,
+}
+
+impl Given {
+    /// Waits until what the command did is durable.
+    pub async fn done(self) -> BoardResult<Done> {
+        match self.answer.await {
+            Ok(answer) => answer,
+            Err(_) => Err(self.board.ended().await),
+        }
+    }
 }
 
 /// What subscribers are told: an event, or that there is something in the store which the board could not read.
@@ -165,6 +186,7 @@ impl Board {
         let board = Self {
             team,
             store: Arc::clone(&store),
+            clock: clock.clone(),
             jobs,
             events: events.downgrade(),
             tracker: tracker.clone(),
@@ -184,12 +206,14 @@ impl Board {
 
     /// Gives a command and waits until what it did is durable.
     pub async fn submit(&self, request: Request) -> BoardResult<Done> {
+        self.give(request).await?.done().await
+    }
+
+    /// Gives a command. What is given after this is decided after it, also while its answer is still to come.
+    pub async fn give(&self, request: Request) -> BoardResult<Given> {
         let (reply, answer) = oneshot::channel();
         self.enqueue(Job::Submit(Box::new(request), reply)).await?;
-        match answer.await {
-            Ok(answer) => answer,
-            Err(_) => Err(self.ended().await),
-        }
+        Ok(Given { answer, board: self.clone() })
     }
 
     /// Looks at the state between two changes. All that is seen is durable.

@@ -6,6 +6,7 @@ mod member;
 mod message;
 mod task;
 mod team;
+mod trust;
 
 use std::path::PathBuf;
 
@@ -16,6 +17,7 @@ pub(crate) use member::MemberCommand;
 pub(crate) use message::MessageCommand;
 pub(crate) use task::{RejectModeArg, TaskCommand, TaskFields, UntilArg};
 pub(crate) use team::{DialectArg, TeamCommand};
+pub(crate) use trust::TrustArgs;
 
 /// Agent teams for the coding agents you already use: one board that never loses or doubles work.
 #[derive(Debug, Parser)]
@@ -73,6 +75,8 @@ pub(crate) enum Command {
     Message(MessageCommand),
     /// The log, as it grows
     Events(EventsArgs),
+    /// What this project's own files would run, such as hooks, and whether they may
+    Trust(TrustArgs),
     /// What is installed, reachable, misconfigured, and how to fix it
     Doctor,
     /// The numbers of docs/performance.md, on this machine

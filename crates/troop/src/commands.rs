@@ -8,6 +8,7 @@ mod message;
 mod settings;
 mod task;
 mod team;
+mod trust;
 
 use std::io::Read as _;
 
@@ -20,7 +21,7 @@ use crate::{
     config::Surroundings,
     desk::Desk,
     output::Printer,
-    report::Usage,
+    report::{Refused, Usage},
 };
 
 /// Carries out a command.
@@ -31,6 +32,13 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
     if let Command::Bench(command) = &cli.command {
         return bench::run(command, printer).await;
     }
+    if let Command::Trust(args) = &cli.command {
+        return trust::run(args, &surroundings, printer);
+    }
+    if let Some(off) = &surroundings.teams.off {
+        let hint = format!("switch them on: {}", off.fix);
+        return Err(Refused::new(format!("teams are switched off by {}", off.by), hint).into());
+    }
     let (following, missing) = (following(&cli.command), missing(&cli.command));
     let mut desk = Desk::open(&cli.global, surroundings, following, missing).await?;
     let result = match cli.command {
@@ -39,7 +47,9 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         Command::Task(command) => task::run(command, &mut desk, printer).await,
         Command::Message(command) => message::run(command, &mut desk, printer).await,
         Command::Events(args) => events::run(&args, &mut desk, printer).await,
-        Command::Doctor | Command::Bench(_) | Command::Completions { .. } => Ok(()),
+        Command::Trust(_) | Command::Doctor | Command::Bench(_) | Command::Completions { .. } => {
+            Ok(())
+        }
     };
     desk.close().await;
     result

@@ -1,5 +1,9 @@
 //! What surrounds a command: the environment and the configuration files, read once.
 
+mod file;
+mod hooks;
+mod teams;
+
 use std::{
     env,
     path::{Path, PathBuf},
@@ -9,12 +13,16 @@ use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use troop_runtime::HooksConfig;
 use troop_store::{StoreError, StoreUrl};
 
-use crate::{
-    cli::Global,
-    report::{Usage, nearest},
+pub(crate) use self::{
+    hooks::HookFiles,
+    teams::{Teams, TeamsConfig},
 };
+
+use self::file::ClaudeSettings;
+use crate::{cli::Global, report::Usage};
 
 /// The configuration file, in `$TROOP_HOME/config.json` and in a project's `.troop/config.json`. Comments are allowed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -30,10 +38,12 @@ pub(crate) struct Config {
     pub(crate) team: Option<String>,
     /// The name of the person at the keyboard, as it stands in the log.
     pub(crate) user: Option<String>,
+    /// Whether there are teams, and what they are like.
+    teams: TeamsConfig,
+    /// Commands that run when something happens in a team.
+    #[schemars(schema_with = "hooks::schema")]
+    hooks: Option<Value>,
 }
-
-/// The keys of a configuration file.
-const KEYS: [&str; 4] = ["$schema", "store", "team", "user"];
 
 /// All that a command depends on besides its arguments.
 #[derive(Clone, Debug)]
@@ -42,6 +52,8 @@ pub(crate) struct Surroundings {
     pub(crate) project: PathBuf,
     pub(crate) config: Config,
     pub(crate) user: String,
+    pub(crate) teams: Teams,
+    pub(crate) hooks: HookFiles,
     /// What a person should know about the files that were read.
     pub(crate) warnings: Vec<String>,
 }
@@ -56,41 +68,57 @@ impl Surroundings {
     pub(crate) fn read_what_is_there(global: &Global) -> Result<Self> {
         Self::read_with(global, |warnings, error| {
             warnings.push(error.to_string());
-            Ok(Config::default())
+            Ok((Config::default(), HooksConfig::none()))
         })
     }
 
     fn read_with(
         global: &Global,
-        broken: impl Fn(&mut Vec<String>, anyhow::Error) -> Result<Config>,
+        broken: impl Fn(&mut Vec<String>, anyhow::Error) -> Result<(Config, HooksConfig)>,
     ) -> Result<Self> {
-        let home = match global.home.as_ref().filter(|home| !home.as_os_str().is_empty()) {
-            Some(home) => home.clone(),
-            None => variable("HOME").map(|home| PathBuf::from(home).join(".troop")).ok_or_else(
-                || {
-                    Usage::new(
-                        "there is no home folder to keep teams in",
-                        "say where: `TROOP_HOME=/path troop …`",
-                    )
-                },
-            )?,
-        };
+        let home = find_home(global)?;
         let project = find_project(&env::current_dir().unwrap_or_default(), &home);
         let mut warnings = Vec::new();
-        let mut read = |path: PathBuf| {
-            read_file(&path, &mut warnings).or_else(|error| broken(&mut warnings, error))
+        let mut read = |path: &Path| {
+            let config = file::read(path, &mut warnings).and_then(|config| {
+                let hooks = hooks::read(config.hooks.as_ref(), path, &mut warnings)?;
+                Ok((config, hooks))
+            });
+            config.or_else(|error| broken(&mut warnings, error))
         };
-        let personal = read(home.join("config.json"))?;
-        let shared = read(project.join(".troop/config.json"))?;
+        let [personal_path, shared_path] = [home.join("config.json"), shared_path(&project)];
+        let (personal, personal_hooks) = read(&personal_path)?;
+        // Where a person's own folder is in the project, its file is not the project's.
+        let (shared, shared_hooks) = if shared_path == personal_path {
+            (Config::default(), HooksConfig::none())
+        } else {
+            read(&shared_path)?
+        };
+        let claude_path = project.join(".claude/settings.json");
+        let claude = ClaudeSettings::read(&claude_path, &mut warnings);
+        let mut claude_hooks =
+            hooks::read_foreign(claude.hooks.as_ref(), &claude_path, &mut warnings);
+        claude_hooks.is_enabled &= !claude.are_hooks_off;
+        let claude_teams = TeamsConfig::shown(claude.teammate_mode);
+        let teams = Teams::of(&[
+            (&shared_path, &shared.teams),
+            (&claude_path, &claude_teams),
+            (&personal_path, &personal.teams),
+        ]);
+        let hooks = HookFiles {
+            personal: personal_hooks,
+            project: vec![(shared_path, shared_hooks), (claude_path, claude_hooks)],
+        };
+        let store = shared.store.map(|store| from_folder(&store, &project)).or(personal.store);
         let config = Config {
-            schema: None,
-            store: shared.store.map(|store| from_folder(&store, &project)).or(personal.store),
+            store,
             team: shared.team.or(personal.team),
             user: personal.user.or(shared.user),
+            ..Config::default()
         };
         let user =
             config.user.clone().or_else(|| variable("USER")).unwrap_or_else(|| "user".to_owned());
-        Ok(Self { home, project, config, user, warnings })
+        Ok(Self { home, project, config, user, teams, hooks, warnings })
     }
 
     /// The store that is meant: as said, as configured, or the embedded one.
@@ -121,6 +149,21 @@ fn said(global: &Global) -> Option<String> {
     global.store.clone().filter(|store| !store.is_empty())
 }
 
+fn find_home(global: &Global) -> Result<PathBuf> {
+    if let Some(home) = global.home.as_ref().filter(|home| !home.as_os_str().is_empty()) {
+        return Ok(home.clone());
+    }
+    let home = variable("HOME").map(|home| PathBuf::from(home).join(".troop"));
+    home.ok_or_else(|| {
+        let hint = "say where: `TROOP_HOME=/path troop …`";
+        Usage::new("there is no home folder to keep teams in", hint).into()
+    })
+}
+
+fn shared_path(project: &Path) -> PathBuf {
+    project.join(".troop/config.json")
+}
+
 /// The folder that a project's `.troop` is in: this one, or the nearest above it. The person's own does not count.
 fn find_project(folder: &Path, home: &Path) -> PathBuf {
     let is_project = |folder: &&Path| {
@@ -147,56 +190,14 @@ pub(crate) fn schema() -> String {
     serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n"
 }
 
+/// The person's own folder, as the environment has it.
+pub(crate) fn home() -> Option<PathBuf> {
+    let chosen = variable("TROOP_HOME").map(PathBuf::from);
+    chosen.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".troop")))
+}
+
 fn variable(name: &str) -> Option<String> {
     env::var_os(name).and_then(|value| value.into_string().ok()).filter(|value| !value.is_empty())
-}
-
-fn read_file(path: &Path, warnings: &mut Vec<String>) -> Result<Config> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Config::default()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
-            return Ok(Config::default());
-        }
-        Err(error) => {
-            let hint = format!("make it readable: `chmod u+r {}`", path.display());
-            return Err(
-                Usage::new(format!("`{}` cannot be read: {error}", path.display()), hint).into()
-            );
-        }
-    };
-    parse(&text, path, warnings)
-}
-
-fn parse(text: &str, path: &Path, warnings: &mut Vec<String>) -> Result<Config> {
-    let wrong = |what: String| {
-        Usage::new(
-            format!("`{}` is not a configuration: {what}", path.display()),
-            format!("its keys are: {}", KEYS.join(", ")),
-        )
-    };
-    let value: Option<Value> =
-        jsonc_parser::parse_to_serde_value(text, &jsonc_parser::ParseOptions::default())
-            .map_err(|error| wrong(error.to_string()))?;
-    let Some(value) = value else { return Ok(Config::default()) };
-    if !value.is_object() {
-        return Err(wrong("it is not an object".to_owned()).into());
-    }
-    for key in value.as_object().into_iter().flat_map(|fields| fields.keys()) {
-        if !KEYS.contains(&key.as_str()) {
-            let near =
-                nearest(key, KEYS.into_iter()).map(|near| format!("; did you mean `{near}`?"));
-            warnings.push(format!(
-                "`{}`: unknown key `{key}`{}",
-                path.display(),
-                near.unwrap_or_default()
-            ));
-        }
-    }
-    serde_path_to_error::deserialize(value).map_err(|error| {
-        let at = error.path().to_string();
-        wrong(format!("`{at}`: {}", error.into_inner())).into()
-    })
 }
 
 #[cfg(test)]

@@ -67,6 +67,14 @@ impl Printer {
         write_all(&mut anstream::stdout(), &format!("{line}\n"))
     }
 
+    /// Asks a person; anything but a clear yes is a no.
+    pub(crate) fn confirm(&self, question: &str) -> Result<bool> {
+        write_all(&mut anstream::stderr(), &format!("{question} [y/N] "))?;
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer)?;
+        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+
     /// Tells a person something that changes nothing.
     pub(crate) fn warn(&self, text: &str) {
         self.error_line(&format!("warning: {text}"));

@@ -43,6 +43,20 @@ impl Usage {
     }
 }
 
+/// Something made sense but is not allowed here.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct Refused {
+    message: String,
+    hint: String,
+}
+
+impl Refused {
+    pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: hint.into() }
+    }
+}
+
 /// What there is to say about a failure.
 #[derive(Debug)]
 pub(crate) struct Report {
@@ -102,6 +116,11 @@ pub(crate) fn catch(run: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<
     }
 }
 
+/// Reports an error before anything is known about the output.
+pub(crate) fn plain(error: &Error) -> ExitCode {
+    Report::new(error).print(&Printer::plain(false))
+}
+
 /// Reports what clap did not understand, in our form. Help and version are not errors.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     if matches!(
@@ -151,6 +170,9 @@ fn suggested(error: &clap::Error) -> Option<String> {
 fn classify(error: &Error) -> (&'static str, u8, Option<String>) {
     if let Some(usage) = error.downcast_ref::<Usage>() {
         return ("usage", WRONG_USE, Some(usage.hint.clone()));
+    }
+    if let Some(refused) = error.downcast_ref::<Refused>() {
+        return ("refused", FAILED, Some(refused.hint.clone()));
     }
     if let Some(refusal) = error.downcast_ref::<Refusal>() {
         return refused(refusal);

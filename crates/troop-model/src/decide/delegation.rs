@@ -140,6 +140,7 @@ fn report(
         request_id: None,
         approve: None,
         task: Some(task),
+        supersedes: None,
     });
 }
 

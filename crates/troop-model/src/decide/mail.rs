@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
-use super::{Draft, Standing};
+use super::{Draft, Standing, supervision};
 use crate::{
-    Fact, MemberName, MemberState, MessageKind, Outgoing, Party, Refusal, message::MAX_UNREAD,
-    name, text,
+    Fact, Member, MemberName, MemberState, MessageKind, Outgoing, Party, Permissions, Refusal,
+    message::MAX_UNREAD, name, text,
 };
 
 pub(super) fn send(draft: &mut Draft<'_>, outgoing: &Outgoing) -> Result<(), Refusal> {
@@ -58,15 +58,42 @@ pub(super) fn send(draft: &mut Draft<'_>, outgoing: &Outgoing) -> Result<(), Ref
         approve,
         task: None,
         readers,
+        supersedes: None,
     });
-    if kind == MessageKind::ShutdownResponse
-        && outgoing.approve == Some(true)
-        && let Some(member) = draft.member().cloned()
-    {
-        let reason = Some("agreed to stop".to_owned());
-        draft.push(Fact::MemberStateChanged { member, state: MemberState::Stopping, reason });
-    }
+    follow_up(draft, kind, outgoing, request_id);
     Ok(())
+}
+
+/// What a request or its answer does to the member that it is about.
+fn follow_up(draft: &mut Draft<'_>, kind: MessageKind, outgoing: &Outgoing, id: Option<Uuid>) {
+    let is_yes = outgoing.approve == Some(true);
+    let speaker = draft.member().and_then(|name| draft.state.member(name));
+    let asked = id.and_then(|id| draft.state.requests.entries().get(&id));
+    match (kind, speaker) {
+        (MessageKind::ShutdownResponse, Some(member)) if is_yes => {
+            move_to(draft, member, MemberState::Stopping, "agreed to stop");
+        }
+        (MessageKind::PlanApprovalRequest, Some(member))
+            if member.is_running() && member.permissions == Permissions::Plan =>
+        {
+            move_to(draft, member, MemberState::Planning, "waits for approval of its plan");
+        }
+        (MessageKind::PlanApprovalResponse, _) if is_yes => {
+            if let Some(request) = asked {
+                supervision::leave_plan_mode(draft, &request.from);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn move_to(draft: &mut Draft<'_>, member: &Member, state: MemberState, reason: &str) {
+    draft.push(Fact::MemberStateChanged {
+        member: member.name.clone(),
+        state,
+        reason: Some(reason.to_owned()),
+        pid: member.pid,
+    });
 }
 
 pub(super) fn deliver(
@@ -116,7 +143,7 @@ pub(super) fn read(
 }
 
 /// Who speaks: stamped from the actor, whatever the message says.
-fn sender(draft: &Draft<'_>) -> Party {
+pub(super) fn sender(draft: &Draft<'_>) -> Party {
     match &draft.who {
         Standing::Lead(name) | Standing::Member(name) => Party::member(name),
         Standing::Person => Party::user(),

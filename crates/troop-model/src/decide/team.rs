@@ -1,9 +1,9 @@
 //! Rules of the team itself: making it, changing it, who belongs to it, who delegates to whom.
 
-use super::{Draft, Standing, work};
+use super::Draft;
 use crate::{
-    Fact, Link, MemberName, MemberState, NewMember, NewTeamCommand, Permissions, Refusal, Role,
-    Status, TaskChange, TeamStatus, text,
+    Fact, Link, Member, MemberName, NewMember, NewTeamCommand, Permissions, Refusal, Role, Status,
+    TaskChange, TeamStatus, text,
 };
 
 pub(super) fn create(draft: &mut Draft<'_>, new: &NewTeamCommand) -> Result<(), Refusal> {
@@ -76,8 +76,10 @@ pub(super) fn complete(draft: &mut Draft<'_>) -> Result<(), Refusal> {
 
 pub(super) fn delete(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     draft.only_lead("delete the team")?;
-    let busy =
-        draft.state.members().find(|member| member.role == Role::Member && member.state.is_busy());
+    let is_busy = |member: &&Member| {
+        member.role == Role::Member && (member.is_running() || member.state.is_busy())
+    };
+    let busy = draft.state.members().find(is_busy);
     if let Some(member) = busy {
         return Err(Refusal::TeammateActive { member: member.name.clone(), state: member.state });
     }
@@ -139,46 +141,6 @@ pub(super) fn remove_member(
     Ok(())
 }
 
-pub(super) fn set_state(
-    draft: &mut Draft<'_>,
-    member: &MemberName,
-    state: MemberState,
-    reason: Option<&str>,
-) -> Result<(), Refusal> {
-    if !matches!(draft.who, Standing::System | Standing::Person) {
-        return Err(Refusal::Forbidden {
-            who: draft.ctx.actor.name.clone(),
-            what: "say what state a member is in",
-            may: "the supervisor",
-        });
-    }
-    let member = draft.state.find_member(member.as_str())?;
-    if member.state == state && member.state_reason.as_deref() == reason {
-        return Ok(());
-    }
-    let (name, reason) = (member.name.clone(), checked_reason(reason)?);
-    draft.push(Fact::MemberStateChanged { member: name.clone(), state, reason });
-    if matches!(state, MemberState::Crashed | MemberState::Stopped) {
-        give_back_work(draft, &name, state)?;
-    }
-    Ok(())
-}
-
-/// Who does not run works on nothing. Results that wait for approval need no holder that runs.
-fn give_back_work(
-    draft: &mut Draft<'_>,
-    member: &MemberName,
-    state: MemberState,
-) -> Result<(), Refusal> {
-    let tasks = &draft.state.tasks;
-    for task in tasks.held_by(member).filter_map(|number| tasks.get(number)) {
-        if task.status != Status::InReview {
-            work::give_back(draft, task, member.clone(), &format!("{member} {state}"))?;
-        }
-    }
-    Ok(())
-}
-
 pub(super) fn set_mode(
     draft: &mut Draft<'_>,
     member: &MemberName,
@@ -234,7 +196,7 @@ fn check_no_alias(member: &MemberName, lead: &MemberName) -> Result<(), Refusal>
     Ok(())
 }
 
-fn checked_reason(reason: Option<&str>) -> Result<Option<String>, Refusal> {
+pub(super) fn checked_reason(reason: Option<&str>) -> Result<Option<String>, Refusal> {
     reason.map(|reason| text::optional_block("reason", reason)).transpose()
 }
 

@@ -1,9 +1,9 @@
 //! Rules of holding a task: taking it, keeping it, giving it back, ending it.
 
-use super::{Draft, Standing};
+use super::{Draft, Standing, supervision};
 use crate::{
-    Assignment, Condition, Fact, MemberName, MessageKind, Party, Progress, Refusal, StartGate,
-    Status, Task, TaskAction, TaskNumber, TaskRef, TaskTable, text,
+    Assignment, Condition, Fact, Member, MemberName, MessageKind, Party, Progress, Refusal,
+    StartGate, Status, Task, TaskAction, TaskNumber, TaskRef, TaskTable, text,
 };
 
 /// How many characters of a result stand for it where nobody wrote a summary.
@@ -34,18 +34,42 @@ fn claim_again(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
 
 pub(super) fn claim_next(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let member = claimant(draft)?;
-    let tasks = &draft.state.tasks;
-    let next = tasks.ready_for(&member).next().or_else(|| first_due(draft, &member));
-    let Some(task) = next.and_then(|number| tasks.get(number)) else {
-        return Err(Refusal::NothingAvailable {
-            member,
-            n_blocked: tasks.n_with(Status::Blocked),
-            n_held: tasks.n_with(Status::InProgress) + tasks.n_with(Status::Stale),
-            n_reserved: tasks.n_with(Status::Pending) + n_resting(tasks),
-        });
+    let Some(task) = next_for(draft, &member) else {
+        return Err(nothing_available(&draft.state.tasks, member));
     };
     free_if_due(draft, task);
     take(draft, task, member)
+}
+
+pub(super) fn assign_next(draft: &mut Draft<'_>, to: &MemberName) -> Result<(), Refusal> {
+    draft.only_lead("assign tasks")?;
+    let to = &draft.state.find_member(to.as_str())?.name;
+    match next_for(draft, to) {
+        Some(task) => give_now(draft, task, to),
+        None => Err(nothing_available(&draft.state.tasks, to.clone())),
+    }
+}
+
+/// The task that a member would get next.
+pub(super) fn next_for<'a>(draft: &Draft<'a>, member: &MemberName) -> Option<&'a Task> {
+    let tasks = &draft.state.tasks;
+    let next = tasks.ready_for(member).next().or_else(|| first_due(draft, member));
+    next.and_then(|number| tasks.get(number))
+}
+
+/// Gives a member a task that is available to it.
+pub(super) fn give_now(draft: &mut Draft<'_>, task: &Task, to: &MemberName) -> Result<(), Refusal> {
+    free_if_due(draft, task);
+    give(draft, task.number, &task.subject, to, task.attempts.saturating_add(1))
+}
+
+fn nothing_available(tasks: &TaskTable, member: MemberName) -> Refusal {
+    Refusal::NothingAvailable {
+        member,
+        n_blocked: tasks.n_with(Status::Blocked),
+        n_held: tasks.n_with(Status::InProgress) + tasks.n_with(Status::Stale),
+        n_reserved: tasks.n_with(Status::Pending) + n_resting(tasks),
+    }
 }
 
 pub(super) fn assign(
@@ -60,11 +84,10 @@ pub(super) fn assign(
         return Ok(());
     }
     check_available(draft, task, &to, TaskAction::Assign)?;
-    free_if_due(draft, task);
-    give(draft, task.number, &task.subject, &to, task.attempts.saturating_add(1))
+    give_now(draft, task, &to)
 }
 
-/// Hands a task over and says so to whom it is given.
+/// Hands a task over and says so to whom it is given. Who runs under a supervisor hears of it on its wire.
 pub(super) fn give(
     draft: &mut Draft<'_>,
     task: TaskNumber,
@@ -75,7 +98,9 @@ pub(super) fn give(
     let lease_until = draft.ctx.now + draft.team()?.settings.lease();
     let content = format!("{task} is yours: {subject}");
     draft.push(Fact::TaskAssigned { task, owner: to.clone(), attempt, lease_until });
-    draft.tell(Party::member(to), MessageKind::TaskAssignment, content, Some(task));
+    if !draft.state.member(to).is_some_and(Member::is_running) {
+        draft.tell(Party::member(to), MessageKind::TaskAssignment, content, Some(task));
+    }
     Ok(())
 }
 
@@ -128,6 +153,7 @@ pub(super) fn complete(
     summary: Option<&str>,
     attempt: Option<u32>,
 ) -> Result<(), Refusal> {
+    supervision::check_may_change(draft)?;
     let result = text::block("result", result)?;
     let live = draft.live(task)?;
     let status = draft.status(live);

@@ -27,6 +27,7 @@ pub(crate) struct Asking<'a> {
     bench: &'a mut Bench,
     actor: Actor,
     origin: Origin,
+    fence: Option<u64>,
 }
 
 pub(crate) fn name(text: &str) -> MemberName {
@@ -95,7 +96,7 @@ impl Bench {
     }
 
     pub(crate) fn by(&mut self, actor: Actor) -> Asking<'_> {
-        Asking { bench: self, actor, origin: Origin::default() }
+        Asking { bench: self, actor, origin: Origin::default(), fence: None }
     }
 
     pub(crate) fn lead(&mut self) -> Asking<'_> {
@@ -151,7 +152,7 @@ impl Bench {
         self.n_operations += 1;
         // Far apart, because an operation also makes the ids of what it makes.
         let operation = OperationId(Uuid::from_u128((0x0190 << 112) | (self.n_operations << 64)));
-        Context { now: self.now, actor, operation, origin }
+        Context { now: self.now, actor, operation, origin, fence: None }
     }
 }
 
@@ -170,8 +171,15 @@ impl Asking<'_> {
         self
     }
 
+    /// The same by way of a supervisor.
+    pub(crate) fn fenced(mut self, fence: u64) -> Self {
+        self.fence = Some(fence);
+        self
+    }
+
     pub(crate) fn decide(self, command: &Command) -> Result<Vec<Event>, Refusal> {
         let ctx = self.bench.context(self.actor, self.origin);
+        let ctx = Context { fence: self.fence, ..ctx };
         let events = decide(&self.bench.state, command, &ctx)?;
         self.bench.apply(&events);
         self.bench.state.tasks().check();

@@ -2,9 +2,9 @@
 
 use uuid::Uuid;
 
-use super::bench::name;
+use super::bench::{name, newcomer};
 use crate::{
-    Command, DelegationOutcome, MemberState, MessageKind, NewTask, Outgoing, RejectMode,
+    Command, DelegationOutcome, MemberState, MessageKind, NewTask, Outgoing, RejectMode, Spawn,
     TaskCommand, TaskNumber, TaskRef, TaskUpdate,
 };
 
@@ -61,7 +61,7 @@ pub(crate) fn claim_next() -> TaskCommand {
 }
 
 pub(crate) fn assign(number: u32, to: &str) -> TaskCommand {
-    TaskCommand::Assign { task: task(number), to: name(to) }
+    TaskCommand::Assign { task: Some(task(number)), to: name(to) }
 }
 
 pub(crate) fn renew(number: u32) -> TaskCommand {
@@ -188,7 +188,25 @@ pub(crate) fn read_all() -> Command {
 }
 
 pub(crate) fn set_state(member: &str, state: MemberState) -> Command {
-    Command::SetMemberState { member: name(member), state, reason: None }
+    Command::SetMemberState { member: name(member), state, reason: None, pid: None }
+}
+
+/// The process of a member that runs is known by the length of its name.
+pub(crate) fn ready(member: &str) -> Command {
+    let pid = Some(member.len() as u32);
+    Command::SetMemberState { member: name(member), state: MemberState::Idle, reason: None, pid }
+}
+
+pub(crate) fn spawn(member: &str) -> Command {
+    Command::SpawnMember(Spawn { member: newcomer(member), prompt: None })
+}
+
+pub(crate) fn idle(member: &str, last: Option<u32>) -> Command {
+    Command::ReportIdle { member: name(member), last_task: last.map(task) }
+}
+
+pub(crate) fn take_lead(session: u128, over: Option<u64>) -> Command {
+    Command::TakeLead { session: Uuid::from_u128(session), holder: format!("pat#{session}"), over }
 }
 
 pub(crate) fn remove(member: &str) -> Command {

@@ -71,6 +71,7 @@ pub(super) async fn create(
         actor: signature.actor.clone(),
         operation: signature.operation,
         origin: signature.origin.clone(),
+        fence: None,
     };
     let team = NewTeam { id: new.team, name: new.name.to_string() };
     let events = decide(&State::default(), &Command::CreateTeam(new), &ctx)?;

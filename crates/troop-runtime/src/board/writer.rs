@@ -186,6 +186,7 @@ impl Writer {
                 actor: request.actor.clone(),
                 operation: request.operation,
                 origin: request.origin.clone(),
+                fence: request.fence,
             };
             match decide(&self.state, &request.command, &ctx) {
                 Ok(events) => {

@@ -2,8 +2,10 @@
 
 use std::fs;
 
+use troop_runtime::HooksConfig;
+
 use super::Agents;
-use crate::config::{Config, Surroundings};
+use crate::config::{Config, HookFiles, Surroundings, Teams};
 
 fn agents(folder: &std::path::Path) -> Agents {
     let surroundings = Surroundings {
@@ -11,6 +13,8 @@ fn agents(folder: &std::path::Path) -> Agents {
         project: folder.to_owned(),
         config: Config::default(),
         user: "me".to_owned(),
+        teams: Teams::of(&[]),
+        hooks: HookFiles { personal: HooksConfig::none(), project: Vec::new() },
         warnings: Vec::new(),
     };
     Agents::read(&surroundings)
@@ -54,4 +58,11 @@ fn agents_are_described_by_markdown_files_of_the_project_and_of_claude_code() {
     assert_eq!(reviewer.model.as_deref(), Some("opus"));
     assert_eq!(agents.member("tester").unwrap().name.as_str(), "tester");
     assert!(agents.member("nobody").is_err());
+}
+
+#[test]
+fn a_member_may_follow_a_script_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let ann = agents(folder.path()).member("ann=script:demo/ann.script").unwrap();
+    assert_eq!((ann.name.as_str(), ann.agent.as_str()), ("ann", "script:demo/ann.script"));
 }

@@ -1,9 +1,9 @@
 //! The command line as a whole.
 
 use clap::CommandFactory;
+use troop_testkit::assert_current;
 
 use super::Cli;
-use crate::committed::assert_current;
 
 #[test]
 fn the_command_line_makes_sense_to_its_parser() {

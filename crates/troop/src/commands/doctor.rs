@@ -14,6 +14,7 @@ use crate::{
     output::Printer,
     render,
     report::Report,
+    trust::{self, Trust},
 };
 
 /// Clocks that are apart by more than this are worth a word.
@@ -54,6 +55,8 @@ pub(super) async fn run(
     let mut checks = vec![Check::good("troop", env!("CARGO_PKG_VERSION"))];
     checks.push(home(&surroundings));
     checks.push(configuration(&surroundings));
+    checks.push(teams(&surroundings));
+    checks.push(hooks(&surroundings));
     checks.extend(store(global, &surroundings).await);
     checks.push(agents(&surroundings));
     checks.extend(tools());
@@ -84,8 +87,8 @@ fn home(surroundings: &Surroundings) -> Check {
 }
 
 fn configuration(surroundings: &Surroundings) -> Check {
-    let files =
-        [surroundings.home.join("config.json"), surroundings.project.join(".troop/config.json")];
+    let mut files = vec![surroundings.home.join("config.json")];
+    files.extend(surroundings.hooks.project.iter().map(|(path, _)| path.clone()));
     let found: Vec<_> =
         files.iter().filter(|file| file.exists()).map(|file| file.display().to_string()).collect();
     match surroundings.warnings.as_slice() {
@@ -98,6 +101,38 @@ fn configuration(surroundings: &Surroundings) -> Check {
             fix: Some("correct the file".to_owned()),
         },
     }
+}
+
+fn teams(surroundings: &Surroundings) -> Check {
+    let teams = &surroundings.teams;
+    let Some(off) = &teams.off else {
+        let (most, mode) = (teams.max_teammates, teams.teammate_mode.as_str());
+        return Check::good("teams", format!("on; at most {most} teammates, shown {mode}"));
+    };
+    Check {
+        name: "teams".to_owned(),
+        state: State::Missing,
+        says: format!("switched off by {}", off.by),
+        fix: Some(off.fix.clone()),
+    }
+}
+
+fn hooks(surroundings: &Surroundings) -> Check {
+    let trust = match Trust::look(surroundings) {
+        Ok(trust) => trust,
+        Err(error) => return Check::bad("hooks", &error),
+    };
+    if let Some(warning) = trust.warning() {
+        let name = "hooks".to_owned();
+        return Check { name, state: State::Missing, says: warning, fix: None };
+    }
+    let allowed = trust::allowed_hooks(surroundings, &trust);
+    let says = match allowed.hooks.len() {
+        _ if !allowed.is_enabled => "switched off".to_owned(),
+        0 => "none, which is fine".to_owned(),
+        n_hooks => format!("{n_hooks} configured"),
+    };
+    Check::good("hooks", says)
 }
 
 async fn store(global: &Global, surroundings: &Surroundings) -> Vec<Check> {

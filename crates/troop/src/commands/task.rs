@@ -7,11 +7,10 @@ use serde_json::{Value, json};
 use smol_str::SmolStr;
 use tokio::time::Instant;
 use troop_model::{
-    ActorKind, Command, Condition, Context, Fact, MAX_SNIPPET, MemberName, Metadata, NewTask,
-    Origin, Refusal, RejectMode, State, Status, Task, TaskFilter, TaskNumber, TaskRef, TaskUpdate,
-    TaskView, Time, decide, preview,
+    Command, Condition, Fact, MAX_SNIPPET, MemberName, Metadata, NewTask, Origin, Refusal,
+    RejectMode, State, Task, TaskFilter, TaskNumber, TaskRef, TaskUpdate, TaskView, preview,
 };
-use troop_runtime::{Board, BoardError, Done, Request, TaskPage};
+use troop_runtime::{Board, BoardError, Done, Signature, TaskPage};
 
 use super::given;
 use crate::{
@@ -104,7 +103,7 @@ fn order(command: TaskCommand) -> Result<(&'static str, Order)> {
             ("cancelled", Order::Cancel { task: task.parse()?, reason })
         }
         TaskCommand::Assign { task, member: to } => {
-            ("assigned", Order::Assign { task: task.parse()?, to: member(&to)? })
+            ("assigned", Order::Assign { task: Some(task.parse()?), to: member(&to)? })
         }
         TaskCommand::Review { task, result } => (
             "handed in",
@@ -287,41 +286,14 @@ async fn page_json(board: &Board, page: TaskPage, snippet: Option<usize>) -> Res
 }
 
 async fn next(desk: &mut Desk, printer: &Printer) -> Result<()> {
-    let request = desk.request(Command::Task(Order::Claim { task: None }))?;
-    let now = desk.clock.now();
+    let Signature { actor, origin, .. } = desk.signature()?;
     let board = desk.team(None).await?;
-    let next = board.look(move |state| next_for(state, &request, now)).await??;
+    let next = board.next(actor, origin).await?;
     if printer.json {
         return printer.json(&view(&board, next, false).await?);
     }
     let reserved = next.assignee.as_ref().map(|it| format!(" (for {it})")).unwrap_or_default();
     printer.text(&format!("{} {}{reserved}\n", next.number, render::one_line(&next.subject)))
-}
-
-/// What the actor would get if it claimed now; for a person, what anybody could get.
-fn next_for(state: &State, request: &Request, now: Time) -> Result<Arc<Task>, BoardError> {
-    let tasks = state.tasks();
-    let number = if request.actor.kind == ActorKind::Agent {
-        // Deciding changes nothing, so the rules themselves say what a claim would give.
-        let ctx = Context {
-            now,
-            actor: request.actor.clone(),
-            operation: request.operation,
-            origin: request.origin.clone(),
-        };
-        decide(state, &request.command, &ctx)?.iter().find_map(|event| event.fact.task())
-    } else {
-        tasks.first_ready()
-    };
-    number.and_then(|number| tasks.shared(number)).ok_or_else(|| {
-        Refusal::NothingAvailable {
-            member: MemberName::lead(),
-            n_blocked: tasks.n_with(Status::Blocked),
-            n_held: tasks.n_with(Status::InProgress),
-            n_reserved: tasks.n_with(Status::Pending),
-        }
-        .into()
-    })
 }
 
 async fn graph(desk: &mut Desk, dot: bool, all: bool, printer: &Printer) -> Result<()> {

@@ -2,8 +2,15 @@
 
 use std::path::Path;
 
-use super::{Config, KEYS, parse, schema};
-use crate::committed::assert_current;
+use troop_testkit::assert_current;
+
+use super::{
+    Config, Teams,
+    file::{KEYS, parse},
+    hooks, schema,
+    teams::TeammateMode,
+};
+use crate::report::Report;
 
 fn read(text: &str) -> (Result<Config, String>, Vec<String>) {
     let mut warnings = Vec::new();
@@ -59,4 +66,120 @@ fn the_published_schema_is_current_and_knows_every_key() {
     let mut keys: Vec<_> = schema["properties"].as_object().unwrap().keys().collect();
     keys.sort();
     assert_eq!(keys, KEYS);
+}
+
+/// What holds for teams if this is all that is said.
+fn teams(text: &str) -> Teams {
+    Teams::of(&[(Path::new("config.json"), &read(text).0.unwrap().teams)])
+}
+
+/// What is said about the hooks of a file.
+fn read_hooks(text: &str) -> (Result<usize, anyhow::Error>, Vec<String>) {
+    let mut warnings = Vec::new();
+    let config = read(text).0.unwrap();
+    let hooks = hooks::read(config.hooks.as_ref(), Path::new("config.json"), &mut warnings);
+    (hooks.map(|config| config.hooks.len()), warnings)
+}
+
+#[test]
+fn teams_are_on_and_have_five_teammates_unless_said_otherwise() {
+    let all = teams("{}");
+    assert_eq!(all, Teams { off: None, teammate_mode: TeammateMode::Auto, max_teammates: 5 });
+}
+
+#[test]
+fn what_is_said_about_teams_holds() {
+    let all = teams(r#"{"teams": {"enabled": false, "teammateMode": "tmux", "maxTeammates": 12}}"#);
+    assert_eq!(all.off.unwrap().by, "`teams.enabled` in `config.json`");
+    assert_eq!((all.teammate_mode, all.max_teammates), (TeammateMode::Tmux, 12));
+}
+
+#[test]
+fn teammates_are_shown_in_exactly_three_ways() {
+    for mode in ["auto", "in-process", "tmux"] {
+        let all = teams(&format!(r#"{{"teams": {{"teammateMode": "{mode}"}}}}"#));
+        assert_eq!(all.teammate_mode.as_str(), mode);
+    }
+    assert_eq!(
+        read(r#"{"teams": {"teammateMode": "Tmux"}}"#).0.unwrap_err(),
+        "`config.json` is not a configuration: `teams.teammateMode`: \
+         unknown variant `Tmux`, expected one of `auto`, `in-process`, `tmux`"
+    );
+}
+
+#[test]
+fn a_number_of_teammates_that_makes_no_sense_is_refused() {
+    for wrong in ["0", "101", "-1", "2.5", "\"5\"", "[]"] {
+        assert_eq!(
+            read(&format!(r#"{{"teams": {{"maxTeammates": {wrong}}}}}"#)).0.unwrap_err(),
+            format!(
+                "`config.json` is not a configuration: `teams.maxTeammates`: \
+                 expected a number from 1 to 100, found {wrong}"
+            )
+        );
+    }
+}
+
+#[test]
+fn an_unknown_key_of_teams_is_reported_too() {
+    let (config, warnings) = read(r#"{"teams": {"maxTeamates": 3}}"#);
+    assert_eq!(config.unwrap(), Config::default());
+    assert_eq!(
+        warnings,
+        ["`config.json`: unknown key `teams.maxTeamates`; did you mean `maxTeammates`?"]
+    );
+}
+
+#[test]
+fn hooks_of_both_styles_are_read() {
+    let (n_hooks, warnings) = read_hooks(
+        r#"{"hooks": {
+            "TaskCompleted": [{"hooks": [{"type": "command", "command": "make test"}]}],
+            "hooks": [{"event": "team-shutdown", "command": "date", "asinc": true}],
+        }}"#,
+    );
+    assert_eq!(n_hooks.unwrap(), 2);
+    assert_eq!(
+        warnings,
+        ["`config.json`: `hooks.hooks[0].asinc`: unknown key `asinc`; did you mean `async`?"]
+    );
+}
+
+#[test]
+fn a_hook_that_is_not_understood_is_refused_with_its_place() {
+    for (text, message, hint) in [
+        (
+            r#"{"hooks": {"TaskComplete": []}}"#,
+            "`hooks.TaskComplete`: there is no event `TaskComplete`",
+            "did you mean `TaskCompleted`?",
+        ),
+        (
+            r#"{"hooks": {"hooks": [{"event": "task-complete", "command": "a"}]}}"#,
+            "`hooks.hooks[0].event`: there is no event `task-complete`",
+            "did you mean `task-completed`?",
+        ),
+        (
+            r#"{"hooks": {"PreToolUse": []}}"#,
+            "`hooks.PreToolUse`: there is no event `PreToolUse`",
+            "the events are: TeamCreated, TeammateSpawned, TeammateIdle, TaskCreated, TaskAssigned, TaskCompleted, TeamShutdown",
+        ),
+        (
+            r#"{"hooks": {"TaskCompleted": [{"hooks": [{"type": "command"}]}]}}"#,
+            "`hooks.TaskCompleted[0].hooks[0].command`: is missing",
+            r#"a hook is: {"event": "task-completed", "command": "make test"}"#,
+        ),
+    ] {
+        let report = Report::new(&read_hooks(text).0.unwrap_err());
+        assert_eq!(report.message, format!("`config.json` is not a configuration: {message}"));
+        assert_eq!(report.hint.as_deref(), Some(hint));
+    }
+}
+
+#[test]
+fn the_example_of_the_page_about_hooks_is_understood() {
+    let page = include_str!("../../../../docs/hooks.md");
+    let (_, rest) = page.split_once("```json\n").unwrap();
+    let (example, _) = rest.split_once("```").unwrap();
+    let (n_hooks, warnings) = read_hooks(example);
+    assert_eq!((n_hooks.unwrap(), warnings), (4, Vec::new()));
 }

@@ -10,7 +10,7 @@ use std::{
 use crate::troop::Troop;
 
 /// Much longer than it may take, so that only a missing event fails.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(40);
 
 struct Follower {
     child: Child,

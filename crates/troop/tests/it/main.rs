@@ -16,3 +16,4 @@ mod readme;
 mod stores;
 mod teams;
 mod troop;
+mod trust;

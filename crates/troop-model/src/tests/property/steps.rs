@@ -40,9 +40,13 @@ impl Step {
             return anybody();
         }
         match command {
-            Command::Tick | Command::FinishDelegation { .. } | Command::SetMemberState { .. } => {
-                Actor::system()
-            }
+            Command::Tick
+            | Command::FinishDelegation { .. }
+            | Command::SetMemberState { .. }
+            | Command::ReportIdle { .. }
+            | Command::TakeLead { .. }
+            | Command::RenewLead
+            | Command::ReleaseLead => Actor::system(),
             Command::Send(_) | Command::MarkDelivered { .. } | Command::MarkRead { .. } => {
                 anybody()
             }
@@ -76,7 +80,8 @@ impl Step {
 fn command(step: Step, state: &State) -> Command {
     let [a, b, c] = step.which;
     match step.what % 60 {
-        0..5 | 57..60 => new_task(state, a, b, c).into(),
+        45 | 59 => supervise(state, a, b, c),
+        0..5 | 57..59 => new_task(state, a, b, c).into(),
         33 => say(["bob", "*", "ann", "lead", "user", "zoe"][usize::from(a % 6)], "hi").into(),
         34 => request(state, a, b),
         35 => answer_to(state, a, b),
@@ -94,7 +99,7 @@ fn command(step: Step, state: &State) -> Command {
         40 => member_command(a, b),
         41..=43 | 51 => Command::Tick,
         52..57 => finish_ready(state, a),
-        44 | 45 => task_command(state, 29, step.which).into(),
+        44 => task_command(state, 29, step.which).into(),
         what => task_command(state, what, step.which).into(),
     }
 }
@@ -140,7 +145,10 @@ fn task_command(state: &State, what: u8, [a, b, c]: [u8; 3]) -> TaskCommand {
     match what {
         5..9 => TaskCommand::Claim { task: Some(task) },
         9..11 => TaskCommand::Claim { task: None },
-        11..13 => TaskCommand::Assign { task, to: name(["ann", "bob"][usize::from(b % 2)]) },
+        11..13 => TaskCommand::Assign {
+            task: (c > 60).then_some(task),
+            to: name(["ann", "bob"][usize::from(b % 2)]),
+        },
         13 => TaskCommand::Renew { task, attempt },
         14 => TaskCommand::Release { task, reason: text },
         15..19 => TaskCommand::Complete { task, result: text, summary: None, attempt },
@@ -258,6 +266,28 @@ fn member_command(a: u8, b: u8) -> Command {
         3 => Command::SetMemberMode { member: name(who), permissions: Permissions::Plan },
         4 => Command::PurgeLink { from: name("lead"), to: name(who) },
         _ => set_state(who, MemberState::ALL[usize::from(a) % MemberState::ALL.len()]),
+    }
+}
+
+/// What a supervisor does, and what is asked of it: soon after it began, or it is not one any more.
+fn supervise(state: &State, a: u8, b: u8, c: u8) -> Command {
+    let who = ["ann", "bob", "eve", "lead"][usize::from(b % 4)];
+    let team = state.team();
+    let lease =
+        team.and_then(|team| team.lead_lease.as_ref()).filter(|it| it.until > state.latest());
+    let Some(lease) = lease else { return take_lead(u128::from(b % 3), None) };
+    let running = state.members().find(|it| it.is_running());
+    match (a % 10, running) {
+        (0, _) => take_lead(u128::from(b % 3), (c > 100).then_some(lease.fence)),
+        (1, _) => Command::RenewLead,
+        (2, _) => Command::ReleaseLead,
+        (3 | 4, _) => spawn(who),
+        (5, _) => ready(who),
+        (6 | 7, Some(member)) => {
+            Command::InterruptMember { member: member.name.clone(), reason: None }
+        }
+        (6..9, _) => idle(who, (c > 100).then_some(u32::from(c % 8))),
+        _ => Command::StopTeam { reason: None },
     }
 }
 

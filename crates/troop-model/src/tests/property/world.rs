@@ -6,8 +6,8 @@ use uuid::Uuid;
 
 use super::steps::Step;
 use crate::{
-    Actor, Command, Condition, Dependency, Event, Fact, MemberName, Origin, Party, Settings, State,
-    Status, Task, TaskCreation, TaskNumber, Time, decide, decode, encode,
+    Actor, Command, Condition, Dependency, Event, Fact, MemberName, Origin, Party, Role, Settings,
+    State, Status, Task, TaskCreation, TaskNumber, Time, decide, decode, encode,
     tests::{
         bench::{Bench, new_team},
         commands::create,
@@ -138,9 +138,11 @@ impl World {
             }
             Fact::MemberAdded { member, .. } => drop(self.ever_members.insert(member.clone())),
             Fact::MemberRemoved { member, .. } => drop(self.unread.remove(&Party::member(member))),
-            Fact::MessageSent { id, readers, .. } => {
+            Fact::MessageSent { id, readers, supersedes, .. } => {
                 for reader in readers {
-                    self.unread.entry(reader.clone()).or_default().push(*id);
+                    let unread = self.unread.entry(reader.clone()).or_default();
+                    unread.retain(|it| Some(*it) != *supersedes);
+                    unread.push(*id);
                 }
             }
             Fact::MessageRead { reader, messages } => {
@@ -173,6 +175,8 @@ impl World {
                 task.number
             );
         }
+        let n_running = state.members().filter(|it| it.role == Role::Member && it.is_running());
+        assert!(n_running.count() <= 5, "no more run than the team lets");
         for member in &self.ever_members {
             assert!(state.n_running_to(member, None) <= 5, "{member} runs too many");
         }

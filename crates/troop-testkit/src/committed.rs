@@ -1,11 +1,24 @@
 //! Files that are made from the code and kept in the repository, so that people can read them without running it.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The folder that holds the whole repository.
+#[must_use]
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
 
 /// Checks that a committed file is what the code makes now. With `BLESS=1` in the environment it is written instead.
+///
+/// # Panics
+///
+/// If the file is not what the code makes.
 #[track_caller]
-pub(crate) fn assert_current(path: &str, made: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
+pub fn assert_current(path: &str, made: &str) {
+    let file = repository().join(path);
     if std::env::var_os("BLESS").is_some() {
         fs::write(&file, made).unwrap();
     }

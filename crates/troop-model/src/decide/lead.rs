@@ -1,0 +1,91 @@
+//! Rules of supervising a team: one session at a time, and what a former one still says does not count.
+
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use super::{Draft, Standing, supervision, team};
+use crate::{Fact, LeadLease, Refusal, Role, text};
+
+/// How long a session supervises without saying that it still does.
+const LEASE: Duration = Duration::from_secs(if cfg!(test) { 240 * 60 } else { 60 });
+
+/// Refuses what a session passes on that no longer supervises the team.
+pub(super) fn check_fence(draft: &Draft<'_>) -> Result<(), Refusal> {
+    match (draft.ctx.fence, &draft.team()?.lead_lease) {
+        (None, _) => Ok(()),
+        (Some(fence), Some(lease)) if lease.fence == fence => Ok(()),
+        (Some(_), _) => Err(Refusal::Superseded),
+    }
+}
+
+/// The lease of whoever supervises the team now.
+pub(super) fn current<'a>(draft: &Draft<'a>) -> Result<&'a LeadLease, Refusal> {
+    let lease = draft.team()?.lead_lease.as_ref();
+    lease.filter(|lease| lease.until > draft.ctx.now).ok_or(Refusal::NobodyLeads)
+}
+
+pub(super) fn take(
+    draft: &mut Draft<'_>,
+    session: Uuid,
+    holder: &str,
+    over: Option<u64>,
+) -> Result<(), Refusal> {
+    only_system(draft)?;
+    let team = draft.team()?;
+    let until = draft.ctx.now + LEASE;
+    match current(draft) {
+        Ok(lease) if lease.session == session => {
+            draft.push(Fact::LeadRenewed { until });
+            return Ok(());
+        }
+        Ok(lease) if over != Some(lease.fence) => {
+            return Err(Refusal::LeadHeld { holder: lease.holder.clone(), since: lease.since });
+        }
+        _ => {}
+    }
+    let holder = text::line("holder", holder)?;
+    draft.push(Fact::LeadTaken { session, holder, fence: team.n_leads + 1, until });
+    // No child outlives its lead: whoever ran under the former one does not run any more.
+    let orphans = draft.state.members().filter(|it| it.role == Role::Member && it.is_running());
+    for member in orphans {
+        supervision::lose(draft, member, "its lead ended");
+    }
+    Ok(())
+}
+
+pub(super) fn renew(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    only_system(draft)?;
+    if draft.team()?.lead_lease.is_none() {
+        return Err(Refusal::NobodyLeads);
+    }
+    draft.push(Fact::LeadRenewed { until: draft.ctx.now + LEASE });
+    Ok(())
+}
+
+pub(super) fn release(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    only_system(draft)?;
+    if draft.team()?.lead_lease.is_some() {
+        draft.push(Fact::LeadReleased {});
+    }
+    Ok(())
+}
+
+pub(super) fn stop(draft: &mut Draft<'_>, reason: Option<&str>) -> Result<(), Refusal> {
+    draft.only_lead("stop the team")?;
+    current(draft)?;
+    let reason = team::checked_reason(reason)?;
+    draft.push(Fact::TeamStopRequested { reason });
+    Ok(())
+}
+
+fn only_system(draft: &Draft<'_>) -> Result<(), Refusal> {
+    if draft.who == Standing::System {
+        return Ok(());
+    }
+    Err(Refusal::Forbidden {
+        who: draft.ctx.actor.name.clone(),
+        what: "supervise the team",
+        may: "troop itself",
+    })
+}

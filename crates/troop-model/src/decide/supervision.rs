@@ -1,0 +1,244 @@
+//! Rules of members that run: starting, breaking off, having nothing to do, ending.
+
+use super::{Draft, Standing, lead, mail, team, work};
+use crate::{
+    Assignment, Fact, Member, MemberName, MemberState, MessageKind, Party, Permissions, Refusal,
+    Role, Spawn, Status, TaskRef, text,
+};
+
+/// How many characters of a result a notice carries.
+const RESULT: usize = 2_000;
+
+pub(super) fn spawn(draft: &mut Draft<'_>, spawn: &Spawn) -> Result<(), Refusal> {
+    draft.only_lead("start teammates")?;
+    lead::current(draft)?;
+    let new = &spawn.member;
+    match draft.state.member(&new.name) {
+        None => team::add_member(draft, new)?,
+        Some(member) if member.role == Role::Lead => {
+            return Err(Refusal::LeadIsFixed { member: member.name.clone() });
+        }
+        Some(member) if member.is_running() => {
+            let (member, state) = (member.name.clone(), member.state);
+            return Err(Refusal::AlreadyRunning { member, state });
+        }
+        Some(member) if member.agent != new.agent => {
+            return Err(Refusal::MemberExists { member: member.name.clone() });
+        }
+        Some(_) => {}
+    }
+    check_room(draft)?;
+    draft.push(Fact::MemberStateChanged {
+        member: new.name.clone(),
+        state: MemberState::Spawning,
+        reason: None,
+        pid: None,
+    });
+    if let Some(prompt) = &spawn.prompt {
+        let content = text::block("prompt", prompt)?;
+        let (id, to) = (draft.new_id(), Party::member(&new.name));
+        draft.push(Fact::MessageSent {
+            id,
+            from: mail::sender(draft),
+            readers: vec![to.clone()],
+            to,
+            message_kind: MessageKind::Message,
+            content,
+            summary: None,
+            request_id: None,
+            approve: None,
+            task: None,
+            supersedes: None,
+        });
+    }
+    Ok(())
+}
+
+pub(super) fn set_state(
+    draft: &mut Draft<'_>,
+    member: &MemberName,
+    state: MemberState,
+    reason: Option<&str>,
+    pid: Option<u32>,
+) -> Result<(), Refusal> {
+    if !matches!(draft.who, Standing::System | Standing::Person) {
+        return Err(Refusal::Forbidden {
+            who: draft.ctx.actor.name.clone(),
+            what: "say what state a member is in",
+            may: "the supervisor",
+        });
+    }
+    let member = draft.state.find_member(member.as_str())?;
+    let is_so = member.state == state && member.state_reason.as_deref() == reason;
+    if is_so && member.pid == pid {
+        return Ok(());
+    }
+    if state == MemberState::Spawning && !member.is_running() {
+        check_room(draft)?;
+    }
+    let (name, reason) = (member.name.clone(), team::checked_reason(reason)?);
+    draft.push(Fact::MemberStateChanged { member: name.clone(), state, reason, pid });
+    if matches!(state, MemberState::Crashed | MemberState::Stopped) {
+        let tasks = &draft.state.tasks;
+        for task in tasks.held_by(&name).filter_map(|number| tasks.get(number)) {
+            // A result that waits for approval needs no holder that runs.
+            if task.status != Status::InReview {
+                work::give_back(draft, task, name.clone(), &format!("{name} {state}"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Records that a member ended with those who ran it. It is not its tasks' fault, so they are not failed for it.
+pub(super) fn lose(draft: &mut Draft<'_>, member: &Member, reason: &str) {
+    let name = &member.name;
+    draft.push(Fact::MemberStateChanged {
+        member: name.clone(),
+        state: MemberState::Crashed,
+        reason: Some(reason.to_owned()),
+        pid: None,
+    });
+    let tasks = &draft.state.tasks;
+    for task in tasks.held_by(name).filter_map(|number| tasks.get(number)) {
+        if task.status != Status::InReview {
+            let reason = format!("{name} crashed: {reason}");
+            draft.push(Fact::TaskReleased { task: task.number, owner: name.clone(), reason });
+        }
+    }
+}
+
+pub(super) fn interrupt(
+    draft: &mut Draft<'_>,
+    member: &MemberName,
+    reason: Option<&str>,
+) -> Result<(), Refusal> {
+    draft.only_lead("interrupt members")?;
+    let member = draft.state.find_member(member.as_str())?;
+    if !member.is_running() {
+        return Err(Refusal::NotRunning { member: member.name.clone(), state: member.state });
+    }
+    let (member, reason) = (member.name.clone(), team::checked_reason(reason)?);
+    draft.push(Fact::MemberInterrupted { member, reason });
+    Ok(())
+}
+
+pub(super) fn report_idle(
+    draft: &mut Draft<'_>,
+    member: &MemberName,
+    last_task: Option<&TaskRef>,
+) -> Result<(), Refusal> {
+    let member = draft.state.find_member(member.as_str())?;
+    if draft.member().is_some_and(|own| *own != member.name) {
+        return Err(Refusal::Forbidden {
+            who: draft.ctx.actor.name.clone(),
+            what: "say that somebody else is idle",
+            may: "only they themselves",
+        });
+    }
+    if draft.state.tasks.held_by(&member.name).any(|number| is_in_progress(draft, number)) {
+        // It holds a task, so it is not idle, whatever it says.
+        return Ok(());
+    }
+    let is_pushed = draft.team()?.settings.assignment != Assignment::Claim;
+    if is_pushed
+        && member.role == Role::Member
+        && let Some(task) = work::next_for(draft, &member.name)
+    {
+        return work::give_now(draft, task, &member.name);
+    }
+    if matches!(member.state, MemberState::Working | MemberState::Spawning) {
+        draft.push(Fact::MemberStateChanged {
+            member: member.name.clone(),
+            state: MemberState::Idle,
+            reason: None,
+            pid: member.pid,
+        });
+    }
+    if member.role == Role::Member && member.state != MemberState::Planning {
+        tell_idle(draft, member, last_task);
+    }
+    Ok(())
+}
+
+/// Tells the lead that a member has nothing to do. A newer notice takes the place of one that nobody has seen.
+fn tell_idle(draft: &mut Draft<'_>, member: &Member, last_task: Option<&TaskRef>) {
+    let Some(lead) = draft.state.lead().map(|lead| Party::member(&lead.name)) else { return };
+    let (from, summary) = (Party::member(&member.name), format!("{} is idle", member.name));
+    // A wrong word about the past is no reason not to hear that it is idle now.
+    let last = last_task.and_then(|task| draft.live(task).ok());
+    let content = match last {
+        Some(task) => {
+            let result = text::preview(task.result.as_deref().unwrap_or_default(), RESULT);
+            format!("{summary}; {} is {}: {result}", task.number, draft.status(task))
+        }
+        None => summary.clone(),
+    };
+    let is_older = |it: &&crate::Message| {
+        let is_unseen = it.receipts.iter().all(|receipt| receipt.delivered_at.is_none());
+        it.kind == MessageKind::Idle && it.from == from && is_unseen
+    };
+    let supersedes = draft.state.mailbox().unread_of(&lead).find(is_older).map(|it| it.id);
+    if supersedes.is_none() && !draft.has_room(&lead) {
+        return;
+    }
+    let id = draft.new_id();
+    draft.push(Fact::MessageSent {
+        id,
+        from,
+        readers: vec![lead.clone()],
+        to: lead,
+        message_kind: MessageKind::Idle,
+        content,
+        summary: Some(summary),
+        request_id: None,
+        approve: None,
+        task: last.map(|task| task.number),
+        supersedes,
+    });
+}
+
+/// Lets a member whose plan was approved do what the lead may do.
+pub(super) fn leave_plan_mode(draft: &mut Draft<'_>, party: &Party) {
+    let Ok(member) = draft.state.find_member(party.as_str()) else { return };
+    if member.permissions != Permissions::Plan {
+        return;
+    }
+    let lead = draft.state.lead().map_or(Permissions::Default, |lead| lead.permissions);
+    let permissions = lead.max(Permissions::Default);
+    draft.push(Fact::MemberModeChanged { member: member.name.clone(), permissions });
+    if member.state == MemberState::Planning {
+        let holds = draft.state.tasks.held_by(&member.name).next().is_some();
+        draft.push(Fact::MemberStateChanged {
+            member: member.name.clone(),
+            state: if holds { MemberState::Working } else { MemberState::Idle },
+            reason: Some("its plan was approved".to_owned()),
+            pid: member.pid,
+        });
+    }
+}
+
+/// Refuses work that changes something to a member that may only plan.
+pub(super) fn check_may_change(draft: &Draft<'_>) -> Result<(), Refusal> {
+    let Standing::Member(name) = &draft.who else { return Ok(()) };
+    match draft.state.member(name) {
+        Some(member) if member.permissions == Permissions::Plan => {
+            Err(Refusal::PlanFirst { member: name.clone() })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_room(draft: &Draft<'_>) -> Result<(), Refusal> {
+    let limit = draft.team()?.settings.max_teammates;
+    let is_running = |member: &&Member| member.role == Role::Member && member.is_running();
+    let running = draft.state.members().filter(is_running).count();
+    if running >= limit as usize {
+        return Err(Refusal::TooManyTeammates { running, limit });
+    }
+    Ok(())
+}
+
+fn is_in_progress(draft: &Draft<'_>, number: crate::TaskNumber) -> bool {
+    matches!(draft.state.tasks.status(number), Some(Status::InProgress | Status::Stale))
+}

@@ -1,0 +1,344 @@
+//! Members that run: who supervises them, how they start, idle, plan and end.
+
+use super::{
+    bench::{Bench, kinds, name, newcomer, party},
+    commands::*,
+};
+use crate::{
+    Actor, Command, MemberState, MessageKind, Permissions, Refusal, Spawn, Status, TeamStatus,
+};
+
+/// A team that somebody supervises.
+fn led() -> Bench {
+    let mut bench = Bench::new();
+    bench.system().ok(take_lead(1, None));
+    bench
+}
+
+/// A team in which `ann` and `bob` run.
+fn running() -> Bench {
+    let mut bench = led();
+    for member in ["ann", "bob"] {
+        bench.lead().ok(spawn(member));
+        bench.system().ok(ready(member));
+    }
+    bench
+}
+
+fn state_of(bench: &Bench, member: &str) -> MemberState {
+    bench.state.member(&name(member)).unwrap().state
+}
+
+#[test]
+fn one_session_leads_at_a_time() {
+    let mut bench = led();
+    assert_eq!(
+        bench.system().refused(take_lead(2, None)),
+        "the team is led by pat#1 since 10:00; wait, or stop it there"
+    );
+    bench.system().ok(Command::ReleaseLead);
+    bench.system().ok(take_lead(2, None));
+    let lease = bench.state.team().unwrap().lead_lease.as_ref().unwrap();
+    assert_eq!((lease.holder.as_str(), lease.fence), ("pat#2", 2));
+}
+
+#[test]
+fn a_lead_that_is_silent_for_too_long_is_replaced() {
+    let mut bench = led();
+    bench.at(240).system().ok(take_lead(2, None));
+    assert_eq!(bench.state.team().unwrap().lead_lease.as_ref().unwrap().fence, 2);
+}
+
+#[test]
+fn a_lead_that_renews_stays() {
+    let mut bench = led();
+    bench.at(239).system().fenced(1).ok(Command::RenewLead);
+    bench.at(300);
+    assert!(matches!(bench.system().refusal(take_lead(2, None)), Refusal::LeadHeld { .. }));
+}
+
+#[test]
+fn a_dead_lead_is_replaced_at_once_but_only_the_one_that_was_seen_dead() {
+    let mut bench = led();
+    assert!(matches!(bench.system().refusal(take_lead(2, Some(7))), Refusal::LeadHeld { .. }));
+    bench.system().ok(take_lead(2, Some(1)));
+    assert!(matches!(bench.system().refusal(take_lead(3, Some(1))), Refusal::LeadHeld { .. }));
+}
+
+#[test]
+fn what_a_former_lead_passes_on_is_refused() {
+    let mut bench = running();
+    bench.lead().fenced(1).ok(create("before"));
+    bench.at(240).system().ok(take_lead(2, None));
+    assert_eq!(bench.lead().fenced(1).refusal(create("after")), Refusal::Superseded);
+    assert_eq!(bench.system().fenced(1).refusal(ready("ann")), Refusal::Superseded);
+    bench.lead().fenced(2).ok(create("after"));
+}
+
+#[test]
+fn only_troop_itself_supervises() {
+    let mut bench = Bench::new();
+    let refusal = bench.lead().refused(take_lead(1, None));
+    assert_eq!(refusal, "`lead` may not supervise the team; troop itself may");
+}
+
+#[test]
+fn a_new_lead_does_not_pretend_that_the_teammates_of_the_former_one_live() {
+    let mut bench = running();
+    bench.lead().ok(create("one"));
+    bench.member("ann").ok(claim(1));
+    bench.at(240).system().ok(take_lead(2, None));
+    assert_eq!(state_of(&bench, "ann"), MemberState::Crashed);
+    assert_eq!(bench.state.member(&name("ann")).unwrap().pid, None);
+    assert_eq!((bench.status(1), bench.owner(1)), (Status::Pending, None));
+}
+
+#[test]
+fn members_that_no_supervisor_runs_stay_as_they_are_when_a_lead_begins() {
+    let mut bench = Bench::new();
+    bench.lead().ok(create("one"));
+    bench.member("ann").ok(claim(1));
+    bench.system().ok(take_lead(1, None));
+    assert_eq!((state_of(&bench, "ann"), bench.owner(1)), (MemberState::Working, Some("ann")));
+}
+
+#[test]
+fn a_completed_team_is_active_again_when_somebody_leads_it() {
+    let mut bench = led();
+    bench.person().ok(Command::CompleteTeam);
+    bench.system().ok(Command::ReleaseLead);
+    bench.system().ok(take_lead(2, None));
+    assert_eq!(bench.state.team().unwrap().status, TeamStatus::Active);
+}
+
+#[test]
+fn nobody_starts_where_nobody_leads() {
+    let mut bench = Bench::new();
+    assert_eq!(bench.lead().refusal(spawn("zoe")), Refusal::NobodyLeads);
+    assert_eq!(bench.person().refusal(Command::StopTeam { reason: None }), Refusal::NobodyLeads);
+}
+
+#[test]
+fn a_newcomer_starts_with_its_prompt_as_its_first_message() {
+    let mut bench = led();
+    let prompt = Some("look after the parser".to_owned());
+    let events = bench.lead().ok(Command::SpawnMember(Spawn { member: newcomer("zoe"), prompt }));
+    let wanted = ["member.added", "link.set", "member.state_changed", "message.sent"];
+    assert_eq!(kinds(&events), wanted);
+    assert_eq!(state_of(&bench, "zoe"), MemberState::Spawning);
+    assert_eq!(bench.unread("zoe"), ["look after the parser"]);
+    assert_eq!(bench.mailbox().iter().next().unwrap().from, party("lead"));
+}
+
+#[test]
+fn without_a_prompt_there_is_no_message() {
+    let mut bench = led();
+    bench.lead().ok(spawn("zoe"));
+    assert!(bench.unread("zoe").is_empty());
+}
+
+#[test]
+fn a_member_that_ended_is_started_again_but_not_one_that_runs() {
+    let mut bench = running();
+    let refusal = bench.lead().refused(spawn("ann"));
+    assert_eq!(refusal, "teammate `ann` runs already; it is idle");
+    bench.system().ok(set_state("ann", MemberState::Stopped));
+    assert_eq!(kinds(&bench.lead().ok(spawn("ann"))), ["member.state_changed"]);
+}
+
+#[test]
+fn teammates_do_not_start_teammates() {
+    let mut bench = running();
+    let refusal = bench.member("ann").refused(spawn("zoe"));
+    assert_eq!(refusal, "`ann` may not start teammates; the lead or a person may");
+}
+
+#[test]
+fn one_teammate_too_many_is_refused_and_the_others_go_on() {
+    let mut bench = Bench::with(|settings| settings.max_teammates = 2);
+    bench.system().ok(take_lead(1, None));
+    bench.lead().ok(spawn("ann"));
+    bench.lead().ok(spawn("bob"));
+    assert_eq!(
+        bench.lead().refused(spawn("zoe")),
+        "2 teammates run already and the limit is 2; shut one down first, or raise `max_teammates`"
+    );
+    assert!(bench.state.member(&name("zoe")).is_none(), "nobody is left behind");
+    bench.system().ok(set_state("ann", MemberState::Stopped));
+    bench.lead().ok(spawn("zoe"));
+}
+
+#[test]
+fn a_team_with_a_running_teammate_is_not_deleted_even_if_that_one_is_idle() {
+    let mut bench = running();
+    let refusal = bench.lead().refused(Command::DeleteTeam);
+    let wanted = "teammate `ann` is idle; shut down all teammates before deleting the team";
+    assert_eq!(refusal, wanted);
+}
+
+#[test]
+fn who_is_idle_gets_the_next_task_and_nobody_is_bothered() {
+    let mut bench = running();
+    bench.lead().ok(create("one"));
+    let events = bench.system().ok(idle("ann", None));
+    assert_eq!(kinds(&events), ["task.assigned"]);
+    assert_eq!((bench.owner(1), state_of(&bench, "ann")), (Some("ann"), MemberState::Working));
+    assert!(bench.unread("lead").is_empty());
+}
+
+#[test]
+fn where_members_claim_nothing_is_pushed() {
+    let mut bench = Bench::with(|settings| settings.assignment = crate::Assignment::Claim);
+    bench.system().ok(take_lead(1, None));
+    bench.lead().ok(spawn("ann"));
+    bench.lead().ok(create("one"));
+    bench.system().ok(idle("ann", None));
+    assert_eq!(bench.owner(1), None);
+    assert_eq!(bench.unread("lead"), ["ann is idle"]);
+}
+
+#[test]
+fn the_lead_hears_of_the_last_result_once_however_often_somebody_is_idle() {
+    let mut bench = running();
+    for n in 1..=3 {
+        bench.lead().ok(create("work"));
+        bench.member("ann").ok(claim(n));
+        bench.member("ann").ok(complete(n));
+        bench.system().ok(idle("ann", Some(n)));
+    }
+    bench.system().ok(idle("bob", None));
+    let wanted = ["ann is idle; task-3 is completed: done", "bob is idle"];
+    assert_eq!(bench.unread("lead"), wanted);
+}
+
+#[test]
+fn a_notice_that_was_delivered_is_not_taken_back() {
+    let mut bench = running();
+    bench.system().ok(idle("ann", None));
+    let notice = bench.mailbox().iter().next().unwrap().id;
+    let messages = vec![notice];
+    bench.lead().ok(Command::MarkDelivered { reader: None, messages });
+    bench.system().ok(idle("ann", None));
+    assert_eq!(bench.unread("lead").len(), 2);
+}
+
+#[test]
+fn who_holds_a_task_is_not_idle_whatever_it_says() {
+    let mut bench = running();
+    bench.lead().ok(create("one"));
+    bench.member("ann").ok(claim(1));
+    assert!(bench.system().ok(idle("ann", None)).is_empty());
+    assert_eq!(state_of(&bench, "ann"), MemberState::Working);
+}
+
+#[test]
+fn the_lead_is_given_no_work() {
+    let mut bench = running();
+    bench.lead().ok(create("one"));
+    bench.system().ok(idle("lead", None));
+    assert_eq!(bench.owner(1), None);
+}
+
+#[test]
+fn only_oneself_says_that_one_is_idle() {
+    let mut bench = running();
+    let refusal = bench.member("ann").refused(idle("bob", None));
+    assert_eq!(refusal, "`ann` may not say that somebody else is idle; only they themselves may");
+}
+
+#[test]
+fn the_next_task_is_given_by_the_same_rules_as_it_is_claimed() {
+    let mut bench = running();
+    bench.lead().ok(crate::NewTask { assignee: Some(name("bob")), ..create("one") });
+    let next = |to| crate::TaskCommand::Assign { task: None, to: name(to) };
+    assert!(matches!(
+        bench.system().refusal(next("ann")),
+        Refusal::NothingAvailable { n_reserved: 1, .. }
+    ));
+    bench.system().ok(next("bob"));
+    assert_eq!(bench.owner(1), Some("bob"));
+}
+
+#[test]
+fn who_runs_hears_of_a_task_on_its_wire_and_who_does_not_by_mail() {
+    let mut bench = running();
+    bench.lead().ok(create("one"));
+    bench.lead().ok(create("two"));
+    bench.lead().ok(assign(1, "ann"));
+    assert!(bench.unread("ann").is_empty());
+    bench.system().ok(set_state("bob", MemberState::Stopped));
+    bench.lead().ok(assign(2, "bob"));
+    assert_eq!(bench.unread("bob"), ["task-2 is yours: two"]);
+}
+
+#[test]
+fn a_crash_gives_back_what_is_in_progress_and_nothing_else() {
+    let mut bench = running();
+    for _ in 1..=2 {
+        bench.lead().ok(create("work"));
+    }
+    bench.member("ann").ok(claim(1));
+    bench.member("ann").ok(complete(1));
+    bench.member("ann").ok(claim(2));
+    bench.system().ok(set_state("ann", MemberState::Crashed));
+    assert_eq!((bench.status(1), bench.status(2)), (Status::Completed, Status::Pending));
+    assert_eq!(bench.state.member(&name("ann")).unwrap().pid, None);
+}
+
+#[test]
+fn only_who_runs_can_be_interrupted() {
+    let mut bench = running();
+    let interrupt = |who| Command::InterruptMember { member: name(who), reason: None };
+    assert_eq!(kinds(&bench.lead().ok(interrupt("ann"))), ["member.interrupted"]);
+    bench.system().ok(set_state("ann", MemberState::Stopped));
+    let refusal = bench.person().refused(interrupt("ann"));
+    assert_eq!(refusal, "teammate `ann` does not run; it is stopped");
+    let refusal = bench.member("bob").refused(interrupt("bob"));
+    assert_eq!(refusal, "`bob` may not interrupt members; the lead or a person may");
+}
+
+/// A team in which `zoe` must plan first, and has asked for approval of its plan.
+fn planning() -> (Bench, uuid::Uuid) {
+    let mut bench = led();
+    let member = crate::NewMember { permissions: Some(Permissions::Plan), ..newcomer("zoe") };
+    bench.lead().ok(Command::SpawnMember(Spawn { member, prompt: None }));
+    bench.system().ok(ready("zoe"));
+    bench.lead().ok(create("one"));
+    bench.member("zoe").ok(claim(1));
+    bench.member("zoe").ok(send("lead", MessageKind::PlanApprovalRequest, "first this"));
+    let request = *bench.state.requests().next().unwrap().0;
+    (bench, request)
+}
+
+#[test]
+fn who_must_plan_changes_nothing_before_its_plan_is_approved() {
+    let (mut bench, request) = planning();
+    assert_eq!(state_of(&bench, "zoe"), MemberState::Planning);
+    let wanted = "`zoe` is in plan mode; send its plan to the lead and wait for approval first";
+    assert_eq!(bench.member("zoe").refused(complete(1)), wanted);
+    let approved = answer("zoe", MessageKind::PlanApprovalResponse, request, true);
+    bench.lead().ok(approved);
+    assert_eq!(state_of(&bench, "zoe"), MemberState::Working);
+    bench.member("zoe").ok(complete(1));
+}
+
+#[test]
+fn a_rejected_plan_can_be_sent_again() {
+    let (mut bench, request) = planning();
+    bench.lead().ok(answer("zoe", MessageKind::PlanApprovalResponse, request, false));
+    assert_eq!(state_of(&bench, "zoe"), MemberState::Planning);
+    assert!(matches!(bench.member("zoe").refusal(complete(1)), Refusal::PlanFirst { .. }));
+    bench.member("zoe").ok(send("lead", MessageKind::PlanApprovalRequest, "then that"));
+    let request = *bench.state.requests().next().unwrap().0;
+    bench.lead().ok(answer("zoe", MessageKind::PlanApprovalResponse, request, true));
+    bench.member("zoe").ok(complete(1));
+}
+
+#[test]
+fn an_approved_plan_gives_what_the_lead_has_and_no_more() {
+    let (mut bench, request) = planning();
+    let permissions = Permissions::AcceptEdits;
+    bench.by(Actor::human("pat")).ok(Command::SetMemberMode { member: name("lead"), permissions });
+    bench.lead().ok(answer("zoe", MessageKind::PlanApprovalResponse, request, true));
+    assert_eq!(bench.state.member(&name("zoe")).unwrap().permissions, permissions);
+}

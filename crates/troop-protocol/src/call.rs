@@ -1,0 +1,160 @@
+//! Board calls: what can be asked of a team over a wire, and what is answered.
+//!
+//! A changing call is a command of the model. Its method and its parameters are the command's own form in JSON, so there is
+//! no second list of what can be asked.
+
+mod answer;
+mod query;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, value::to_raw_value};
+use troop_model::{Actor, Command, OperationId, Origin, TaskCommand};
+
+use crate::{
+    envelope::Notification,
+    method::{self, MethodError},
+};
+pub use answer::{Answer, EventLine, MemberList, MessageList, Opened, TaskList};
+pub use query::Query;
+
+#[cfg(test)]
+mod tests;
+
+/// Where the commands about tasks begin.
+pub(crate) const TASK: &str = "task/";
+/// Commands that are not called: a team is made in a store, before there is a board that could be asked, and a task is
+/// always asked something.
+pub(crate) const NOT_CALLED: [&str; 2] = ["team/create", "task"];
+/// The field that any changing call may have besides its command's own.
+pub(crate) const OPERATION: &str = "operation";
+
+/// What can be asked of a board.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Call {
+    /// Who asks from now on, on a socket.
+    Open(Session),
+    /// Something is to change.
+    Change(Box<Change>),
+    /// Something is to be looked at.
+    Query(Query),
+}
+
+/// Who asks, said once at the beginning. On a teammate's wire the lead knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Session {
+    /// Who.
+    pub actor: Actor,
+    /// From which conversation.
+    #[serde(default)]
+    pub origin: Origin,
+}
+
+/// A command, and the attempt that it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// What is asked.
+    pub command: Command,
+    /// Names the attempt: the same one again has one effect. Whoever takes the call makes one if there is none.
+    pub operation: Option<OperationId>,
+}
+
+/// Calls about the conversation itself.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) enum SessionCall {
+    /// Say who asks from now on. The first call on a socket.
+    #[serde(rename = "session/open")]
+    Open(Session),
+}
+
+impl TryFrom<&Notification> for Call {
+    type Error = MethodError;
+
+    fn try_from(asked: &Notification) -> Result<Self, MethodError> {
+        let method = asked.method.as_str();
+        match method::decode(method, asked.params.as_ref()) {
+            Err(MethodError::Unknown { .. }) => {}
+            query => return query.map(Self::Query),
+        }
+        match method::decode(method, asked.params.as_ref()) {
+            Err(MethodError::Unknown { .. }) => {
+                change(asked).map(|change| Self::Change(Box::new(change)))
+            }
+            session => session.map(|SessionCall::Open(session)| Self::Open(session)),
+        }
+    }
+}
+
+fn change(asked: &Notification) -> Result<Change, MethodError> {
+    let method = asked.method.as_str();
+    let bad_params = |path: &str, error: serde_json::Error| MethodError::BadParams {
+        method: method.to_owned(),
+        path: path.to_owned(),
+        reason: method::without_position(&error.to_string()),
+    };
+    let mut params: Map<String, Value> =
+        serde_json::from_str(asked.params.get()).map_err(|error| bad_params("", error))?;
+    let operation = params.remove(OPERATION).unwrap_or_default();
+    let operation =
+        serde_json::from_value(operation).map_err(|error| bad_params(OPERATION, error))?;
+    let params = Value::Object(params);
+    let unknown = || MethodError::Unknown { method: method.to_owned() };
+    let command = match method.strip_prefix(TASK) {
+        _ if NOT_CALLED.contains(&method) => return Err(unknown()),
+        Some(verb) => method::decode(verb, params).map(Command::Task),
+        None => method::decode(method, params),
+    };
+    let command = command.map_err(|error| match error {
+        MethodError::Unknown { .. } => unknown(),
+        MethodError::BadParams { path, reason, .. } => {
+            MethodError::BadParams { method: method.to_owned(), path, reason }
+        }
+    })?;
+    Ok(Change { command, operation })
+}
+
+impl From<&TaskCommand> for Notification {
+    fn from(command: &TaskCommand) -> Self {
+        let Self { method, params } = method::encode(command);
+        Self { method: format!("{TASK}{method}"), params }
+    }
+}
+
+impl From<&Change> for Notification {
+    fn from(change: &Change) -> Self {
+        let asked = if let Command::Task(command) = &change.command {
+            command.into()
+        } else {
+            method::encode(&change.command)
+        };
+        let Some(operation) = change.operation else { return asked };
+        let mut params: Map<String, Value> = serde_json::from_str(asked.params.get())
+            .expect("the parameters of a command are an object");
+        params.insert(OPERATION.to_owned(), operation.to_string().into());
+        let params = to_raw_value(&params).expect("an object is JSON");
+        Self { method: asked.method, params }
+    }
+}
+
+impl From<&Query> for Notification {
+    fn from(query: &Query) -> Self {
+        method::encode(query)
+    }
+}
+
+impl From<&Session> for Notification {
+    fn from(session: &Session) -> Self {
+        method::encode(&SessionCall::Open(session.clone()))
+    }
+}
+
+impl From<&Call> for Notification {
+    fn from(call: &Call) -> Self {
+        match call {
+            Call::Open(session) => session.into(),
+            Call::Change(change) => change.as_ref().into(),
+            Call::Query(query) => query.into(),
+        }
+    }
+}

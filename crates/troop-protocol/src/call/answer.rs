@@ -1,0 +1,102 @@
+//! What is answered to calls: the same JSON that the command line prints with `--json`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, value::RawValue};
+use troop_model::{
+    Actor, Event, Member, MessageView, OperationId, TaskView, TeamName, Time, Version,
+};
+
+/// The answer to a changing call, once what it did is durable.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Answer {
+    /// Where the log stood after it.
+    pub version: Version,
+    /// The task that it was about, as `--json` shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<TaskView<'static>>")]
+    pub task: Option<Box<RawValue>>,
+    /// What happened, as it is in the log. Nothing, if things were so already.
+    #[serde(with = "as_in_the_log")]
+    #[schemars(with = "Vec<EventLine>")]
+    pub events: Vec<Event>,
+}
+
+/// An event as it is in the log.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct EventLine {
+    /// Its position.
+    pub version: Version,
+    /// The form that it has.
+    pub schema: u32,
+    /// When it happened.
+    pub at: Time,
+    /// Who did it.
+    pub actor: Actor,
+    /// Which attempt it belongs to.
+    pub operation: OperationId,
+    /// What happened, such as `task.claimed`.
+    pub kind: String,
+    /// What belongs to that kind.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}
+
+/// The answer to `session/open`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Opened {
+    /// The version of the protocol that the lead speaks.
+    pub protocol: u32,
+    /// Which team this is.
+    pub team: TeamName,
+    /// Where its log stands.
+    pub version: Version,
+}
+
+/// The answer to `task/list` and `task/search`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TaskList<'a> {
+    /// The tasks of the page.
+    pub tasks: Vec<TaskView<'a>>,
+    /// Which page it is, from 1.
+    pub page: usize,
+    /// How many there are.
+    pub pages: usize,
+}
+
+/// The answer to `member/list`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MemberList<'a> {
+    /// The members, the lead first.
+    pub members: Vec<&'a Member>,
+}
+
+/// The answer to `message/list`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MessageList<'a> {
+    /// The messages, oldest first.
+    pub messages: Vec<MessageView<'a>>,
+}
+
+/// Events in the one form that they have everywhere.
+mod as_in_the_log {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error as _, ser::Error as _};
+    use serde_json::value::RawValue;
+    use troop_model::{Event, decode, encode};
+
+    pub(super) fn serialize<S: Serializer>(
+        events: &[Event],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let lines: Result<Vec<_>, _> =
+            events.iter().map(|event| RawValue::from_string(encode(event))).collect();
+        serializer.collect_seq(lines.map_err(S::Error::custom)?)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<Event>, D::Error> {
+        let lines = Vec::<Box<RawValue>>::deserialize(deserializer)?;
+        lines.iter().map(|line| decode(line.get()).map_err(D::Error::custom)).collect()
+    }
+}

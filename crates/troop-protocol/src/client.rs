@@ -1,0 +1,111 @@
+//! Asks the lead of a team, over its socket.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+use tokio::net::UnixStream;
+use tokio_util::task::TaskTracker;
+use troop_model::{Command, OperationId};
+
+use crate::{
+    call::{Answer, Change, Opened, Query, Session},
+    code::Failure,
+    envelope::Notification,
+    peer::{Inbox, Incoming, Peer, PeerError, PeerOptions},
+};
+
+/// Why a call was not done, or is not known to be done.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// Nobody listens there. Nothing was asked.
+    #[error("no lead listens at {}", path.display())]
+    NoLead {
+        /// Where.
+        path: PathBuf,
+        /// What the system says.
+        #[source]
+        source: io::Error,
+    },
+    /// The lead went away. Whether the call was done, nobody knows: repeat it with the same operation.
+    #[error("the lead went away before it answered")]
+    Gone,
+    /// The lead did not do it.
+    #[error(transparent)]
+    Failed(Failure),
+    /// It cannot be said, or the answer makes no sense.
+    #[error(transparent)]
+    Peer(PeerError),
+}
+
+impl From<PeerError> for ClientError {
+    fn from(error: PeerError) -> Self {
+        match error {
+            PeerError::Closed => Self::Gone,
+            PeerError::Refused(error) => Self::Failed(error.into()),
+            other @ (PeerError::Full | PeerError::TooLong { .. } | PeerError::BadAnswer { .. }) => {
+                Self::Peer(other)
+            }
+        }
+    }
+}
+
+/// One who asks. Cheap to clone; calls may be made at the same time.
+#[derive(Clone, Debug)]
+pub struct Client {
+    peer: Peer,
+}
+
+/// Where nobody expects to be told anything.
+struct Nobody;
+
+impl Inbox for Nobody {
+    async fn deliver(&mut self, _: Incoming) {}
+}
+
+impl Client {
+    /// Connects to the socket of a lead.
+    pub async fn connect(path: &Path, tracker: &TaskTracker) -> Result<Self, ClientError> {
+        let stream = UnixStream::connect(path)
+            .await
+            .map_err(|source| ClientError::NoLead { path: path.to_owned(), source })?;
+        let (reader, writer) = stream.into_split();
+        Ok(Self::new(Peer::spawn(reader, writer, PeerOptions::default(), Nobody, tracker)))
+    }
+
+    /// Asks over a conversation that is there already, such as a teammate's with its lead.
+    #[must_use]
+    pub fn new(peer: Peer) -> Self {
+        Self { peer }
+    }
+
+    /// Says who asks. The first call on a socket.
+    pub async fn open(&self, session: &Session) -> Result<Opened, ClientError> {
+        self.ask(session).await
+    }
+
+    /// Asks for a change and waits until it is durable. The same operation again has one effect.
+    pub async fn call(
+        &self,
+        command: Command,
+        operation: OperationId,
+    ) -> Result<Answer, ClientError> {
+        self.ask(&Change { command, operation: Some(operation) }).await
+    }
+
+    /// Looks at something. What is answered depends on the query; `docs/protocol.md` has the table.
+    pub async fn query<T: DeserializeOwned>(&self, query: &Query) -> Result<T, ClientError> {
+        self.ask(query).await
+    }
+
+    async fn ask<'a, A, T: DeserializeOwned>(&self, asked: &'a A) -> Result<T, ClientError>
+    where
+        Notification: From<&'a A>,
+    {
+        Ok(self.peer.request(asked).await?)
+    }
+}

@@ -1,0 +1,177 @@
+//! The one table from what went wrong to JSON-RPC's numbers, both ways.
+
+use serde::Deserialize;
+use serde_json::json;
+use thiserror::Error;
+use troop_model::{Refusal, RefusalKind};
+
+use crate::{envelope::ErrorObject, method::MethodError};
+
+#[cfg(test)]
+mod tests;
+
+/// JSON-RPC's number for a fault of whoever answers.
+pub(crate) const INTERNAL: i64 = -32_603;
+
+/// The classes that callers branch on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FailureKind {
+    /// What was named does not exist.
+    NotFound,
+    /// Somebody else was first, or things stand otherwise than the caller believes.
+    Conflict,
+    /// The actor may not do that.
+    Forbidden,
+    /// What was given makes no sense to the rules.
+    Invalid,
+    /// A limit is reached; later it may work.
+    Limit,
+    /// There is no work to take now.
+    NoWork,
+    /// The store cannot be reached. Whether it was done, nobody knows: repeat it with the same `operation`.
+    Unavailable,
+    /// What is stored cannot be read.
+    Corrupt,
+    /// There is no such method.
+    UnknownMethod,
+    /// The parameters do not have the form that the method needs.
+    BadParams,
+    /// Something is wrong with the program that answers.
+    Bug,
+}
+
+impl FailureKind {
+    /// All of them, in the order of their documentation.
+    pub const ALL: [Self; 11] = [
+        Self::NotFound,
+        Self::Conflict,
+        Self::Forbidden,
+        Self::Invalid,
+        Self::Limit,
+        Self::NoWork,
+        Self::Unavailable,
+        Self::Corrupt,
+        Self::UnknownMethod,
+        Self::BadParams,
+        Self::Bug,
+    ];
+
+    /// JSON-RPC's number for it. Those that JSON-RPC does not know are in the range that it leaves to servers.
+    #[must_use]
+    pub fn code(self) -> i64 {
+        self.row().0
+    }
+
+    /// The word for it, the same as in errors of the command line.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        self.row().1
+    }
+
+    /// What it means, for documentation.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        self.row().2
+    }
+
+    fn row(self) -> (i64, &'static str, &'static str) {
+        match self {
+            Self::NotFound => (-32_001, "not_found", "what was named does not exist"),
+            Self::Conflict => {
+                (-32_002, "conflict", "somebody was first, or things stand otherwise")
+            }
+            Self::Forbidden => (-32_003, "forbidden", "the actor may not do that"),
+            Self::Invalid => (-32_004, "invalid", "a rule finds no sense in what was given"),
+            Self::Limit => (-32_005, "limit", "a limit is reached; try again later"),
+            Self::NoWork => (-32_006, "no_work", "there is no task to take now"),
+            Self::Unavailable => {
+                (-32_010, "unavailable", "may have happened; repeat it with the same `operation`")
+            }
+            Self::Corrupt => (-32_011, "corrupt", "what is stored cannot be read"),
+            Self::UnknownMethod => (-32_601, "unknown_method", "there is no such method"),
+            Self::BadParams => {
+                (-32_602, "bad_params", "the message names the field and what is valid")
+            }
+            Self::Bug => (INTERNAL, "bug", "a fault of the program that answers"),
+        }
+    }
+}
+
+impl From<RefusalKind> for FailureKind {
+    fn from(kind: RefusalKind) -> Self {
+        match kind {
+            RefusalKind::NotFound => Self::NotFound,
+            RefusalKind::Conflict => Self::Conflict,
+            RefusalKind::Forbidden => Self::Forbidden,
+            RefusalKind::Invalid => Self::Invalid,
+            RefusalKind::Limit => Self::Limit,
+            RefusalKind::NoWork => Self::NoWork,
+        }
+    }
+}
+
+/// Why a call was not done, as both sides see it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// What to branch on.
+    pub kind: FailureKind,
+    /// One line.
+    pub message: String,
+    /// What to do next.
+    pub hint: Option<String>,
+}
+
+/// What an error carries for programs.
+#[derive(Deserialize)]
+struct Data {
+    hint: Option<String>,
+}
+
+impl Failure {
+    /// A failure without a hint.
+    pub fn new(kind: impl Into<FailureKind>, message: &(impl ToString + ?Sized)) -> Self {
+        Self { kind: kind.into(), message: message.to_string(), hint: None }
+    }
+}
+
+impl From<&Refusal> for Failure {
+    fn from(refusal: &Refusal) -> Self {
+        Self::new(refusal.kind(), refusal)
+    }
+}
+
+impl From<&MethodError> for Failure {
+    fn from(error: &MethodError) -> Self {
+        let kind = match error {
+            MethodError::Unknown { .. } => FailureKind::UnknownMethod,
+            MethodError::BadParams { .. } => FailureKind::BadParams,
+        };
+        Self { hint: Some("see docs/protocol.md".to_owned()), ..Self::new(kind, error) }
+    }
+}
+
+impl From<Failure> for ErrorObject {
+    fn from(failure: Failure) -> Self {
+        let Failure { kind, message, hint } = failure;
+        let data = Some(json!({"kind": kind.as_str(), "hint": hint}));
+        Self { code: kind.code(), message, data }
+    }
+}
+
+impl From<ErrorObject> for Failure {
+    /// An error of a program that has other numbers is a fault of that program, as far as anybody here knows.
+    fn from(error: ErrorObject) -> Self {
+        let kind = FailureKind::ALL.into_iter().find(|kind| kind.code() == error.code);
+        let data = error.data.map(serde_json::from_value::<Data>).and_then(Result::ok);
+        Self {
+            kind: kind.unwrap_or(FailureKind::Bug),
+            message: error.message,
+            hint: data.and_then(|data| data.hint),
+        }
+    }
+}
+
+pub(crate) fn internal(message: &str) -> ErrorObject {
+    Failure::new(FailureKind::Bug, message).into()
+}

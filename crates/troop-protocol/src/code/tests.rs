@@ -1,0 +1,52 @@
+//! The table of errors, both ways.
+
+use std::collections::HashSet;
+
+use serde_json::json;
+use troop_model::Refusal;
+
+use super::{Failure, FailureKind};
+use crate::{envelope::ErrorObject, method::MethodError};
+
+#[test]
+fn every_kind_has_a_number_and_a_word_of_its_own() {
+    let numbers: HashSet<_> = FailureKind::ALL.iter().map(|kind| kind.code()).collect();
+    let words: HashSet<_> = FailureKind::ALL.iter().map(|kind| kind.as_str()).collect();
+    assert_eq!((numbers.len(), words.len()), (FailureKind::ALL.len(), FailureKind::ALL.len()));
+}
+
+#[test]
+fn a_failure_comes_back_as_it_went() {
+    for kind in FailureKind::ALL {
+        for hint in [None, Some("do this".to_owned())] {
+            let failure = Failure { kind, message: "no".to_owned(), hint };
+            assert_eq!(Failure::from(ErrorObject::from(failure.clone())), failure);
+        }
+    }
+}
+
+#[test]
+fn a_refusal_is_told_with_its_text_and_its_kind() {
+    let error = ErrorObject::from(Failure::from(&Refusal::ToYourself));
+    assert_eq!(
+        (error.code, error.message.as_str()),
+        (-32_004, "a message to yourself goes nowhere")
+    );
+    assert_eq!(error.data, Some(json!({"kind": "invalid", "hint": null})));
+}
+
+#[test]
+fn the_numbers_of_json_rpc_mean_what_they_mean_there() {
+    let unknown = MethodError::Unknown { method: "x".into() };
+    assert_eq!(ErrorObject::from(Failure::from(&unknown)).code, -32_601);
+    let bad = MethodError::BadParams { method: "x".into(), path: "a".into(), reason: "no".into() };
+    assert_eq!(ErrorObject::from(Failure::from(&bad)).code, -32_602);
+    assert_eq!(super::internal("oh").code, -32_603);
+}
+
+#[test]
+fn an_error_with_a_number_of_its_own_is_a_fault_over_there() {
+    let error = ErrorObject { code: 7, message: "strange".into(), data: Some(json!([1])) };
+    let failure = Failure { kind: FailureKind::Bug, message: "strange".into(), hint: None };
+    assert_eq!(Failure::from(error), failure);
+}

@@ -1,0 +1,166 @@
+//! Methods as variants of an enum: the name of a variant is the method, what it holds are the parameters.
+//!
+//! One pair of functions serves every table of methods, so that a name is written in one place.
+
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{DeserializeSeed, EnumAccess, IntoDeserializer as _, VariantAccess, Visitor},
+    forward_to_deserialize_any,
+};
+use serde_json::value::RawValue;
+use serde_path_to_error::Track;
+use thiserror::Error;
+
+use crate::envelope::{Notification, no_params};
+
+#[cfg(test)]
+mod tests;
+
+/// Why a method and its parameters mean nothing here.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum MethodError {
+    /// There is no such method.
+    #[error("there is no method `{}`", method.escape_debug())]
+    Unknown {
+        /// Its name.
+        method: String,
+    },
+    /// Its parameters are not what it needs.
+    #[error("`{method}`{}: {reason}", place(path))]
+    BadParams {
+        /// Its name.
+        method: String,
+        /// Which of them; empty for all.
+        path: String,
+        /// What is wrong, and what is valid.
+        reason: String,
+    },
+}
+
+fn place(path: &str) -> String {
+    if path.is_empty() { String::new() } else { format!(", `{path}`") }
+}
+
+/// Writes a variant as a method with parameters.
+pub(crate) fn encode(variant: &impl Serialize) -> Notification {
+    let text = serde_json::to_string(variant).expect("a method has no part that JSON cannot hold");
+    // A variant is `{"name":params}`, or `"name"` if it holds nothing. No name of ours needs an escape.
+    let tagged = text.strip_prefix("{\"").and_then(|text| text.strip_suffix('}'));
+    let (method, params) = match tagged.and_then(|text| text.split_once("\":")) {
+        Some((name, params)) => (
+            name.to_owned(),
+            RawValue::from_string(params.to_owned()).expect("a part of a JSON document is JSON"),
+        ),
+        None => (text.trim_matches('"').to_owned(), no_params()),
+    };
+    Notification { method, params }
+}
+
+/// Reads a variant from a method with parameters of any form.
+pub(crate) fn decode<'de, T, D>(method: &str, params: D) -> Result<T, MethodError>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de, Error = serde_json::Error>,
+{
+    let mut track = Track::new();
+    let params = serde_path_to_error::Deserializer::new(params, &mut track);
+    let read = T::deserialize(Named { method, params });
+    read.map_err(|problem| match problem {
+        Problem::Unknown => MethodError::Unknown { method: method.to_owned() },
+        Problem::BadParams(error) => MethodError::BadParams {
+            method: method.to_owned(),
+            path: Some(track.path().to_string()).filter(|path| path != ".").unwrap_or_default(),
+            reason: without_position(&error.to_string()),
+        },
+    })
+}
+
+/// Where in the line something is means nothing to whoever wrote an object.
+pub(crate) fn without_position(text: &str) -> String {
+    text.split(" at line ").next().unwrap_or_default().to_owned()
+}
+
+/// A method, seen by serde as a variant.
+struct Named<'a, D> {
+    method: &'a str,
+    params: D,
+}
+
+/// The parameters of a variant that has none.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+#[derive(Debug, Error)]
+enum Problem {
+    #[error("no such method")]
+    Unknown,
+    #[error(transparent)]
+    BadParams(serde_json::Error),
+}
+
+impl serde::de::Error for Problem {
+    fn custom<T: std::fmt::Display>(text: T) -> Self {
+        Self::BadParams(serde_json::Error::custom(text))
+    }
+
+    fn unknown_variant(_: &str, _: &'static [&'static str]) -> Self {
+        Self::Unknown
+    }
+}
+
+impl<'de, D: Deserializer<'de, Error = serde_json::Error>> Deserializer<'de> for Named<'_, D> {
+    type Error = Problem;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+        visitor.visit_enum(self)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
+        unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+impl<'de, D: Deserializer<'de, Error = serde_json::Error>> EnumAccess<'de> for Named<'_, D> {
+    type Error = Problem;
+    type Variant = Params<D>;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(
+        self,
+        seed: V,
+    ) -> Result<(V::Value, Params<D>), Problem> {
+        let name: serde::de::value::StrDeserializer<'_, Problem> = self.method.into_deserializer();
+        Ok((seed.deserialize(name)?, Params(self.params)))
+    }
+}
+
+struct Params<D>(D);
+
+impl<'de, D: Deserializer<'de, Error = serde_json::Error>> VariantAccess<'de> for Params<D> {
+    type Error = Problem;
+
+    fn unit_variant(self) -> Result<(), Problem> {
+        Nothing::deserialize(self.0).map(|Nothing {}| ()).map_err(Problem::BadParams)
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Problem> {
+        seed.deserialize(self.0).map_err(Problem::BadParams)
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(
+        self,
+        length: usize,
+        visitor: V,
+    ) -> Result<V::Value, Problem> {
+        self.0.deserialize_tuple(length, visitor).map_err(Problem::BadParams)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Problem> {
+        self.0.deserialize_struct("params", fields, visitor).map_err(Problem::BadParams)
+    }
+}

@@ -1,0 +1,222 @@
+//! What waits to be written, and who writes it.
+//!
+//! Whoever sends writes at once if nothing waits, so that a message costs no change of task. What the stream does not take
+//! goes to the buffer, and one task writes the buffer, as much as there is at a time.
+
+use std::{
+    io, mem,
+    pin::Pin,
+    sync::{Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, Waker},
+};
+
+use tokio::{
+    io::{AsyncWrite, AsyncWriteExt as _},
+    sync::{Notify, Semaphore, SemaphorePermit, TryAcquireError},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::PeerError;
+
+type Writer = Pin<Box<dyn AsyncWrite + Send>>;
+
+pub(super) struct Outbox {
+    state: Mutex<State>,
+    /// One permit for each byte that may still wait.
+    room: Semaphore,
+    capacity: u32,
+    /// Tells the writing task that there is something to do.
+    work: Notify,
+    /// Set when nothing will be written any more.
+    over: CancellationToken,
+}
+
+struct State {
+    /// Here unless the writing task has it.
+    writer: Option<Writer>,
+    buffer: Vec<u8>,
+    /// The permits of what is in the buffer.
+    n_permits: usize,
+    is_unflushed: bool,
+    is_closing: bool,
+}
+
+/// What the writing task does next.
+enum Step {
+    Wait,
+    Write { writer: Writer, batch: Vec<u8>, n_permits: usize },
+    Shutdown(Writer),
+}
+
+impl Outbox {
+    pub(super) fn new(writer: Writer, capacity: u32) -> Self {
+        let state = State {
+            writer: Some(writer),
+            buffer: Vec::new(),
+            n_permits: 0,
+            is_unflushed: false,
+            is_closing: false,
+        };
+        Self {
+            state: Mutex::new(state),
+            room: Semaphore::new(capacity as usize),
+            capacity,
+            work: Notify::new(),
+            over: CancellationToken::new(),
+        }
+    }
+
+    /// Writes a line as soon as there is room for it, in the order in which lines were given.
+    pub(super) async fn send(&self, line: &[u8]) -> Result<(), PeerError> {
+        let permit =
+            self.room.acquire_many(self.cost(line)).await.map_err(|_| PeerError::Closed)?;
+        self.push(line, Some(permit))
+    }
+
+    /// Writes a line if there is room for it.
+    pub(super) fn try_send(&self, line: &[u8]) -> Result<(), PeerError> {
+        match self.room.try_acquire_many(self.cost(line)) {
+            Ok(permit) => self.push(line, Some(permit)),
+            Err(TryAcquireError::NoPermits) => Err(PeerError::Full),
+            Err(TryAcquireError::Closed) => Err(PeerError::Closed),
+        }
+    }
+
+    /// Writes a line even if there is no room. For the few that cannot wait.
+    pub(super) fn push(
+        &self,
+        line: &[u8],
+        permit: Option<SemaphorePermit<'_>>,
+    ) -> Result<(), PeerError> {
+        let mut state = self.lock();
+        if state.is_closing {
+            return Err(PeerError::Closed);
+        }
+        let Ok(n_written) = state.write_at_once(line) else {
+            self.end(state);
+            return Err(PeerError::Closed);
+        };
+        let rest = line.get(n_written..).unwrap_or_default();
+        if rest.is_empty() && !state.is_unflushed {
+            return Ok(());
+        }
+        state.buffer.extend_from_slice(rest);
+        if let Some(permit) = permit {
+            state.n_permits += permit.num_permits();
+            permit.forget();
+        }
+        drop(state);
+        self.work.notify_one();
+        Ok(())
+    }
+
+    /// Takes nothing more. What waits is still written, then the stream is shut down.
+    pub(super) fn close(&self) {
+        self.lock().is_closing = true;
+        self.room.close();
+        self.work.notify_one();
+    }
+
+    /// Waits until nothing will be written any more.
+    pub(super) async fn closed(&self) {
+        self.over.cancelled().await;
+    }
+
+    /// Writes what senders could not, until the outbox is closed or the stream breaks.
+    pub(super) async fn run(&self) {
+        self.over.run_until_cancelled(self.write_batches()).await;
+        self.cut();
+    }
+
+    async fn write_batches(&self) {
+        loop {
+            match self.next_step() {
+                Step::Wait => self.work.notified().await,
+                Step::Write { mut writer, batch, n_permits } => {
+                    if write(&mut writer, &batch).await.is_err() {
+                        return;
+                    }
+                    self.lock().writer = Some(writer);
+                    self.room.add_permits(n_permits);
+                }
+                Step::Shutdown(mut writer) => {
+                    // Whether the other side still listens makes no difference now.
+                    drop(writer.shutdown().await);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn next_step(&self) -> Step {
+        let mut state = self.lock();
+        let has_work = !state.buffer.is_empty() || mem::take(&mut state.is_unflushed);
+        if !has_work && !state.is_closing {
+            return Step::Wait;
+        }
+        match state.writer.take() {
+            Some(writer) if has_work => Step::Write {
+                writer,
+                batch: mem::take(&mut state.buffer),
+                n_permits: mem::take(&mut state.n_permits),
+            },
+            Some(writer) => Step::Shutdown(writer),
+            None => Step::Wait,
+        }
+    }
+
+    /// Lets go of the stream at once. Who waits for room learns of it.
+    pub(super) fn cut(&self) {
+        self.end(self.lock());
+    }
+
+    fn cost(&self, line: &[u8]) -> u32 {
+        u32::try_from(line.len()).unwrap_or(u32::MAX).min(self.capacity)
+    }
+
+    fn end(&self, mut state: MutexGuard<'_, State>) {
+        state.is_closing = true;
+        state.buffer = Vec::new();
+        let writer = state.writer.take();
+        drop(state);
+        drop(writer);
+        self.room.close();
+        self.over.cancel();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Writes as much as the stream takes now, if nothing waits before it, and says how much that was.
+    fn write_at_once(&mut self, line: &[u8]) -> io::Result<usize> {
+        let Some(writer) = self.writer.as_mut().filter(|_| self.buffer.is_empty()) else {
+            return Ok(0);
+        };
+        // Nobody need be woken by this: what is left over is for the writing task, which asks again.
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut n_written = 0;
+        while let Some(rest @ [_, ..]) = line.get(n_written..) {
+            match writer.as_mut().poll_write(&mut cx, rest)? {
+                Poll::Ready(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Poll::Ready(n) => n_written += n,
+                Poll::Pending => return Ok(n_written),
+            }
+        }
+        self.is_unflushed = writer.as_mut().poll_flush(&mut cx)?.is_pending();
+        Ok(n_written)
+    }
+}
+
+impl std::fmt::Debug for Outbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Outbox").field("room", &self.room.available_permits()).finish()
+    }
+}
+
+async fn write(writer: &mut Writer, batch: &[u8]) -> io::Result<()> {
+    writer.write_all(batch).await?;
+    writer.flush().await
+}

@@ -1,0 +1,101 @@
+//! Requests that wait for their answers.
+
+use std::{
+    collections::HashMap,
+    mem,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+
+use crate::envelope::{ErrorObject, Id};
+
+type Outcome = Result<Box<RawValue>, ErrorObject>;
+
+/// All requests of one end. Its ids are 1, 2, 3 ….
+#[derive(Debug, Default)]
+pub(super) struct Pending(Mutex<Table>);
+
+#[derive(Debug, Default)]
+struct Table {
+    waiting: HashMap<u64, oneshot::Sender<Outcome>>,
+    last_id: u64,
+    is_over: bool,
+}
+
+/// Whether an answer belongs to something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answered {
+    /// It does, even if nobody waits for it any more.
+    Asked,
+    Unasked,
+}
+
+/// The right to one answer; gone when it is dropped.
+#[derive(Debug)]
+pub(super) struct Ticket<'a> {
+    pending: &'a Pending,
+    id: u64,
+    answer: oneshot::Receiver<Outcome>,
+}
+
+impl Pending {
+    /// A place in the table, unless no answer can come any more.
+    pub(super) fn ticket(&self) -> Option<Ticket<'_>> {
+        let mut table = self.lock();
+        if table.is_over {
+            return None;
+        }
+        table.last_id += 1;
+        let id = table.last_id;
+        let (sender, answer) = oneshot::channel();
+        table.waiting.insert(id, sender);
+        Some(Ticket { pending: self, id, answer })
+    }
+
+    pub(super) fn answer(&self, id: &Id, outcome: Outcome) -> Answered {
+        let Id::Number(number) = id else { return Answered::Unasked };
+        let mut table = self.lock();
+        match number.as_u64() {
+            Some(id) if (1..=table.last_id).contains(&id) => {
+                if let Some(sender) = table.waiting.remove(&id) {
+                    // Who stopped waiting does not need it.
+                    drop(sender.send(outcome));
+                }
+                Answered::Asked
+            }
+            _ => Answered::Unasked,
+        }
+    }
+
+    /// No answer will come any more.
+    pub(super) fn end(&self) {
+        let mut table = self.lock();
+        table.is_over = true;
+        let waiting = mem::take(&mut table.waiting);
+        drop(table);
+        drop(waiting);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Ticket<'_> {
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The answer, or nothing if none will come.
+    pub(super) async fn answer(mut self) -> Option<Outcome> {
+        (&mut self.answer).await.ok()
+    }
+}
+
+impl Drop for Ticket<'_> {
+    fn drop(&mut self) {
+        self.pending.lock().waiting.remove(&self.id);
+    }
+}

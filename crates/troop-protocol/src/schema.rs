@@ -1,0 +1,187 @@
+//! The protocol as a document, made from the types that speak it: JSON Schema for programs, a table for people.
+
+use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
+use serde_json::{Map, Value, json};
+use troop_model::{Command, TaskCommand, TaskView, TeamView};
+
+use crate::{
+    call::{
+        Answer, MemberList, MessageList, NOT_CALLED, OPERATION, Opened, Query, SessionCall, TASK,
+        TaskList,
+    },
+    code::FailureKind,
+    teammate::{FromLead, FromTeammate, PROTOCOL_VERSION},
+};
+
+#[cfg(test)]
+mod tests;
+
+/// One method.
+struct Method {
+    name: String,
+    about: String,
+    params: Value,
+    /// What it is answered with; none for what is only said.
+    result: Option<Value>,
+}
+
+/// All methods, by who says them to whom.
+struct Tables {
+    from_teammate: Vec<Method>,
+    from_lead: Vec<Method>,
+    queries: Vec<Method>,
+    changes: Vec<Method>,
+    types: Map<String, Value>,
+}
+
+/// All methods with the schemas of their parameters and answers.
+#[must_use]
+pub fn schema() -> Value {
+    let tables = Tables::new();
+    let errors: Vec<_> = FailureKind::ALL
+        .into_iter()
+        .map(|it| json!({"code": it.code(), "kind": it.as_str(), "meaning": it.meaning()}))
+        .collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "troop protocol",
+        "description": "Newline-delimited JSON-RPC 2.0. Each method has the schema of its params and, if it is a request, of its result.",
+        "version": PROTOCOL_VERSION,
+        "from_teammate": document(&tables.from_teammate),
+        "from_lead": document(&tables.from_lead),
+        "queries": document(&tables.queries),
+        "changes": document(&tables.changes),
+        "errors": errors,
+        "$defs": tables.types,
+    })
+}
+
+/// All methods as tables in Markdown.
+#[must_use]
+pub fn tables() -> String {
+    let tables = Tables::new();
+    let mut text = String::new();
+    for (title, methods) in [
+        ("From a teammate to its lead", &tables.from_teammate),
+        ("From a lead to its teammate", &tables.from_lead),
+        ("Opening a session, and looking", &tables.queries),
+        ("Changes", &tables.changes),
+    ] {
+        text += &format!("### {title}\n\n| method | params | |\n|---|---|---|\n");
+        for Method { name, about, params, .. } in methods {
+            text += &format!("| `{name}` | `{}` | {about} |\n", fields(params, &tables.types));
+        }
+        text.push('\n');
+    }
+    text += "### Errors\n\n| code | `data.kind` | |\n|---|---|---|\n";
+    for kind in FailureKind::ALL {
+        text += &format!("| {} | `{}` | {} |\n", kind.code(), kind.as_str(), kind.meaning());
+    }
+    text
+}
+
+impl Tables {
+    fn new() -> Self {
+        let mut generator = SchemaSettings::draft2020_12().into_generator();
+        let from_teammate = methods::<FromTeammate>(&mut generator);
+        let from_lead = methods::<FromLead>(&mut generator);
+        let mut queries = methods::<SessionCall>(&mut generator);
+        queries.extend(methods::<Query>(&mut generator));
+        for query in &mut queries {
+            query.result = Some(answer(&query.name, &mut generator));
+        }
+        let mut changes = methods::<Command>(&mut generator);
+        changes.retain(|command| !NOT_CALLED.contains(&command.name.as_str()));
+        for mut command in methods::<TaskCommand>(&mut generator) {
+            command.name.insert_str(0, TASK);
+            changes.push(command);
+        }
+        let result = generator.subschema_for::<Answer>().to_value();
+        let types = generator.take_definitions(true);
+        for change in &mut changes {
+            change.result = Some(result.clone());
+            change.params = with_operation(&change.params, &types);
+        }
+        Self { from_teammate, from_lead, queries, changes, types }
+    }
+}
+
+/// The variants of a table of methods.
+fn methods<T: JsonSchema>(generator: &mut SchemaGenerator) -> Vec<Method> {
+    let schema = T::json_schema(generator).to_value();
+    let variants = schema.get("oneOf").and_then(Value::as_array).cloned().unwrap_or_default();
+    variants.iter().filter_map(method).collect()
+}
+
+/// A variant with external tag: an object with one field, or a constant if it holds nothing.
+fn method(variant: &Value) -> Option<Method> {
+    let about = variant.get("description").and_then(Value::as_str).unwrap_or_default();
+    let about = about.lines().next().unwrap_or_default().to_owned();
+    let (name, params) = match variant.get("const").and_then(Value::as_str) {
+        Some(name) => {
+            (name, json!({"type": "object", "properties": {}, "additionalProperties": false}))
+        }
+        None => {
+            let (name, params) = variant.get("properties")?.as_object()?.iter().next()?;
+            (name.as_str(), params.clone())
+        }
+    };
+    Some(Method { name: name.to_owned(), about, params, result: None })
+}
+
+/// What a query is answered with.
+fn answer(name: &str, generator: &mut SchemaGenerator) -> Value {
+    let schema = match name {
+        "session/open" => generator.subschema_for::<Opened>(),
+        "task/list" | "task/search" => generator.subschema_for::<TaskList<'_>>(),
+        "member/list" => generator.subschema_for::<MemberList<'_>>(),
+        "message/list" => generator.subschema_for::<MessageList<'_>>(),
+        "team/show" => generator.subschema_for::<TeamView<'_>>(),
+        _ => generator.subschema_for::<TaskView<'_>>(),
+    };
+    schema.to_value()
+}
+
+/// The parameters of a changing call: its command's, and which attempt it is.
+fn with_operation(params: &Value, types: &Map<String, Value>) -> Value {
+    let mut params = resolved(params, types).clone();
+    if let Some(properties) = params.get_mut("properties").and_then(Value::as_object_mut) {
+        let operation = json!({
+            "description": "Names the attempt, a UUID v7: the same one again has one effect.",
+            "type": "string",
+            "format": "uuid",
+        });
+        properties.insert(OPERATION.to_owned(), operation);
+    }
+    params
+}
+
+fn resolved<'a>(schema: &'a Value, types: &'a Map<String, Value>) -> &'a Value {
+    let name = schema.get("$ref").and_then(Value::as_str);
+    let name = name.and_then(|path| path.rsplit('/').next());
+    name.and_then(|name| types.get(name)).unwrap_or(schema)
+}
+
+/// The names of parameters, as `{task, result, summary?}`.
+fn fields(params: &Value, types: &Map<String, Value>) -> String {
+    let params = resolved(params, types);
+    let required = params.get("required").and_then(Value::as_array);
+    let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|it| it == name));
+    let names = params.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let names = names.filter(|(name, _)| name.as_str() != OPERATION);
+    let names: Vec<_> = names
+        .map(|(name, _)| if is_required(name) { name.clone() } else { format!("{name}?") })
+        .collect();
+    format!("{{{}}}", names.join(", "))
+}
+
+fn document(methods: &[Method]) -> Value {
+    let entry = |it: &Method| {
+        let mut entry = json!({"description": it.about, "params": it.params});
+        if let (Some(result), Some(entry)) = (&it.result, entry.as_object_mut()) {
+            entry.insert("result".to_owned(), result.clone());
+        }
+        (it.name.clone(), entry)
+    };
+    Value::Object(methods.iter().map(entry).collect())
+}

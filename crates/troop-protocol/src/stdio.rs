@@ -1,0 +1,63 @@
+//! This process's own input and output as streams that block no thread.
+//!
+//! A pipe is opened anew through `/proc`, which gives a description of its own: the one that parents, children and
+//! terminals share is not made non-blocking behind their backs. What is no pipe is read and written by tokio's threads.
+
+use std::{
+    io,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::net::UnixStream as StdUnixStream,
+    },
+    pin::Pin,
+};
+
+use rustix::fs::{FileType, fstat};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{UnixStream, unix::pipe},
+};
+
+/// A stream to read from.
+pub type Input = Pin<Box<dyn AsyncRead + Send>>;
+/// A stream to write to.
+pub type Output = Pin<Box<dyn AsyncWrite + Send>>;
+
+/// The standard input and output of this process. To be called on a runtime, and once: whatever else reads or writes
+/// them gets in between.
+pub fn stdio() -> (Input, Output) {
+    (stdin(), stdout())
+}
+
+fn stdin() -> Input {
+    if let Ok(receiver) = pipe::OpenOptions::new().open_receiver("/proc/self/fd/0") {
+        return Box::pin(receiver);
+    }
+    match socket(io::stdin()) {
+        Some(socket) => Box::pin(socket),
+        None => Box::pin(tokio::io::stdin()),
+    }
+}
+
+fn stdout() -> Output {
+    if let Ok(sender) = pipe::OpenOptions::new().open_sender("/proc/self/fd/1") {
+        return Box::pin(sender);
+    }
+    match socket(io::stdout()) {
+        Some(socket) => Box::pin(socket),
+        None => Box::pin(tokio::io::stdout()),
+    }
+}
+
+/// A socket cannot be opened anew. Programs that hand one to a child keep the other end of it, so this end is ours.
+fn socket(file: impl AsFd) -> Option<UnixStream> {
+    let is_socket =
+        fstat(&file).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_socket());
+    if !is_socket {
+        return None;
+    }
+    let owned: OwnedFd = file.as_fd().try_clone_to_owned().ok()?;
+    let socket = StdUnixStream::from(owned);
+    socket.set_nonblocking(true).ok()?;
+    UnixStream::from_std(socket).ok()
+}

@@ -1,0 +1,307 @@
+//! What a lead and a teammate say to each other: seed 000's table, with our optional additions.
+//!
+//! Extra fields are always accepted, and missing ones where the table does not have them, so that any program that speaks
+//! the table can be a teammate of ours, and ours can serve any lead that does.
+
+mod task;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
+use troop_model::{MessageKind, Permissions, Time};
+use uuid::Uuid;
+
+use crate::{
+    envelope::Notification,
+    method::{self, MethodError},
+};
+pub use task::{WireId, WireTask};
+
+#[cfg(test)]
+mod tests;
+
+/// The version of the protocol that this program speaks.
+pub const PROTOCOL_VERSION: u32 = 1;
+
+/// What a teammate says to its lead.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub enum FromTeammate {
+    /// It is there and can be given work. Always the first thing that it says.
+    #[serde(rename = "team.ready")]
+    Ready(Ready),
+    /// The status of a task changed.
+    #[serde(rename = "team.taskUpdate")]
+    TaskUpdate(TaskReport),
+    /// Something is to be told to another member.
+    #[serde(rename = "team.message")]
+    Message(MessageOut),
+    /// It has nothing to do.
+    #[serde(rename = "team.idle")]
+    Idle(Idle),
+    /// The answer to `team.shutdown`.
+    #[serde(rename = "team.shutdownAck")]
+    ShutdownAck(ShutdownAck),
+    /// Something for people to see.
+    #[serde(rename = "team.log")]
+    Log(Log),
+    /// A sign of life. Every other line is one too.
+    #[serde(rename = "turn/alive")]
+    Alive {},
+}
+
+/// What a lead says to a teammate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub enum FromLead {
+    /// A task to work on.
+    #[serde(rename = "team.assignTask")]
+    AssignTask {
+        /// The task.
+        task: WireTask,
+    },
+    /// What another member says.
+    #[serde(rename = "team.message")]
+    Message(MessageIn),
+    /// What else there is on the board, and what the teammate may do.
+    #[serde(rename = "team.updateContext")]
+    UpdateContext(TeamContext),
+    /// The teammate is asked to stop.
+    #[serde(rename = "team.shutdown")]
+    Shutdown {
+        /// Why.
+        #[serde(default)]
+        reason: String,
+    },
+    /// The teammate is to stop what it does now, and stay.
+    #[serde(rename = "turn/interrupt")]
+    Interrupt {
+        /// Why.
+        #[serde(default)]
+        reason: String,
+    },
+}
+
+/// `team.ready`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Ready {
+    /// The teammate's name.
+    pub name: String,
+    /// Whether it says with `message/read` what it has read. Otherwise what was written to it counts as read.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub acknowledges: bool,
+    /// The version of the protocol that it speaks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<u32>,
+}
+
+/// `team.taskUpdate`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskReport {
+    /// Which task, as it was assigned.
+    pub task_id: WireId,
+    /// Where it stands now.
+    pub status: ReportedStatus,
+    /// What came of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+    /// The same in a few words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Why it failed or is given back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Which attempt the teammate works on; a late one is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+}
+
+/// What a teammate can say about its task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportedStatus {
+    /// It works on it. Also written `claimed`.
+    #[serde(alias = "claimed")]
+    InProgress,
+    /// It is done. Also written `done`.
+    #[serde(alias = "done")]
+    Completed,
+    /// It could not be done.
+    Failed,
+    /// It gives the task back.
+    Pending,
+}
+
+/// `team.message` from a teammate. Who says it is not for the teammate to say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageOut {
+    /// To whom: a name, `lead`, `user`, or `*`.
+    pub to: String,
+    /// What.
+    pub content: String,
+    /// What for.
+    #[serde(default, skip_serializing_if = "is_plain")]
+    pub kind: MessageKind,
+    /// The same in a few words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// The request that it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<Uuid>,
+    /// The answer to that request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approve: Option<bool>,
+}
+
+/// `team.idle`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Idle {
+    /// What it worked on before.
+    #[serde(default, deserialize_with = "if_clear", skip_serializing_if = "Option::is_none")]
+    pub last_task: Option<WireId>,
+}
+
+/// `team.shutdownAck`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ShutdownAck {
+    /// Whether it stops.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub approve: bool,
+    /// Why not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// `team.log`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Log {
+    /// How important it is.
+    #[serde(default)]
+    pub level: Level,
+    /// What.
+    pub text: String,
+}
+
+/// How important a line of a log is.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// For who looks for a fault.
+    #[serde(alias = "trace")]
+    Debug,
+    /// Something is wrong, and work goes on. Also written `warning`.
+    #[serde(alias = "warning")]
+    Warn,
+    /// Something is wrong.
+    #[serde(alias = "fatal")]
+    Error,
+    /// Everything else, by whatever name.
+    #[default]
+    #[serde(other)]
+    Info,
+}
+
+/// `team.message` to a teammate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageIn {
+    /// Who says it, stamped by the lead.
+    pub from: String,
+    /// What.
+    pub content: String,
+    /// Its identity, for `message/read`. A message may come twice; its id tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<Uuid>,
+    /// What for.
+    #[serde(default, skip_serializing_if = "is_plain")]
+    pub kind: MessageKind,
+    /// The same in a few words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// The request that it makes or answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<Uuid>,
+    /// The answer to that request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approve: Option<bool>,
+    /// The task that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<WireId>,
+    /// When it was stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_at: Option<Time>,
+}
+
+/// `team.updateContext`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TeamContext {
+    /// The tasks of the board that are not over.
+    #[serde(default)]
+    pub tasks: Vec<WireTask>,
+    /// What the teammate may do without asking.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Permissions>,
+}
+
+macro_rules! said_as_methods {
+    ($($name:ident),*) => {$(
+        impl From<&$name> for Notification {
+            fn from(said: &$name) -> Self {
+                method::encode(said)
+            }
+        }
+
+        impl TryFrom<&Notification> for $name {
+            type Error = MethodError;
+
+            fn try_from(said: &Notification) -> Result<Self, MethodError> {
+                method::decode(&said.method, said.params.as_ref())
+            }
+        }
+    )*};
+}
+said_as_methods!(FromTeammate, FromLead);
+
+impl ShutdownAck {
+    /// It stops.
+    #[must_use]
+    pub fn agreed() -> Self {
+        Self { approve: true, reason: None }
+    }
+
+    /// It does not.
+    #[must_use]
+    pub fn refused(reason: &str) -> Self {
+        Self { approve: false, reason: Some(reason.to_owned()) }
+    }
+}
+
+/// Takes what it understands. For what is nice to know and no reason to turn a message away.
+fn if_clear<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    let value = serde_json::Value::deserialize(deserializer)?;
+    Ok(T::deserialize(value).ok())
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_true(value: &bool) -> bool {
+    *value
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+fn is_plain(kind: &MessageKind) -> bool {
+    *kind == MessageKind::Message
+}

@@ -1,0 +1,136 @@
+//! Commands that people have run when something happens in a team. They may veto a few things; they never stop a team.
+
+mod config;
+mod context;
+mod event;
+mod filter;
+mod run;
+mod verdict;
+
+pub use config::{Hook, HooksConfig, Mistake, MistakeKind};
+pub use context::{HookContext, HookTask, Occasion};
+pub use event::HookEvent;
+pub use verdict::{Complaint, Fired, Verdict};
+
+use std::{ffi::OsString, fmt, path::PathBuf, sync::Arc};
+
+use tokio::sync::mpsc;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+
+use self::{
+    run::{Call, Outcome},
+    verdict::{Judged, judge, judge_late},
+};
+
+/// What hooks run in and with.
+pub struct HookOptions {
+    /// The project's folder: hooks run in it.
+    pub folder: PathBuf,
+    /// The environment of every hook; the values of what happened come on top.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Where hooks run. Close it and wait for it before the end, so that asynchronous hooks come to theirs.
+    pub tracker: TaskTracker,
+    /// Where complaints about asynchronous hooks go; when it is full they are lost.
+    pub late: mpsc::Sender<Complaint>,
+}
+
+/// The hooks of a team.
+#[derive(Debug)]
+pub struct Hooks {
+    hooks: Vec<Arc<Hook>>,
+    options: HookOptions,
+}
+
+impl Hooks {
+    /// The hooks of a configuration. One that is switched off has none.
+    #[must_use]
+    pub fn new(config: HooksConfig, options: HookOptions) -> Self {
+        let hooks = if config.is_enabled { config.hooks } else { Vec::new() };
+        Self { hooks: hooks.into_iter().map(Arc::new).collect(), options }
+    }
+
+    /// No hooks at all.
+    #[must_use]
+    pub fn none() -> Self {
+        let options = HookOptions {
+            folder: PathBuf::new(),
+            environment: Vec::new(),
+            tracker: TaskTracker::new(),
+            late: mpsc::channel(1).0,
+        };
+        Self { hooks: Vec::new(), options }
+    }
+
+    /// Whether anything runs on this event. Where not, there is no need to gather a context.
+    #[must_use]
+    pub fn has(&self, event: HookEvent) -> bool {
+        self.hooks.iter().any(|hook| hook.event == event)
+    }
+
+    /// Runs all hooks for what happened, side by side, and waits for those that are not asynchronous.
+    ///
+    /// Whatever a hook does, this ends: with a veto or without. If it is dropped, the hooks that it waits for are
+    /// killed.
+    pub async fn fire(&self, context: &HookContext) -> Fired {
+        let event = context.event();
+        let hooks = self.matching(context);
+        let mut fired = Fired::default();
+        if hooks.is_empty() {
+            return fired;
+        }
+        let call = Arc::new(Call::new(context, &self.options));
+        let mut running = Vec::new();
+        for hook in hooks {
+            let outcome = self.start(Arc::clone(&hook), Arc::clone(&call));
+            if hook.is_async {
+                self.listen_later(event, hook, outcome);
+            } else {
+                running.push((hook, outcome));
+            }
+        }
+        for (hook, outcome) in running {
+            fired.add(judge(event, &hook, Outcome::of(outcome.await)));
+        }
+        fired
+    }
+
+    /// The hooks that are meant by this, in the order of the configuration; what says the same runs once.
+    fn matching(&self, context: &HookContext) -> Vec<Arc<Hook>> {
+        let mut found: Vec<Arc<Hook>> = Vec::new();
+        for hook in self.hooks.iter().filter(|hook| hook.is_meant(context)) {
+            let is_same = |other: &Arc<Hook>| {
+                other.command == hook.command && other.is_async == hook.is_async
+            };
+            if !found.iter().any(is_same) {
+                found.push(Arc::clone(hook));
+            }
+        }
+        found
+    }
+
+    fn start(&self, hook: Arc<Hook>, call: Arc<Call>) -> AbortOnDropHandle<Outcome> {
+        let run = async move { run::run(&hook, &call).await };
+        AbortOnDropHandle::new(self.options.tracker.spawn(run))
+    }
+
+    fn listen_later(&self, event: HookEvent, hook: Arc<Hook>, outcome: AbortOnDropHandle<Outcome>) {
+        let late = self.options.late.clone();
+        self.options.tracker.spawn(async move {
+            let Judged { complaint, .. } = judge_late(event, &hook, Outcome::of(outcome.await));
+            if let Some(complaint) = complaint {
+                // A full queue has enough to say.
+                drop(late.try_send(complaint));
+            }
+        });
+    }
+}
+
+impl fmt::Debug for HookOptions {
+    /// Leaves the environment out: people keep secrets there.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HookOptions").field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

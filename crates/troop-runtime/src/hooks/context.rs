@@ -1,0 +1,216 @@
+//! What a hook is told about what happened: as environment variables and as JSON.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use troop_model::{MemberName, TaskNumber, TeamName};
+
+use super::HookEvent;
+
+/// The longest value that a variable carries; what is cut off here is whole in the JSON. Systems limit a variable to
+/// 128 KiB, and all of them together.
+const MAX_VARIABLE: usize = 32 * 1024;
+
+/// What happened, and to whom.
+#[derive(Clone, Debug)]
+pub struct HookContext {
+    /// In which team.
+    pub team: TeamName,
+    /// In which session of its lead.
+    pub session: String,
+    /// What.
+    pub occasion: Occasion,
+}
+
+/// What happened, with all that belongs to it.
+#[derive(Clone, Debug)]
+pub enum Occasion {
+    /// A team was made.
+    TeamCreated,
+    /// A teammate's process started.
+    TeammateSpawned {
+        /// Who.
+        teammate: MemberName,
+        /// The name of its agent definition.
+        agent: String,
+        /// Its process id.
+        pid: u32,
+    },
+    /// A teammate has nothing to do.
+    TeammateIdle {
+        /// Who.
+        teammate: MemberName,
+    },
+    /// A task was put on the board.
+    TaskCreated {
+        /// Which.
+        task: HookTask,
+        /// Who did it, if it was a member.
+        teammate: Option<MemberName>,
+    },
+    /// A task was given to its owner.
+    TaskAssigned {
+        /// Which.
+        task: HookTask,
+    },
+    /// A task is about to be completed by its owner.
+    TaskCompleted {
+        /// Which.
+        task: HookTask,
+        /// What came of it.
+        result: String,
+    },
+    /// A team has ended.
+    TeamShutdown {
+        /// How many members it had.
+        n_members: usize,
+        /// How many of its tasks are completed.
+        n_completed: usize,
+        /// How many tasks it had.
+        n_tasks: usize,
+    },
+}
+
+/// What a hook is told about a task.
+#[derive(Clone, Debug)]
+pub struct HookTask {
+    /// Its number.
+    pub number: TaskNumber,
+    /// What is to be done, in one line.
+    pub subject: String,
+    /// What is to be done.
+    pub description: String,
+    /// Who holds it, or for whom it is reserved.
+    pub owner: Option<MemberName>,
+}
+
+/// One value: what it is called, what it is as text and what it is in JSON.
+#[derive(Debug)]
+struct Named {
+    name: &'static str,
+    text: String,
+    json: Value,
+}
+
+impl HookContext {
+    /// The event that this is.
+    #[must_use]
+    pub fn event(&self) -> HookEvent {
+        match &self.occasion {
+            Occasion::TeamCreated => HookEvent::TeamCreated,
+            Occasion::TeammateSpawned { .. } => HookEvent::TeammateSpawned,
+            Occasion::TeammateIdle { .. } => HookEvent::TeammateIdle,
+            Occasion::TaskCreated { .. } => HookEvent::TaskCreated,
+            Occasion::TaskAssigned { .. } => HookEvent::TaskAssigned,
+            Occasion::TaskCompleted { .. } => HookEvent::TaskCompleted,
+            Occasion::TeamShutdown { .. } => HookEvent::TeamShutdown,
+        }
+    }
+
+    /// The value of that name, if there is one.
+    pub(super) fn value(&self, name: &str) -> Option<String> {
+        self.values().into_iter().find(|value| value.name == name).map(|value| value.text)
+    }
+
+    /// The values as variables, each in both spellings: `HOOK_teamTaskId` and `HOOK_TEAM_TASK_ID`.
+    pub(super) fn variables(&self) -> Vec<(String, String)> {
+        let event = Named::text("event", self.event().kebab());
+        let mut variables = Vec::new();
+        for Named { name, text, .. } in self.values().into_iter().chain([event]) {
+            let text = as_variable(text);
+            variables.push((format!("HOOK_{}", snake(name).to_uppercase()), text.clone()));
+            variables.push((format!("HOOK_{name}"), text));
+        }
+        variables
+    }
+
+    /// The values as the JSON that Claude Code gives its hooks: a task's id is its bare number there.
+    pub(super) fn json(&self, folder: &Path) -> Value {
+        let mut fields = Map::new();
+        fields.insert("session_id".to_owned(), json!(self.session));
+        fields.insert("cwd".to_owned(), json!(folder.to_string_lossy()));
+        fields.insert("hook_event_name".to_owned(), json!(self.event().name()));
+        for Named { name, json, .. } in self.values() {
+            let mut name = snake(name);
+            if name.starts_with("team_task") {
+                name = name.replacen("team_", "", 1);
+            }
+            fields.insert(name, json);
+        }
+        Value::Object(fields)
+    }
+
+    fn values(&self) -> Vec<Named> {
+        let mut values = vec![Named::text("teamName", self.team.as_str())];
+        match &self.occasion {
+            Occasion::TeamCreated => {}
+            Occasion::TeammateSpawned { teammate, agent, pid } => {
+                values.push(Named::text("teammateName", teammate.as_str()));
+                values.push(Named::text("teammateAgentName", agent));
+                values.push(Named::number("teammatePid", *pid as usize));
+            }
+            Occasion::TeammateIdle { teammate } => {
+                values.push(Named::text("teammateName", teammate.as_str()));
+            }
+            Occasion::TaskCreated { task, teammate } => {
+                values.extend(task.values(teammate.as_ref()));
+            }
+            Occasion::TaskAssigned { task } => values.extend(task.values(task.owner.as_ref())),
+            Occasion::TaskCompleted { task, result } => {
+                values.extend(task.values(task.owner.as_ref()));
+                values.push(Named::text("teamTaskResult", result));
+            }
+            Occasion::TeamShutdown { n_members, n_completed, n_tasks } => {
+                values.push(Named::number("teamMemberCount", *n_members));
+                values.push(Named::number("teamTasksCompleted", *n_completed));
+                values.push(Named::number("teamTasksTotal", *n_tasks));
+            }
+        }
+        values
+    }
+}
+
+impl HookTask {
+    fn values(&self, teammate: Option<&MemberName>) -> Vec<Named> {
+        let mut values = Vec::new();
+        values.extend(teammate.map(|name| Named::text("teammateName", name.as_str())));
+        values.push(Named {
+            name: "teamTaskId",
+            text: self.number.to_string(),
+            json: json!(self.number.0.to_string()),
+        });
+        values.push(Named::text("teamTaskSubject", &self.subject));
+        values.push(Named::text("teamTaskDescription", &self.description));
+        values.extend(self.owner.as_ref().map(|name| Named::text("teamTaskOwner", name.as_str())));
+        values
+    }
+}
+
+impl Named {
+    fn text(name: &'static str, text: &str) -> Self {
+        Self { name, text: text.to_owned(), json: json!(text) }
+    }
+
+    fn number(name: &'static str, number: usize) -> Self {
+        Self { name, text: number.to_string(), json: json!(number) }
+    }
+}
+
+/// `teamTaskId` as `team_task_id`.
+fn snake(name: &str) -> String {
+    let mut snake = String::new();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() {
+            snake.push('_');
+        }
+        snake.push(c.to_ascii_lowercase());
+    }
+    snake
+}
+
+/// A text as a variable can carry it: not too long, and without the character that ends it.
+fn as_variable(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(MAX_VARIABLE));
+    text.retain(|c| c != '\0');
+    text
+}

@@ -1,0 +1,151 @@
+//! Runs one hook: a shell in the project's folder, fed and listened to, and ended when its time is up.
+
+use std::{
+    ffi::OsString,
+    future::pending,
+    io,
+    os::fd::AsFd,
+    path::PathBuf,
+    process::{ExitStatus, Stdio},
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
+    join,
+    process::Child,
+    select,
+    task::JoinError,
+    time::timeout,
+};
+
+use super::{Hook, HookContext, HookOptions};
+use crate::process::{Group, command};
+
+/// How much of each output is kept.
+const MAX_OUTPUT: usize = 64 * 1024;
+/// How much is read from a pipe after its process ended: all that fits into any pipe. Who still writes then was left
+/// behind by the hook and may write for ever.
+const MAX_LEFT: usize = 1024 * 1024;
+
+/// What a hook is started with.
+#[derive(Debug)]
+pub(super) struct Call {
+    folder: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+    input: Vec<u8>,
+}
+
+/// How it went.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// It ran to its end, with this on its two outputs.
+    Ended { status: ExitStatus, out: String, err: String },
+    /// Its time was up.
+    TimedOut,
+    /// It could not be run.
+    NotRun(io::Error),
+    /// There is a fault in troop.
+    Fault(String),
+}
+
+impl Call {
+    pub(super) fn new(context: &HookContext, options: &HookOptions) -> Self {
+        let folder = options.folder.clone();
+        let mut environment = options.environment.clone();
+        // Hooks that were written for Claude Code find their scripts by it.
+        environment.push(("CLAUDE_PROJECT_DIR".into(), folder.clone().into()));
+        let variables = context.variables().into_iter();
+        environment.extend(variables.map(|(name, value)| (name.into(), value.into())));
+        let input = format!("{}\n", context.json(&folder)).into_bytes();
+        Self { folder, environment, input }
+    }
+}
+
+impl Outcome {
+    pub(super) fn of(joined: Result<Self, JoinError>) -> Self {
+        joined.unwrap_or_else(|error| Self::Fault(error.to_string()))
+    }
+}
+
+/// Runs a hook. If this is dropped, all that it started is killed.
+pub(super) async fn run(hook: &Hook, call: &Call) -> Outcome {
+    let mut shell = command("sh");
+    shell
+        .args(["-c", &hook.command])
+        .current_dir(&call.folder)
+        .env_clear()
+        .envs(call.environment.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let exchange = async { exchange(shell.spawn()?, &call.input).await };
+    match timeout(hook.timeout, exchange).await {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(error)) => Outcome::NotRun(error),
+        Err(_) => Outcome::TimedOut,
+    }
+}
+
+/// Feeds a child and listens to it until it ends. What it left running in the background is not waited for.
+async fn exchange(mut child: Child, input: &[u8]) -> io::Result<Outcome> {
+    let group = Group::led_by(&child);
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (Some(mut stdin), Some(mut stdout), Some(mut stderr)) = (stdin, stdout, stderr) else {
+        return Err(io::Error::other("a pipe is missing"));
+    };
+    let (mut out, mut err) = (Kept::default(), Kept::default());
+    let talk = async {
+        let feed = async {
+            // A hook need not read what it is told.
+            drop(stdin.write_all(input).await);
+            drop(stdin);
+        };
+        join!(feed, out.listen(&mut stdout), err.listen(&mut stderr));
+        pending().await
+    };
+    let status = select! {
+        status = child.wait() => status?,
+        never = talk => never,
+    };
+    group.release();
+    out.take_left(&stdout);
+    err.take_left(&stderr);
+    Ok(Outcome::Ended { status, out: out.text(), err: err.text() })
+}
+
+/// The beginning of an output.
+#[derive(Debug, Default)]
+struct Kept(Vec<u8>);
+
+impl Kept {
+    fn keep(&mut self, bytes: &[u8]) {
+        let room = MAX_OUTPUT - self.0.len();
+        self.0.extend(bytes.iter().take(room));
+    }
+
+    /// Reads to the end, and keeps what there is room for.
+    async fn listen(&mut self, pipe: &mut (impl AsyncRead + Unpin)) {
+        let mut buffer = vec![0; 8 * 1024];
+        while let Ok(n_read @ 1..) = pipe.read(&mut buffer).await {
+            self.keep(buffer.get(..n_read).unwrap_or_default());
+        }
+    }
+
+    /// Reads what is in the pipe at this moment: all that the ended process wrote, without a wait for others that
+    /// hold the pipe. The pipe is non-blocking already, as the runtime made it.
+    fn take_left(&mut self, pipe: &impl AsFd) {
+        let mut buffer = vec![0; 8 * 1024];
+        let mut n_left = 0;
+        while n_left < MAX_LEFT
+            && let Ok(n_read @ 1..) = rustix::io::read(pipe, &mut buffer)
+        {
+            self.keep(buffer.get(..n_read).unwrap_or_default());
+            n_left += n_read;
+        }
+    }
+
+    /// What was said, without the bytes that no text has.
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0).replace('\0', "").trim().to_owned()
+    }
+}

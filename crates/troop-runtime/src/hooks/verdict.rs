@@ -1,0 +1,152 @@
+//! What a hook's end means: go on, or not; and what there is to say about it.
+
+use std::{fmt, os::unix::process::ExitStatusExt as _};
+
+use serde_json::{Map, Value};
+use troop_model::preview;
+
+use super::{Hook, HookEvent, run::Outcome};
+
+/// The exit code that is a veto.
+const VETO: i32 = 2;
+/// How much of a command or of what it said stands in a complaint.
+const MAX_QUOTE: usize = 200;
+
+/// Whether what a hook was told of may happen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may.
+    #[default]
+    Continue,
+    /// It may not.
+    Veto {
+        /// Why, for the agent.
+        feedback: String,
+    },
+}
+
+/// What came of all hooks for one event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fired {
+    /// The first veto in the order of the configuration, if any.
+    pub verdict: Verdict,
+    /// What went wrong with hooks, for the log. Nothing of it matters to the team.
+    pub complaints: Vec<Complaint>,
+}
+
+/// A hook that did not do its part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Complaint {
+    /// On what it ran.
+    pub event: HookEvent,
+    /// What ran.
+    pub command: String,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+/// What one hook's end means.
+#[derive(Debug, Default)]
+pub(super) struct Judged {
+    pub(super) verdict: Verdict,
+    pub(super) complaint: Option<Complaint>,
+}
+
+impl Fired {
+    pub(super) fn add(&mut self, judged: Judged) {
+        if self.verdict == Verdict::Continue {
+            self.verdict = judged.verdict;
+        }
+        self.complaints.extend(judged.complaint);
+    }
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "hook `{}` on {} {}", quote(&self.command), self.event, self.what)
+    }
+}
+
+/// Judges a hook that was waited for.
+pub(super) fn judge(event: HookEvent, hook: &Hook, outcome: Outcome) -> Judged {
+    let complain = |what| Judged {
+        verdict: Verdict::Continue,
+        complaint: Some(Complaint { event, command: hook.command.clone(), what }),
+    };
+    match read(hook, outcome) {
+        Ok(Verdict::Continue) => Judged::default(),
+        Ok(Verdict::Veto { feedback }) if !event.can_be_vetoed() => complain(format!(
+            "said no, but nothing can be prevented any more: {}",
+            quote(&feedback)
+        )),
+        Ok(verdict) => Judged { verdict, complaint: None },
+        Err(what) => complain(what),
+    }
+}
+
+/// Judges a hook that nobody waited for: its veto is only heard of.
+pub(super) fn judge_late(event: HookEvent, hook: &Hook, outcome: Outcome) -> Judged {
+    let judged = judge(event, hook, outcome);
+    let Verdict::Veto { feedback } = judged.verdict else { return judged };
+    let what = format!("said no, which `async` makes too late to be heard: {}", quote(&feedback));
+    let complaint = Some(Complaint { event, command: hook.command.clone(), what });
+    Judged { verdict: Verdict::Continue, complaint }
+}
+
+/// What a hook said, or what is wrong with it.
+fn read(hook: &Hook, outcome: Outcome) -> Result<Verdict, String> {
+    let (status, out, err) = match outcome {
+        Outcome::Ended { status, out, err } => (status, out, err),
+        Outcome::TimedOut => {
+            return Err(format!("took longer than {:?} and was killed", hook.timeout));
+        }
+        Outcome::NotRun(error) => return Err(format!("could not be run: {error}")),
+        Outcome::Fault(what) => return Err(format!("met a fault in troop: {what}")),
+    };
+    match (status.code(), status.signal()) {
+        (Some(0), _) => answer(&out, &err),
+        (Some(VETO), _) => Ok(veto([err, out])),
+        (Some(code), _) => Err(format!("ended with exit code {code}{}", said(&err))),
+        (None, Some(signal)) => Err(format!("was ended by signal {signal}{}", said(&err))),
+        (None, None) => Err(format!("ended with {status}{}", said(&err))),
+    }
+}
+
+/// Reads the output of a hook that went well. Only what begins like an object is meant as an answer.
+fn answer(out: &str, err: &str) -> Result<Verdict, String> {
+    if !out.starts_with('{') {
+        return Ok(Verdict::Continue);
+    }
+    let answer: Map<String, Value> = serde_json::from_str(out)
+        .map_err(|error| format!("printed what is not JSON ({error}): {}", quote(out)))?;
+    let is_veto = match (answer.get("continue"), answer.get("decision")) {
+        (Some(Value::Bool(false)), _) => true,
+        (None | Some(Value::Bool(true)), Some(Value::String(decision))) => decision == "block",
+        (None | Some(Value::Bool(true)), None) => false,
+        _ => return Err(format!("gave an answer that makes no sense: {}", quote(out))),
+    };
+    if !is_veto {
+        return Ok(Verdict::Continue);
+    }
+    let text = |key| answer.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    Ok(veto([text("reason"), text("stopReason"), err.to_owned()]))
+}
+
+/// A veto for the first reason that says anything.
+fn veto(reasons: impl IntoIterator<Item = String>) -> Verdict {
+    let feedback = reasons.into_iter().find(|reason| !reason.trim().is_empty());
+    Verdict::Veto {
+        feedback: feedback.unwrap_or_else(|| "a hook said no, without a reason".to_owned()),
+    }
+}
+
+fn said(err: &str) -> String {
+    if err.is_empty() { String::new() } else { format!(": {}", quote(err)) }
+}
+
+/// The beginning of a text, on one line.
+fn quote(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let quoted = preview(&line, MAX_QUOTE);
+    if quoted.len() < line.len() { format!("{quoted}…") } else { quoted }
+}

@@ -1,0 +1,212 @@
+//! Supervises a team: runs its processes, passes its mail, gives out its work.
+//!
+//! A lead follows the team's log and acts on what it says; what it sees of its teammates becomes commands again. It holds no
+//! truth: whoever wants something of it, from whatever process, gives a command to the board. One loop, the dispatcher, puts
+//! everything that comes in into one order.
+
+mod answers;
+mod calls;
+mod delivery;
+mod dispatcher;
+mod follow;
+mod gate;
+mod hear;
+mod input;
+mod launch;
+mod lease;
+mod link;
+mod restarts;
+mod socket;
+mod stop;
+mod supervisor;
+mod timers;
+mod transcript;
+mod work;
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use thiserror::Error;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::task::TaskTracker;
+use troop_model::{Actor, Command, MemberName};
+use uuid::Uuid;
+
+use crate::{Board, BoardError, Clock, Hooks, Request};
+
+pub use launch::{InProcess, Launch, LaunchSpec, Launched, Life, Programs};
+pub use lease::{LeadEntry, find as find_lead};
+pub use transcript::{Entry, Line, Source, read as read_transcript};
+
+/// How many things may wait for the dispatcher. Who comes later waits, so a flood slows down those who make it.
+const INPUTS: usize = 256;
+
+/// What a lead needs to begin.
+#[derive(Debug)]
+pub struct LeadOptions {
+    /// The team, opened to follow what others write.
+    pub board: Board,
+    /// What time it is.
+    pub clock: Clock,
+    /// Where the team's transcripts, lock and socket are kept.
+    pub folder: PathBuf,
+    /// Where the team works.
+    pub project: PathBuf,
+    /// Who leads, for people: a user, a machine, a process.
+    pub holder: String,
+    /// How members become processes.
+    pub launch: Arc<dyn Launch>,
+    /// What people have run when something happens.
+    pub hooks: Hooks,
+    /// How long things may take.
+    pub timing: Timing,
+    /// When it is over.
+    pub until: Until,
+}
+
+/// How long things may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Timing {
+    /// From the start of a process until it says that it is ready.
+    pub ready: Duration,
+    /// From the request to stop until the process is told to by a signal.
+    pub grace: Duration,
+    /// From that signal until it is killed.
+    pub term: Duration,
+    /// Between two looks at leases, reminders and retries.
+    pub tick: Duration,
+    /// Between two signs that this lead is alive.
+    pub renew: Duration,
+    /// Before a teammate that crashed is started again; doubles with every crash.
+    pub restart: Duration,
+    /// How often one teammate is started again.
+    pub max_restarts: u32,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            ready: Duration::from_secs(10),
+            grace: Duration::from_secs(3),
+            term: Duration::from_secs(2),
+            tick: Duration::from_secs(1),
+            renew: Duration::from_secs(20),
+            restart: Duration::from_millis(200),
+            max_restarts: 3,
+        }
+    }
+}
+
+/// When a lead's work is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// When it is told to stop.
+    Stopped,
+    /// Also when nobody has anything left to do.
+    Quiet,
+}
+
+/// How a lead's work ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It was told to stop, and all its teammates have.
+    Stopped {
+        /// Why.
+        reason: String,
+    },
+    /// Nobody had anything left to do.
+    Quiet,
+    /// Another session leads the team now.
+    Superseded,
+    /// The board could not be followed any more.
+    Lost {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Why a lead could not begin.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum LeadError {
+    /// The board is against it, for example because somebody else leads.
+    #[error(transparent)]
+    Board(#[from] BoardError),
+    /// The folder of the team cannot be used.
+    #[error("`{}` cannot be used", path.display())]
+    Folder {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// A lead at work.
+#[derive(Debug)]
+pub struct Lead {
+    board: Board,
+    fence: u64,
+    ended: oneshot::Receiver<Ended>,
+    tracker: TaskTracker,
+}
+
+impl Lead {
+    /// Takes the lead of a team and begins. Refused while somebody else leads it.
+    pub async fn start(options: LeadOptions) -> Result<Self, LeadError> {
+        let session = Uuid::now_v7();
+        let mut lock = lease::Lock::take(&options, session).await?;
+        let unusable = |source| LeadError::Folder { path: options.folder.clone(), source };
+        let socket = socket::Socket::open(&options.folder).map_err(unusable)?;
+        lock.announce(&socket.path).map_err(unusable)?;
+        let (inputs, queue) = mpsc::channel(INPUTS);
+        let tracker = TaskTracker::new();
+        let board = options.board.clone();
+        let (tell, ended) = oneshot::channel();
+        let fence = lock.fence;
+        let host =
+            socket::Host { board: board.clone(), inputs: inputs.clone(), tracker: tracker.clone() };
+        let start = dispatcher::Start { options, session, fence, inputs, tracker: tracker.clone() };
+        let dispatcher = dispatcher::Dispatcher::new(start).await?;
+        tracker.spawn(socket.serve(host));
+        tracker.spawn(async move {
+            let how = dispatcher.run(queue).await;
+            drop(lock);
+            // Nobody may be waiting for it.
+            drop(tell.send(how));
+        });
+        tracker.close();
+        Ok(Self { board, fence, ended, tracker })
+    }
+
+    /// The number by which what this lead passes on is told from what a former one does.
+    #[must_use]
+    pub fn fence(&self) -> u64 {
+        self.fence
+    }
+
+    /// Asks the lead to stop all its teammates and then itself.
+    pub async fn stop(&self, reason: &str) -> Result<(), LeadError> {
+        let reason = Some(reason.to_owned());
+        let request = Request::new(Actor::system(), Command::StopTeam { reason });
+        self.board.submit(request).await?;
+        Ok(())
+    }
+
+    /// Waits until it is over.
+    pub async fn ended(self) -> Ended {
+        let how = self.ended.await;
+        self.tracker.wait().await;
+        how.unwrap_or_else(|_| Ended::Lost { reason: "the dispatcher met a fault".to_owned() })
+    }
+}
+
+/// Which run of a member's process something is about; a name can run many times.
+pub(crate) type Run = u64;
+
+/// Who is meant, and in which run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Runner {
+    pub(crate) member: MemberName,
+    pub(crate) run: Run,
+}

@@ -1,0 +1,137 @@
+//! The answers to board calls, whoever makes them: members on their wires, other processes on the socket.
+
+use serde_json::value::{RawValue, to_raw_value};
+use troop_model::{
+    Actor, ActorKind, Event, MessageView, Origin, Party, Role, TaskNumber, TaskView, TeamView,
+};
+use troop_protocol::{Answer, Failure, FailureKind, MemberList, MessageList, Query, TaskList};
+use troop_store::StoreError;
+
+use crate::{Board, BoardError, BoardResult, Done, TaskPage};
+
+/// Who asks.
+#[derive(Clone, Debug)]
+pub(super) struct Caller {
+    pub(super) actor: Actor,
+    pub(super) origin: Origin,
+}
+
+/// What a call changed, with the task that it was about.
+pub(super) async fn change(board: &Board, done: BoardResult<Done>) -> Result<Answer, Failure> {
+    let done = done.map_err(failure)?;
+    let task = match done.task() {
+        // What was deleted, or has just left the board, is not shown.
+        Some(number) => task_json(board, number).await.ok(),
+        None => None,
+    };
+    let events: Vec<Event> = done.events.to_vec();
+    Ok(Answer { version: done.version, task, events })
+}
+
+async fn task_json(board: &Board, number: TaskNumber) -> Result<Box<RawValue>, Failure> {
+    let task = board.task(number.into()).await.map_err(failure)?;
+    look(board, move |state| to_raw_value(&TaskView::brief(state, &task))).await
+}
+
+/// What is looked at.
+pub(super) async fn query(
+    board: &Board,
+    caller: Caller,
+    query: Query,
+) -> Result<Box<RawValue>, Failure> {
+    match query {
+        Query::Task { task } => {
+            let task = board.task(task).await.map_err(failure)?;
+            look(board, move |state| to_raw_value(&TaskView::full(state, &task))).await
+        }
+        Query::Tasks { status, page } => {
+            let page = board.list(status, caller.origin, page as usize).await.map_err(failure)?;
+            list(board, page).await
+        }
+        Query::Search { text, page } => {
+            let page = board.search(&text, caller.origin, page as usize).await.map_err(failure)?;
+            list(board, page).await
+        }
+        Query::Next {} => {
+            let next = board.next(caller.actor, caller.origin).await.map_err(failure)?;
+            look(board, move |state| to_raw_value(&TaskView::brief(state, &next))).await
+        }
+        Query::Members {} => {
+            look(board, |state| {
+                let mut members: Vec<_> = state.members().collect();
+                members.sort_by_key(|member| member.role != Role::Lead);
+                to_raw_value(&MemberList { members })
+            })
+            .await
+        }
+        Query::Messages { all } => messages(board, &caller.actor, all).await,
+        Query::Team {} => {
+            look(board, |state| to_raw_value(&state.team().map(|team| TeamView::new(state, team))))
+                .await
+        }
+    }
+}
+
+async fn messages(board: &Board, actor: &Actor, all: bool) -> Result<Box<RawValue>, Failure> {
+    let name = actor.name.clone();
+    let is_member = actor.kind == ActorKind::Agent;
+    look(board, move |state| {
+        let own = state.find_member(&name).ok().filter(|_| is_member);
+        let is_ordinary = own.is_some_and(|member| member.role == Role::Member);
+        let reader = own.map_or_else(Party::user, |member| Party::member(&member.name));
+        let mailbox = state.mailbox();
+        let messages: Vec<_> = if all && !is_ordinary {
+            mailbox.iter().map(|it| MessageView::new(it, None)).collect()
+        } else {
+            mailbox.unread_of(&reader).map(|it| MessageView::new(it, Some(&reader))).collect()
+        };
+        to_raw_value(&MessageList { messages })
+    })
+    .await
+}
+
+async fn list(board: &Board, page: TaskPage) -> Result<Box<RawValue>, Failure> {
+    look(board, move |state| {
+        let tasks = page.tasks.iter().map(|task| TaskView::brief(state, task)).collect();
+        to_raw_value(&TaskList { tasks, page: page.page, pages: page.pages })
+    })
+    .await
+}
+
+async fn look(
+    board: &Board,
+    look: impl FnOnce(&troop_model::State) -> serde_json::Result<Box<RawValue>> + Send + 'static,
+) -> Result<Box<RawValue>, Failure> {
+    let looked = board.look(look).await.map_err(failure)?;
+    looked.map_err(|error| Failure::new(FailureKind::Bug, &error))
+}
+
+/// How what a board answers is told over a wire.
+pub(super) fn failure(error: BoardError) -> Failure {
+    match &error {
+        BoardError::Refused(refusal) => refusal.into(),
+        BoardError::Store(store) => Failure::new(store_failure(store), &error),
+        BoardError::Closed => Failure::new(FailureKind::Unavailable, &error),
+        BoardError::Log { .. }
+        | BoardError::Misplaced { .. }
+        | BoardError::Archive { .. }
+        | BoardError::NotALog { .. } => Failure::new(FailureKind::Corrupt, &error),
+        BoardError::NoSuchTeam { .. } | BoardError::NoActiveTeam => {
+            Failure::new(FailureKind::NotFound, &error)
+        }
+        BoardError::AlreadyActive { .. } => Failure::new(FailureKind::Conflict, &error),
+        BoardError::Broken { .. } => Failure::new(FailureKind::Bug, &error),
+    }
+}
+
+fn store_failure(error: &StoreError) -> FailureKind {
+    match error {
+        StoreError::Refused { .. } => FailureKind::Invalid,
+        StoreError::NotFound { .. } => FailureKind::NotFound,
+        StoreError::Conflict { .. } => FailureKind::Conflict,
+        StoreError::Corrupt { .. } => FailureKind::Corrupt,
+        StoreError::Bug { .. } => FailureKind::Bug,
+        // Of those that are not known here nobody can say that it was not done.
+        StoreError::Unavailable { .. } | _ => FailureKind::Unavailable,
+    }
+}

@@ -1,0 +1,80 @@
+//! Board calls: requests that members make on their wires.
+
+use troop_model::{Actor, OperationId};
+use troop_protocol::{
+    Call, Change, Failure, FailureKind, MethodError, Notification, Query, Request as Asked,
+    Responder,
+};
+use uuid::Uuid;
+
+use super::{
+    Runner,
+    answers::{self, Caller},
+    dispatcher::Dispatcher,
+    gate::Deed,
+};
+use crate::Request;
+
+impl Dispatcher {
+    /// Answers what a member asks, in time.
+    pub(super) async fn answer(&mut self, runner: &Runner, asked: Asked) {
+        let Asked { asked, responder } = asked;
+        match Call::try_from(&asked) {
+            Ok(Call::Change(change)) => self.change(runner, *change, Some(responder)).await,
+            Ok(Call::Query(query)) => self.look_up(runner, query, responder),
+            Ok(Call::Open(_)) => {
+                let what = "who speaks on a teammate's wire is known";
+                self.refuse(responder, Failure::new(FailureKind::Forbidden, what));
+            }
+            Err(error) => self.refuse(responder, Failure::from(&error)),
+        }
+    }
+
+    /// Does what a member asks without waiting for an answer.
+    pub(super) async fn call_unanswered(&mut self, runner: &Runner, said: &Notification) {
+        match Call::try_from(said) {
+            Ok(Call::Change(change)) => self.change(runner, *change, None).await,
+            Ok(Call::Query(_) | Call::Open(_)) => {}
+            // A method of a later version, or of somebody else's.
+            Err(error @ MethodError::Unknown { .. }) => {
+                self.note(&runner.member, super::transcript::Line::trouble(&error.to_string()));
+            }
+            Err(error) => self.refused(runner, error.to_string()),
+        }
+    }
+
+    /// Gives a command and answers with what came of it.
+    pub(super) async fn call(&mut self, request: Request, responder: Responder) {
+        let Some(given) = self.enqueue(request).await else { return };
+        let board = self.board.clone();
+        self.tracker.spawn(async move {
+            let answered = match answers::change(&board, given.done().await).await {
+                Ok(answer) => responder.answer(&answer).await,
+                Err(failure) => responder.refuse(failure).await,
+            };
+            // Who has gone needs no answer.
+            drop(answered);
+        });
+    }
+
+    async fn change(&mut self, runner: &Runner, change: Change, responder: Option<Responder>) {
+        let actor = Actor::agent(&runner.member);
+        let mut request = self.signed(actor, change.command);
+        request.operation = change.operation.unwrap_or_else(|| OperationId(Uuid::now_v7()));
+        self.pass(Deed { runner: Some(runner.clone()), request, responder }).await;
+    }
+
+    fn look_up(&self, runner: &Runner, query: Query, responder: Responder) {
+        let caller =
+            Caller { actor: Actor::agent(&runner.member), origin: troop_model::Origin::default() };
+        let board = self.board.clone();
+        self.tracker.spawn(async move {
+            let outcome = answers::query(&board, caller, query).await;
+            drop(responder.respond(outcome.map_err(Into::into)).await);
+        });
+    }
+
+    pub(super) fn refuse(&self, responder: Responder, failure: Failure) {
+        self.tracker.spawn(async move { drop(responder.refuse(failure).await) });
+    }
+}

@@ -1,0 +1,85 @@
+//! Mail: stored first, then handed over, then read. Whoever ends before it has read gets it again.
+
+use troop_model::{Command, MemberName, Message, MessageKind, Party};
+use troop_protocol::{FromLead, MessageIn, WireId};
+use uuid::Uuid;
+
+use super::{dispatcher::Dispatcher, input::Due};
+
+/// How many messages a member may have been handed without having read them. The others wait on the board.
+const WINDOW: usize = 64;
+/// How long to wait before writing again to a member that does not read.
+const RETRY: std::time::Duration = std::time::Duration::from_millis(50);
+
+impl Dispatcher {
+    /// Hands a member the mail that waits for it, in order, as far as it can take it.
+    pub(super) async fn deliver(&mut self, member: &MemberName) {
+        let Some(link) = self.links.get_mut(member).filter(|link| link.is_open()) else { return };
+        let mut handed = Vec::new();
+        for message in self.state.mailbox().unread_of(&Party::member(member)) {
+            let is_known = link.handed.contains(&message.id);
+            // The request to stop has a method of its own.
+            if is_known || message.kind == MessageKind::ShutdownRequest {
+                continue;
+            }
+            if link.handed.len() >= WINDOW {
+                break;
+            }
+            if link.tell(&FromLead::Message(written(message))).is_err() {
+                self.timers.set(RETRY, Due::Retry(link.runner.clone()));
+                break;
+            }
+            link.handed.insert(message.id);
+            handed.push(message.id);
+        }
+        let acknowledges = link.acknowledges;
+        if !handed.is_empty() {
+            self.record(member, handed, acknowledges).await;
+        }
+    }
+
+    /// Records that mail was handed over. Where nobody will say that it was read, that is all there is to know.
+    async fn record(&mut self, member: &MemberName, messages: Vec<Uuid>, acknowledges: bool) {
+        let reader = Some(member.clone());
+        self.give(if acknowledges {
+            Command::MarkDelivered { reader, messages }
+        } else {
+            Command::MarkRead { reader, messages: Some(messages) }
+        })
+        .await;
+    }
+
+    /// Somebody has read something, so there may be room for more.
+    pub(super) fn mail_was_read(&mut self, reader: &Party, messages: &[Uuid]) {
+        let Some(link) = self.links.get_mut(reader.as_str()) else { return };
+        let was_full = link.handed.len() >= WINDOW;
+        link.handed.retain(|id| !messages.contains(id));
+        if was_full {
+            let runner = link.runner.clone();
+            self.timers.set(std::time::Duration::ZERO, Due::Retry(runner));
+        }
+        self.has_news = true;
+    }
+
+    /// The newest request to stop that waits for a member.
+    pub(super) fn stop_request(&self, member: &MemberName) -> Option<Message> {
+        let reader = Party::member(member);
+        let unread = self.state.mailbox().unread_of(&reader);
+        unread.filter(|it| it.kind == MessageKind::ShutdownRequest).last().cloned()
+    }
+}
+
+/// A message as it goes over the wire.
+fn written(message: &Message) -> MessageIn {
+    MessageIn {
+        from: message.from.to_string(),
+        content: message.content.clone(),
+        id: Some(message.id),
+        kind: message.kind,
+        summary: message.summary.clone(),
+        request_id: message.request_id,
+        approve: message.approve,
+        task_id: message.task.map(WireId::from),
+        sent_at: Some(message.sent_at),
+    }
+}

@@ -1,0 +1,325 @@
+//! The one loop of a lead: everything that comes in, in one order; each arm is one call.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use tokio::{process::Child, sync::mpsc};
+use tokio_util::task::TaskTracker;
+use troop_model::{
+    Actor, Command, Context, MemberName, MessageKind, OperationId, Origin, Outgoing, State,
+    TeamName, decide,
+};
+use uuid::Uuid;
+
+use super::{
+    Ended, LeadError, LeadOptions, Runner, Timing, Until,
+    gate::Seen,
+    input::{Due, Input},
+    launch::Launch,
+    link::Link,
+    restarts::Restarts,
+    stop::TeamStop,
+    timers::Timers,
+    transcript::{Line, Transcripts},
+};
+use crate::{Board, BoardError, Clock, Given, Hooks, Request, Signature, Subscription};
+
+/// How many inputs are taken before what they have in common is done.
+const DRAIN: usize = 64;
+
+/// All that a lead knows and holds.
+#[derive(Debug)]
+pub(super) struct Dispatcher {
+    pub(super) board: Board,
+    /// What the log amounts to, as far as it has been followed.
+    pub(super) state: State,
+    pub(super) clock: Clock,
+    pub(super) session: Uuid,
+    pub(super) fence: u64,
+    pub(super) project: PathBuf,
+    pub(super) launch: Arc<dyn Launch>,
+    pub(super) hooks: Arc<Hooks>,
+    pub(super) timing: Timing,
+    pub(super) until: Until,
+    pub(super) inputs: mpsc::Sender<Input>,
+    pub(super) tracker: TaskTracker,
+    pub(super) links: BTreeMap<MemberName, Link>,
+    pub(super) n_runs: u64,
+    pub(super) restarts: Restarts,
+    pub(super) timers: Timers,
+    pub(super) transcripts: Transcripts,
+    pub(super) stop: Option<TeamStop>,
+    /// How it ended, once it has.
+    pub(super) ended: Option<Ended>,
+    /// What has been through hooks already.
+    pub(super) gated: Seen,
+    /// Whether something happened that may have made work available.
+    pub(super) has_news: bool,
+    /// Ends all that runs when this process is gone, however it went.
+    guard: Option<Child>,
+}
+
+/// What a dispatcher begins with.
+pub(super) struct Start {
+    pub(super) options: LeadOptions,
+    pub(super) session: Uuid,
+    pub(super) fence: u64,
+    pub(super) inputs: mpsc::Sender<Input>,
+    pub(super) tracker: TaskTracker,
+}
+
+impl Dispatcher {
+    pub(super) async fn new(start: Start) -> Result<Self, LeadError> {
+        let Start { options, session, fence, inputs, tracker } = start;
+        let guard = options
+            .launch
+            .guard(session)
+            .map_err(|source| LeadError::Folder { path: options.folder.clone(), source })?;
+        let state = options.board.look(State::clone).await?;
+        let news = options.board.subscribe(state.version());
+        tracker.spawn(pass_on(news, inputs.clone()));
+        Ok(Self {
+            board: options.board,
+            state,
+            clock: options.clock,
+            session,
+            fence,
+            project: options.project,
+            launch: options.launch,
+            hooks: Arc::new(options.hooks),
+            timing: options.timing,
+            until: options.until,
+            inputs,
+            tracker,
+            links: BTreeMap::new(),
+            n_runs: 0,
+            restarts: Restarts::default(),
+            timers: Timers::default(),
+            transcripts: Transcripts::new(&options.folder),
+            stop: None,
+            ended: None,
+            gated: Seen::new(),
+            has_news: true,
+            guard,
+        })
+    }
+
+    /// Works until it is over.
+    pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Input>) -> Ended {
+        self.timers.set(self.timing.tick, Due::Tick);
+        self.timers.set(self.timing.renew, Due::Renew);
+        self.begin().await;
+        loop {
+            let input = self.next(&mut queue).await;
+            self.take(input).await;
+            // What is there already is taken together, so that its consequences are one step.
+            for _ in 0..DRAIN {
+                let Ok(input) = queue.try_recv() else { break };
+                self.take(input).await;
+            }
+            self.settle().await;
+            if let Some(how) = self.ended.take() {
+                self.end(queue).await;
+                return how;
+            }
+        }
+    }
+
+    async fn next(&mut self, queue: &mut mpsc::Receiver<Input>) -> Input {
+        tokio::select! {
+            Some(input) = queue.recv() => input,
+            due = self.timers.next() => Input::Due(due),
+        }
+    }
+
+    async fn take(&mut self, input: Input) {
+        match input {
+            Input::Log(event) => self.follow(&event).await,
+            Input::LogLost(error) => self.lost(error),
+            Input::Wire(runner, incoming) => self.hear(&runner, incoming).await,
+            Input::Exited(runner, exit) => self.exited(&runner, exit).await,
+            Input::Complained(runner, line) => self.complained(&runner, &line),
+            Input::Passed(passed) => self.passed(*passed).await,
+            Input::Called(called) => self.called(*called).await,
+            Input::Settled(runner, version) => self.settled(&runner, version),
+            Input::Refused(runner, what) => self.refused(&runner, what),
+            Input::Superseded => self.ended = Some(Ended::Superseded),
+            Input::Due(Due::Ready(runner)) => self.not_ready(&runner),
+            Input::Due(Due::Grace(runner)) => self.grace_is_over(&runner),
+            Input::Due(Due::Term(runner)) => self.kill(&runner),
+            Input::Due(Due::Bury(runner)) => self.bury(&runner).await,
+            Input::Due(Due::Restart(member)) => self.restart(&member).await,
+            Input::Due(Due::Retry(runner)) => self.try_again(&runner).await,
+            Input::Due(Due::Tick) => self.tick().await,
+            Input::Due(Due::Renew) => self.renew().await,
+        }
+    }
+
+    /// Does what many inputs may have made necessary, once.
+    async fn settle(&mut self) {
+        if std::mem::take(&mut self.has_news) {
+            self.push_work().await;
+            self.look_for_the_end().await;
+        }
+        self.transcripts.flush();
+    }
+
+    /// Starts what was to run when this lead began.
+    async fn begin(&mut self) {
+        self.fire_created();
+        let lead = self.state.lead().map(|lead| lead.name.clone());
+        let waiting =
+            self.state.members().filter(|it| it.state == troop_model::MemberState::Spawning);
+        let waiting: Vec<_> = waiting.map(|it| it.name.clone()).chain(lead).collect();
+        for member in waiting {
+            self.start(&member).await;
+        }
+    }
+
+    fn complained(&mut self, runner: &Runner, line: &str) {
+        if let Some(link) = self.link(runner) {
+            link.note_complaint(line);
+            self.note(&runner.member, Line::complaint(line));
+        }
+    }
+
+    fn lost(&mut self, error: Option<BoardError>) {
+        let reason = error.map_or_else(|| "the board was closed".to_owned(), |it| it.to_string());
+        self.ended = Some(Ended::Lost { reason });
+    }
+
+    async fn tick(&mut self) {
+        self.timers.set(self.timing.tick, Due::Tick);
+        self.renew_leases().await;
+        if self.is_something_due() {
+            self.give(Command::Tick).await;
+        }
+        self.has_news = true;
+    }
+
+    /// Whether the passing of time has an effect now, by the rules themselves.
+    fn is_something_due(&self) -> bool {
+        let ctx = Context {
+            now: self.clock.now(),
+            actor: Actor::system(),
+            operation: OperationId(Uuid::now_v7()),
+            origin: Origin::default(),
+            fence: Some(self.fence),
+        };
+        decide(&self.state, &Command::Tick, &ctx).is_ok_and(|events| !events.is_empty())
+    }
+
+    async fn renew(&mut self) {
+        self.timers.set(self.timing.renew, Due::Renew);
+        self.give(Command::RenewLead).await;
+    }
+
+    /// Ends whatever is left, and says goodbye to the board.
+    async fn end(mut self, mut queue: mpsc::Receiver<Input>) {
+        let runners: Vec<_> = self.links.values().map(|link| link.runner.clone()).collect();
+        runners.iter().for_each(|runner| self.kill(runner));
+        // Who waits to say something, does not have to any more.
+        queue.close();
+        while queue.recv().await.is_some() {}
+        self.transcripts.flush();
+        self.links.clear();
+        if let Some(mut guard) = self.guard.take() {
+            // It ends with what it reads, and sees that nobody is left.
+            drop(guard.stdin.take());
+            drop(guard.wait().await);
+        }
+    }
+
+    /// The link of a member, if it is still the same run.
+    pub(super) fn link(&mut self, runner: &Runner) -> Option<&mut Link> {
+        self.links.get_mut(&runner.member).filter(|link| link.runner.run == runner.run)
+    }
+
+    pub(super) fn is_lead(&self, member: &MemberName) -> bool {
+        self.state.lead().is_some_and(|lead| lead.name == *member)
+    }
+
+    /// Whether no more work is begun.
+    pub(super) fn is_ending(&self) -> bool {
+        self.stop.is_some() || self.ended.is_some()
+    }
+
+    pub(super) fn team_name(&self) -> TeamName {
+        let team = self.state.team().expect("a lead begins with a team that exists");
+        team.name.clone()
+    }
+
+    pub(super) fn note(&mut self, member: &MemberName, line: Line) {
+        self.transcripts.write(member, self.clock.now(), line);
+    }
+
+    /// A command of the supervisor's own.
+    pub(super) fn own(&self, command: Command) -> Request {
+        self.signed(Actor::system(), command)
+    }
+
+    /// A command that a member gives by way of this lead.
+    pub(super) fn signed(&self, actor: Actor, command: Command) -> Request {
+        let origin = Origin { channel: Some("teammate".into()), ..Origin::default() };
+        let signature = Signature { origin, ..Signature::new(actor) };
+        Request { fence: Some(self.fence), ..signature.on(command) }
+    }
+
+    /// Gives a command of the supervisor's own. What was given before is decided before it. What comes of it is in the log;
+    /// if it is refused, things were not as they seemed, and the log says how they are.
+    pub(super) async fn give(&mut self, command: Command) {
+        let request = self.own(command);
+        let Some(given) = self.enqueue(request).await else { return };
+        let inputs = self.inputs.clone();
+        self.tracker.spawn(async move {
+            if let Err(BoardError::Refused(troop_model::Refusal::Superseded)) = given.done().await {
+                drop(inputs.send(Input::Superseded).await);
+            }
+        });
+    }
+
+    /// Puts a command in the board's queue.
+    pub(super) async fn enqueue(&mut self, request: Request) -> Option<Given> {
+        match self.board.give(request).await {
+            Ok(given) => Some(given),
+            Err(error) => {
+                self.lost(Some(error));
+                None
+            }
+        }
+    }
+
+    /// Tells the lead something about a member.
+    pub(super) async fn tell_lead(&mut self, about: &MemberName, content: String) {
+        if self.is_lead(about) {
+            return;
+        }
+        self.give(Command::Send(Outgoing {
+            to: "lead".to_owned(),
+            kind: MessageKind::System,
+            content,
+            summary: None,
+            request_id: None,
+            approve: None,
+        }))
+        .await;
+    }
+}
+
+/// Puts the log in line with everything else.
+async fn pass_on(mut news: Subscription, inputs: mpsc::Sender<Input>) {
+    loop {
+        let next = tokio::select! {
+            next = news.next() => next,
+            () = inputs.closed() => return,
+        };
+        let input = match next {
+            Ok(Some(event)) => Input::Log(event),
+            Ok(None) => Input::LogLost(None),
+            Err(error) => Input::LogLost(Some(error)),
+        };
+        let is_last = matches!(input, Input::LogLost(_));
+        if inputs.send(input).await.is_err() || is_last {
+            return;
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What the log says, and what a lead does about it.
+
+use troop_model::{Event, Fact, MemberName, MemberState, MessageKind, Party, TaskNumber};
+use troop_protocol::FromLead;
+
+use super::{Ended, dispatcher::Dispatcher, link::Asked, transcript::Line};
+
+impl Dispatcher {
+    /// Takes one event into account and acts on it.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "what is not here needs no act of the lead")]
+    pub(super) async fn follow(&mut self, event: &Event) {
+        let silent = self.silent_holder(event);
+        self.state.apply(event);
+        if let Some(member) = silent {
+            self.hangs(&member);
+        }
+        match &event.fact {
+            Fact::LeadTaken { fence, .. } if *fence != self.fence => {
+                self.ended = Some(Ended::Superseded);
+            }
+            Fact::TeamDeleted {} => self.begin_team_stop("the team was deleted").await,
+            Fact::TeamCompleted {} => self.begin_team_stop("its work is over").await,
+            Fact::TeamStopRequested { reason } => {
+                self.begin_team_stop(reason.as_deref().unwrap_or("it was asked to stop")).await;
+            }
+            Fact::MemberStateChanged { member, state: MemberState::Spawning, .. } => {
+                self.start(member).await;
+            }
+            Fact::MemberStateChanged { member, state: MemberState::Crashed, .. } => {
+                self.is_down(member);
+            }
+            Fact::MemberStateChanged { .. } => self.has_news = true,
+            Fact::MemberRemoved { member, .. } => self.let_go(member),
+            Fact::MemberModeChanged { member, .. } => self.send_context(member),
+            Fact::MemberInterrupted { member, reason } => self.interrupt(member, reason.as_deref()),
+            Fact::TaskAssigned { task, owner, attempt, .. } => {
+                self.assigned(*task, owner, *attempt);
+            }
+            Fact::TaskReleased { task, owner, .. } => self.released(*task, owner),
+            Fact::TaskCreated { task, .. } => self.created(event, *task),
+            Fact::TaskCompleted { .. } | Fact::TaskApproved { .. } => self.task_is_over(event),
+            Fact::MessageSent { readers, message_kind, .. } => {
+                let (readers, kind) = (readers.clone(), *message_kind);
+                self.mail_came(&readers, kind).await;
+            }
+            Fact::MessageRead { reader, messages } => self.mail_was_read(reader, messages),
+            _ if event.fact.task().is_some() => self.has_news = true,
+            _ => {}
+        }
+    }
+
+    fn interrupt(&mut self, member: &MemberName, reason: Option<&str>) {
+        let Some(link) = self.links.get(member) else { return };
+        let reason = reason.unwrap_or("interrupted").to_owned();
+        // A member that does not read cannot be interrupted; it can be stopped.
+        drop(link.tell(&FromLead::Interrupt { reason }));
+    }
+
+    /// Somebody holds a task: it is told, if it runs here.
+    fn assigned(&mut self, task: TaskNumber, owner: &MemberName, attempt: u32) {
+        self.has_news = true;
+        if let Some(link) = self.links.get_mut(owner) {
+            if link.asked != Asked::Waiting {
+                link.asked = Asked::No;
+            }
+            self.send_task(owner, task, attempt);
+        }
+        self.fire_assigned(task);
+    }
+
+    fn released(&mut self, task: TaskNumber, owner: &MemberName) {
+        self.has_news = true;
+        if let Some(link) = self.links.get_mut(owner) {
+            link.told.remove(&task);
+        }
+    }
+
+    /// The member from which a task is taken because it was silent for longer than its lease.
+    fn silent_holder(&self, event: &Event) -> Option<MemberName> {
+        let (Fact::TaskReleased { task, .. } | Fact::TaskFailed { task, .. }) = &event.fact else {
+            return None;
+        };
+        let task = self.state.tasks().get(*task)?;
+        let is_over = task.lease_until.is_some_and(|until| until <= event.at);
+        task.owner.clone().filter(|owner| is_over && self.links.contains_key(owner))
+    }
+
+    /// Ends a member that does not answer any more.
+    fn hangs(&mut self, member: &MemberName) {
+        let Some(link) = self.links.get_mut(member) else { return };
+        let runner = link.runner.clone();
+        link.note_complaint("it was silent for longer than its lease");
+        self.note(member, Line::trouble("silent for longer than its lease"));
+        self.kill(&runner);
+    }
+
+    fn task_is_over(&mut self, event: &Event) {
+        self.has_news = true;
+        let Some(task) = event.fact.task() else { return };
+        let owner = self.state.tasks().get(task).and_then(|task| task.owner.clone());
+        if let Some(owner) = &owner {
+            // Who gets something done does not crash at every start.
+            self.restarts.forget(owner);
+            if let Some(link) = self.links.get_mut(owner) {
+                link.told.remove(&task);
+            }
+        }
+        self.fire_completed_elsewhere(event, task);
+    }
+
+    fn let_go(&mut self, member: &MemberName) {
+        self.restarts.forget(member);
+        if let Some(link) = self.links.get(member) {
+            let runner = link.runner.clone();
+            self.kill(&runner);
+        }
+    }
+
+    async fn mail_came(&mut self, readers: &[Party], kind: MessageKind) {
+        for reader in readers {
+            let Ok(member) = reader.as_str().parse::<MemberName>() else { continue };
+            if kind == MessageKind::ShutdownRequest {
+                self.stop_as_asked(&member).await;
+            }
+            self.deliver(&member).await;
+            self.send_held_tasks(&member);
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Hooks at the gate: some things wait for them, and some they are only told of.
+
+use troop_model::{
+    Actor, Command, Event, MemberName, MessageKind, OperationId, Outgoing, Status, TaskCommand,
+    TaskNumber, TaskRef,
+};
+use troop_protocol::{Failure, FailureKind, Responder};
+
+use super::{Runner, dispatcher::Dispatcher, input::Input, transcript::Line};
+use crate::{
+    Request,
+    hooks::{Fired, HookContext, HookEvent, HookTask, Occasion, Verdict},
+};
+
+/// Something that waited for hooks, and what they said.
+#[derive(Debug)]
+pub(super) struct Passed {
+    pub(super) fired: Fired,
+    pub(super) what: Gated,
+}
+
+/// What waits for hooks.
+#[derive(Debug)]
+pub(super) enum Gated {
+    /// A member says that a task is done, or wants to put one on the board.
+    Deed(Box<Deed>),
+    /// A member is about to be idle.
+    Idle(Runner, Option<TaskRef>),
+    /// Somebody else put a task on the board.
+    Created(TaskNumber),
+    /// It has happened already; hooks are only told of it.
+    Nothing,
+}
+
+/// Something that somebody wants done.
+#[derive(Debug)]
+pub(super) struct Deed {
+    /// Which member; none if it is another process.
+    pub(super) runner: Option<Runner>,
+    /// What.
+    pub(super) request: Request,
+    /// Where the answer goes, if one is waited for.
+    pub(super) responder: Option<Responder>,
+}
+
+impl Dispatcher {
+    /// Does what another process asks for, after hooks if there are any for that.
+    pub(super) async fn called(&mut self, (request, responder): (Request, Responder)) {
+        let request = Request { fence: Some(self.fence), ..request };
+        self.pass(Deed { runner: None, request, responder: Some(responder) }).await;
+    }
+
+    /// Does something for somebody, after hooks if there are any for that.
+    pub(super) async fn pass(&mut self, deed: Deed) {
+        match self.occasion_of(&deed.request) {
+            Some(occasion) => self.hold(occasion, deed),
+            None => self.carry_out(deed).await,
+        }
+    }
+
+    async fn carry_out(&mut self, deed: Deed) {
+        match deed.responder {
+            Some(responder) => self.call(deed.request, responder).await,
+            None => match &deed.runner {
+                Some(runner) => self.do_for(runner, deed.request).await,
+                None => {}
+            },
+        }
+    }
+
+    fn hold(&mut self, occasion: Occasion, deed: Deed) {
+        self.gated.insert(deed.request.operation);
+        if let Some(link) = deed.runner.as_ref().and_then(|runner| self.link(runner)) {
+            link.n_held += 1;
+        }
+        self.fire(occasion, Gated::Deed(Box::new(deed)));
+    }
+
+    /// Lets a member's idleness wait: for the deeds that wait, and for hooks. Not if it gets work at once.
+    pub(super) fn hold_idle(&mut self, runner: &Runner, last_task: Option<&TaskRef>) -> bool {
+        let member = &runner.member;
+        let has_hook = self.hooks.has(HookEvent::TeammateIdle) && !self.is_lead(member);
+        let is_busy = self.state.tasks().ready_for(member).next().is_some();
+        let Some(link) = self.link(runner) else { return true };
+        if link.n_held > 0 {
+            link.idle_after = Some(last_task.cloned());
+            return true;
+        }
+        if has_hook && !is_busy {
+            let occasion = Occasion::TeammateIdle { teammate: member.clone() };
+            self.fire(occasion, Gated::Idle(runner.clone(), last_task.cloned()));
+            return true;
+        }
+        false
+    }
+
+    /// Hooks have spoken.
+    pub(super) async fn passed(&mut self, passed: Passed) {
+        self.hear_complaints_about_hooks(&passed.fired);
+        match (passed.what, passed.fired.verdict) {
+            (Gated::Deed(deed), verdict) => self.deed_passed(*deed, verdict).await,
+            (Gated::Idle(runner, last_task), Verdict::Continue) => {
+                self.report_idle(&runner, last_task).await;
+            }
+            (Gated::Idle(runner, _), Verdict::Veto { feedback }) => {
+                self.tell_member(&runner.member, feedback).await;
+            }
+            (Gated::Created(task), Verdict::Veto { feedback }) => {
+                let order = TaskCommand::Cancel { task: task.into(), reason: feedback };
+                self.give(Command::Task(order)).await;
+            }
+            (Gated::Created(_) | Gated::Nothing, _) => {}
+        }
+    }
+
+    async fn deed_passed(&mut self, deed: Deed, verdict: Verdict) {
+        let runner = deed.runner.clone();
+        match verdict {
+            Verdict::Continue => self.carry_out(deed).await,
+            Verdict::Veto { feedback } => self.vetoed(deed, feedback).await,
+        }
+        let Some(runner) = runner else { return };
+        let idle_after = self.link(&runner).and_then(|link| {
+            link.n_held -= 1;
+            link.idle_after.take_if(|_| link.n_held == 0)
+        });
+        if let Some(last_task) = idle_after
+            && !self.hold_idle(&runner, last_task.as_ref())
+        {
+            self.report_idle(&runner, last_task).await;
+        }
+    }
+
+    /// A hook is against it. Who asked hears why; a task that is not done after all is given to it once more.
+    async fn vetoed(&mut self, deed: Deed, feedback: String) {
+        self.gated.remove(&deed.request.operation);
+        if let Some(responder) = deed.responder {
+            let failure = Failure::new(FailureKind::Forbidden, &feedback);
+            return self.refuse(responder, failure);
+        }
+        let Some(runner) = deed.runner else { return };
+        self.tell_member(&runner.member, feedback).await;
+        if let Command::Task(TaskCommand::Complete { task, .. }) = &deed.request.command
+            && let Ok(number) = self.state.resolve(task)
+        {
+            // The task comes again with what the hook said.
+            if let Some(link) = self.link(&runner) {
+                link.told.remove(&number);
+            }
+        }
+    }
+
+    /// Tells a member something in a way that lasts.
+    async fn tell_member(&mut self, member: &MemberName, content: String) {
+        self.give(Command::Send(Outgoing {
+            to: member.to_string(),
+            kind: MessageKind::System,
+            content,
+            summary: None,
+            request_id: None,
+            approve: None,
+        }))
+        .await;
+    }
+
+    /// What hooks are asked about a command before it is given, if any are.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "hooks are asked about two things only")]
+    fn occasion_of(&self, request: &Request) -> Option<Occasion> {
+        match &request.command {
+            Command::Task(TaskCommand::Complete { task, result, .. })
+                if self.hooks.has(HookEvent::TaskCompleted) =>
+            {
+                let task = self.hook_task(self.state.resolve(task).ok()?)?;
+                Some(Occasion::TaskCompleted { task, result: result.clone() })
+            }
+            Command::Task(TaskCommand::Create(new)) if self.hooks.has(HookEvent::TaskCreated) => {
+                let task = HookTask {
+                    // The number that it gets, unless somebody else is faster.
+                    number: TaskNumber(self.state.tasks().last().0 + 1),
+                    subject: new.subject.clone(),
+                    description: new.description.clone(),
+                    owner: new.assignee.clone(),
+                };
+                Some(Occasion::TaskCreated { task, teammate: creator(&request.actor) })
+            }
+            _ => None,
+        }
+    }
+
+    fn hook_task(&self, number: TaskNumber) -> Option<HookTask> {
+        let task = self.state.tasks().get(number)?;
+        Some(HookTask {
+            number,
+            subject: task.subject.clone(),
+            description: task.description.clone(),
+            owner: task.owner.clone().or_else(|| task.assignee.clone()),
+        })
+    }
+
+    /// Runs hooks, and lets what waits for them go on when they have spoken.
+    fn fire(&self, occasion: Occasion, what: Gated) {
+        let context =
+            HookContext { team: self.team_name(), session: self.session.to_string(), occasion };
+        if !self.hooks.has(context.event()) {
+            return;
+        }
+        let (hooks, inputs) = (std::sync::Arc::clone(&self.hooks), self.inputs.clone());
+        self.tracker.spawn(async move {
+            let fired = hooks.fire(&context).await;
+            drop(inputs.send(Input::Passed(Box::new(Passed { fired, what }))).await);
+        });
+    }
+
+    pub(super) fn fire_created(&self) {
+        if self.fence == 1 {
+            self.fire(Occasion::TeamCreated, Gated::Nothing);
+        }
+    }
+
+    pub(super) fn fire_spawned(&self, member: &MemberName, pid: Option<u32>) {
+        let agent = self.state.member(member).map(|it| it.agent.to_string()).unwrap_or_default();
+        if let Some(pid) = pid {
+            let teammate = member.clone();
+            self.fire(Occasion::TeammateSpawned { teammate, agent, pid }, Gated::Nothing);
+        }
+    }
+
+    pub(super) fn fire_assigned(&self, task: TaskNumber) {
+        if let Some(task) = self.hook_task(task) {
+            self.fire(Occasion::TaskAssigned { task }, Gated::Nothing);
+        }
+    }
+
+    /// A task is on the board. If it came by way of this lead, hooks have seen it before.
+    pub(super) fn created(&mut self, event: &Event, task: TaskNumber) {
+        self.has_news = true;
+        if !self.gated.remove(&event.operation)
+            && let Some(found) = self.hook_task(task)
+        {
+            let occasion = Occasion::TaskCreated { task: found, teammate: creator(&event.actor) };
+            self.fire(occasion, Gated::Created(task));
+        }
+    }
+
+    /// A task is done. If that came by way of this lead, hooks have seen it before.
+    pub(super) fn fire_completed_elsewhere(&mut self, event: &Event, task: TaskNumber) {
+        if !self.gated.remove(&event.operation)
+            && let Some(found) = self.hook_task(task)
+        {
+            let result = self.state.tasks().get(task).and_then(|task| task.result.clone());
+            let result = result.unwrap_or_default();
+            self.fire(Occasion::TaskCompleted { task: found, result }, Gated::Nothing);
+        }
+    }
+
+    /// The team has ended. The last hooks are waited for: nobody hears of them later.
+    pub(super) async fn fire_shutdown(&mut self) {
+        let tasks = self.state.tasks();
+        let n_completed = tasks.numbers().filter(|it| tasks.status(*it) == Some(Status::Completed));
+        let occasion = Occasion::TeamShutdown {
+            n_members: self.state.members().count(),
+            n_completed: n_completed.count(),
+            n_tasks: tasks.len(),
+        };
+        let session = self.session.to_string();
+        let context = HookContext { team: self.team_name(), session, occasion };
+        let fired = self.hooks.fire(&context).await;
+        self.hear_complaints_about_hooks(&fired);
+    }
+
+    fn hear_complaints_about_hooks(&mut self, fired: &Fired) {
+        let Some(lead) = self.state.lead().map(|lead| lead.name.clone()) else { return };
+        for complaint in &fired.complaints {
+            self.note(&lead, Line::trouble(&complaint.to_string()));
+        }
+    }
+}
+
+fn creator(actor: &Actor) -> Option<MemberName> {
+    (actor.kind == troop_model::ActorKind::Agent).then(|| actor.name.parse().ok()).flatten()
+}
+
+/// What has been through hooks already, by its operation.
+pub(super) type Seen = std::collections::BTreeSet<OperationId>;

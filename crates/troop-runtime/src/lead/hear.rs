@@ -1,0 +1,227 @@
+//! What members say on their wires, and what becomes of it.
+
+use tokio::time::Instant;
+use troop_model::{
+    Actor, Command, MemberName, MessageKind, Outgoing, Status, TaskCommand, TaskRef,
+};
+use troop_protocol::{
+    FromLead, FromTeammate, Idle, Incoming, Log, MessageIn, MessageOut, MethodError, Notification,
+    ReportedStatus, ShutdownAck, Skipped, TaskReport,
+};
+
+use super::{
+    Runner,
+    dispatcher::Dispatcher,
+    gate::Deed,
+    input::{Due, Input},
+    link::Asked,
+    transcript::Line,
+};
+use crate::Request;
+
+impl Dispatcher {
+    pub(super) async fn hear(&mut self, runner: &Runner, incoming: Incoming) {
+        let Some(link) = self.link(runner) else { return };
+        link.heard_at = Instant::now();
+        match incoming {
+            Incoming::Notification(said) => self.hear_said(runner, &said).await,
+            Incoming::Request(request) => self.answer(runner, request).await,
+            Incoming::Skipped(skipped) => self.skipped(runner, &skipped),
+            Incoming::End(_) => self.silenced(runner).await,
+        }
+    }
+
+    async fn hear_said(&mut self, runner: &Runner, said: &Notification) {
+        let member = &runner.member;
+        match FromTeammate::try_from(said) {
+            Ok(FromTeammate::Ready(ready)) => self.ready(member, ready.acknowledges).await,
+            Ok(FromTeammate::TaskUpdate(report)) => self.reported(runner, report).await,
+            Ok(FromTeammate::Message(message)) => self.said_to(runner, message).await,
+            Ok(FromTeammate::Idle(idle)) => self.says_idle(runner, idle).await,
+            Ok(FromTeammate::ShutdownAck(ack)) => self.answered_stop(runner, ack).await,
+            Ok(FromTeammate::Log(Log { level, text })) => {
+                self.note(member, Line::said(level, &text));
+            }
+            Ok(FromTeammate::Alive {}) => {}
+            // A board call without an id: it is done, and nobody waits for an answer.
+            Err(MethodError::Unknown { .. }) => self.call_unanswered(runner, said).await,
+            Err(error @ MethodError::BadParams { .. }) => {
+                self.note(member, Line::trouble(&error.to_string()));
+                self.refused(runner, error.to_string());
+            }
+        }
+    }
+
+    /// A member says how its task stands.
+    async fn reported(&mut self, runner: &Runner, report: TaskReport) {
+        let member = &runner.member;
+        let task = match report.task_id.task() {
+            Ok(task) => task,
+            Err(refusal) => return self.refused(runner, refusal.to_string()),
+        };
+        let TaskReport { result, summary, reason, attempt, .. } = report;
+        let reason = reason.or_else(|| result.clone());
+        let order = match report.status {
+            ReportedStatus::InProgress => return self.says_at_work(runner, task).await,
+            ReportedStatus::Completed => {
+                let result = result.filter(|it| !it.is_empty());
+                let result = result.unwrap_or_else(|| "done".to_owned());
+                TaskCommand::Complete { task, result, summary, attempt }
+            }
+            ReportedStatus::Failed => {
+                let reason = reason.unwrap_or_else(|| format!("{member} gave no reason"));
+                TaskCommand::Fail { task, reason, attempt }
+            }
+            ReportedStatus::Pending => {
+                let reason = reason.unwrap_or_else(|| format!("{member} gave it back"));
+                TaskCommand::Release { task, reason }
+            }
+        };
+        let request = self.signed(Actor::agent(member), Command::Task(order));
+        self.pass(Deed { runner: Some(runner.clone()), request, responder: None }).await;
+    }
+
+    /// A member works on a task. If nobody holds it, that is how it takes it.
+    async fn says_at_work(&mut self, runner: &Runner, task: TaskRef) {
+        let number = self.state.resolve(&task).ok();
+        let status = number.and_then(|number| self.state.tasks().status(number));
+        if status == Some(Status::Pending) {
+            let claim = Command::Task(TaskCommand::Claim { task: Some(task) });
+            let request = self.signed(Actor::agent(&runner.member), claim);
+            self.do_for(runner, request).await;
+        }
+    }
+
+    /// A member tells others something. Who says it is stamped here.
+    async fn said_to(&mut self, runner: &Runner, message: MessageOut) {
+        let MessageOut { to, content, kind, summary, request_id, approve } = message;
+        let outgoing = Outgoing { to, kind, content, summary, request_id, approve };
+        let request = self.signed(Actor::agent(&runner.member), Command::Send(outgoing));
+        self.do_for(runner, request).await;
+    }
+
+    /// A member has nothing to do.
+    async fn says_idle(&mut self, runner: &Runner, idle: Idle) {
+        let last_task = idle.last_task.and_then(|id| id.task().ok());
+        if !self.hold_idle(runner, last_task.as_ref()) {
+            self.report_idle(runner, last_task).await;
+        }
+    }
+
+    pub(super) async fn report_idle(&mut self, runner: &Runner, last_task: Option<TaskRef>) {
+        let member = runner.member.clone();
+        let request = self.own(Command::ReportIdle { member, last_task });
+        self.ask_for(runner, request).await;
+    }
+
+    /// Gives a command that may give a member work; until it is known whether it did, the member is given no other.
+    pub(super) async fn ask_for(&mut self, runner: &Runner, request: Request) {
+        let Some(link) = self.link(runner) else { return };
+        link.asked = Asked::Waiting;
+        let Some(given) = self.enqueue(request).await else { return };
+        let (runner, inputs) = (runner.clone(), self.inputs.clone());
+        self.tracker.spawn(async move {
+            let version = given.done().await.ok().map(|done| done.version);
+            drop(inputs.send(Input::Settled(runner, version)).await);
+        });
+    }
+
+    pub(super) fn settled(&mut self, runner: &Runner, version: Option<troop_model::Version>) {
+        if let Some(link) = self.link(runner) {
+            link.asked = version.map_or(Asked::No, Asked::Until);
+            self.has_news = true;
+        }
+    }
+
+    /// Gives a command for a member. It hears of it if that is refused.
+    pub(super) async fn do_for(&mut self, runner: &Runner, request: Request) {
+        let Some(given) = self.enqueue(request).await else { return };
+        let (runner, inputs) = (runner.clone(), self.inputs.clone());
+        self.tracker.spawn(async move {
+            if let Err(error) = given.done().await {
+                drop(inputs.send(Input::Refused(runner, error.to_string())).await);
+            }
+        });
+    }
+
+    /// Tells a member that something it said had no effect.
+    pub(super) fn refused(&mut self, runner: &Runner, content: String) {
+        self.note(&runner.member, Line::trouble(&content));
+        if let Some(link) = self.link(runner) {
+            // One that does not read learns nothing anyway.
+            let message = MessageIn {
+                from: troop_model::SYSTEM.to_owned(),
+                content,
+                id: None,
+                kind: MessageKind::System,
+                summary: None,
+                request_id: None,
+                approve: None,
+                task_id: None,
+                sent_at: None,
+            };
+            drop(link.tell(&FromLead::Message(message)));
+        }
+    }
+
+    /// A member answers the request to stop.
+    async fn answered_stop(&mut self, runner: &Runner, ack: ShutdownAck) {
+        let Some(link) = self.link(runner) else { return };
+        let Some(stop) = &mut link.stop else { return };
+        let asked = stop.asked.take();
+        if !ack.approve && !stop.is_forced {
+            link.stop = None;
+        }
+        if let Some((request_id, to)) = asked {
+            let outgoing = Outgoing {
+                to: to.to_string(),
+                kind: MessageKind::ShutdownResponse,
+                content: ack.reason.unwrap_or_default(),
+                summary: None,
+                request_id: Some(request_id),
+                approve: Some(ack.approve),
+            };
+            let request = self.signed(Actor::agent(&runner.member), Command::Send(outgoing));
+            self.do_for(runner, request).await;
+        }
+    }
+
+    fn skipped(&mut self, runner: &Runner, skipped: &Skipped) {
+        self.note(
+            &runner.member,
+            Line::trouble(&format!("skipped a line ({}): {}", skipped.reason, skipped.preview)),
+        );
+    }
+
+    /// A wire has ended. Its process should have, too; if not, it hangs and is of no use.
+    async fn silenced(&mut self, runner: &Runner) {
+        let Some(link) = self.link(runner) else { return };
+        link.is_silent = true;
+        if link.exit.is_some() {
+            self.bury(runner).await;
+        } else if link.stop.is_none() {
+            self.timers.set(self.timing.grace, Due::Term(runner.clone()));
+        }
+    }
+
+    /// Keeps the claims of all who were heard of lately.
+    pub(super) async fn renew_leases(&mut self) {
+        let Some(team) = self.state.team() else { return };
+        let often = std::time::Duration::from_secs(u64::from(team.settings.lease_seconds)) / 3;
+        let is_due = |link: &&super::link::Link| {
+            link.heard_at > link.renewed_at && link.renewed_at.elapsed() >= often
+        };
+        let due: Vec<MemberName> =
+            self.links.values().filter(is_due).map(|link| link.runner.member.clone()).collect();
+        for member in due {
+            let held: Vec<_> = self.state.tasks().held_by(&member).collect();
+            for task in held {
+                let order = TaskCommand::Renew { task: task.into(), attempt: None };
+                self.give(Command::Task(order)).await;
+            }
+            if let Some(link) = self.links.get_mut(&member) {
+                link.renewed_at = Instant::now();
+            }
+        }
+    }
+}

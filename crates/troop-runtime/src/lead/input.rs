@@ -1,0 +1,72 @@
+//! Everything that can come to a lead, in one closed list.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use troop_model::{Event, MemberName, Version};
+use troop_protocol::{Inbox, Incoming, Responder};
+
+use super::{Runner, gate::Passed, supervisor::Exit};
+use crate::{BoardError, Request};
+
+/// One thing that a lead reacts to.
+#[derive(Debug)]
+pub(super) enum Input {
+    /// The log has grown.
+    Log(Arc<Event>),
+    /// The log cannot be followed any more; none if the board was closed.
+    LogLost(Option<BoardError>),
+    /// A member's wire says something.
+    Wire(Runner, Incoming),
+    /// A member's process, or its task, is over.
+    Exited(Runner, Exit),
+    /// A member's process wrote to standard error.
+    Complained(Runner, String),
+    /// A moment has come.
+    Due(Due),
+    /// Hooks have spoken about something that waited for them.
+    Passed(Box<Passed>),
+    /// Another process gives a command by way of this lead.
+    Called(Box<(Request, Responder)>),
+    /// A member was given work, or was not; what came of it is in the log up to there.
+    Settled(Runner, Option<Version>),
+    /// What was done for a member was refused, and it does not know yet.
+    Refused(Runner, String),
+    /// Another session leads the team.
+    Superseded,
+}
+
+/// A moment that was waited for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Due {
+    /// A process should have said that it is ready.
+    Ready(Runner),
+    /// A process should have stopped by itself.
+    Grace(Runner),
+    /// A process should have stopped on being told to.
+    Term(Runner),
+    /// A process has ended, and its last words should have been heard.
+    Bury(Runner),
+    /// A member that crashed is started again.
+    Restart(MemberName),
+    /// A member that could not be written to may have read something.
+    Retry(Runner),
+    /// It is time to look at leases, reminders and retries.
+    Tick,
+    /// It is time to say that this lead is alive.
+    Renew,
+}
+
+/// Where what one member says goes.
+#[derive(Debug)]
+pub(super) struct Ear {
+    pub(super) runner: Runner,
+    pub(super) inputs: mpsc::Sender<Input>,
+}
+
+impl Inbox for Ear {
+    async fn deliver(&mut self, incoming: Incoming) {
+        // After the lead's end nobody listens.
+        drop(self.inputs.send(Input::Wire(self.runner.clone(), incoming)).await);
+    }
+}

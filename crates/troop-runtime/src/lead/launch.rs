@@ -1,0 +1,177 @@
+//! How a member becomes something that runs: a process, or a task of this one.
+
+use std::{collections::BTreeMap, ffi::OsString, fmt, io, path::PathBuf, process::Stdio};
+
+use smol_str::SmolStr;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, DuplexStream},
+    process::Child,
+};
+use troop_model::{MemberName, Role, TeamName};
+use uuid::Uuid;
+
+use crate::{BoxFuture, process};
+
+/// How much may be on its way inside this process.
+const PIPE: usize = 64 * 1024;
+
+/// Starts what thinks for members.
+pub trait Launch: Send + Sync + fmt::Debug {
+    /// Starts what thinks for a member. It is to speak the teammate wire.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be started; the member is not left behind then.
+    fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched>;
+
+    /// Starts a process that ends all others of a session when the lead is gone, however it went. It learns of that by the
+    /// end of what it reads.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be started.
+    fn guard(&self, session: Uuid) -> io::Result<Option<Child>>;
+}
+
+/// Who is to be started.
+#[derive(Clone, Debug)]
+pub struct LaunchSpec {
+    /// In which team.
+    pub team: TeamName,
+    /// Who.
+    pub member: MemberName,
+    /// Its part.
+    pub role: Role,
+    /// What thinks for it: an agent's key.
+    pub agent: SmolStr,
+    /// The model it asks for.
+    pub model: Option<SmolStr>,
+    /// In which session of the lead.
+    pub session: Uuid,
+    /// Where it works.
+    pub path: PathBuf,
+    /// Told to all that runs for it, so that what it leaves behind can be found.
+    pub mark: process::Mark,
+}
+
+/// Something that runs.
+pub struct Launched {
+    /// What it says.
+    pub reader: Box<dyn AsyncRead + Send + Unpin>,
+    /// What it hears.
+    pub writer: Box<dyn AsyncWrite + Send + Unpin>,
+    /// What it is.
+    pub life: Life,
+}
+
+/// What runs for a member.
+pub enum Life {
+    /// A process.
+    Process(Box<Child>),
+    /// A part of this process; it ends when its wire does.
+    Task(BoxFuture<'static, ()>),
+}
+
+/// Runs members as processes of their own.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// The program that runs agents which have none of their own: troop itself.
+    pub troop: PathBuf,
+    /// The programs of agents that have one, by the agent's key, with their first arguments.
+    pub own: BTreeMap<SmolStr, Vec<OsString>>,
+    /// What they find in their environment besides what is in ours.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+impl Launch for Programs {
+    fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched> {
+        let (program, first) = match self.own.get(&spec.agent).and_then(|it| it.split_first()) {
+            Some((program, first)) => (program.clone(), first),
+            None => (self.troop.clone().into_os_string(), [].as_slice()),
+        };
+        let mut command = process::command(program);
+        command.args(first).args(arguments(spec)).current_dir(&spec.path);
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.env("TROOP_TEAMMATE", "1");
+        command.envs(spec.mark.variables());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        let (Some(writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(io::Error::other("a started process has no pipes"));
+        };
+        let life = Life::Process(Box::new(child));
+        Ok(Launched { reader: Box::new(reader), writer: Box::new(writer), life })
+    }
+
+    fn guard(&self, session: Uuid) -> io::Result<Option<Child>> {
+        let mut command = process::command(&self.troop);
+        command.arg("--guard").arg(session.to_string());
+        // It must outlive us, and nobody reads what it says.
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.kill_on_drop(false).spawn().map(Some)
+    }
+}
+
+/// What a teammate is started with, whatever program it is.
+fn arguments(spec: &LaunchSpec) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = vec!["--mode".into(), "teammate".into()];
+    let mut say = |flag: &str, value: OsString| arguments.extend([flag.into(), value]);
+    say("--team", spec.team.as_str().into());
+    say("--name", spec.member.as_str().into());
+    say("--agent", spec.agent.as_str().into());
+    say("--lead-session", spec.session.to_string().into());
+    if let Some(model) = &spec.model {
+        say("--model", model.as_str().into());
+    }
+    say("--path", spec.path.clone().into());
+    arguments
+}
+
+/// Runs some members inside this process, and leaves the others to somebody else.
+pub struct InProcess<F> {
+    /// What runs for a member here, between the wire's two ends; none for who is not run here.
+    pub run: F,
+    /// Who runs the others.
+    pub others: Box<dyn Launch>,
+}
+
+impl<F> Launch for InProcess<F>
+where
+    F: Fn(&LaunchSpec, DuplexStream) -> Option<BoxFuture<'static, ()>> + Send + Sync,
+{
+    fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched> {
+        let (here, there) = tokio::io::duplex(PIPE);
+        let Some(run) = (self.run)(spec, there) else { return self.others.launch(spec) };
+        let (reader, writer) = tokio::io::split(here);
+        let life = Life::Task(run);
+        Ok(Launched { reader: Box::new(reader), writer: Box::new(writer), life })
+    }
+
+    fn guard(&self, session: Uuid) -> io::Result<Option<Child>> {
+        self.others.guard(session)
+    }
+}
+
+impl<F> fmt::Debug for InProcess<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InProcess").field("others", &self.others).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Launched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.life {
+            Life::Process(_) => "Launched::Process",
+            Life::Task(_) => "Launched::Task",
+        })
+    }
+}
+
+impl fmt::Debug for Life {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Process(_) => "Process",
+            Self::Task(_) => "Task",
+        })
+    }
+}

@@ -1,0 +1,146 @@
+//! One member that runs: its wire, and what is known about it.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use tokio::{task::AbortHandle, time::Instant};
+use troop_model::{TaskNumber, TaskRef, Version};
+use troop_protocol::{FromLead, Notification, Peer, PeerError};
+use uuid::Uuid;
+
+use super::{Runner, stop::Stop, supervisor::Exit};
+
+/// How many lines of its standard error are kept to explain its end.
+const LAST_WORDS: usize = 8;
+
+/// How far a member has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// It has not said yet that it is ready.
+    Starting,
+    /// It can be given work and mail.
+    Ready,
+}
+
+/// What a member runs as.
+#[derive(Debug)]
+pub(super) enum Body {
+    /// A process of its own.
+    Process(u32),
+    /// A part of this one.
+    Task(AbortHandle),
+}
+
+impl Body {
+    /// The process that it runs in.
+    pub(super) fn process(&self) -> u32 {
+        self.own_process().unwrap_or_else(std::process::id)
+    }
+
+    /// The process that is its own.
+    pub(super) fn own_process(&self) -> Option<u32> {
+        match self {
+            Self::Process(pid) => Some(*pid),
+            Self::Task(_) => None,
+        }
+    }
+}
+
+/// A member that runs.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) runner: Runner,
+    pub(super) peer: Peer,
+    pub(super) body: Body,
+    pub(super) phase: Phase,
+    /// Whether the member joined only to be started now. If it does not start, it is not left behind.
+    pub(super) is_new: bool,
+    /// Whether it says what it has read.
+    pub(super) acknowledges: bool,
+    /// What it was handed and has not read.
+    pub(super) handed: BTreeSet<Uuid>,
+    /// The tasks that it was told to work on, and in which attempt.
+    pub(super) told: BTreeMap<TaskNumber, u32>,
+    /// It is being given work; what comes of it will be in the log by this version, once that is known.
+    pub(super) asked: Asked,
+    pub(super) stop: Option<Stop>,
+    /// How many of its deeds wait for hooks.
+    pub(super) n_held: usize,
+    /// It said that it is idle while they did, and what it did last.
+    pub(super) idle_after: Option<Option<TaskRef>>,
+    /// Whether its wire has ended.
+    pub(super) is_silent: bool,
+    /// How it ended, once it has. What it said before that may still be on its way.
+    pub(super) exit: Option<Exit>,
+    pub(super) heard_at: Instant,
+    pub(super) renewed_at: Instant,
+    last_words: VecDeque<String>,
+}
+
+/// Whether a member is being given work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// It is not.
+    No,
+    /// It is, and nobody knows yet what comes of it.
+    Waiting,
+    /// What comes of it is in the log up to there.
+    Until(Version),
+}
+
+impl Link {
+    pub(super) fn new(runner: Runner, peer: Peer, body: Body, is_new: bool) -> Self {
+        let now = Instant::now();
+        Self {
+            runner,
+            peer,
+            body,
+            phase: Phase::Starting,
+            is_new,
+            acknowledges: false,
+            handed: BTreeSet::new(),
+            told: BTreeMap::new(),
+            asked: Asked::No,
+            stop: None,
+            n_held: 0,
+            idle_after: None,
+            is_silent: false,
+            exit: None,
+            heard_at: now,
+            renewed_at: now,
+            last_words: VecDeque::new(),
+        }
+    }
+
+    /// Whether it takes work and mail now.
+    pub(super) fn is_open(&self) -> bool {
+        self.phase == Phase::Ready && self.stop.is_none()
+    }
+
+    /// Whether it may be given more work, as far as the log has been followed.
+    pub(super) fn is_free(&self, followed: Version) -> bool {
+        let is_settled = match self.asked {
+            Asked::No => true,
+            Asked::Waiting => false,
+            Asked::Until(version) => version <= followed,
+        };
+        self.is_open() && is_settled
+    }
+
+    /// Says something, unless too much waits for it already.
+    pub(super) fn tell(&self, said: &FromLead) -> Result<(), PeerError> {
+        self.peer.try_notify(Notification::from(said))
+    }
+
+    pub(super) fn note_complaint(&mut self, line: &str) {
+        if self.last_words.len() == LAST_WORDS {
+            self.last_words.pop_front();
+        }
+        self.last_words.push_back(line.to_owned());
+    }
+
+    /// What it wrote to standard error last, to explain its end.
+    pub(super) fn last_words(&self) -> String {
+        let words: Vec<_> = self.last_words.iter().map(String::as_str).collect();
+        words.join("\n")
+    }
+}

@@ -1,0 +1,156 @@
+//! Stopping: asked first, then told by a signal, then killed.
+
+use troop_model::{Command, MemberName, MemberState, Party, Role, Status};
+use troop_protocol::FromLead;
+use uuid::Uuid;
+
+use super::{
+    Ended, Runner, Until,
+    dispatcher::Dispatcher,
+    input::Due,
+    link::{Link, Phase},
+};
+use crate::process::Signal;
+
+/// A member that is being stopped.
+#[derive(Clone, Debug)]
+pub(super) struct Stop {
+    /// Why.
+    pub(super) reason: String,
+    /// The request that its answer belongs to, and who made it.
+    pub(super) asked: Option<(Uuid, Party)>,
+    /// Whether it is not asked for its opinion.
+    pub(super) is_forced: bool,
+}
+
+/// A team that is being stopped.
+#[derive(Clone, Debug)]
+pub(super) struct TeamStop {
+    /// How it will have ended.
+    how: Ended,
+    /// Whether the last words were given to the board.
+    is_told: bool,
+}
+
+impl Dispatcher {
+    /// Stops a member because somebody sent it a request to.
+    pub(super) async fn stop_as_asked(&mut self, member: &MemberName) {
+        let Some(request) = self.stop_request(member) else { return };
+        let (id, from) = (request.id, request.from);
+        let reason = match request.content.as_str() {
+            "" => format!("{from} asked it to"),
+            content => content.to_owned(),
+        };
+        let stop = Stop { reason, asked: Some((id, from)), is_forced: false };
+        self.ask_to_stop(member, stop);
+        // It is read with what comes of it; a member that does not run has nothing to stop.
+        let (reader, messages) = (Some(member.clone()), Some(vec![id]));
+        self.give(Command::MarkRead { reader, messages }).await;
+    }
+
+    fn ask_to_stop(&mut self, member: &MemberName, stop: Stop) {
+        let Some(link) = self.links.get_mut(member) else { return };
+        let runner = link.runner.clone();
+        // One that does not read is told by a signal when its grace is over.
+        drop(link.tell(&FromLead::Shutdown { reason: stop.reason.clone() }));
+        let is_starting = link.phase == Phase::Starting;
+        let is_first = link.stop.replace(stop).is_none();
+        if is_starting {
+            self.kill(&runner);
+        } else if is_first {
+            self.timers.set(self.timing.grace, Due::Grace(runner));
+        }
+    }
+
+    /// A member had its time to stop by itself.
+    pub(super) fn grace_is_over(&mut self, runner: &Runner) {
+        let is_stopping = self.link(runner).is_some_and(|link| link.stop.is_some());
+        if !is_stopping {
+            return;
+        }
+        self.signal(runner, Signal::TERM);
+        self.timers.set(self.timing.term, Due::Term(runner.clone()));
+    }
+
+    /// Stops everybody, and then this lead.
+    pub(super) async fn begin_team_stop(&mut self, reason: &str) {
+        self.stop_team(Ended::Stopped { reason: reason.to_owned() }, reason).await;
+    }
+
+    async fn stop_team(&mut self, how: Ended, reason: &str) {
+        if self.stop.is_some() {
+            return;
+        }
+        self.stop = Some(TeamStop { how, is_told: false });
+        self.has_news = true;
+        let members: Vec<_> = self.links.keys().cloned().collect();
+        for member in members {
+            let reason = reason.to_owned();
+            self.ask_to_stop(&member, Stop { reason, asked: None, is_forced: true });
+            let pid = self.links.get(&member).map(|link| link.body.process());
+            let state = MemberState::Stopping;
+            self.give(Command::SetMemberState { member, state, reason: None, pid }).await;
+        }
+    }
+
+    /// Ends when all have stopped and the board knows; stops when nobody has anything left to do.
+    pub(super) async fn look_for_the_end(&mut self) {
+        match &self.stop {
+            None if self.until == Until::Quiet && self.is_quiet() => {
+                self.stop_team(Ended::Quiet, "nobody has anything left to do").await;
+            }
+            Some(stop) if self.links.is_empty() && !stop.is_told => self.say_goodbye().await,
+            _ => {}
+        }
+    }
+
+    async fn say_goodbye(&mut self) {
+        self.fire_shutdown().await;
+        let is_deleted =
+            self.state.team().is_none_or(|team| team.status == troop_model::TeamStatus::Deleted);
+        if !is_deleted {
+            self.give(Command::CompleteTeam).await;
+            let request = self.own(Command::ReleaseLead);
+            if let Some(given) = self.enqueue(request).await {
+                // What is refused now is for whoever leads next.
+                drop(given.done().await);
+            }
+        }
+        if let Some(stop) = &mut self.stop {
+            stop.is_told = true;
+            self.ended.get_or_insert(stop.how.clone());
+        }
+    }
+
+    /// Whether nobody has anything left to do: nobody works, starts or waits to be started, all mail is read, and no task
+    /// can be begun or will be tried again.
+    fn is_quiet(&self) -> bool {
+        let followed = self.state.version();
+        let tasks = self.state.tasks();
+        let is_at_rest = |link: &Link| {
+            let member = self.state.member(&link.runner.member);
+            let is_idle = member
+                .is_some_and(|it| matches!(it.state, MemberState::Idle | MemberState::Planning));
+            let party = Party::member(&link.runner.member);
+            link.is_free(followed) && is_idle && self.state.mailbox().n_unread(&party) == 0
+        };
+        let will_run = |it: &troop_model::Member| {
+            let is_coming = it.state == MemberState::Spawning || self.restarts.is_waiting(&it.name);
+            it.role == Role::Member && is_coming
+        };
+        let waits = tasks
+            .with_status(Status::Failed)
+            .any(|number| tasks.get(number).is_some_and(|task| task.not_before.is_some()));
+        self.links.values().all(is_at_rest)
+            && !self.state.members().any(will_run)
+            && tasks.n_with(Status::InProgress) == 0
+            && !waits
+            && !self.can_begin_something()
+    }
+
+    /// Whether a task is ready for somebody who runs.
+    fn can_begin_something(&self) -> bool {
+        let mut members = self.links.keys().filter(|member| !self.is_lead(member));
+        members.any(|member| self.state.tasks().ready_for(member).next().is_some())
+    }
+}

@@ -1,0 +1,300 @@
+//! Processes: starting them, seeing them end, starting them again.
+
+use std::{fmt, io, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Duration};
+
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader},
+    process::Child,
+    sync::mpsc,
+};
+use troop_model::{Command, MemberName, MemberState, Permissions, Role};
+use troop_protocol::{Peer, PeerOptions};
+use uuid::Uuid;
+
+use super::{
+    Runner,
+    dispatcher::Dispatcher,
+    input::{Due, Ear, Input},
+    launch::{LaunchSpec, Life},
+    link::{Body, Link, Phase},
+    transcript::Line,
+};
+use crate::process::{self, Mark, Signal};
+
+/// The longest line of standard error that is taken as one.
+const MAX_COMPLAINT: u64 = 4_096;
+
+/// How long what a process said is waited for after its end. Something that it left behind may hold its wire open.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// How something that ran ended.
+#[derive(Debug)]
+pub(super) enum Exit {
+    /// A process ended.
+    Process(ExitStatus),
+    /// A part of this process ended.
+    Task,
+    /// It did not even start.
+    NotStarted(io::Error),
+    /// It ended, but how could not be learnt.
+    Unknown(io::Error),
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Process(status) => match (status.code(), status.signal()) {
+                (Some(code), _) => write!(f, "exit code {code}"),
+                (None, Some(signal)) => write!(f, "killed by signal {signal}"),
+                (None, None) => f.write_str("ended"),
+            },
+            Self::Task => f.write_str("ended"),
+            Self::NotStarted(error) => write!(f, "it cannot be started: {error}"),
+            Self::Unknown(error) => write!(f, "ended: {error}"),
+        }
+    }
+}
+
+impl Dispatcher {
+    /// Starts what runs for a member, unless something does already.
+    pub(super) async fn start(&mut self, member: &MemberName) {
+        if self.links.contains_key(member) {
+            return;
+        }
+        let Some(found) = self.state.member(member) else { return };
+        self.n_runs += 1;
+        let runner = Runner { member: member.clone(), run: self.n_runs };
+        let mark = Mark { session: self.session, run: Some(Uuid::now_v7()) };
+        // Who joined with the same command that starts it has never run.
+        let is_new = found.role == Role::Member && found.joined_at == found.state_since;
+        let spec = LaunchSpec {
+            team: self.team_name(),
+            member: member.clone(),
+            role: found.role,
+            agent: found.agent.clone(),
+            model: found.model.clone(),
+            session: self.session,
+            path: self.project.clone(),
+            mark,
+        };
+        let launched = match self.launch.launch(&spec) {
+            Ok(launched) => launched,
+            Err(error) => {
+                return self.not_started(member, is_new, &Exit::NotStarted(error)).await;
+            }
+        };
+        let ear = Ear { runner: runner.clone(), inputs: self.inputs.clone() };
+        let (reader, writer) = (launched.reader, launched.writer);
+        let peer = Peer::spawn(reader, writer, PeerOptions::default(), ear, &self.tracker);
+        let body = self.attend(&runner, launched.life, mark);
+        self.note(member, Line::note(&format!("started in process {}", body.process())));
+        self.timers.set(self.timing.ready, Due::Ready(runner.clone()));
+        self.links.insert(member.clone(), Link::new(runner, peer, body, is_new));
+    }
+
+    /// Sees to what runs until it ends.
+    fn attend(&self, runner: &Runner, life: Life, mark: Mark) -> Body {
+        let (runner, inputs) = (runner.clone(), self.inputs.clone());
+        match life {
+            Life::Process(mut child) => {
+                let pid = child.id();
+                if let Some(complaints) = child.stderr.take() {
+                    let (runner, inputs) = (runner.clone(), inputs.clone());
+                    self.tracker.spawn(hear_complaints(complaints, runner, inputs));
+                }
+                self.tracker.spawn(async move {
+                    let exit = see_out(*child, mark).await;
+                    drop(inputs.send(Input::Exited(runner, exit)).await);
+                });
+                Body::Process(pid.unwrap_or_default())
+            }
+            Life::Task(task) => {
+                let task = self.tracker.spawn(task);
+                let abort = task.abort_handle();
+                self.tracker.spawn(async move {
+                    let exit = match task.await {
+                        Ok(()) => Exit::Task,
+                        Err(error) if error.is_cancelled() => Exit::Task,
+                        Err(error) => Exit::Unknown(error.into()),
+                    };
+                    drop(inputs.send(Input::Exited(runner, exit)).await);
+                });
+                Body::Task(abort)
+            }
+        }
+    }
+
+    /// A member says that it is there.
+    pub(super) async fn ready(&mut self, member: &MemberName, acknowledges: bool) {
+        let Some(link) = self.links.get_mut(member) else { return };
+        if link.phase == Phase::Ready {
+            return;
+        }
+        (link.phase, link.acknowledges) = (Phase::Ready, acknowledges);
+        let (own, pid) = (link.body.own_process(), Some(link.body.process()));
+        let permissions = self.state.member(member).map(|it| it.permissions);
+        let state = match permissions {
+            Some(Permissions::Plan) => MemberState::Planning,
+            _ => MemberState::Idle,
+        };
+        self.set_state(member, state, None, pid).await;
+        self.fire_spawned(member, own);
+        self.send_context(member);
+        self.send_held_tasks(member);
+        self.deliver(member).await;
+    }
+
+    /// A member should have said by now that it is there.
+    pub(super) fn not_ready(&mut self, runner: &Runner) {
+        if let Some(link) = self.link(runner)
+            && link.phase == Phase::Starting
+        {
+            link.note_complaint("it did not say in time that it is ready");
+            self.kill(runner);
+        }
+    }
+
+    /// What ran for a member is over. First what it said before that is heard to the end.
+    pub(super) async fn exited(&mut self, runner: &Runner, exit: Exit) {
+        let Some(link) = self.link(runner) else { return };
+        link.exit = Some(exit);
+        if link.is_silent {
+            self.bury(runner).await;
+        } else {
+            self.timers.set(LAST_WORDS, Due::Bury(runner.clone()));
+        }
+    }
+
+    /// Draws the conclusions from the end of what ran for a member.
+    pub(super) async fn bury(&mut self, runner: &Runner) {
+        let member = &runner.member;
+        let is_over = self.link(runner).is_some_and(|link| link.exit.is_some());
+        let Some(mut link) = is_over.then(|| self.links.remove(member)).flatten() else { return };
+        let Some(exit) = link.exit.take() else { return };
+        self.note(member, Line::note(&exit.to_string()));
+        let words = link.last_words();
+        let reason = if words.is_empty() { exit.to_string() } else { format!("{exit}: {words}") };
+        if let Some(stop) = &link.stop {
+            let reason = stop.reason.clone();
+            self.set_state(member, MemberState::Stopped, Some(reason), None).await;
+            self.tell_lead(member, format!("Teammate {member} has shut down.")).await;
+            self.restarts.forget(member);
+        } else if link.phase == Phase::Starting && link.is_new {
+            self.not_started(member, true, &Exit::NotStarted(io::Error::other(reason))).await;
+        } else {
+            self.crashed(member, reason).await;
+        }
+    }
+
+    async fn not_started(&mut self, member: &MemberName, is_new: bool, exit: &Exit) {
+        let what = format!("{member} did not start: {exit}");
+        if is_new {
+            let reason = Some(what.clone());
+            let command = Command::RemoveMember { member: member.clone(), reason };
+            self.give(command).await;
+        } else {
+            self.set_state(member, MemberState::Crashed, Some(exit.to_string()), None).await;
+        }
+        self.tell_lead(member, what).await;
+    }
+
+    async fn crashed(&mut self, member: &MemberName, reason: String) {
+        let is_kept_down = self.is_ending() || self.is_lead(member);
+        let is_given_up = !is_kept_down && !self.restarts.after_crash(member, &self.timing);
+        self.set_state(member, MemberState::Crashed, Some(reason.clone()), None).await;
+        if is_given_up {
+            let what = format!("{member} crashed too often and is not started again: {reason}");
+            self.tell_lead(member, what).await;
+        }
+    }
+
+    /// The log says that a member is down.
+    pub(super) fn is_down(&mut self, member: &MemberName) {
+        self.has_news = true;
+        if let Some(pause) = self.restarts.pause(member) {
+            self.timers.set(pause, Due::Restart(member.clone()));
+        }
+    }
+
+    /// Starts a member again that crashed.
+    pub(super) async fn restart(&mut self, member: &MemberName) {
+        let is_down = self.state.member(member).is_some_and(|it| it.state == MemberState::Crashed);
+        if self.restarts.begin(member)
+            && is_down
+            && !self.links.contains_key(member)
+            && !self.is_ending()
+        {
+            // The log says that it starts, and then it does.
+            self.set_state(member, MemberState::Spawning, Some("starts again".to_owned()), None)
+                .await;
+        }
+    }
+
+    /// Ends a member's process at once, with all that it started.
+    pub(super) fn kill(&mut self, runner: &Runner) {
+        self.signal(runner, Signal::KILL);
+        if let Some(link) = self.link(runner) {
+            link.peer.cut();
+            if let Body::Task(task) = &link.body {
+                task.abort();
+            }
+        }
+    }
+
+    /// Sends a signal to the group of a member's process.
+    pub(super) fn signal(&mut self, runner: &Runner, signal: Signal) {
+        if let Some(pid) = self.link(runner).and_then(|link| link.body.own_process()) {
+            // One that has just ended cannot be signalled; its end is on its way.
+            drop(process::kill_group(pid, signal));
+        }
+    }
+
+    async fn set_state(
+        &mut self,
+        member: &MemberName,
+        state: MemberState,
+        reason: Option<String>,
+        pid: Option<u32>,
+    ) {
+        let member = member.clone();
+        self.give(Command::SetMemberState { member, state, reason, pid }).await;
+    }
+}
+
+/// Waits for a process to end and ends all that it left behind.
+async fn see_out(mut child: Child, mark: Mark) -> Exit {
+    let pid = child.id();
+    let status = child.wait().await;
+    let sweep = move || {
+        // Its group keeps its number as long as somebody is left in it.
+        pid.map(|pid| process::kill_group(pid, Signal::KILL));
+        mark.kill_all()
+    };
+    drop(tokio::task::spawn_blocking(sweep).await);
+    match status {
+        Ok(status) => Exit::Process(status),
+        Err(error) => Exit::Unknown(error),
+    }
+}
+
+/// Passes on what a process writes to standard error, line by line.
+async fn hear_complaints(
+    complaints: impl AsyncRead + Unpin,
+    runner: Runner,
+    inputs: mpsc::Sender<Input>,
+) {
+    let mut complaints = BufReader::new(complaints);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        // A line that does not end is cut; nobody fills our memory.
+        match (&mut complaints).take(MAX_COMPLAINT).read_until(b'\n', &mut line).await {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+        if inputs.send(Input::Complained(runner.clone(), text)).await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What was seen of each member, kept for people to read: one line of JSON for each.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File, OpenOptions},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+use troop_model::{MemberName, Time};
+use troop_protocol::Level;
+
+/// A transcript that has grown beyond this begins anew; the one before is kept.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// One line of a transcript.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// When.
+    pub at: Time,
+    /// What it is.
+    #[serde(flatten)]
+    pub line: Line,
+}
+
+/// What a line of a transcript is, and what it says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// Where it comes from.
+    pub source: Source,
+    /// How important it is.
+    pub level: Level,
+    /// What it says.
+    pub text: String,
+}
+
+/// Where a line of a transcript comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// The member said it.
+    Member,
+    /// Its process wrote it to standard error.
+    Stderr,
+    /// troop saw it.
+    Troop,
+}
+
+impl Line {
+    pub(super) fn said(level: Level, text: &str) -> Self {
+        Self { source: Source::Member, level, text: text.to_owned() }
+    }
+
+    pub(super) fn complaint(text: &str) -> Self {
+        Self { source: Source::Stderr, level: Level::Warn, text: text.to_owned() }
+    }
+
+    pub(super) fn note(text: &str) -> Self {
+        Self { source: Source::Troop, level: Level::Info, text: text.to_owned() }
+    }
+
+    pub(super) fn trouble(text: &str) -> Self {
+        Self { source: Source::Troop, level: Level::Warn, text: text.to_owned() }
+    }
+}
+
+/// Where the transcript of a member is.
+fn path(folder: &Path, member: &MemberName) -> PathBuf {
+    folder.join("transcripts").join(format!("{member}.jsonl"))
+}
+
+/// Reads the lines of a transcript from a position on, and says where it ends. What is half written is left for later.
+///
+/// # Errors
+///
+/// If it cannot be read. One that does not exist has no lines.
+pub fn read(folder: &Path, member: &MemberName, from: u64) -> io::Result<(Vec<Entry>, u64)> {
+    use io::{BufRead as _, Seek as _};
+    let file = match File::open(path(folder, member)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
+        file => file?,
+    };
+    // One that is shorter than before has begun anew.
+    let from = if file.metadata()?.len() < from { 0 } else { from };
+    let mut reader = io::BufReader::new(file);
+    reader.seek(io::SeekFrom::Start(from))?;
+    let (mut entries, mut end, mut line) = (Vec::new(), from, String::new());
+    while reader.read_line(&mut line)? > 0 && line.ends_with('\n') {
+        end += line.len() as u64;
+        // What is no entry is somebody else's.
+        entries.extend(serde_json::from_str(&line));
+        line.clear();
+    }
+    Ok((entries, end))
+}
+
+/// The transcripts of all members, as this lead writes them.
+#[derive(Debug)]
+pub(super) struct Transcripts {
+    folder: PathBuf,
+    open: BTreeMap<MemberName, Transcript>,
+}
+
+#[derive(Debug)]
+struct Transcript {
+    file: File,
+    n_bytes: u64,
+    waiting: Vec<u8>,
+}
+
+impl Transcripts {
+    pub(super) fn new(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), open: BTreeMap::new() }
+    }
+
+    /// Writes a line, soon. A transcript that cannot be written must not stop the team.
+    pub(super) fn write(&mut self, member: &MemberName, at: Time, line: Line) {
+        if !self.open.contains_key(member) {
+            let Ok(transcript) = Transcript::open(&path(&self.folder, member)) else { return };
+            self.open.insert(member.clone(), transcript);
+        }
+        let Some(transcript) = self.open.get_mut(member) else { return };
+        if serde_json::to_writer(&mut transcript.waiting, &Entry { at, line }).is_ok() {
+            transcript.waiting.push(b'\n');
+        }
+    }
+
+    /// Writes what waits.
+    pub(super) fn flush(&mut self) {
+        let mut full = Vec::new();
+        for (member, transcript) in &mut self.open {
+            transcript.flush();
+            if transcript.n_bytes > MAX_BYTES {
+                full.push(member.clone());
+            }
+        }
+        for member in full {
+            self.open.remove(&member);
+            let path = path(&self.folder, &member);
+            drop(fs::rename(&path, path.with_extension("jsonl.1")));
+        }
+    }
+}
+
+impl Transcript {
+    fn open(path: &Path) -> io::Result<Self> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        let n_bytes = file.metadata()?.len();
+        Ok(Self { file, n_bytes, waiting: Vec::new() })
+    }
+
+    fn flush(&mut self) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        // A full disk costs these lines; the team goes on.
+        drop(self.file.write_all(&self.waiting));
+        self.n_bytes += self.waiting.len() as u64;
+        self.waiting.clear();
+    }
+}

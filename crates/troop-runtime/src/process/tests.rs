@@ -1,0 +1,72 @@
+//! Processes and their groups.
+
+use std::{process::Stdio, time::Duration};
+
+use rustix::process::{Pid, test_kill_process};
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    process::Child,
+    time::timeout,
+};
+use troop_testkit::wait_for;
+
+use super::{Group, Signal, command, kill_group};
+
+/// A shell with a child of its own, and the number of that child.
+async fn family() -> (Child, Pid) {
+    let mut shell = command("sh");
+    shell.args(["-c", "sleep 600 & echo $!; wait"]).stdout(Stdio::piped());
+    let mut shell = shell.spawn().unwrap();
+    let mut lines = BufReader::new(shell.stdout.take().unwrap()).lines();
+    let line = lines.next_line().await.unwrap().unwrap();
+    (shell, Pid::from_raw(line.parse().unwrap()).unwrap())
+}
+
+async fn is_gone(process: Pid) {
+    wait_for("the grandchild is gone", async || {
+        // An orphan that nobody waits for yet is gone as well.
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.as_raw_pid()));
+        let is_dead = stat.is_ok_and(|stat| stat.contains(") Z "));
+        (is_dead || test_kill_process(process).is_err()).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_signal_to_the_group_reaches_what_the_child_started() {
+    let (mut shell, grandchild) = family().await;
+    kill_group(shell.id().unwrap(), Signal::TERM).unwrap();
+    assert!(!shell.wait().await.unwrap().success());
+    is_gone(grandchild).await;
+}
+
+#[tokio::test]
+async fn a_dropped_group_takes_all_of_it_along() {
+    let (shell, grandchild) = family().await;
+    drop(Group::led_by(&shell));
+    is_gone(grandchild).await;
+}
+
+#[tokio::test]
+async fn a_released_group_lives_on() {
+    let (mut shell, grandchild) = family().await;
+    let group = Group::led_by(&shell);
+    let leader = shell.id().unwrap();
+    group.release();
+    assert!(shell.try_wait().unwrap().is_none());
+    test_kill_process(grandchild).unwrap();
+    kill_group(leader, Signal::KILL).unwrap();
+}
+
+#[test]
+fn a_group_that_is_gone_takes_any_signal() {
+    kill_group(i32::MAX as u32, Signal::KILL).unwrap();
+    assert!(kill_group(0, Signal::KILL).is_err(), "that would be our own group");
+}
+
+#[tokio::test]
+async fn a_process_has_nothing_to_read_unless_it_is_given_something() {
+    let mut cat = command("cat").stdout(Stdio::null()).spawn().unwrap();
+    let status = timeout(Duration::from_secs(10), cat.wait()).await.expect("`cat` ends at once");
+    assert!(status.unwrap().success());
+}

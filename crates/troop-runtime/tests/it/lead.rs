@@ -1,0 +1,544 @@
+//! A lead at work: its members are parts that the tests write, its board and its wires are real.
+
+mod stage;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering::SeqCst},
+};
+
+use troop_model::{
+    Actor, Command, MemberState, MessageKind, Outgoing, Permissions, Settings, Status, TaskNumber,
+};
+use troop_protocol::{FromLead, FromTeammate, MessageOut, ReportedStatus, ShutdownAck};
+use troop_runtime::{BoardError, Ended, LeadError, Until};
+
+use self::stage::{Part, Play, Setting, Stage, play, quick, raw, worker};
+use crate::support::{name, say};
+
+fn is_done(number: u32) -> impl Fn(&troop_model::State) -> Option<()> + Clone + Send + 'static {
+    move |state| {
+        let status = state.tasks().status(TaskNumber(number))?;
+        (status == Status::Completed).then_some(())
+    }
+}
+
+/// Works like a worker, but plays its first run differently.
+fn at_first(first: Play) -> Play {
+    let (n_runs, later) = (Arc::new(AtomicU32::new(0)), worker());
+    Arc::new(move |part| if n_runs.fetch_add(1, SeqCst) == 0 { first(part) } else { later(part) })
+}
+
+#[tokio::test]
+async fn a_teammate_that_is_idle_is_given_work_and_does_it() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.spawn("bob", "worker").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    stage.task("write").await;
+    stage.until("task 1 is done", is_done(1)).await;
+    let result = stage.until("its result", |state| {
+        state.tasks().get(TaskNumber(1)).and_then(|task| task.result.clone())
+    });
+    assert_eq!(result.await, "by bob");
+    assert!(matches!(stage.stop().await, Ended::Stopped { .. }));
+}
+
+#[tokio::test]
+async fn many_tasks_over_a_few_teammates_are_each_done_once() {
+    let stage = Stage::new(Setting::default()).await;
+    for member in ["bob", "cyd", "dan"] {
+        stage.spawn(member, "worker").await;
+    }
+    for nth in 0..60 {
+        stage.task(&format!("task {nth}")).await;
+    }
+    stage
+        .until("all are done", |state| {
+            (state.tasks().n_with(Status::Completed) == 60).then_some(())
+        })
+        .await;
+    let trace = stage.trace().await;
+    let n_of = |kind| trace.iter().filter(|it| *it == kind).count();
+    assert_eq!((n_of("task.assigned"), n_of("task.completed")), (60, 60));
+}
+
+#[tokio::test]
+async fn dependents_start_when_what_they_wait_for_is_done() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.task("first").await;
+    let new = troop_model::NewTask {
+        subject: "second".to_owned(),
+        blocked_by: vec![TaskNumber(1).into()],
+        ..Default::default()
+    };
+    stage.lead_does(Command::Task(troop_model::TaskCommand::Create(new))).await;
+    stage.spawn("bob", "worker").await;
+    stage.until("the second is done", is_done(2)).await;
+}
+
+#[tokio::test]
+async fn what_a_crashed_teammate_held_is_given_to_another_that_is_idle() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.plays.add(
+        "crasher",
+        play(|mut part| async move {
+            part.ready(true).await;
+            part.idle().await;
+            // It takes a task with it.
+            drop(part.task().await);
+        }),
+    );
+    stage.spawn("cyd", "crasher").await;
+    stage.until_state("cyd", MemberState::Idle).await;
+    stage.task("risky").await;
+    stage.until_state("cyd", MemberState::Crashed).await;
+    stage.spawn("bob", "worker").await;
+    stage.until("it is done", is_done(1)).await;
+    let task = stage.until("who did it", |state| state.tasks().get(TaskNumber(1)).cloned()).await;
+    assert_eq!(task.owner, Some(name("bob")));
+    assert!(task.attempts > 1);
+}
+
+#[tokio::test]
+async fn a_teammate_that_crashed_is_started_again_but_not_for_ever() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.plays.add("brief", play(|part| async move { part.ready(true).await }));
+    stage.spawn("cyd", "brief").await;
+    stage
+        .until("the lead hears that it is given up", |state| {
+            let lead = troop_model::Party::member(&state.lead()?.name);
+            state.mailbox().iter().find(|it| {
+                it.to == lead && it.content.contains("crashed too often and is not started again")
+            })?;
+            Some(())
+        })
+        .await;
+    let trace = stage.trace().await;
+    let n_starts = trace.iter().filter(|it| *it == "member.state_changed").count();
+    let wanted = 1 + 3 * 3;
+    assert_eq!(n_starts, wanted, "the lead; spawning, idle, crashed, three times; {trace:?}");
+}
+
+#[tokio::test]
+async fn who_cannot_be_started_is_not_left_behind() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.spawn("cyd", "nobody-plays-this").await;
+    stage
+        .until("it is gone and the lead knows why", |state| {
+            let told = state.mailbox().iter().any(|it| it.content.starts_with("cyd did not start"));
+            (told && state.member(&name("cyd")).is_none()).then_some(())
+        })
+        .await;
+    // The name is free again.
+    stage.spawn("cyd", "worker").await;
+    stage.until_state("cyd", MemberState::Idle).await;
+}
+
+#[tokio::test]
+async fn mail_reaches_a_running_teammate_and_is_read_when_it_says_so() {
+    let stage = Stage::new(Setting::default()).await;
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let may_read = Arc::new(tokio::sync::Notify::new());
+    let gate = Arc::clone(&may_read);
+    stage.plays.add(
+        "reader",
+        play(move |mut part: Part| {
+            let (tell, gate) = (tell.clone(), Arc::clone(&gate));
+            async move {
+                part.ready(true).await;
+                part.idle().await;
+                while let Some(said) = part.hear().await {
+                    let FromLead::Message(message) = said else { continue };
+                    tell.send(message.clone()).unwrap();
+                    gate.notified().await;
+                    let id = message.id.unwrap();
+                    let read = raw("message/read", &format!(r#"{{"messages":["{id}"]}}"#));
+                    drop(part.peer.notify(read).await);
+                }
+            }
+        }),
+    );
+    stage.spawn("bob", "reader").await;
+    stage.submit(Actor::human("zoe"), say("bob", "hello")).await.unwrap();
+    let message = told.recv().await.unwrap();
+    assert_eq!((message.from.as_str(), message.content.as_str()), ("user", "hello"));
+    let receipt = |state: &troop_model::State| {
+        let message = state.mailbox().iter().find(|it| it.content == "hello")?;
+        message.receipts.first().cloned()
+    };
+    stage.until("it is delivered", move |state| receipt(state)?.delivered_at).await;
+    let looked = stage.board.look(receipt).await.unwrap().unwrap();
+    assert_eq!(looked.read_at, None, "nobody has read it yet");
+    may_read.notify_one();
+    stage.until("it is read", move |state| receipt(state)?.read_at).await;
+}
+
+#[tokio::test]
+async fn mail_that_was_not_read_comes_again_after_a_crash_and_in_order() {
+    let stage = Stage::new(Setting::default()).await;
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    stage.plays.add(
+        "reader",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                part.ready(true).await;
+                while let Some(said) = part.hear().await {
+                    let FromLead::Message(message) = said else { continue };
+                    let is_last = message.content == "3";
+                    tell.send(message.content).unwrap();
+                    if is_last {
+                        return;
+                    }
+                }
+            }
+        }),
+    );
+    stage.spawn("bob", "reader").await;
+    for content in ["1", "2", "3"] {
+        stage.submit(Actor::human("zoe"), say("bob", content)).await.unwrap();
+    }
+    for content in ["1", "2", "3", "1", "2", "3"] {
+        assert_eq!(told.recv().await.unwrap(), content);
+    }
+}
+
+#[tokio::test]
+async fn one_teammate_writes_to_another_and_the_sender_is_stamped() {
+    let stage = Stage::new(Setting::default()).await;
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    stage.plays.add(
+        "writer",
+        play(|mut part| async move {
+            part.ready(true).await;
+            let params = r#"{"to":"bob","content":"psst","from":"lead"}"#;
+            drop(part.peer.notify(raw("team.message", params)).await);
+            while part.hear().await.is_some() {}
+        }),
+    );
+    stage.plays.add(
+        "reader",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                part.ready(false).await;
+                while let Some(said) = part.hear().await {
+                    if let FromLead::Message(message) = said {
+                        tell.send((message.from, message.content)).unwrap();
+                    }
+                }
+            }
+        }),
+    );
+    stage.spawn("bob", "reader").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    stage.spawn("cyd", "writer").await;
+    assert_eq!(told.recv().await.unwrap(), ("cyd".to_owned(), "psst".to_owned()));
+    stage
+        .until("what was written to one that does not acknowledge counts as read", |state| {
+            state.mailbox().iter().find(|it| it.content == "psst")?.receipts.first()?.read_at
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn who_writes_to_nobody_hears_of_it() {
+    let stage = Stage::new(Setting::default()).await;
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    stage.plays.add(
+        "writer",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                part.ready(true).await;
+                let message = MessageOut {
+                    to: "nobody".to_owned(),
+                    content: "hello?".to_owned(),
+                    kind: MessageKind::Message,
+                    summary: None,
+                    request_id: None,
+                    approve: None,
+                };
+                part.say(FromTeammate::Message(message)).await;
+                while let Some(said) = part.hear().await {
+                    if let FromLead::Message(message) = said {
+                        tell.send(message.content).unwrap();
+                    }
+                }
+            }
+        }),
+    );
+    stage.spawn("bob", "writer").await;
+    assert_eq!(told.recv().await.unwrap(), "there is no member `nobody`; the members are ann, bob");
+}
+
+#[tokio::test]
+async fn a_teammate_may_refuse_to_stop_and_goes_on() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.plays.add(
+        "stubborn",
+        play(|mut part| async move {
+            part.ready(true).await;
+            part.idle().await;
+            while let Some(said) = part.hear().await {
+                match said {
+                    FromLead::Shutdown { .. } => {
+                        let ack = ShutdownAck::refused("not before I am done");
+                        part.say(FromTeammate::ShutdownAck(ack)).await;
+                    }
+                    FromLead::AssignTask { task } => part.complete(&task).await,
+                    _ => {}
+                }
+            }
+        }),
+    );
+    stage.spawn("bob", "stubborn").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    let ask = Command::Send(Outgoing {
+        to: "bob".to_owned(),
+        kind: MessageKind::ShutdownRequest,
+        content: "enough".to_owned(),
+        summary: None,
+        request_id: None,
+        approve: None,
+    });
+    stage.lead_does(ask).await;
+    stage
+        .until("the lead hears why not", |state| {
+            let answer = |it: &&troop_model::Message| it.kind == MessageKind::ShutdownResponse;
+            let message = state.mailbox().iter().find(answer)?;
+            (message.content == "not before I am done" && message.approve == Some(false))
+                .then_some(())
+        })
+        .await;
+    stage.task("more").await;
+    stage.until("it goes on", is_done(1)).await;
+    // Who is stopped with its team is not asked for its opinion.
+    assert!(matches!(stage.stop().await, Ended::Stopped { .. }));
+}
+
+#[tokio::test]
+async fn a_teammate_that_agrees_to_stop_is_stopped_and_the_lead_is_told() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.spawn("bob", "worker").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    let ask = Command::Send(Outgoing {
+        to: "bob".to_owned(),
+        kind: MessageKind::ShutdownRequest,
+        content: String::new(),
+        summary: None,
+        request_id: None,
+        approve: None,
+    });
+    stage.lead_does(ask).await;
+    stage.until_state("bob", MemberState::Stopped).await;
+    stage
+        .until("the lead is told", |state| {
+            let told = |it: &troop_model::Message| it.content == "Teammate bob has shut down.";
+            state.mailbox().iter().any(told).then_some(())
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn a_teammate_that_ignores_the_request_is_made_to_stop() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.plays.add(
+        "deaf",
+        play(|part| async move {
+            part.ready(true).await;
+            std::future::pending::<()>().await;
+        }),
+    );
+    stage.spawn("bob", "deaf").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    assert!(matches!(stage.stop().await, Ended::Stopped { .. }));
+}
+
+#[tokio::test]
+async fn a_second_lead_is_refused_with_who_leads() {
+    let stage = Stage::new(Setting::default()).await;
+    let error = stage.start(Setting::default()).await.unwrap_err();
+    assert!(matches!(error, LeadError::Board(BoardError::Refused(_))), "{error:?}");
+    assert!(error.to_string().starts_with("the team is led by zoe since "), "{error}");
+}
+
+#[tokio::test]
+async fn after_a_stop_the_team_is_completed_and_another_lead_may_begin() {
+    let mut stage = Stage::new(Setting::default()).await;
+    stage.spawn("bob", "worker").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    let lead = stage.lead.take().unwrap();
+    lead.stop("enough").await.unwrap();
+    assert_eq!(lead.ended().await, Ended::Stopped { reason: "enough".to_owned() });
+    let status = stage.board.look(|state| state.team().unwrap().status).await.unwrap();
+    assert_eq!(status, troop_model::TeamStatus::Completed);
+    stage.lead = Some(stage.start(Setting::default()).await.unwrap());
+    stage.spawn("bob", "worker").await;
+    stage.until_state("bob", MemberState::Idle).await;
+}
+
+#[tokio::test]
+async fn a_lead_that_is_superseded_ends() {
+    let mut stage = Stage::new(Setting::default()).await;
+    let lead = stage.lead.take().unwrap();
+    let take = Command::TakeLead {
+        session: uuid::Uuid::now_v7(),
+        holder: "somebody else".to_owned(),
+        over: Some(lead.fence()),
+    };
+    stage.submit(Actor::system(), take).await.unwrap();
+    assert_eq!(lead.ended().await, Ended::Superseded);
+}
+
+#[tokio::test]
+async fn a_quiet_team_ends_by_itself() {
+    let mut stage = Stage::new(Setting { until: Until::Stopped, ..Setting::default() }).await;
+    let lead = stage.lead.take().unwrap();
+    lead.stop("to begin again").await.unwrap();
+    lead.ended().await;
+    for nth in 0..5 {
+        stage.task(&format!("task {nth}")).await;
+    }
+    stage.plays.add(
+        "person",
+        play(|mut part| async move {
+            part.ready(false).await;
+            let spawn = r#"{"member":{"name":"bob","agent":"worker"}}"#;
+            drop(part.peer.notify(raw("member/spawn", spawn)).await);
+            part.idle().await;
+            while part.hear().await.is_some() {}
+        }),
+    );
+    let lead = stage.start(Setting { until: Until::Quiet, ..Setting::default() }).await.unwrap();
+    assert_eq!(lead.ended().await, Ended::Quiet);
+    let n_done = stage.board.look(|state| state.tasks().n_with(Status::Completed)).await.unwrap();
+    assert_eq!(n_done, 5);
+}
+
+#[tokio::test]
+async fn a_failed_task_is_tried_again() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.plays.add(
+        "clumsy",
+        play(|mut part| async move {
+            part.ready(true).await;
+            part.idle().await;
+            while let Some(task) = part.task().await {
+                if task.attempt == Some(1) {
+                    part.report(&task, ReportedStatus::Failed, "dropped it").await;
+                    part.idle().await;
+                } else {
+                    part.complete(&task).await;
+                }
+            }
+        }),
+    );
+    stage.spawn("bob", "clumsy").await;
+    stage.task("carry").await;
+    stage.until("it is done after all", is_done(1)).await;
+}
+
+#[tokio::test]
+async fn who_is_silent_for_longer_than_its_lease_is_replaced() {
+    let clock = troop_runtime::Clock::manual(troop_model::Time::from_micros(1_700_000_000_000_000));
+    let settings = Settings { lease_seconds: 60, retry_backoff_seconds: 0, ..Settings::default() };
+    let stage = Stage::new(Setting { clock: clock.clone(), settings, ..Setting::default() }).await;
+    stage.plays.add(
+        "sleeper",
+        at_first(play(|mut part| async move {
+            part.ready(true).await;
+            part.idle().await;
+            drop(part.task().await);
+            // Hangs: it holds the task and says nothing more.
+            while part.hear().await.is_some() {}
+        })),
+    );
+    stage.spawn("bob", "sleeper").await;
+    stage.task("wait").await;
+    stage.until_state("bob", MemberState::Working).await;
+    clock.set(clock.now() + std::time::Duration::from_secs(61));
+    stage.until("it is done by the one that came after", is_done(1)).await;
+    let trace = stage.trace().await;
+    assert!(trace.contains(&"task.released".to_owned()), "{trace:?}");
+}
+
+#[tokio::test]
+async fn an_interruption_and_another_mode_reach_the_wire() {
+    let stage = Stage::new(Setting::default()).await;
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    stage.plays.add(
+        "listener",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                part.ready(true).await;
+                while let Some(said) = part.hear().await {
+                    tell.send(said).unwrap();
+                }
+            }
+        }),
+    );
+    stage.spawn("bob", "listener").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    let is_context = |said: &FromLead, mode| matches!(said, FromLead::UpdateContext(context) if context.mode == Some(mode));
+    assert!(is_context(&told.recv().await.unwrap(), Permissions::Default));
+    let interrupt = Command::InterruptMember { member: name("bob"), reason: Some("wait".into()) };
+    stage.lead_does(interrupt).await;
+    let wanted = FromLead::Interrupt { reason: "wait".to_owned() };
+    assert_eq!(told.recv().await.unwrap(), wanted);
+    let permissions = Permissions::AcceptEdits;
+    stage.lead_does(Command::SetMemberMode { member: name("bob"), permissions }).await;
+    assert!(is_context(&told.recv().await.unwrap(), permissions));
+}
+
+#[tokio::test]
+async fn garbage_on_a_wire_never_ends_it() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.plays.add(
+        "babbler",
+        play(|mut part| async move {
+            drop(part.peer.notify(raw("no.such/method", "[1,2]")).await);
+            part.ready(true).await;
+            drop(
+                part.peer
+                    .notify(raw("team.taskUpdate", r#"{"taskId":"task-99","status":"done"}"#))
+                    .await,
+            );
+            drop(part.peer.notify(raw("team.taskUpdate", r#"{"status":7}"#)).await);
+            part.idle().await;
+            while let Some(task) = part.task().await {
+                part.complete(&task).await;
+            }
+        }),
+    );
+    stage.spawn("bob", "babbler").await;
+    stage.task("work").await;
+    stage.until("it works all the same", is_done(1)).await;
+}
+
+#[tokio::test]
+async fn a_removed_member_is_ended() {
+    let stage = Stage::new(Setting { timing: quick(), ..Setting::default() }).await;
+    let alive = Arc::new(());
+    let life = Arc::clone(&alive);
+    stage.plays.add(
+        "listener",
+        play(move |mut part: Part| {
+            let life = Arc::clone(&life);
+            async move {
+                part.ready(true).await;
+                while part.hear().await.is_some() {}
+                drop(life);
+            }
+        }),
+    );
+    stage.spawn("bob", "listener").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    assert_eq!(Arc::strong_count(&alive), 3);
+    stage.lead_does(Command::RemoveMember { member: name("bob"), reason: None }).await;
+    troop_testkit::wait_for("its part is over", async || {
+        (Arc::strong_count(&alive) == 2).then_some(())
+    })
+    .await;
+}

@@ -1,0 +1,306 @@
+//! A team on a stage: a real lead on a real board, and parts that tests write for its members.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use tempfile::TempDir;
+use tokio::{io::DuplexStream, sync::mpsc};
+use tokio_util::task::TaskTracker;
+use troop_model::{Actor, Command, MemberState, NewMember, Settings, Spawn, State, TaskCommand};
+use troop_protocol::{
+    FromLead, FromTeammate, Idle, Incoming, Notification, Peer, Ready, ReportedStatus, TaskReport,
+    WireTask,
+};
+use troop_runtime::{
+    Board, BoardResult, BoxFuture, Clock, Done, Ended, Following, Hooks, InProcess, Launch,
+    LaunchSpec, Launched, Lead, LeadOptions, Request, Signature, Timing, Until,
+};
+use troop_testkit::{TestStore, wait_for};
+
+use crate::support::{name, new_team};
+
+/// What a member does, from its start to its end.
+pub(crate) type Play = Arc<dyn Fn(Part) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// A part in a play: one end of a member's wire.
+pub(crate) struct Part {
+    pub(crate) spec: LaunchSpec,
+    pub(crate) peer: Peer,
+    heard: mpsc::Receiver<Incoming>,
+}
+
+impl Part {
+    pub(crate) async fn say(&self, said: FromTeammate) {
+        drop(self.peer.notify(&said).await);
+    }
+
+    pub(crate) async fn ready(&self, acknowledges: bool) {
+        let name = self.spec.member.to_string();
+        self.say(FromTeammate::Ready(Ready { name, acknowledges, version: None })).await;
+    }
+
+    pub(crate) async fn idle(&self) {
+        self.say(FromTeammate::Idle(Idle::default())).await;
+    }
+
+    /// What the lead says next; none when the wire has ended.
+    pub(crate) async fn hear(&mut self) -> Option<FromLead> {
+        loop {
+            match self.heard.recv().await? {
+                Incoming::Notification(said) => return Some(FromLead::try_from(&said).unwrap()),
+                Incoming::End(_) => return None,
+                other => panic!("a lead says {other:?}"),
+            }
+        }
+    }
+
+    /// The next task that the lead gives; other things are passed over.
+    pub(crate) async fn task(&mut self) -> Option<WireTask> {
+        loop {
+            if let FromLead::AssignTask { task } = self.hear().await? {
+                return Some(task);
+            }
+        }
+    }
+
+    pub(crate) async fn report(&self, task: &WireTask, status: ReportedStatus, text: &str) {
+        self.say(FromTeammate::TaskUpdate(TaskReport {
+            task_id: task.id.clone(),
+            status,
+            result: Some(text.to_owned()),
+            summary: None,
+            reason: None,
+            attempt: task.attempt,
+        }))
+        .await;
+    }
+
+    pub(crate) async fn complete(&self, task: &WireTask) {
+        self.report(task, ReportedStatus::Completed, &format!("by {}", self.spec.member)).await;
+        self.say(FromTeammate::Idle(Idle { last_task: Some(task.id.clone()) })).await;
+    }
+}
+
+/// Writes a play.
+pub(crate) fn play<F>(act: impl Fn(Part) -> F + Send + Sync + 'static) -> Play
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    Arc::new(move |part| Box::pin(act(part)))
+}
+
+/// Does every task that it is given, and stops when it is asked to.
+pub(crate) fn worker() -> Play {
+    play(|mut part| async move {
+        part.ready(true).await;
+        part.idle().await;
+        while let Some(said) = part.hear().await {
+            match said {
+                FromLead::AssignTask { task } => part.complete(&task).await,
+                FromLead::Shutdown { .. } => {
+                    let ack = troop_protocol::ShutdownAck::agreed();
+                    return part.say(FromTeammate::ShutdownAck(ack)).await;
+                }
+                _ => {}
+            }
+        }
+    })
+}
+
+/// All plays, by the name of the agent that plays them.
+#[derive(Clone, Default)]
+pub(crate) struct Plays(Arc<Mutex<BTreeMap<String, Play>>>);
+
+impl Plays {
+    pub(crate) fn add(&self, agent: &str, play: Play) {
+        self.0.lock().unwrap().insert(agent.to_owned(), play);
+    }
+
+    fn launch(self) -> Arc<dyn Launch> {
+        let run = move |spec: &LaunchSpec, wire: DuplexStream| {
+            let play = self.0.lock().unwrap().get(spec.agent.as_str()).cloned()?;
+            let spec = spec.clone();
+            let act: BoxFuture<'static, ()> = Box::pin(async move {
+                let tracker = TaskTracker::new();
+                let (reader, writer) = tokio::io::split(wire);
+                let (peer, heard) = Peer::channel(reader, writer, &tracker);
+                play(Part { spec, peer, heard }).await;
+            });
+            Some(act)
+        };
+        Arc::new(InProcess { run, others: Box::new(Nobody) })
+    }
+}
+
+/// Starts nobody.
+#[derive(Debug)]
+struct Nobody;
+
+impl Launch for Nobody {
+    fn launch(&self, spec: &LaunchSpec) -> std::io::Result<Launched> {
+        Err(std::io::Error::other(format!("nobody plays {}", spec.agent)))
+    }
+
+    fn guard(&self, _: uuid::Uuid) -> std::io::Result<Option<tokio::process::Child>> {
+        Ok(None)
+    }
+}
+
+/// Times that do not keep a test waiting.
+pub(crate) fn quick() -> Timing {
+    Timing {
+        ready: Duration::from_secs(20),
+        grace: Duration::from_millis(200),
+        term: Duration::from_millis(200),
+        tick: Duration::from_millis(20),
+        renew: Duration::from_secs(20),
+        restart: Duration::from_millis(5),
+        max_restarts: 2,
+    }
+}
+
+/// A team with its lead at work.
+pub(crate) struct Stage {
+    pub(crate) board: Board,
+    pub(crate) plays: Plays,
+    pub(crate) folder: TempDir,
+    pub(crate) lead: Option<Lead>,
+    /// Keeps what the store is kept in.
+    _store: TestStore,
+}
+
+/// What a stage is set up with.
+pub(crate) struct Setting {
+    pub(crate) settings: Settings,
+    pub(crate) timing: Timing,
+    pub(crate) hooks: Hooks,
+    pub(crate) until: Until,
+    pub(crate) clock: Clock,
+}
+
+impl Default for Setting {
+    fn default() -> Self {
+        Self {
+            settings: Settings { retry_backoff_seconds: 0, ..Settings::default() },
+            timing: quick(),
+            hooks: Hooks::none(),
+            until: Until::Stopped,
+            clock: Clock::system(),
+        }
+    }
+}
+
+impl Stage {
+    /// A team of a lead without an agent, whose members are workers unless their agent has another play.
+    pub(crate) async fn new(setting: Setting) -> Self {
+        let store = troop_testkit::sqlite_store().await;
+        let plays = Plays::default();
+        plays.add("worker", worker());
+        plays.add(
+            "person",
+            play(|mut part| async move {
+                part.ready(true).await;
+                while part.hear().await.is_some() {}
+            }),
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let mut new = new_team("crew");
+        (new.settings, new.members) = (setting.settings.clone(), Vec::new());
+        new.lead.agent = "person".into();
+        let signature = Signature::new(Actor::human("zoe"));
+        let (clock, always) = (setting.clock.clone(), Following::Always);
+        let board =
+            Board::create(store.store(), clock.clone(), always, &signature, new).await.unwrap();
+        let mut stage = Self { board, plays, folder, lead: None, _store: store };
+        stage.lead = Some(stage.start(setting).await.unwrap());
+        stage
+    }
+
+    /// Another lead of the same team.
+    pub(crate) async fn start(&self, setting: Setting) -> Result<Lead, troop_runtime::LeadError> {
+        Lead::start(LeadOptions {
+            board: self.board.clone(),
+            clock: setting.clock,
+            folder: self.folder.path().to_owned(),
+            project: self.folder.path().to_owned(),
+            holder: "zoe".to_owned(),
+            launch: self.plays.clone().launch(),
+            hooks: setting.hooks,
+            timing: setting.timing,
+            until: setting.until,
+        })
+        .await
+    }
+
+    pub(crate) async fn submit(&self, actor: Actor, command: Command) -> BoardResult<Done> {
+        self.board.submit(Request::new(actor, command)).await
+    }
+
+    pub(crate) async fn lead_does(&self, command: Command) {
+        self.submit(Actor::agent(&troop_model::MemberName::lead()), command).await.unwrap();
+    }
+
+    /// Lets a member join and run.
+    pub(crate) async fn spawn(&self, member: &str, agent: &str) {
+        let member = NewMember {
+            name: name(member),
+            agent: agent.into(),
+            expertise: String::new(),
+            model: None,
+            permissions: None,
+        };
+        self.lead_does(Command::SpawnMember(Spawn { member, prompt: None })).await;
+    }
+
+    pub(crate) async fn task(&self, subject: &str) {
+        let new = troop_model::NewTask { subject: subject.to_owned(), ..Default::default() };
+        self.lead_does(Command::Task(TaskCommand::Create(new))).await;
+    }
+
+    /// Waits until the board is as it should be.
+    pub(crate) async fn until<T: Send + 'static>(
+        &self,
+        what: &str,
+        look: impl Fn(&State) -> Option<T> + Clone + Send + 'static,
+    ) -> T {
+        wait_for(what, async || self.board.look(look.clone()).await.unwrap()).await
+    }
+
+    pub(crate) async fn until_state(&self, member: &'static str, wanted: MemberState) {
+        let what = format!("{member} is {wanted}");
+        self.until(&what, move |state| {
+            state.member(&name(member)).filter(|it| it.state == wanted).map(drop)
+        })
+        .await;
+    }
+
+    /// What the log holds, by kind.
+    pub(crate) async fn trace(&self) -> Vec<String> {
+        let mut news = self.board.subscribe(troop_model::Version::ZERO);
+        let mut kinds = Vec::new();
+        while let Some(event) = news.next_stored().await.unwrap() {
+            kinds.push(event.fact.kind().to_owned());
+        }
+        kinds
+    }
+
+    /// Stops the lead and says how it ended.
+    pub(crate) async fn stop(mut self) -> Ended {
+        let lead = self.lead.take().unwrap();
+        lead.stop("the test is over").await.unwrap();
+        lead.ended().await
+    }
+}
+
+/// A notification, for what a member should not say.
+pub(crate) fn raw(method: &str, params: &str) -> Notification {
+    let line = format!(r#"{{"method":"{method}","params":{params}}}"#);
+    serde_json::from_str::<serde_json::Value>(&line).unwrap();
+    Notification {
+        method: method.to_owned(),
+        params: serde_json::value::RawValue::from_string(params.to_owned()).unwrap(),
+    }
+}

@@ -1,0 +1,14 @@
+//! What can be typed about trust.
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TrustArgs {
+    /// Only show what would run and whether it may
+    #[arg(long, conflicts_with_all = ["revoke", "yes"])]
+    pub(crate) show: bool,
+    /// Take the trust back
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) revoke: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}

@@ -1,0 +1,72 @@
+//! `troop trust`: what this project's own files would run, and whether they may.
+
+use std::io::{self, IsTerminal as _};
+
+use anyhow::Result;
+use serde_json::json;
+use troop_runtime::Clock;
+
+use crate::{
+    cli::TrustArgs,
+    config::Surroundings,
+    output::Printer,
+    render,
+    report::Usage,
+    trust::{Standing, Trust},
+};
+
+pub(super) fn run(args: &TrustArgs, surroundings: &Surroundings, printer: &Printer) -> Result<()> {
+    let mut trust = Trust::look(surroundings)?;
+    if args.revoke {
+        return revoke(&mut trust, printer);
+    }
+    let is_open = matches!(trust.standing, Standing::Unknown | Standing::Changed);
+    if args.show || !is_open {
+        return show(&trust, printer);
+    }
+    if !args.yes {
+        if printer.json || !io::stdin().is_terminal() {
+            let hint = "look with `troop trust --show`, then agree with `troop trust --yes`";
+            return Err(Usage::new("there is nobody to ask", hint).into());
+        }
+        show(&trust, printer)?;
+        if !printer.confirm("run these from now on?")? {
+            return printer.line("nothing changed");
+        }
+    }
+    trust.agree(&surroundings.user, Clock::system().now())?;
+    if printer.json { show(&trust, printer) } else { printer.line("this project is trusted now") }
+}
+
+fn revoke(trust: &mut Trust, printer: &Printer) -> Result<()> {
+    let was_there = trust.revoke()?;
+    if printer.json {
+        return show(trust, printer);
+    }
+    let says = if was_there { "is not trusted any more" } else { "was not trusted" };
+    printer.line(&format!("this project {says}"))
+}
+
+fn show(trust: &Trust, printer: &Printer) -> Result<()> {
+    let (word, says) = match trust.standing {
+        Standing::RunsNothing => {
+            ("runs_nothing", "there is nothing to trust: its files run nothing")
+        }
+        Standing::Trusted => ("trusted", "you trust it: this runs"),
+        Standing::Changed => ("changed", "it changed since you trusted it: this does not run"),
+        Standing::Unknown => ("unknown", "it is not trusted: this does not run"),
+    };
+    if printer.json {
+        return printer
+            .json(&json!({"project": trust.project, "standing": word, "runs": trust.runs}));
+    }
+    printer.line(&format!("{}: {says}", render::clean(&trust.project)))?;
+    for runs in &trust.runs {
+        let head = format!("  {} on {}, from {}", runs.kind, runs.when, runs.file);
+        printer.line(&render::paint(render::DIM, &render::clean(&head)))?;
+        for line in render::clean(&runs.command).lines() {
+            printer.line(&format!("    {line}"))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! Reads one configuration file.
+
+use std::{fs, io, path::Path};
+
+use anyhow::Result;
+use serde_json::Value;
+
+use super::{Config, hooks::suggestion, teams, teams::TeammateMode};
+use crate::report::{Usage, nearest};
+
+/// The keys of a configuration file.
+pub(super) const KEYS: [&str; 6] = ["$schema", "hooks", "store", "team", "teams", "user"];
+
+/// Reads a configuration. A file that is not there says nothing.
+pub(super) fn read(path: &Path, warnings: &mut Vec<String>) -> Result<Config> {
+    match text(path)? {
+        Some(text) => parse(&text, path, warnings),
+        None => Ok(Config::default()),
+    }
+}
+
+pub(super) fn parse(text: &str, path: &Path, warnings: &mut Vec<String>) -> Result<Config> {
+    let wrong = |what: String| {
+        Usage::new(
+            format!("`{}` is not a configuration: {what}", path.display()),
+            format!("its keys are: {}", KEYS.join(", ")),
+        )
+    };
+    let Some(value) = json(text).map_err(wrong)? else { return Ok(Config::default()) };
+    if !value.is_object() {
+        return Err(wrong("it is not an object".to_owned()).into());
+    }
+    warn_of_unknown(&value, "", &KEYS, path, warnings);
+    if let Some(value) = value.get("teams") {
+        warn_of_unknown(value, "teams.", &teams::KEYS, path, warnings);
+    }
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let at = error.path().to_string();
+        wrong(format!("`{at}`: {}", error.into_inner())).into()
+    })
+}
+
+/// What troop takes from `.claude/settings.json`. It is another program's file: what is wrong there is only told.
+#[derive(Debug, Default)]
+pub(super) struct ClaudeSettings {
+    pub(super) hooks: Option<Value>,
+    pub(super) are_hooks_off: bool,
+    pub(super) teammate_mode: Option<TeammateMode>,
+}
+
+impl ClaudeSettings {
+    pub(super) fn read(path: &Path, warnings: &mut Vec<String>) -> Self {
+        let read = text(path).and_then(|text| {
+            let value = text.map(|text| json(&text)).transpose();
+            Ok(value.map_err(anyhow::Error::msg)?.flatten())
+        });
+        let mut settings = match read {
+            Ok(Some(settings)) => settings,
+            Ok(None) => return Self::default(),
+            Err(error) => {
+                warnings.push(format!("`{}` is not understood: {error}", path.display()));
+                return Self::default();
+            }
+        };
+        let mode = settings.get("teammateMode").cloned().map(serde_json::from_value).transpose();
+        let teammate_mode = mode.unwrap_or_else(|error| {
+            warnings.push(format!("`{}`: `teammateMode`: {error}", path.display()));
+            None
+        });
+        Self {
+            hooks: settings.get_mut("hooks").map(Value::take),
+            are_hooks_off: settings.get("disableAllHooks") == Some(&Value::Bool(true)),
+            teammate_mode,
+        }
+    }
+}
+
+/// The text of a file; none if it is not there.
+fn text(path: &Path) -> Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            Ok(None)
+        }
+        Err(error) => {
+            let hint = format!("make it readable: `chmod u+r {}`", path.display());
+            let message = format!("`{}` cannot be read: {error}", path.display());
+            Err(Usage::new(message, hint).into())
+        }
+    }
+}
+
+/// JSON with comments; none if there is nothing but comments.
+fn json(text: &str) -> Result<Option<Value>, String> {
+    jsonc_parser::parse_to_serde_value(text, &jsonc_parser::ParseOptions::default())
+        .map_err(|error| error.to_string())
+}
+
+fn warn_of_unknown(
+    value: &Value,
+    place: &str,
+    known: &[&str],
+    path: &Path,
+    warnings: &mut Vec<String>,
+) {
+    for key in value.as_object().into_iter().flat_map(|fields| fields.keys()) {
+        if !known.contains(&key.as_str()) {
+            let near = nearest(key, known.iter().copied()).map(suggestion).unwrap_or_default();
+            warnings.push(format!("`{}`: unknown key `{place}{key}`{near}", path.display()));
+        }
+    }
+}

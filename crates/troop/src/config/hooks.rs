@@ -1,0 +1,125 @@
+//! The key `hooks`, and what is wrong with it. What hooks are is known to `troop-runtime`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::{Map, Value, json};
+use troop_runtime::{HookEvent, HooksConfig, Mistake, MistakeKind};
+
+use crate::report::{Usage, nearest};
+
+/// The hooks of a person and those of a project, which are not to be trusted alike.
+#[derive(Clone, Debug)]
+pub(crate) struct HookFiles {
+    /// From the person's own file.
+    pub(crate) personal: HooksConfig,
+    /// From each file of the project.
+    pub(crate) project: Vec<(PathBuf, HooksConfig)>,
+}
+
+impl HookFiles {
+    /// What the project's files would run. One that switches hooks off does so for all of the project, and a person
+    /// does so for everything.
+    pub(crate) fn of_project(&self) -> impl Iterator<Item = &(PathBuf, HooksConfig)> {
+        let is_enabled =
+            self.personal.is_enabled && self.project.iter().all(|(_, config)| config.is_enabled);
+        self.project.iter().filter(move |_| is_enabled)
+    }
+}
+
+/// Reads the hooks of one of troop's own files. What is wrong is an error, what is unknown a warning.
+pub(super) fn read(
+    hooks: Option<&Value>,
+    path: &Path,
+    warnings: &mut Vec<String>,
+) -> Result<HooksConfig> {
+    let Some(hooks) = hooks else { return Ok(HooksConfig::none()) };
+    let (config, mistakes) = HooksConfig::read(hooks);
+    for mistake in mistakes {
+        match &mistake.kind {
+            MistakeKind::UnknownKey { key, known } => {
+                let near = nearest(key, known.iter().copied()).map(suggestion);
+                let near = near.unwrap_or_default();
+                warnings.push(format!("`{}`: {mistake}{near}", path.display()));
+            }
+            MistakeKind::UnknownEvent(_) | MistakeKind::Wrong(_) => {
+                return Err(error(&mistake, path).into());
+            }
+        }
+    }
+    Ok(config)
+}
+
+/// Reads the hooks of a file that was written for Claude Code. What troop does not know there is meant for others.
+pub(super) fn read_foreign(
+    hooks: Option<&Value>,
+    path: &Path,
+    warnings: &mut Vec<String>,
+) -> HooksConfig {
+    let Some(hooks) = hooks else { return HooksConfig::none() };
+    let (config, mistakes) = HooksConfig::read(hooks);
+    for mistake in mistakes {
+        if let MistakeKind::Wrong(_) = mistake.kind {
+            warnings.push(format!("`{}`: {mistake}; troop does not run it", path.display()));
+        }
+    }
+    config
+}
+
+fn error(mistake: &Mistake, path: &Path) -> Usage {
+    let message = format!("`{}` is not a configuration: {mistake}", path.display());
+    let names = HookEvent::ALL.map(HookEvent::name);
+    let hint = match &mistake.kind {
+        MistakeKind::UnknownEvent(name) => {
+            // Which spelling was meant shows in the word itself.
+            let names =
+                if name.contains('-') { HookEvent::ALL.map(HookEvent::kebab) } else { names };
+            match nearest(name, names.into_iter()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("the events are: {}", names.join(", ")),
+            }
+        }
+        MistakeKind::UnknownKey { .. } | MistakeKind::Wrong(_) => {
+            r#"a hook is: {"event": "task-completed", "command": "make test"}"#.to_owned()
+        }
+    };
+    Usage::new(message, hint)
+}
+
+pub(super) fn suggestion(near: &str) -> String {
+    format!("; did you mean `{near}`?")
+}
+
+/// The schema of the key `hooks`, both styles in one object.
+pub(super) fn schema(generator: &mut SchemaGenerator) -> Schema {
+    let common = json!({
+        "type": {"const": "command"},
+        "command": {"type": "string", "minLength": 1, "description": "What the shell runs, in the project's folder."},
+        "description": {"type": "string", "description": "What it is good for."},
+        "timeout": {"type": "number", "exclusiveMinimum": 0, "maximum": 86_400, "default": 60, "description": "After how many seconds it is killed."},
+        "async": {"type": "boolean", "default": false, "description": "Whether nobody waits for it. It cannot veto then."},
+    });
+    let mut flat = common.as_object().cloned().unwrap_or_default();
+    let names = HookEvent::ALL.map(|event| [event.name(), event.kebab()]).concat();
+    flat.insert("event".to_owned(), json!({"enum": names}));
+    let filter = json!({
+        "type": ["string", "object"],
+        "additionalProperties": {"type": ["string", "number"]},
+        "description": "A glob on the teammate, or globs on values by their names. Several with `|` between them.",
+    });
+    flat.insert("filter".to_owned(), filter);
+    let object = |properties: Value, required: &[&str]| json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
+    let hook = object(common, &["command"]);
+    let matcher = json!({"type": "string", "description": "A glob on the teammate. Several with `|` between them."});
+    let group = json!({"matcher": matcher, "hooks": {"type": "array", "items": hook}});
+    let group = json!({"type": "array", "items": object(group, &["hooks"])});
+    let mut properties: Map<String, Value> = Map::new();
+    properties.insert("enabled".to_owned(), json!({"type": "boolean", "default": true}));
+    let flat = object(Value::Object(flat), &["event", "command"]);
+    properties.insert("hooks".to_owned(), json!({"type": "array", "items": flat}));
+    generator.definitions_mut().insert("HookGroups".to_owned(), group);
+    let group = |name: &&str| ((*name).to_owned(), json!({"$ref": "#/$defs/HookGroups"}));
+    properties.extend(names.iter().map(group));
+    json_schema!({"type": "object", "properties": properties, "additionalProperties": false})
+}

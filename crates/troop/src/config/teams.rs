@@ -1,0 +1,115 @@
+//! The key `teams`: whether there are teams, how teammates are shown, and how many there may be.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::variable;
+
+/// The variable by which the first programs of this kind were switched on; here it switches off.
+const GATE: &str = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS";
+const MOST: u32 = 100;
+
+/// The keys of `teams`.
+pub(super) const KEYS: [&str; 3] = ["enabled", "teammateMode", "maxTeammates"];
+
+/// What a file says about teams.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct TeamsConfig {
+    /// Whether there are teams at all; true unless said otherwise.
+    enabled: Option<bool>,
+    /// How teammates are shown; `auto` unless said otherwise.
+    teammate_mode: Option<TeammateMode>,
+    /// How many teammates may run at once; 5 unless said otherwise.
+    #[schemars(with = "Option<u32>", range(min = 1, max = 100))]
+    max_teammates: Option<MaxTeammates>,
+}
+
+impl TeamsConfig {
+    /// What a file says that knows only how teammates are shown.
+    pub(super) fn shown(teammate_mode: Option<TeammateMode>) -> Self {
+        Self { teammate_mode, ..Self::default() }
+    }
+}
+
+/// How teammates are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum TeammateMode {
+    /// In tmux where it is there, else in this terminal.
+    #[default]
+    Auto,
+    /// In this terminal.
+    InProcess,
+    /// In panes of tmux.
+    Tmux,
+}
+
+impl TeammateMode {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::InProcess => "in-process",
+            Self::Tmux => "tmux",
+        }
+    }
+}
+
+/// How many teammates may run at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Value")]
+struct MaxTeammates(u32);
+
+impl TryFrom<Value> for MaxTeammates {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
+        let number = number.filter(|number| (1..=MOST).contains(number));
+        number.map(Self).ok_or_else(|| format!("expected a number from 1 to {MOST}, found {value}"))
+    }
+}
+
+/// What holds for teams.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Teams {
+    /// What switched teams off, if anything did.
+    pub(crate) off: Option<Off>,
+    pub(crate) teammate_mode: TeammateMode,
+    pub(crate) max_teammates: u32,
+}
+
+/// What switched teams off, and how to switch them on again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Off {
+    pub(crate) by: String,
+    pub(crate) fix: String,
+}
+
+impl Teams {
+    /// What holds, given what each file says; the first that says something wins.
+    pub(crate) fn of(files: &[(&Path, &TeamsConfig)]) -> Self {
+        let enabled = files.iter().find_map(|(path, it)| it.enabled.map(|is_on| (*path, is_on)));
+        let off = match enabled {
+            _ if variable(GATE).is_some_and(|value| value == "0") => {
+                Some(Off { by: format!("`{GATE}=0`"), fix: format!("`unset {GATE}`") })
+            }
+            Some((path, false)) => Some(Off {
+                by: format!("`teams.enabled` in `{}`", path.display()),
+                fix: "set it to true, or take it out".to_owned(),
+            }),
+            Some((_, true)) | None => None,
+        };
+        let mode = files.iter().find_map(|(_, it)| it.teammate_mode);
+        let most = files.iter().find_map(|(_, it)| it.max_teammates);
+        Self {
+            off,
+            teammate_mode: mode.unwrap_or_default(),
+            max_teammates: most.map_or(5, |MaxTeammates(most)| most),
+        }
+    }
+}

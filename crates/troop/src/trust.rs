@@ -1,0 +1,192 @@
+//! Whose word counts: what a project's own files would run does not run before a person has agreed to it.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use tempfile::NamedTempFile;
+use troop_model::Time;
+use troop_runtime::HooksConfig;
+
+use crate::config::Surroundings;
+
+/// Something that a project's own files would run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Runs {
+    /// What kind of thing it is.
+    pub(crate) kind: &'static str,
+    /// On what occasion.
+    pub(crate) when: String,
+    /// What the shell is given.
+    pub(crate) command: String,
+    /// The file that says so, from the project's folder on.
+    pub(crate) file: String,
+}
+
+/// A project, what it would run, and what a person said to that.
+#[derive(Debug)]
+pub(crate) struct Trust {
+    home: PathBuf,
+    pub(crate) project: String,
+    pub(crate) runs: Vec<Runs>,
+    pub(crate) standing: Standing,
+}
+
+/// What a person said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// There is nothing to agree to.
+    RunsNothing,
+    /// Agreed.
+    Trusted,
+    /// Agreed to something else, before the files changed.
+    Changed,
+    /// Nothing yet.
+    Unknown,
+}
+
+/// What people agreed to, as it is kept.
+#[derive(Debug, Default, Deserialize, Serialize)]
+struct Kept {
+    projects: BTreeMap<String, Agreement>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+struct Agreement {
+    fingerprint: String,
+    by: String,
+    at: Time,
+}
+
+impl Trust {
+    /// Looks at what the project of these surroundings would run.
+    pub(crate) fn look(surroundings: &Surroundings) -> Result<Self> {
+        let project = &surroundings.project;
+        let project = project.canonicalize().unwrap_or_else(|_| project.clone());
+        let project = project.to_string_lossy().into_owned();
+        let runs = runs(surroundings);
+        let home = surroundings.home.clone();
+        let kept = Kept::read(&home)?;
+        let standing = match kept.projects.get(&project) {
+            _ if runs.is_empty() => Standing::RunsNothing,
+            Some(agreement) if agreement.fingerprint == fingerprint(&runs) => Standing::Trusted,
+            Some(_) => Standing::Changed,
+            None => Standing::Unknown,
+        };
+        Ok(Self { home, project, runs, standing })
+    }
+
+    /// Keeps that a person agreed to what this would run.
+    pub(crate) fn agree(&mut self, by: &str, at: Time) -> Result<()> {
+        let agreement = Agreement { fingerprint: fingerprint(&self.runs), by: by.to_owned(), at };
+        Kept::change(&self.home, |kept| {
+            kept.projects.insert(self.project.clone(), agreement);
+        })?;
+        self.standing = Standing::Trusted;
+        Ok(())
+    }
+
+    /// Forgets what a person said about this project; whether there was anything.
+    pub(crate) fn revoke(&mut self) -> Result<bool> {
+        let mut was_there = false;
+        Kept::change(&self.home, |kept| {
+            was_there = kept.projects.remove(&self.project).is_some();
+        })?;
+        if self.standing != Standing::RunsNothing {
+            self.standing = Standing::Unknown;
+        }
+        Ok(was_there)
+    }
+
+    /// Why some things do not run, with the command that changes it.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let why = match self.standing {
+            Standing::RunsNothing | Standing::Trusted => return None,
+            Standing::Changed => "changed since you trusted it",
+            Standing::Unknown => "is not trusted yet",
+        };
+        let n_runs = self.runs.len();
+        let things = if n_runs == 1 { "1 thing" } else { &format!("{n_runs} things") };
+        Some(format!(
+            "this project {why}: {things} that its files would run will not run; look and decide: `troop trust`"
+        ))
+    }
+}
+
+/// The hooks that may run: a person's own, and those of a project that is trusted.
+pub(crate) fn allowed_hooks(surroundings: &Surroundings, trust: &Trust) -> HooksConfig {
+    let mut allowed = surroundings.hooks.personal.clone();
+    if trust.standing == Standing::Trusted {
+        let project = surroundings.hooks.of_project();
+        allowed.hooks.extend(project.flat_map(|(_, config)| config.hooks.clone()));
+    }
+    allowed
+}
+
+/// All that the project's files would run. What else they may run one day is added here.
+fn runs(surroundings: &Surroundings) -> Vec<Runs> {
+    let mut runs = Vec::new();
+    for (path, config) in surroundings.hooks.of_project() {
+        let file = path.strip_prefix(&surroundings.project).unwrap_or(path);
+        runs.extend(config.hooks.iter().map(|hook| Runs {
+            kind: "hook",
+            when: hook.when(),
+            command: hook.command.clone(),
+            file: file.display().to_string(),
+        }));
+    }
+    runs
+}
+
+/// What a person agrees to, in short: exactly what was shown, and nothing else that is in the files.
+fn fingerprint(runs: &[Runs]) -> String {
+    let text = serde_json::to_vec(runs).expect("what is all text is JSON");
+    let hash = Sha256::digest(text);
+    let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}
+
+impl Kept {
+    fn read(home: &Path) -> Result<Self> {
+        let path = path(home);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => {
+                return Err(error).with_context(|| format!("`{}` cannot be read", path.display()));
+            }
+        };
+        serde_json::from_str(&text).with_context(|| {
+            let path = path.display();
+            format!("`{path}` is not what troop wrote; begin anew with `rm {path}`")
+        })
+    }
+
+    /// Changes what is kept, one process at a time, so that no agreement is lost; and at once, so that none is half.
+    fn change(home: &Path, change: impl FnOnce(&mut Self)) -> Result<()> {
+        let path = path(home);
+        let cannot = || format!("`{}` cannot be written", path.display());
+        fs::create_dir_all(home).with_context(cannot)?;
+        let turn = File::create(home.join("trust.lock")).with_context(cannot)?;
+        turn.lock().with_context(cannot)?;
+        let mut kept = Self::read(home)?;
+        change(&mut kept);
+        // Such a file is for its owner alone from the beginning.
+        let mut file = NamedTempFile::new_in(home).with_context(cannot)?;
+        let text = serde_json::to_string_pretty(&kept)? + "\n";
+        file.write_all(text.as_bytes()).with_context(cannot)?;
+        file.as_file().sync_all().with_context(cannot)?;
+        file.persist(&path).with_context(cannot)?;
+        Ok(())
+    }
+}
+
+fn path(home: &Path) -> PathBuf {
+    home.join("trust.json")
+}

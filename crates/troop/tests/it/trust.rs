@@ -1,0 +1,309 @@
+//! What a project's own files would run, and the switches of its configuration.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    process::{Command, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use crate::troop::{Run, Troop};
+
+const HOOKS: &str = r#"{"hooks": {"hooks": [{"event": "task-completed", "command": "make test", "filter": "ann"}]}}"#;
+
+fn write(troop: &Troop, path: &str, text: &str) {
+    let file = troop.folder().join(path);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(file, text).unwrap();
+}
+
+/// A project whose own file has a hook.
+fn project() -> Troop {
+    let troop = Troop::new();
+    write(&troop, ".troop/config.json", HOOKS);
+    troop
+}
+
+/// What doctor says about something.
+fn says(troop: &Troop, name: &str) -> String {
+    let run = troop.run("doctor --json");
+    let report: Value = serde_json::from_str(&run.out).unwrap();
+    let mut checks = report["checks"].as_array().unwrap().iter();
+    let check = checks.find(|check| check["name"] == name).unwrap();
+    check["says"].as_str().unwrap().to_owned()
+}
+
+fn standing(troop: &Troop) -> String {
+    troop.json("trust --show")["standing"].as_str().unwrap().to_owned()
+}
+
+/// Runs the program on a terminal and types something.
+fn on_a_terminal(troop: &Troop, arguments: &str, typed: &str) -> String {
+    let line = format!("{} {arguments}", env!("CARGO_BIN_EXE_troop"));
+    let mut command = Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]).current_dir(troop.folder());
+    command.env("TROOP_HOME", troop.folder().join("home")).env("USER", "pat");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut script = command.spawn().unwrap();
+    std::io::Write::write_all(script.stdin.as_mut().unwrap(), typed.as_bytes()).unwrap();
+    let output = script.wait_with_output().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap().replace("\r\n", "\n")
+}
+
+#[test]
+fn what_a_project_would_run_does_not_run_before_it_is_trusted() {
+    let troop = project();
+    assert_eq!(
+        says(&troop, "hooks"),
+        "this project is not trusted yet: 1 thing that its files would run will not run; look and decide: `troop trust`"
+    );
+    assert_eq!(troop.ok("trust --yes"), "this project is trusted now\n");
+    assert_eq!(
+        (says(&troop, "hooks"), standing(&troop)),
+        ("1 configured".into(), "trusted".into())
+    );
+}
+
+#[test]
+fn a_change_of_what_would_run_asks_again() {
+    let troop = project();
+    troop.ok("trust --yes");
+    write(
+        &troop,
+        ".troop/config.json",
+        &HOOKS.replace("{\"hooks\": {", "{\"team\": \"blue\", \"hooks\": {"),
+    );
+    assert_eq!(standing(&troop), "trusted", "the team runs nothing");
+    for changed in [
+        HOOKS.replace("make test", "make  test"),
+        HOOKS.replace("ann", "bob"),
+        HOOKS.replace("task-completed", "team-shutdown"),
+    ] {
+        write(&troop, ".troop/config.json", &changed);
+        assert_eq!(standing(&troop), "changed", "{changed}");
+        assert!(says(&troop, "hooks").starts_with("this project changed since you trusted it: "));
+    }
+    troop.ok("trust --yes");
+    assert_eq!(standing(&troop), "trusted");
+    write(
+        &troop,
+        ".claude/settings.json",
+        r#"{"hooks": {"TeammateIdle": [{"hooks": [{"type": "command", "command": "date"}]}]}}"#,
+    );
+    assert_eq!(standing(&troop), "changed");
+}
+
+#[test]
+fn trust_is_taken_back() {
+    let troop = project();
+    assert_eq!(troop.ok("trust --revoke"), "this project was not trusted\n");
+    troop.ok("trust --yes");
+    assert_eq!(troop.ok("trust --revoke"), "this project is not trusted any more\n");
+    assert_eq!(standing(&troop), "unknown");
+}
+
+#[test]
+fn a_person_is_shown_what_would_run_and_asked() {
+    let troop = project();
+    let screen = on_a_terminal(&troop, "trust", "\n");
+    for part in [
+        "it is not trusted: this does not run\n",
+        "hook on task-completed (ann), from .troop/config.json",
+        "    make test\n",
+        "run these from now on? [y/N]",
+        "nothing changed\n",
+    ] {
+        assert!(screen.contains(part), "`{part}` is missing from:\n{screen}");
+    }
+    assert_eq!(standing(&troop), "unknown");
+    let screen = on_a_terminal(&troop, "trust", "y\n");
+    assert!(screen.ends_with("this project is trusted now\n"), "{screen}");
+    assert_eq!(standing(&troop), "trusted");
+}
+
+#[test]
+fn nobody_agrees_by_accident() {
+    let troop = project();
+    let (code, err) = troop.refused("trust");
+    assert_eq!(code, 2);
+    assert_eq!(
+        err,
+        "error: there is nobody to ask\nhint: look with `troop trust --show`, then agree with `troop trust --yes`\n"
+    );
+    let run: Run = troop.with_input("trust", "y\n");
+    assert_eq!(run.code, 2);
+    assert_eq!(standing(&troop), "unknown");
+}
+
+#[test]
+fn what_would_run_is_shown_as_json() {
+    let troop = project();
+    let shown = troop.json("trust --show");
+    assert_eq!(
+        shown["runs"],
+        json!([{"kind": "hook", "when": "task-completed (ann)", "command": "make test", "file": ".troop/config.json"}])
+    );
+    assert_eq!(shown["project"], troop.folder().canonicalize().unwrap().to_str().unwrap());
+    assert_eq!(troop.json("trust --yes")["standing"], "trusted");
+}
+
+#[test]
+fn a_command_cannot_hide_on_the_screen() {
+    let troop = Troop::new();
+    write(
+        &troop,
+        ".troop/config.json",
+        r#"{"hooks": {"hooks": [{"event": "team-created", "command": "rm -rf x\u001b[2K\rdate"}]}}"#,
+    );
+    let text = troop.ok("trust --show");
+    assert!(text.contains("    rm -rf x\\u{1b}[2K\\u{d}date\n"), "{text}");
+}
+
+#[test]
+fn what_people_agreed_to_is_theirs_alone_and_for_one_project() {
+    let troop = project();
+    troop.ok("trust --yes");
+    let file = troop.folder().join("home/trust.json");
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let kept: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(kept["projects"].as_object().unwrap().len(), 1);
+
+    write(&troop, "other/.troop/config.json", HOOKS);
+    let mut command = troop.command(&["trust", "--show", "--json"]);
+    let output = command.current_dir(troop.folder().join("other")).output().unwrap();
+    let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(shown["standing"], "unknown", "the same hooks elsewhere are not trusted");
+}
+
+#[test]
+fn a_damaged_record_trusts_nobody_and_says_so() {
+    let troop = project();
+    troop.ok("trust --yes");
+    write(&troop, "home/trust.json", "{");
+    let (code, err) = troop.refused("trust --show");
+    assert!(
+        code == 1 && err.contains("trust.json` is not what troop wrote; begin anew with `rm "),
+        "{err}"
+    );
+    assert!(says(&troop, "hooks").contains("is not what troop wrote"));
+}
+
+#[test]
+fn a_persons_own_hooks_need_no_trust() {
+    let troop = Troop::new();
+    write(&troop, "home/config.json", HOOKS);
+    assert_eq!(says(&troop, "hooks"), "1 configured");
+    assert_eq!(standing(&troop), "runs_nothing");
+    assert!(troop.ok("trust").contains("there is nothing to trust"));
+}
+
+#[test]
+fn hooks_are_also_read_from_the_settings_of_claude_code() {
+    let troop = Troop::new();
+    write(
+        &troop,
+        ".claude/settings.json",
+        r#"{
+            "permissions": {"allow": []},
+            "teammateMode": "tmux",
+            "hooks": {
+                "PreToolUse": [{"matcher": "Edit|Write", "hooks": [{"type": "command", "command": "lint"}]}],
+                "TaskCompleted": [{"hooks": [
+                    {"type": "command", "command": "./verify.sh", "statusMessage": "checking"},
+                    {"type": "prompt", "prompt": "is it done?"},
+                ]}],
+            },
+        }"#,
+    );
+    let run = troop.run("trust --yes");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(
+        run.err.contains("`hooks.TaskCompleted[0].hooks[1].type`: the only type is `command`; troop does not run it"),
+        "{}",
+        run.err
+    );
+    assert_eq!(says(&troop, "hooks"), "1 configured");
+    assert_eq!(says(&troop, "teams"), "on; at most 5 teammates, shown tmux");
+}
+
+#[test]
+fn a_project_comes_before_a_person_and_its_own_file_before_claude_codes() {
+    let troop = Troop::new();
+    write(&troop, "home/config.json", r#"{"teams": {"teammateMode": "tmux", "maxTeammates": 3}}"#);
+    assert_eq!(says(&troop, "teams"), "on; at most 3 teammates, shown tmux");
+    write(&troop, ".claude/settings.json", r#"{"teammateMode": "in-process"}"#);
+    assert_eq!(says(&troop, "teams"), "on; at most 3 teammates, shown in-process");
+    write(&troop, ".troop/config.json", r#"{"teams": {"teammateMode": "auto"}}"#);
+    assert_eq!(says(&troop, "teams"), "on; at most 3 teammates, shown auto");
+}
+
+#[test]
+fn the_settings_of_claude_code_are_never_in_the_way() {
+    let troop = Troop::new();
+    for (settings, warning) in [
+        ("{", "is not understood: "),
+        (r#"{"teammateMode": "split"}"#, "`teammateMode`: unknown variant `split`"),
+        (r#"{"hooks": 7}"#, "`hooks`: expected an object, found 7; troop does not run it"),
+    ] {
+        write(&troop, ".claude/settings.json", settings);
+        let run = troop.run("trust --show");
+        assert!(run.code == 0 && run.err.contains(warning), "{settings}: {run:?}");
+    }
+}
+
+#[test]
+fn hooks_are_switched_off() {
+    let troop = project();
+    let off = HOOKS.replace("{\"hooks\": {", "{\"hooks\": {\"enabled\": false, ");
+    write(&troop, ".troop/config.json", &off);
+    assert_eq!(
+        (standing(&troop), says(&troop, "hooks")),
+        ("runs_nothing".into(), "none, which is fine".into())
+    );
+
+    // A project does not switch off what a person wants; a person does switch off a project.
+    write(&troop, "home/config.json", HOOKS);
+    assert_eq!(says(&troop, "hooks"), "1 configured");
+    write(&troop, ".troop/config.json", HOOKS);
+    write(&troop, "home/config.json", &off);
+    assert_eq!(
+        (standing(&troop), says(&troop, "hooks")),
+        ("runs_nothing".into(), "switched off".into())
+    );
+
+    let troop = Troop::new();
+    write(
+        &troop,
+        ".claude/settings.json",
+        r#"{"disableAllHooks": true, "hooks": {"TaskCompleted": [{"hooks": [{"type": "command", "command": "a"}]}]}}"#,
+    );
+    assert_eq!(standing(&troop), "runs_nothing");
+}
+
+#[test]
+fn teams_that_are_switched_off_say_so() {
+    let troop = Troop::with_team();
+    let mut command = troop.command(&["task", "list"]);
+    let output = command.env("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "0").output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        String::from_utf8(output.stderr).unwrap(),
+        "error: teams are switched off by `CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=0`\n\
+         hint: switch them on: `unset CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS`\n"
+    );
+    let mut command = troop.command(&["task", "list"]);
+    let output = command.env("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "1").output().unwrap();
+    assert!(output.status.success());
+
+    write(&troop, "home/config.json", r#"{"teams": {"enabled": false}}"#);
+    for line in ["team list", "task create x", "message read", "member list", "events"] {
+        let (code, err) = troop.refused(line);
+        assert!(
+            code == 1 && err.starts_with("error: teams are switched off by `teams.enabled` in `"),
+            "{err}"
+        );
+    }
+    assert!(says(&troop, "teams").starts_with("switched off by `teams.enabled` in `"));
+}
