@@ -26,6 +26,7 @@ const ONLY_IN: [(&str, &[&str]); 6] = [
     ("rusqlite", &["troop-store", "troop"]),
     ("tokio-postgres", &["troop-store", "troop", "troop-testkit"]),
     ("clap", &["troop"]),
+    ("memmap2", &["troop-store"]),
     ("notify", &["troop-store", "troop"]),
     ("schemars", &["troop-model", "troop-protocol", "troop"]),
     (

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use smol_str::SmolStr;
-use troop_model::{Actor, Command, MemberName, Origin, Refusal, TeamStatus};
+use troop_model::{Actor, Command, MemberName, Origin, Refusal, TeamId, TeamStatus};
 use troop_runtime::{Board, Clock, Done, Following, Request, Session, Signature};
 use troop_store::{Missing, Store};
 
@@ -61,11 +61,14 @@ impl Desk {
         if let Ok(board) = self.session.team() {
             return Ok(board.clone());
         }
-        let name = match name.or(self.team.as_deref()) {
-            Some(name) => name.to_owned(),
-            None => self.only_team().await?,
+        let board = match name.or(self.team.as_deref()) {
+            Some(name) => self.session.open(name).await?,
+            None => {
+                let team = self.only_team().await?;
+                self.session.open_known(team).await?
+            }
         };
-        Ok(self.session.open(&name).await?.clone())
+        Ok(board.clone())
     }
 
     /// Who acts.
@@ -121,11 +124,11 @@ impl Desk {
         self.session.close().await;
     }
 
-    async fn only_team(&self) -> Result<String> {
+    async fn only_team(&self) -> Result<TeamId> {
         let mut teams = self.session.teams().await?;
         teams.retain(|team| !team.is_retired);
         if let [team] = teams.as_slice() {
-            return Ok(team.id.to_string());
+            return Ok(team.id);
         }
         let mut active = Vec::new();
         for team in &teams {
@@ -139,12 +142,12 @@ impl Desk {
             let status = board.look(|state| state.team().map(|team| team.status)).await?;
             board.close().await;
             if status == Some(TeamStatus::Active) {
-                active.push(team.id.to_string());
+                active.push(team.id);
             }
         }
         let names: Vec<_> = teams.iter().map(|team| team.name.as_str()).collect();
         match (active.as_slice(), names.as_slice()) {
-            ([team], _) => Ok(team.clone()),
+            ([team], _) => Ok(*team),
             (_, []) => Err(troop_runtime::BoardError::NoActiveTeam.into()),
             (_, [first, ..]) => {
                 let message = format!("which team? There are: {}", names.join(", "));
