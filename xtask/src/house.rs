@@ -22,7 +22,7 @@ const MAY_USE: [(&str, &[&str]); 8] = [
 ];
 
 /// Libraries that only these crates may use directly; `troop` measures its baselines with them.
-const ONLY_IN: [(&str, &[&str]); 6] = [
+const ONLY_IN: [(&str, &[&str]); 7] = [
     ("rusqlite", &["troop-store", "troop"]),
     ("tokio-postgres", &["troop-store", "troop", "troop-testkit"]),
     ("clap", &["troop"]),
