@@ -10,12 +10,13 @@ use std::{
 const MAX_LINES: usize = 600;
 
 /// Which crates each crate may use. What is not here is forbidden.
-const MAY_USE: [(&str, &[&str]); 7] = [
+const MAY_USE: [(&str, &[&str]); 8] = [
     ("troop-model", &[]),
     ("troop-store", &["troop-model"]),
     ("troop-protocol", &["troop-model"]),
+    ("troop-agent", &["troop-model", "troop-protocol"]),
     ("troop-runtime", &["troop-model", "troop-store"]),
-    ("troop", &["troop-model", "troop-runtime", "troop-store"]),
+    ("troop", &["troop-agent", "troop-model", "troop-protocol", "troop-runtime", "troop-store"]),
     ("troop-testkit", &["troop-model", "troop-store"]),
     ("xtask", &[]),
 ];
@@ -27,7 +28,17 @@ const ONLY_IN: [(&str, &[&str]); 6] = [
     ("clap", &["troop"]),
     ("notify", &["troop-store", "troop"]),
     ("schemars", &["troop-model", "troop-protocol", "troop"]),
-    ("tokio", &["troop-store", "troop-protocol", "troop-runtime", "troop", "troop-testkit"]),
+    (
+        "tokio",
+        &[
+            "troop-store",
+            "troop-protocol",
+            "troop-agent",
+            "troop-runtime",
+            "troop",
+            "troop-testkit",
+        ],
+    ),
 ];
 
 /// Names that swallow projects.

@@ -16,6 +16,7 @@ mod launch;
 mod lease;
 mod link;
 mod restarts;
+mod socket;
 mod stop;
 mod supervisor;
 mod timers;
@@ -154,14 +155,20 @@ impl Lead {
     /// Takes the lead of a team and begins. Refused while somebody else leads it.
     pub async fn start(options: LeadOptions) -> Result<Self, LeadError> {
         let session = Uuid::now_v7();
-        let lock = lease::Lock::take(&options, session).await?;
+        let mut lock = lease::Lock::take(&options, session).await?;
+        let unusable = |source| LeadError::Folder { path: options.folder.clone(), source };
+        let socket = socket::Socket::open(&options.folder).map_err(unusable)?;
+        lock.announce(&socket.path).map_err(unusable)?;
         let (inputs, queue) = mpsc::channel(INPUTS);
         let tracker = TaskTracker::new();
         let board = options.board.clone();
         let (tell, ended) = oneshot::channel();
         let fence = lock.fence;
+        let host =
+            socket::Host { board: board.clone(), inputs: inputs.clone(), tracker: tracker.clone() };
         let start = dispatcher::Start { options, session, fence, inputs, tracker: tracker.clone() };
         let dispatcher = dispatcher::Dispatcher::new(start).await?;
+        tracker.spawn(socket.serve(host));
         tracker.spawn(async move {
             let how = dispatcher.run(queue).await;
             drop(lock);

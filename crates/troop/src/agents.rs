@@ -1,9 +1,8 @@
 //! The agents that members can be: the built-in ones, and those that the project and the person describe.
 
-use std::path::Path;
-
 use anyhow::Result;
 use smol_str::SmolStr;
+use troop_agent::Definition;
 use troop_model::{MemberName, NewMember};
 use uuid::Uuid;
 
@@ -19,8 +18,11 @@ const BUILT_IN: [(&str, &str); 6] = [
     ("codex", "Codex"),
     ("acp", "any agent that speaks the Agent Client Protocol"),
     ("command", "runs a task's command"),
-    ("script", "follows a script; for tests and demonstrations"),
+    ("script", "follows a script, as `script:FILE`; for tests and demonstrations"),
 ];
+
+/// What an agent begins with that follows a script of its own: `script:FILE`.
+const SCRIPT: &str = "script:";
 
 /// Makes the same id for the same key everywhere.
 const NAMESPACE: Uuid = Uuid::from_u128(0x7d9b_31f6_55c2_4c5e_9f0a_6d1f_0e8a_b1c4);
@@ -42,12 +44,10 @@ impl Agents {
     /// Reads the descriptions: a project's before the person's, both before the built-in ones.
     pub(crate) fn read(surroundings: &Surroundings) -> Self {
         let mut agents: Vec<Agent> = Vec::new();
-        let folders = [
-            surroundings.project.join(".troop/agents"),
-            surroundings.project.join(".claude/agents"),
-            surroundings.home.join("agents"),
-        ];
-        let described = folders.iter().flat_map(|folder| read_folder(folder));
+        let folders = Definition::folders(&surroundings.project, Some(&surroundings.home));
+        let described = Definition::read_all(&folders)
+            .into_iter()
+            .map(|it| Agent::new(&it.key, &it.description, it.model));
         let built_in = BUILT_IN.iter().map(|(key, description)| Agent::new(key, description, None));
         for agent in described.chain(built_in) {
             if agents.iter().all(|known| known.key != agent.key) {
@@ -60,6 +60,9 @@ impl Agents {
     /// The member that a text describes: `NAME=AGENT`, or an agent that gives the member its name.
     pub(crate) fn member(&self, text: &str) -> Result<NewMember> {
         let (name, agent) = match text.split_once('=') {
+            Some((name, agent)) if agent.starts_with(SCRIPT) => {
+                (Some(name), &Agent::new(agent, "follows a script", None))
+            }
             Some((name, agent)) => (Some(name), self.find(agent, text)?),
             None => (None, self.find(text, text)?),
         };
@@ -101,41 +104,6 @@ impl Agent {
         let id = Uuid::new_v5(&NAMESPACE, key.as_bytes());
         Self { key: key.to_owned(), id, description: description.to_owned(), model }
     }
-}
-
-/// The agents that a folder's markdown files describe, by file name. What cannot be read describes nobody.
-fn read_folder(folder: &Path) -> Vec<Agent> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let mut files: Vec<_> =
-        entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
-    files.sort();
-    let is_markdown =
-        |path: &&std::path::PathBuf| path.extension().is_some_and(|extension| extension == "md");
-    let described = files.iter().filter(is_markdown).filter_map(|path| {
-        let text = std::fs::read_to_string(path).ok()?;
-        let stem = path.file_stem()?.to_str()?;
-        Some(describe(stem, &text))
-    });
-    described.collect()
-}
-
-/// Reads the front matter of an agent's description: `name`, `description`, `model`.
-fn describe(stem: &str, text: &str) -> Agent {
-    let matter = text
-        .strip_prefix("---")
-        .and_then(|rest| rest.split_once("\n---"))
-        .map_or("", |(matter, _)| matter);
-    let field = |name: &str| {
-        let mut lines = matter.lines().filter_map(|line| line.split_once(':'));
-        let (_, value) = lines.find(|(key, _)| key.trim() == name)?;
-        let value = value.trim().trim_matches(['"', '\'']);
-        (!value.is_empty()).then(|| value.to_owned())
-    };
-    Agent::new(
-        &field("name").unwrap_or_else(|| stem.to_owned()),
-        &field("description").unwrap_or_default(),
-        field("model"),
-    )
 }
 
 #[cfg(test)]

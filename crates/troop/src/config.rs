@@ -190,6 +190,12 @@ pub(crate) fn schema() -> String {
     serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n"
 }
 
+/// The person's own folder, as the environment has it.
+pub(crate) fn home() -> Option<PathBuf> {
+    let chosen = variable("TROOP_HOME").map(PathBuf::from);
+    chosen.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".troop")))
+}
+
 fn variable(name: &str) -> Option<String> {
     env::var_os(name).and_then(|value| value.into_string().ok()).filter(|value| !value.is_empty())
 }

@@ -5,9 +5,11 @@ mod cli;
 mod commands;
 mod config;
 mod desk;
+mod guard;
 mod output;
 mod render;
 mod report;
+mod teammate;
 mod trust;
 
 use std::process::ExitCode;
@@ -22,6 +24,11 @@ use crate::{
 };
 
 fn main() -> ExitCode {
+    // Processes that leads start: small and many, so nothing else is looked at before.
+    let arguments = || std::env::args_os().skip(1);
+    if let Some(code) = guard::run(arguments()).or_else(|| teammate::run(arguments())) {
+        return code;
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return report::usage(&error),

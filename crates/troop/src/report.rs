@@ -13,6 +13,7 @@ use anyhow::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde_json::json;
 use troop_model::{Refusal, RefusalKind};
+use troop_protocol::{Failure, FailureKind};
 use troop_runtime::BoardError;
 use troop_store::StoreError;
 
@@ -116,6 +117,11 @@ pub(crate) fn catch(run: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<
     }
 }
 
+/// Reports an error before anything is known about the output.
+pub(crate) fn plain(error: &Error) -> ExitCode {
+    Report::new(error).print(&Printer::plain(false))
+}
+
 /// Reports what clap did not understand, in our form. Help and version are not errors.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     if matches!(
@@ -172,6 +178,9 @@ fn classify(error: &Error) -> (&'static str, u8, Option<String>) {
     if let Some(refusal) = error.downcast_ref::<Refusal>() {
         return refused(refusal);
     }
+    if let Some(failure) = error.downcast_ref::<Failure>() {
+        return told(failure);
+    }
     if let Some(store) = error.downcast_ref::<StoreError>() {
         return stored(store);
     }
@@ -224,5 +233,14 @@ fn stored(error: &StoreError) -> (&'static str, u8, Option<String>) {
         StoreError::Unavailable { hint, .. } => ("unavailable", FAILED, Some(hint.clone())),
         StoreError::Corrupt { hint, .. } => ("corrupt", FAILED, Some(hint.clone())),
         _ => ("bug", BUG, Some(BUG_HINT.to_owned())),
+    }
+}
+
+/// What a lead says about a command that it did not carry out.
+fn told(failure: &Failure) -> (&'static str, u8, Option<String>) {
+    match failure.kind {
+        FailureKind::Bug => ("bug", BUG, Some(BUG_HINT.to_owned())),
+        FailureKind::Invalid => ("invalid", WRONG_USE, failure.hint.clone()),
+        kind => (kind.as_str(), FAILED, failure.hint.clone()),
     }
 }

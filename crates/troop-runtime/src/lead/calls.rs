@@ -61,7 +61,7 @@ impl Dispatcher {
         let actor = Actor::agent(&runner.member);
         let mut request = self.signed(actor, change.command);
         request.operation = change.operation.unwrap_or_else(|| OperationId(Uuid::now_v7()));
-        self.pass(Deed { runner: runner.clone(), request, responder }).await;
+        self.pass(Deed { runner: Some(runner.clone()), request, responder }).await;
     }
 
     fn look_up(&self, runner: &Runner, query: Query, responder: Responder) {

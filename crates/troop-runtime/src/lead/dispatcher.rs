@@ -136,16 +136,18 @@ impl Dispatcher {
             Input::Log(event) => self.follow(&event).await,
             Input::LogLost(error) => self.lost(error),
             Input::Wire(runner, incoming) => self.hear(&runner, incoming).await,
-            Input::Exited(runner, exit) => self.exited(&runner, &exit).await,
+            Input::Exited(runner, exit) => self.exited(&runner, exit).await,
             Input::Complained(runner, line) => self.complained(&runner, &line),
             Input::Passed(passed) => self.passed(*passed).await,
+            Input::Called(called) => self.called(*called).await,
             Input::Settled(runner, version) => self.settled(&runner, version),
             Input::Refused(runner, what) => self.refused(&runner, what),
             Input::Superseded => self.ended = Some(Ended::Superseded),
             Input::Due(Due::Ready(runner)) => self.not_ready(&runner),
             Input::Due(Due::Grace(runner)) => self.grace_is_over(&runner),
             Input::Due(Due::Term(runner)) => self.kill(&runner),
-            Input::Due(Due::Restart(runner)) => self.restart(&runner).await,
+            Input::Due(Due::Bury(runner)) => self.bury(&runner).await,
+            Input::Due(Due::Restart(member)) => self.restart(&member).await,
             Input::Due(Due::Retry(runner)) => self.try_again(&runner).await,
             Input::Due(Due::Tick) => self.tick().await,
             Input::Due(Due::Renew) => self.renew().await,
@@ -306,7 +308,11 @@ impl Dispatcher {
 /// Puts the log in line with everything else.
 async fn pass_on(mut news: Subscription, inputs: mpsc::Sender<Input>) {
     loop {
-        let input = match news.next().await {
+        let next = tokio::select! {
+            next = news.next() => next,
+            () = inputs.closed() => return,
+        };
+        let input = match next {
             Ok(Some(event)) => Input::Log(event),
             Ok(None) => Input::LogLost(None),
             Err(error) => Input::LogLost(Some(error)),

@@ -26,6 +26,9 @@ impl Dispatcher {
             Fact::MemberStateChanged { member, state: MemberState::Spawning, .. } => {
                 self.start(member).await;
             }
+            Fact::MemberStateChanged { member, state: MemberState::Crashed, .. } => {
+                self.is_down(member);
+            }
             Fact::MemberStateChanged { .. } => self.has_news = true,
             Fact::MemberRemoved { member, .. } => self.let_go(member),
             Fact::MemberModeChanged { member, .. } => self.send_context(member),

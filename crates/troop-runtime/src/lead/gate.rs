@@ -32,11 +32,11 @@ pub(super) enum Gated {
     Nothing,
 }
 
-/// Something that a member wants done.
+/// Something that somebody wants done.
 #[derive(Debug)]
 pub(super) struct Deed {
-    /// Who.
-    pub(super) runner: Runner,
+    /// Which member; none if it is another process.
+    pub(super) runner: Option<Runner>,
     /// What.
     pub(super) request: Request,
     /// Where the answer goes, if one is waited for.
@@ -44,9 +44,15 @@ pub(super) struct Deed {
 }
 
 impl Dispatcher {
-    /// Does something for a member, after hooks if there are any for that.
+    /// Does what another process asks for, after hooks if there are any for that.
+    pub(super) async fn called(&mut self, (request, responder): (Request, Responder)) {
+        let request = Request { fence: Some(self.fence), ..request };
+        self.pass(Deed { runner: None, request, responder: Some(responder) }).await;
+    }
+
+    /// Does something for somebody, after hooks if there are any for that.
     pub(super) async fn pass(&mut self, deed: Deed) {
-        match self.occasion_of(&deed.runner.member, &deed.request.command) {
+        match self.occasion_of(&deed.request) {
             Some(occasion) => self.hold(occasion, deed),
             None => self.carry_out(deed).await,
         }
@@ -55,13 +61,16 @@ impl Dispatcher {
     async fn carry_out(&mut self, deed: Deed) {
         match deed.responder {
             Some(responder) => self.call(deed.request, responder).await,
-            None => self.do_for(&deed.runner, deed.request).await,
+            None => match &deed.runner {
+                Some(runner) => self.do_for(runner, deed.request).await,
+                None => {}
+            },
         }
     }
 
     fn hold(&mut self, occasion: Occasion, deed: Deed) {
         self.gated.insert(deed.request.operation);
-        if let Some(link) = self.link(&deed.runner) {
+        if let Some(link) = deed.runner.as_ref().and_then(|runner| self.link(runner)) {
             link.n_held += 1;
         }
         self.fire(occasion, Gated::Deed(Box::new(deed)));
@@ -106,14 +115,15 @@ impl Dispatcher {
 
     async fn deed_passed(&mut self, deed: Deed, verdict: Verdict) {
         let runner = deed.runner.clone();
-        let idle_after = self.link(&runner).and_then(|link| {
-            link.n_held -= 1;
-            link.idle_after.take_if(|_| link.n_held == 0)
-        });
         match verdict {
             Verdict::Continue => self.carry_out(deed).await,
             Verdict::Veto { feedback } => self.vetoed(deed, feedback).await,
         }
+        let Some(runner) = runner else { return };
+        let idle_after = self.link(&runner).and_then(|link| {
+            link.n_held -= 1;
+            link.idle_after.take_if(|_| link.n_held == 0)
+        });
         if let Some(last_task) = idle_after
             && !self.hold_idle(&runner, last_task.as_ref())
         {
@@ -128,12 +138,13 @@ impl Dispatcher {
             let failure = Failure::new(FailureKind::Forbidden, &feedback);
             return self.refuse(responder, failure);
         }
-        self.tell_member(&deed.runner.member, feedback).await;
+        let Some(runner) = deed.runner else { return };
+        self.tell_member(&runner.member, feedback).await;
         if let Command::Task(TaskCommand::Complete { task, .. }) = &deed.request.command
             && let Ok(number) = self.state.resolve(task)
         {
             // The task comes again with what the hook said.
-            if let Some(link) = self.link(&deed.runner) {
+            if let Some(link) = self.link(&runner) {
                 link.told.remove(&number);
             }
         }
@@ -154,8 +165,8 @@ impl Dispatcher {
 
     /// What hooks are asked about a command before it is given, if any are.
     #[expect(clippy::wildcard_enum_match_arm, reason = "hooks are asked about two things only")]
-    fn occasion_of(&self, member: &MemberName, command: &Command) -> Option<Occasion> {
-        match command {
+    fn occasion_of(&self, request: &Request) -> Option<Occasion> {
+        match &request.command {
             Command::Task(TaskCommand::Complete { task, result, .. })
                 if self.hooks.has(HookEvent::TaskCompleted) =>
             {
@@ -170,7 +181,7 @@ impl Dispatcher {
                     description: new.description.clone(),
                     owner: new.assignee.clone(),
                 };
-                Some(Occasion::TaskCreated { task, teammate: Some(member.clone()) })
+                Some(Occasion::TaskCreated { task, teammate: creator(&request.actor) })
             }
             _ => None,
         }

@@ -27,7 +27,7 @@ impl Dispatcher {
             Incoming::Notification(said) => self.hear_said(runner, &said).await,
             Incoming::Request(request) => self.answer(runner, request).await,
             Incoming::Skipped(skipped) => self.skipped(runner, &skipped),
-            Incoming::End(_) => self.silenced(runner),
+            Incoming::End(_) => self.silenced(runner).await,
         }
     }
 
@@ -78,7 +78,7 @@ impl Dispatcher {
             }
         };
         let request = self.signed(Actor::agent(member), Command::Task(order));
-        self.pass(Deed { runner: runner.clone(), request, responder: None }).await;
+        self.pass(Deed { runner: Some(runner.clone()), request, responder: None }).await;
     }
 
     /// A member works on a task. If nobody holds it, that is how it takes it.
@@ -194,8 +194,12 @@ impl Dispatcher {
     }
 
     /// A wire has ended. Its process should have, too; if not, it hangs and is of no use.
-    fn silenced(&mut self, runner: &Runner) {
-        if self.link(runner).is_some_and(|link| link.stop.is_none()) {
+    async fn silenced(&mut self, runner: &Runner) {
+        let Some(link) = self.link(runner) else { return };
+        link.is_silent = true;
+        if link.exit.is_some() {
+            self.bury(runner).await;
+        } else if link.stop.is_none() {
             self.timers.set(self.timing.grace, Due::Term(runner.clone()));
         }
     }

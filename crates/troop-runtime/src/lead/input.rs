@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
-use troop_model::{Event, Version};
-use troop_protocol::{Inbox, Incoming};
+use troop_model::{Event, MemberName, Version};
+use troop_protocol::{Inbox, Incoming, Responder};
 
 use super::{Runner, gate::Passed, supervisor::Exit};
-use crate::BoardError;
+use crate::{BoardError, Request};
 
 /// One thing that a lead reacts to.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(super) enum Input {
     Due(Due),
     /// Hooks have spoken about something that waited for them.
     Passed(Box<Passed>),
+    /// Another process gives a command by way of this lead.
+    Called(Box<(Request, Responder)>),
     /// A member was given work, or was not; what came of it is in the log up to there.
     Settled(Runner, Option<Version>),
     /// What was done for a member was refused, and it does not know yet.
@@ -43,8 +45,10 @@ pub(super) enum Due {
     Grace(Runner),
     /// A process should have stopped on being told to.
     Term(Runner),
+    /// A process has ended, and its last words should have been heard.
+    Bury(Runner),
     /// A member that crashed is started again.
-    Restart(Runner),
+    Restart(MemberName),
     /// A member that could not be written to may have read something.
     Retry(Runner),
     /// It is time to look at leases, reminders and retries.

@@ -49,8 +49,9 @@ fn read(file: &mut File) -> Option<LeadEntry> {
 #[derive(Debug)]
 pub(super) struct Lock {
     pub(super) fence: u64,
+    session: Uuid,
     /// Locked; when this process ends, however it ends, it is not locked any more.
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -83,9 +84,13 @@ impl Lock {
         options.board.submit(Request::new(Actor::system(), command)).await?;
         let fence = current(options).await?.filter(|it| it.session == session);
         let fence = fence.ok_or(BoardError::from(Refusal::Superseded))?.fence;
-        let entry = LeadEntry { session, pid: std::process::id(), socket: None };
-        write(&mut file, &entry).map_err(unusable)?;
-        Ok(Self { fence, _file: file })
+        Ok(Self { fence, session, file })
+    }
+
+    /// Says where this lead takes commands.
+    pub(super) fn announce(&mut self, socket: &Path) -> io::Result<()> {
+        let (pid, socket) = (std::process::id(), Some(socket.to_owned()));
+        write(&mut self.file, &LeadEntry { session: self.session, pid, socket })
     }
 }
 

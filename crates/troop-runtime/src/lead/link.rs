@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use tokio::time::Instant;
+use tokio::{task::AbortHandle, time::Instant};
 use troop_model::{TaskNumber, TaskRef, Version};
 use troop_protocol::{FromLead, Notification, Peer, PeerError};
 use uuid::Uuid;
 
-use super::{Runner, stop::Stop};
+use super::{Runner, stop::Stop, supervisor::Exit};
 
 /// How many lines of its standard error are kept to explain its end.
 const LAST_WORDS: usize = 8;
@@ -21,13 +21,36 @@ pub(super) enum Phase {
     Ready,
 }
 
+/// What a member runs as.
+#[derive(Debug)]
+pub(super) enum Body {
+    /// A process of its own.
+    Process(u32),
+    /// A part of this one.
+    Task(AbortHandle),
+}
+
+impl Body {
+    /// The process that it runs in.
+    pub(super) fn process(&self) -> u32 {
+        self.own_process().unwrap_or_else(std::process::id)
+    }
+
+    /// The process that is its own.
+    pub(super) fn own_process(&self) -> Option<u32> {
+        match self {
+            Self::Process(pid) => Some(*pid),
+            Self::Task(_) => None,
+        }
+    }
+}
+
 /// A member that runs.
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) runner: Runner,
     pub(super) peer: Peer,
-    /// Its own process; none if it is a part of this one.
-    pub(super) pid: Option<u32>,
+    pub(super) body: Body,
     pub(super) phase: Phase,
     /// Whether the member joined only to be started now. If it does not start, it is not left behind.
     pub(super) is_new: bool,
@@ -44,6 +67,10 @@ pub(super) struct Link {
     pub(super) n_held: usize,
     /// It said that it is idle while they did, and what it did last.
     pub(super) idle_after: Option<Option<TaskRef>>,
+    /// Whether its wire has ended.
+    pub(super) is_silent: bool,
+    /// How it ended, once it has. What it said before that may still be on its way.
+    pub(super) exit: Option<Exit>,
     pub(super) heard_at: Instant,
     pub(super) renewed_at: Instant,
     last_words: VecDeque<String>,
@@ -61,12 +88,12 @@ pub(super) enum Asked {
 }
 
 impl Link {
-    pub(super) fn new(runner: Runner, peer: Peer, pid: Option<u32>, is_new: bool) -> Self {
+    pub(super) fn new(runner: Runner, peer: Peer, body: Body, is_new: bool) -> Self {
         let now = Instant::now();
         Self {
             runner,
             peer,
-            pid,
+            body,
             phase: Phase::Starting,
             is_new,
             acknowledges: false,
@@ -76,15 +103,12 @@ impl Link {
             stop: None,
             n_held: 0,
             idle_after: None,
+            is_silent: false,
+            exit: None,
             heard_at: now,
             renewed_at: now,
             last_words: VecDeque::new(),
         }
-    }
-
-    /// The process that it runs in.
-    pub(super) fn process(&self) -> u32 {
-        self.pid.unwrap_or_else(std::process::id)
     }
 
     /// Whether it takes work and mail now.

@@ -69,9 +69,6 @@ impl Dispatcher {
             return;
         }
         self.signal(runner, Signal::TERM);
-        if let Some(link) = self.link(runner).filter(|link| link.pid.is_none()) {
-            link.peer.cut();
-        }
         self.timers.set(self.timing.term, Due::Term(runner.clone()));
     }
 
@@ -90,7 +87,7 @@ impl Dispatcher {
         for member in members {
             let reason = reason.to_owned();
             self.ask_to_stop(&member, Stop { reason, asked: None, is_forced: true });
-            let pid = self.links.get(&member).map(Link::process);
+            let pid = self.links.get(&member).map(|link| link.body.process());
             let state = MemberState::Stopping;
             self.give(Command::SetMemberState { member, state, reason: None, pid }).await;
         }

@@ -1,6 +1,6 @@
 //! Processes: starting them, seeing them end, starting them again.
 
-use std::{fmt, io, os::unix::process::ExitStatusExt as _, process::ExitStatus};
+use std::{fmt, io, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Duration};
 
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader},
@@ -16,13 +16,16 @@ use super::{
     dispatcher::Dispatcher,
     input::{Due, Ear, Input},
     launch::{LaunchSpec, Life},
-    link::{Link, Phase},
+    link::{Body, Link, Phase},
     transcript::Line,
 };
 use crate::process::{self, Mark, Signal};
 
 /// The longest line of standard error that is taken as one.
 const MAX_COMPLAINT: u64 = 4_096;
+
+/// How long what a process said is waited for after its end. Something that it left behind may hold its wire open.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// How something that ran ended.
 #[derive(Debug)]
@@ -83,20 +86,14 @@ impl Dispatcher {
         let ear = Ear { runner: runner.clone(), inputs: self.inputs.clone() };
         let (reader, writer) = (launched.reader, launched.writer);
         let peer = Peer::spawn(reader, writer, PeerOptions::default(), ear, &self.tracker);
-        let pid = self.attend(&runner, launched.life, mark);
-        self.note(
-            member,
-            Line::note(&match pid {
-                Some(pid) => format!("started as process {pid}"),
-                None => "started".to_owned(),
-            }),
-        );
+        let body = self.attend(&runner, launched.life, mark);
+        self.note(member, Line::note(&format!("started in process {}", body.process())));
         self.timers.set(self.timing.ready, Due::Ready(runner.clone()));
-        self.links.insert(member.clone(), Link::new(runner, peer, pid, is_new));
+        self.links.insert(member.clone(), Link::new(runner, peer, body, is_new));
     }
 
     /// Sees to what runs until it ends.
-    fn attend(&self, runner: &Runner, life: Life, mark: Mark) -> Option<u32> {
+    fn attend(&self, runner: &Runner, life: Life, mark: Mark) -> Body {
         let (runner, inputs) = (runner.clone(), self.inputs.clone());
         match life {
             Life::Process(mut child) => {
@@ -106,17 +103,23 @@ impl Dispatcher {
                     self.tracker.spawn(hear_complaints(complaints, runner, inputs));
                 }
                 self.tracker.spawn(async move {
-                    let exit = bury(*child, mark).await;
+                    let exit = see_out(*child, mark).await;
                     drop(inputs.send(Input::Exited(runner, exit)).await);
                 });
-                pid
+                Body::Process(pid.unwrap_or_default())
             }
             Life::Task(task) => {
+                let task = self.tracker.spawn(task);
+                let abort = task.abort_handle();
                 self.tracker.spawn(async move {
-                    task.await;
-                    drop(inputs.send(Input::Exited(runner, Exit::Task)).await);
+                    let exit = match task.await {
+                        Ok(()) => Exit::Task,
+                        Err(error) if error.is_cancelled() => Exit::Task,
+                        Err(error) => Exit::Unknown(error.into()),
+                    };
+                    drop(inputs.send(Input::Exited(runner, exit)).await);
                 });
-                None
+                Body::Task(abort)
             }
         }
     }
@@ -128,7 +131,7 @@ impl Dispatcher {
             return;
         }
         (link.phase, link.acknowledges) = (Phase::Ready, acknowledges);
-        let (own, pid) = (link.pid, Some(link.process()));
+        let (own, pid) = (link.body.own_process(), Some(link.body.process()));
         let permissions = self.state.member(member).map(|it| it.permissions);
         let state = match permissions {
             Some(Permissions::Plan) => MemberState::Planning,
@@ -151,13 +154,23 @@ impl Dispatcher {
         }
     }
 
-    /// What ran for a member is over.
-    pub(super) async fn exited(&mut self, runner: &Runner, exit: &Exit) {
-        if self.link(runner).is_none() {
-            return;
+    /// What ran for a member is over. First what it said before that is heard to the end.
+    pub(super) async fn exited(&mut self, runner: &Runner, exit: Exit) {
+        let Some(link) = self.link(runner) else { return };
+        link.exit = Some(exit);
+        if link.is_silent {
+            self.bury(runner).await;
+        } else {
+            self.timers.set(LAST_WORDS, Due::Bury(runner.clone()));
         }
+    }
+
+    /// Draws the conclusions from the end of what ran for a member.
+    pub(super) async fn bury(&mut self, runner: &Runner) {
         let member = &runner.member;
-        let Some(link) = self.links.remove(member) else { return };
+        let is_over = self.link(runner).is_some_and(|link| link.exit.is_some());
+        let Some(mut link) = is_over.then(|| self.links.remove(member)).flatten() else { return };
+        let Some(exit) = link.exit.take() else { return };
         self.note(member, Line::note(&exit.to_string()));
         let words = link.last_words();
         let reason = if words.is_empty() { exit.to_string() } else { format!("{exit}: {words}") };
@@ -169,7 +182,7 @@ impl Dispatcher {
         } else if link.phase == Phase::Starting && link.is_new {
             self.not_started(member, true, &Exit::NotStarted(io::Error::other(reason))).await;
         } else {
-            self.crashed(runner, reason).await;
+            self.crashed(member, reason).await;
         }
     }
 
@@ -185,24 +198,26 @@ impl Dispatcher {
         self.tell_lead(member, what).await;
     }
 
-    async fn crashed(&mut self, runner: &Runner, reason: String) {
-        let member = &runner.member;
+    async fn crashed(&mut self, member: &MemberName, reason: String) {
+        let is_kept_down = self.is_ending() || self.is_lead(member);
+        let is_given_up = !is_kept_down && !self.restarts.after_crash(member, &self.timing);
         self.set_state(member, MemberState::Crashed, Some(reason.clone()), None).await;
-        if self.is_ending() || self.is_lead(member) {
-            return;
+        if is_given_up {
+            let what = format!("{member} crashed too often and is not started again: {reason}");
+            self.tell_lead(member, what).await;
         }
-        match self.restarts.after_crash(member, &self.timing) {
-            Some(pause) => self.timers.set(pause, Due::Restart(runner.clone())),
-            None => {
-                let what = format!("{member} crashed too often and is not started again: {reason}");
-                self.tell_lead(member, what).await;
-            }
+    }
+
+    /// The log says that a member is down.
+    pub(super) fn is_down(&mut self, member: &MemberName) {
+        self.has_news = true;
+        if let Some(pause) = self.restarts.pause(member) {
+            self.timers.set(pause, Due::Restart(member.clone()));
         }
     }
 
     /// Starts a member again that crashed.
-    pub(super) async fn restart(&mut self, runner: &Runner) {
-        let member = &runner.member;
+    pub(super) async fn restart(&mut self, member: &MemberName) {
         let is_down = self.state.member(member).is_some_and(|it| it.state == MemberState::Crashed);
         if self.restarts.begin(member)
             && is_down
@@ -220,12 +235,15 @@ impl Dispatcher {
         self.signal(runner, Signal::KILL);
         if let Some(link) = self.link(runner) {
             link.peer.cut();
+            if let Body::Task(task) = &link.body {
+                task.abort();
+            }
         }
     }
 
     /// Sends a signal to the group of a member's process.
     pub(super) fn signal(&mut self, runner: &Runner, signal: Signal) {
-        if let Some(pid) = self.link(runner).and_then(|link| link.pid) {
+        if let Some(pid) = self.link(runner).and_then(|link| link.body.own_process()) {
             // One that has just ended cannot be signalled; its end is on its way.
             drop(process::kill_group(pid, signal));
         }
@@ -244,7 +262,7 @@ impl Dispatcher {
 }
 
 /// Waits for a process to end and ends all that it left behind.
-async fn bury(mut child: Child, mark: Mark) -> Exit {
+async fn see_out(mut child: Child, mark: Mark) -> Exit {
     let pid = child.id();
     let status = child.wait().await;
     let sweep = move || {

@@ -59,3 +59,10 @@ fn agents_are_described_by_markdown_files_of_the_project_and_of_claude_code() {
     assert_eq!(agents.member("tester").unwrap().name.as_str(), "tester");
     assert!(agents.member("nobody").is_err());
 }
+
+#[test]
+fn a_member_may_follow_a_script_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let ann = agents(folder.path()).member("ann=script:demo/ann.script").unwrap();
+    assert_eq!((ann.name.as_str(), ann.agent.as_str()), ("ann", "script:demo/ann.script"));
+}

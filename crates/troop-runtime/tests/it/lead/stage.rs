@@ -18,7 +18,6 @@ use troop_runtime::{
     Board, BoardResult, BoxFuture, Clock, Done, Ended, Following, Hooks, InProcess, Launch,
     LaunchSpec, Launched, Lead, LeadOptions, Request, Signature, Timing, Until,
 };
-use troop_store::Store;
 use troop_testkit::{TestStore, wait_for};
 
 use crate::support::{name, new_team};
@@ -120,7 +119,7 @@ impl Plays {
         self.0.lock().unwrap().insert(agent.to_owned(), play);
     }
 
-    fn launch(self) -> Arc<dyn Launch> {
+    fn launch(self, others: Option<Arc<dyn Launch>>) -> Arc<dyn Launch> {
         let run = move |spec: &LaunchSpec, wire: DuplexStream| {
             let play = self.0.lock().unwrap().get(spec.agent.as_str()).cloned()?;
             let spec = spec.clone();
@@ -132,7 +131,7 @@ impl Plays {
             });
             Some(act)
         };
-        Arc::new(InProcess { run, others: Box::new(Nobody) })
+        Arc::new(InProcess { run, others: others.unwrap_or_else(|| Arc::new(Nobody)) })
     }
 }
 
@@ -166,10 +165,8 @@ pub(crate) fn quick() -> Timing {
 /// A team with its lead at work.
 pub(crate) struct Stage {
     pub(crate) board: Board,
-    pub(crate) clock: Clock,
     pub(crate) plays: Plays,
     pub(crate) folder: TempDir,
-    pub(crate) store: Arc<dyn Store>,
     pub(crate) lead: Option<Lead>,
     /// Keeps what the store is kept in.
     _store: TestStore,
@@ -182,6 +179,8 @@ pub(crate) struct Setting {
     pub(crate) hooks: Hooks,
     pub(crate) until: Until,
     pub(crate) clock: Clock,
+    /// Who runs the members that have no play.
+    pub(crate) others: Option<Arc<dyn Launch>>,
 }
 
 impl Default for Setting {
@@ -192,6 +191,7 @@ impl Default for Setting {
             hooks: Hooks::none(),
             until: Until::Stopped,
             clock: Clock::system(),
+            others: None,
         }
     }
 }
@@ -217,9 +217,7 @@ impl Stage {
         let (clock, always) = (setting.clock.clone(), Following::Always);
         let board =
             Board::create(store.store(), clock.clone(), always, &signature, new).await.unwrap();
-        let handle = store.store();
-        let mut stage =
-            Self { board, clock, plays, folder, store: handle, lead: None, _store: store };
+        let mut stage = Self { board, plays, folder, lead: None, _store: store };
         stage.lead = Some(stage.start(setting).await.unwrap());
         stage
     }
@@ -232,7 +230,7 @@ impl Stage {
             folder: self.folder.path().to_owned(),
             project: self.folder.path().to_owned(),
             holder: "zoe".to_owned(),
-            launch: self.plays.clone().launch(),
+            launch: self.plays.clone().launch(setting.others),
             hooks: setting.hooks,
             timing: setting.timing,
             until: setting.until,

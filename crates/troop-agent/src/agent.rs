@@ -1,0 +1,75 @@
+//! What every agent is: it gets work, one piece at a time, and says how it went.
+
+use std::pin::Pin;
+
+use troop_protocol::{MessageIn, WireTask};
+
+use crate::Turn;
+
+/// A future on the heap, so that agents can be chosen while the program runs.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What thinks for one member. There is one object for each member, for as long as its process lives.
+pub trait Agent: Send {
+    /// Does one piece of work. It ends soon after the turn is interrupted; dropped, it leaves nothing running.
+    fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, Outcome>;
+}
+
+/// What an agent is to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Work {
+    /// Get ready. Comes once, before all else.
+    Start,
+    /// Work on a task.
+    Task(WireTask),
+    /// Read mail that came while there was nothing to do.
+    Mail(Vec<MessageIn>),
+    /// Go on with a task after an interruption.
+    Resume {
+        /// The task.
+        task: WireTask,
+        /// What came since.
+        mail: Vec<MessageIn>,
+    },
+    /// Get ready to end, or refuse to.
+    Shutdown {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// How a piece of work went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The task is done.
+    Completed {
+        /// What came of it.
+        result: String,
+        /// The same in a few words.
+        summary: Option<String>,
+    },
+    /// The task could not be done.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+    /// Somebody else should do the task.
+    GaveBack {
+        /// Why.
+        reason: String,
+    },
+    /// There is nothing to report, or the agent has told the board itself.
+    Done,
+    /// It was interrupted. A task stays its own, and goes on with the next mail.
+    Interrupted,
+    /// It does not want to end now.
+    Refused {
+        /// Why.
+        reason: String,
+    },
+    /// The process ends at once, without another word.
+    Stop {
+        /// With this code.
+        code: u8,
+    },
+}

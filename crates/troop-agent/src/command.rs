@@ -1,0 +1,97 @@
+//! The agent `command`: runs what a task says, and its output is the result.
+
+mod output;
+mod run;
+mod words;
+
+use serde_json::Value;
+use troop_model::{MessageKind, Permissions};
+use troop_protocol::{Level, WireTask};
+
+use crate::{Agent, Outcome, Turn, Work, agent::BoxFuture};
+pub(crate) use run::{Ended, Run, run};
+pub(crate) use words::Line;
+
+/// Runs the command of each task.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CommandAgent;
+
+impl Agent for CommandAgent {
+    fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, Outcome> {
+        Box::pin(async move {
+            match work {
+                Work::Task(task) | Work::Resume { task, .. } => work_on(&task, turn).await,
+                Work::Start | Work::Mail(_) | Work::Shutdown { .. } => Outcome::Done,
+            }
+        })
+    }
+}
+
+async fn work_on(task: &WireTask, turn: &Turn) -> Outcome {
+    let line = match command_of(task) {
+        Ok(line) => line,
+        Err(reason) => return Outcome::Failed { reason },
+    };
+    if turn.mode() == Permissions::Plan && !is_approved(&line, turn).await {
+        return Outcome::Interrupted;
+    }
+    let run = run(&line, Run { task: Some(task), turn, shows_output: true }).await;
+    match run {
+        Err(error) => Outcome::Failed { reason: format!("`{line}` cannot be started: {error}") },
+        Ok((Ended::Interrupted, _)) => Outcome::Interrupted,
+        Ok((Ended::Exited(0), output)) if output.is_empty() => {
+            Outcome::Completed { result: "exit code 0".to_owned(), summary: None }
+        }
+        Ok((Ended::Exited(0), output)) => Outcome::Completed { result: output, summary: None },
+        Ok((ended, output)) => {
+            Outcome::Failed { reason: format!("{ended}\n{output}").trim_end().to_owned() }
+        }
+    }
+}
+
+/// What a task says is to be run: `command` of its metadata, else its description.
+fn command_of(task: &WireTask) -> Result<Line, String> {
+    let line = match task.metadata.get("command") {
+        None => Line::parse(&task.description),
+        Some(Value::String(text)) => Line::parse(text),
+        Some(Value::Array(words)) => {
+            let words = words.iter().map(|word| word.as_str().map(str::to_owned));
+            words.collect::<Option<Vec<_>>>().and_then(Line::from_words)
+        }
+        Some(_) => None,
+    };
+    line.ok_or_else(|| {
+        format!(
+            "`{}` has no command to run; give it a text or a list of words as `command` in its metadata, or a \
+             description",
+            task.id
+        )
+    })
+}
+
+/// Asks the lead for leave, as often as it takes. False if the turn is interrupted meanwhile.
+async fn is_approved(line: &Line, turn: &Turn) -> bool {
+    let approved = async {
+        loop {
+            if turn.ask_approval(&format!("run `{line}`")).await.is_err() {
+                return std::future::pending().await;
+            }
+            let answer = loop {
+                let message = turn.next_mail().await;
+                if message.kind == MessageKind::PlanApprovalResponse {
+                    break message;
+                }
+            };
+            if answer.approve == Some(true) {
+                return;
+            }
+            turn.log(Level::Info, &format!("the plan was rejected: {}", answer.content)).await;
+            // It has no other plan, so it asks again when somebody has said more.
+            turn.next_mail().await;
+        }
+    };
+    turn.interrupted().run_until_cancelled(approved).await.is_some()
+}
+
+#[cfg(test)]
+mod tests;

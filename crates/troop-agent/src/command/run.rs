@@ -1,0 +1,145 @@
+//! Runs one command and keeps what it prints. It ends when the turn ends, with all that it started.
+
+use std::{fmt, io, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Duration};
+
+use tokio::{net::unix::pipe, process::Child, time::timeout};
+use troop_protocol::WireTask;
+
+use super::{
+    Line,
+    output::{Shown, Tail},
+};
+use crate::{
+    Turn,
+    process::{self, Group},
+};
+
+/// How long a command that is interrupted may take to end by itself.
+const GRACE: Duration = Duration::from_secs(1);
+const CHUNK: usize = 8 * 1024;
+
+/// For whom a command runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run<'a> {
+    pub(crate) task: Option<&'a WireTask>,
+    pub(crate) turn: &'a Turn,
+    /// Whether people see what it prints while it runs.
+    pub(crate) shows_output: bool,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Exited(i32),
+    Killed(i32),
+    Interrupted,
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exited(code) => write!(f, "exit code {code}"),
+            Self::Killed(signal) => write!(f, "killed by signal {signal}"),
+            Self::Interrupted => f.write_str("interrupted"),
+        }
+    }
+}
+
+impl From<ExitStatus> for Ended {
+    fn from(status: ExitStatus) -> Self {
+        match (status.code(), status.signal()) {
+            (Some(code), _) => Self::Exited(code),
+            (None, signal) => Self::Killed(signal.unwrap_or_default()),
+        }
+    }
+}
+
+/// Runs a command in the working folder; gives how it ended, and the end of all that it printed.
+pub(crate) async fn run(line: &Line, run: Run<'_>) -> io::Result<(Ended, String)> {
+    // One pipe for both, so that what is printed stays in its order.
+    let (reader, writer) = io::pipe()?;
+    let place = run.turn.place();
+    let mut command = process::command(&line.program);
+    command
+        .args(&line.arguments)
+        .current_dir(&place.path)
+        .env("TROOP_TEAM", &place.team)
+        .env("TROOP_MEMBER", &place.name)
+        .stdout(writer.try_clone()?)
+        .stderr(writer);
+    if let Some(task) = run.task {
+        command.env("TROOP_TASK", task.id.as_str());
+    }
+    let mut child = command.spawn()?;
+    // Else this process would hold the writing end open.
+    drop(command);
+    let group = Group::led_by(&child);
+    let mut output =
+        Output { tail: Tail::default(), shown: run.shows_output.then(|| Shown::new(run.turn)) };
+    let reader = pipe::Receiver::from_owned_fd(reader.into())?;
+    let ended = match run
+        .turn
+        .interrupted()
+        .run_until_cancelled(watch(&mut child, &reader, &mut output))
+        .await
+    {
+        Some(ended) => ended?,
+        None => {
+            group.terminate();
+            drop(timeout(GRACE, child.wait()).await);
+            Ended::Interrupted
+        }
+    };
+    drop(group);
+    if let Some(shown) = output.shown {
+        shown.finish();
+    }
+    Ok((ended, output.tail.into_text()))
+}
+
+struct Output<'a> {
+    tail: Tail,
+    shown: Option<Shown<'a>>,
+}
+
+/// Reads until the command has ended, and then what is still there: what it left running may hold the pipe open for ever.
+async fn watch(
+    child: &mut Child,
+    reader: &pipe::Receiver,
+    output: &mut Output<'_>,
+) -> io::Result<Ended> {
+    let status = loop {
+        tokio::select! {
+            status = child.wait() => break status?,
+            ready = reader.readable() => {
+                ready?;
+                if output.drain(reader)? {
+                    break child.wait().await?;
+                }
+            }
+        }
+    };
+    output.drain(reader)?;
+    Ok(status.into())
+}
+
+impl Output<'_> {
+    /// Reads all that is there. True at the end of the pipe.
+    fn drain(&mut self, reader: &pipe::Receiver) -> io::Result<bool> {
+        let mut chunk = [0; CHUNK];
+        loop {
+            match reader.try_read(&mut chunk) {
+                Ok(0) => return Ok(true),
+                Ok(n) => {
+                    let bytes = chunk.get(..n).unwrap_or_default();
+                    self.tail.push(bytes);
+                    if let Some(shown) = &mut self.shown {
+                        shown.push(bytes);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! A command as it is written, and whether a shell is needed for it.
+
+use std::fmt;
+
+/// What only a shell understands.
+const SHELL: &[char] = &[
+    '|', '&', ';', '<', '>', '(', ')', '$', '`', '\\', '"', '\'', '*', '?', '[', ']', '#', '~',
+    '=', '%', '!', '{', '}', '\n', '\r',
+];
+/// Words that a shell does itself.
+const BUILT_IN: [&str; 25] = [
+    ".", ":", "alias", "bg", "break", "case", "cd", "command", "eval", "exec", "exit", "export",
+    "fg", "for", "if", "read", "set", "shift", "source", "trap", "type", "ulimit", "umask",
+    "until", "while",
+];
+
+/// A command: words that are not empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub(super) program: String,
+    pub(super) arguments: Vec<String>,
+    written: String,
+}
+
+impl Line {
+    /// Reads a command. What needs no shell is started without one, as make does it.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let mut words = text.split_ascii_whitespace();
+        let first = words.next()?;
+        let written = text.to_owned();
+        if text.contains(SHELL) || BUILT_IN.contains(&first) {
+            let arguments = vec!["-c".to_owned(), written.clone()];
+            return Some(Self { program: "sh".to_owned(), arguments, written });
+        }
+        let arguments = words.map(str::to_owned).collect();
+        Some(Self { program: first.to_owned(), arguments, written })
+    }
+
+    /// A command whose words are known, so that no shell looks at them.
+    pub(super) fn from_words(words: Vec<String>) -> Option<Self> {
+        let written = words.join(" ");
+        let mut words = words.into_iter();
+        let program = words.next().filter(|program| !program.is_empty())?;
+        Some(Self { program, arguments: words.collect(), written })
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.written)
+    }
+}

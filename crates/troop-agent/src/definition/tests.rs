@@ -1,0 +1,39 @@
+//! Reading descriptions of agents.
+
+use std::path::Path;
+
+use super::Definition;
+
+fn read(text: &str) -> Definition {
+    Definition::parse(Path::new("agents/ann.md"), text).unwrap()
+}
+
+#[test]
+fn front_matter_says_what_thinks_for_an_agent() {
+    let ann = read(
+        "---\nname: \"ann\"\nagent: script\nscript: demo/ann.script\nmodel: opus\n---\nHello.\n",
+    );
+    assert_eq!((ann.key.as_str(), ann.agent.as_deref()), ("ann", Some("script")));
+    assert_eq!(
+        (ann.script.as_deref(), ann.model.as_deref()),
+        (Some("demo/ann.script"), Some("opus"))
+    );
+    assert!(ann.program.is_empty());
+}
+
+#[test]
+fn a_file_without_front_matter_describes_an_agent_of_its_name() {
+    let ann = read("You review.\n");
+    assert_eq!((ann.key.as_str(), ann.agent), ("ann", None));
+}
+
+#[test]
+fn a_program_is_a_list_or_words() {
+    for (text, words) in [
+        ("[python3, \"mate.py\", '-v']", vec!["python3", "mate.py", "-v"]),
+        ("python3 mate.py", vec!["python3", "mate.py"]),
+        ("[]", vec![]),
+    ] {
+        assert_eq!(read(&format!("---\nprogram: {text}\n---\n")).program, words, "{text}");
+    }
+}

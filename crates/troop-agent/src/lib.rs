@@ -1,0 +1,22 @@
+//! What thinks for a member.
+//!
+//! Read in this order: an [`Agent`] gets [`Work`] and says how it went; a [`Turn`] is what it may do meanwhile;
+//! [`serve`] is the loop between the lead's wire and the agent; then the agents themselves.
+
+mod agent;
+mod line;
+mod teammate;
+mod turn;
+
+mod command;
+mod definition;
+mod process;
+mod registry;
+
+pub use agent::{Agent, BoxFuture, Outcome, Work};
+pub use command::CommandAgent;
+pub use definition::Definition;
+pub use line::{Place, RawWrite};
+pub use registry::{RegistryError, agent as find_agent};
+pub use teammate::{ALIVE, Exit, Options, serve};
+pub use turn::Turn;

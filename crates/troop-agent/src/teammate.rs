@@ -1,0 +1,307 @@
+//! The loop between a lead's wire and an agent: one piece of work at a time, and an ear for the lead all the while.
+
+mod desk;
+
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::mpsc,
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use troop_model::MessageKind;
+use troop_protocol::{
+    FromTeammate, Idle, Incoming, Level, Log, MessageOut, PROTOCOL_VERSION, Peer, Ready,
+    ReportedStatus, ShutdownAck, TaskReport, WireTask,
+};
+
+use crate::{
+    Agent, Outcome, Turn, Work,
+    agent::BoxFuture,
+    line::{Line, Place},
+};
+use desk::{Desk, Farewell};
+
+#[cfg(test)]
+mod tests;
+
+/// How often a turn gives a sign of life if it says nothing else.
+pub const ALIVE: Duration = Duration::from_secs(10);
+
+/// How a teammate is run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Who it is, and where it works.
+    pub place: Place,
+    /// How often a turn gives a sign of life: [`ALIVE`], except in tests.
+    pub alive: Duration,
+    /// Set when the process is told to end at once.
+    pub terminated: CancellationToken,
+}
+
+/// Why a teammate ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// The lead asked for it, and the agent agreed.
+    Shutdown,
+    /// The lead has gone.
+    LeadGone,
+    /// The process was told to end.
+    Terminated,
+    /// The agent ended it, with this code.
+    Stopped(u8),
+}
+
+/// Serves a lead until one of them ends. What the agent runs ends with it.
+pub async fn serve<R, W>(agent: Box<dyn Agent>, reader: R, writer: W, options: Options) -> Exit
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + 'static,
+{
+    let tracker = TaskTracker::new();
+    let (peer, incoming) = Peer::channel(reader, writer, &tracker);
+    let line = Arc::new(Line::new(peer.clone(), options.place.clone()));
+    let teammate = Teammate { agent, desk: Desk::new(Arc::clone(&line)), line, incoming, options };
+    let Err(exit) = teammate.run().await;
+    match exit {
+        Exit::Shutdown => peer.close().await,
+        Exit::LeadGone | Exit::Terminated | Exit::Stopped(_) => peer.cut(),
+    }
+    exit
+}
+
+/// What never ends but by a reason.
+enum Never {}
+
+struct Teammate {
+    agent: Box<dyn Agent>,
+    desk: Desk,
+    line: Arc<Line>,
+    incoming: mpsc::Receiver<Incoming>,
+    options: Options,
+}
+
+impl Teammate {
+    async fn run(mut self) -> Result<Never, Exit> {
+        let name = self.options.place.name.clone();
+        let ready = Ready { name, acknowledges: true, version: Some(PROTOCOL_VERSION) };
+        self.say(&FromTeammate::Ready(ready)).await;
+        let outcome = self.turn(Work::Start).await?;
+        self.end_without_task(outcome).await?;
+        self.rest(None).await;
+        loop {
+            match self.next_work().await? {
+                Work::Task(task) => {
+                    self.report(&task, ReportedStatus::InProgress).await;
+                    let outcome = self.turn(Work::Task(task.clone())).await?;
+                    self.end_task(task, outcome).await?;
+                }
+                Work::Resume { task, mail } => {
+                    let outcome = self.turn(Work::Resume { task: task.clone(), mail }).await?;
+                    self.end_task(task, outcome).await?;
+                }
+                work @ Work::Shutdown { .. } => self.shut_down(work).await?,
+                work @ (Work::Mail(_) | Work::Start) => {
+                    self.line.has_asked();
+                    let outcome = self.turn(work).await?;
+                    self.end_without_task(outcome).await?;
+                    // The lead knows that it is idle, unless it took work by itself meanwhile.
+                    if self.line.has_asked() {
+                        self.rest(None).await;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits for something to do, after hearing all that the lead has said so far.
+    async fn next_work(&mut self) -> Result<Work, Exit> {
+        loop {
+            while let Ok(incoming) = self.incoming.try_recv() {
+                self.desk.hear(Some(incoming), None).await?;
+            }
+            if let Some(work) = self.desk.next_work() {
+                return Ok(work);
+            }
+            let incoming = tokio::select! {
+                incoming = self.incoming.recv() => incoming,
+                () = self.options.terminated.cancelled() => return Err(Exit::Terminated),
+            };
+            self.desk.hear(incoming, None).await?;
+        }
+    }
+
+    /// Lets the agent do something, and listens meanwhile.
+    async fn turn(&mut self, work: Work) -> Result<Outcome, Exit> {
+        let turn = Turn::new(Arc::clone(&self.line));
+        self.desk.begin(&work);
+        let mut outcome = pin!(caught(self.agent.turn(work, &turn)));
+        loop {
+            tokio::select! {
+                biased;
+                outcome = &mut outcome => {
+                    self.desk.end();
+                    return Ok(outcome);
+                }
+                incoming = self.incoming.recv() => self.desk.hear(incoming, Some(&turn)).await?,
+                () = terminated(&self.options, &self.line) => return Err(Exit::Terminated),
+                () = self.line.quiet_for(self.options.alive) => {
+                    drop(self.line.say(&FromTeammate::Alive {}).await);
+                }
+            }
+        }
+    }
+
+    /// Tells how a task went, and in the same breath that there is room for the next one.
+    async fn end_task(&mut self, task: WireTask, outcome: Outcome) -> Result<(), Exit> {
+        let mut report = about(&task, ReportedStatus::Completed);
+        match outcome {
+            Outcome::Completed { result, summary } => {
+                (report.result, report.summary) = (Some(result), summary);
+            }
+            Outcome::Failed { reason } => {
+                (report.status, report.reason) = (ReportedStatus::Failed, Some(reason));
+            }
+            Outcome::GaveBack { reason } | Outcome::Refused { reason } => {
+                (report.status, report.reason) = (ReportedStatus::Pending, Some(reason));
+            }
+            Outcome::Done => {
+                self.rest(Some(task)).await;
+                return Ok(());
+            }
+            Outcome::Interrupted => {
+                self.desk.hold(task);
+                return Ok(());
+            }
+            Outcome::Stop { code } => return Err(Exit::Stopped(code)),
+        }
+        self.say(&FromTeammate::TaskUpdate(report)).await;
+        self.rest(Some(task)).await;
+        Ok(())
+    }
+
+    async fn end_without_task(&mut self, outcome: Outcome) -> Result<(), Exit> {
+        match outcome {
+            Outcome::Stop { code } => Err(Exit::Stopped(code)),
+            Outcome::Failed { reason } => {
+                let log = Log { level: Level::Error, text: reason };
+                self.say(&FromTeammate::Log(log)).await;
+                Ok(())
+            }
+            Outcome::Completed { .. }
+            | Outcome::GaveBack { .. }
+            | Outcome::Refused { .. }
+            | Outcome::Interrupted
+            | Outcome::Done => Ok(()),
+        }
+    }
+
+    async fn shut_down(&mut self, work: Work) -> Result<(), Exit> {
+        let farewell = self.desk.take_farewell();
+        let outcome = self.turn(work).await?;
+        let ack = match outcome {
+            Outcome::Refused { reason } => ShutdownAck::refused(&reason),
+            Outcome::Stop { code } => return Err(Exit::Stopped(code)),
+            Outcome::Completed { .. }
+            | Outcome::Failed { .. }
+            | Outcome::GaveBack { .. }
+            | Outcome::Interrupted
+            | Outcome::Done => ShutdownAck::agreed(),
+        };
+        let is_agreed = ack.approve;
+        if is_agreed {
+            for task in self.desk.take_tasks() {
+                self.give_back(&task, &farewell).await;
+            }
+        }
+        if let Some(response) = farewell.response(&ack) {
+            self.say(&FromTeammate::Message(response)).await;
+        }
+        self.say(&FromTeammate::ShutdownAck(ack)).await;
+        if is_agreed {
+            return Err(Exit::Shutdown);
+        }
+        self.rest(None).await;
+        Ok(())
+    }
+
+    async fn give_back(&self, task: &WireTask, farewell: &Farewell) {
+        let reason = Some(format!("{} stops: {}", self.options.place.name, farewell.reason));
+        let report = TaskReport { reason, ..about(task, ReportedStatus::Pending) };
+        self.say(&FromTeammate::TaskUpdate(report)).await;
+    }
+
+    /// Says that there is nothing to do, if that is so.
+    async fn rest(&self, last: Option<WireTask>) {
+        if self.desk.is_empty() {
+            let last_task = last.map(|task| task.id);
+            self.say(&FromTeammate::Idle(Idle { last_task })).await;
+        }
+    }
+
+    async fn report(&self, task: &WireTask, status: ReportedStatus) {
+        self.say(&FromTeammate::TaskUpdate(about(task, status))).await;
+    }
+
+    /// Says something. To a lead that has gone nothing can be said; the loop hears of it.
+    async fn say(&self, said: &FromTeammate) {
+        drop(self.line.say(said).await);
+    }
+}
+
+impl Farewell {
+    /// The answer to who asked by mail.
+    fn response(&self, ack: &ShutdownAck) -> Option<MessageOut> {
+        let (to, request_id) = self.asked_by.clone()?;
+        Some(MessageOut {
+            to,
+            content: ack.reason.clone().unwrap_or_else(|| "I stop".to_owned()),
+            kind: MessageKind::ShutdownResponse,
+            summary: None,
+            request_id,
+            approve: Some(ack.approve),
+        })
+    }
+}
+
+pub(crate) fn about(task: &WireTask, status: ReportedStatus) -> TaskReport {
+    TaskReport {
+        task_id: task.id.clone(),
+        status,
+        result: None,
+        summary: None,
+        reason: None,
+        attempt: task.attempt,
+    }
+}
+
+/// Waits until the process is told to end. One that hangs does not hear it.
+async fn terminated(options: &Options, line: &Line) {
+    options.terminated.cancelled().await;
+    if line.is_silent() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// A turn that panics has failed, and the member lives on.
+async fn caught(mut turn: BoxFuture<'_, Outcome>) -> Outcome {
+    std::future::poll_fn(|cx| {
+        catch_unwind(AssertUnwindSafe(|| turn.as_mut().poll(cx))).unwrap_or_else(|panic| {
+            let reason = format!("the agent panicked: {}", panic_text(panic.as_ref()));
+            Poll::Ready(Outcome::Failed { reason })
+        })
+    })
+    .await
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a word")
+}

@@ -1,0 +1,138 @@
+//! What an agent may do in a turn.
+
+use std::{path::Path, sync::Arc};
+
+use serde::de::DeserializeOwned;
+use tokio_util::sync::CancellationToken;
+use troop_model::{Command, MessageKind, Permissions};
+use troop_protocol::{
+    Answer, Change, ClientError, FromTeammate, Level, Log, MessageIn, MessageOut, Notification,
+    PeerError, Query, TeamContext,
+};
+
+use crate::line::{Line, Place};
+
+/// How much of a line of the log is sent.
+const MAX_LOG: usize = 4_000;
+
+/// One turn of an agent: how it speaks to its lead, and hears of it.
+#[derive(Debug)]
+pub struct Turn {
+    pub(crate) line: Arc<Line>,
+    interrupted: CancellationToken,
+}
+
+impl Turn {
+    pub(crate) fn new(line: Arc<Line>) -> Self {
+        Self { line, interrupted: CancellationToken::new() }
+    }
+
+    /// Who the member is, and where it works.
+    #[must_use]
+    pub fn place(&self) -> &Place {
+        &self.line.place
+    }
+
+    /// The working folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.line.place.path
+    }
+
+    /// Tells people something. Waits while the lead does not read.
+    pub async fn log(&self, level: Level, text: &str) {
+        let text = troop_model::preview(text, MAX_LOG);
+        // A lead that has gone needs no log, and ends this turn.
+        drop(self.line.say(&FromTeammate::Log(Log { level, text })).await);
+    }
+
+    /// Tells people something, unless the lead does not read fast enough; and whether it did.
+    pub fn try_log(&self, level: Level, text: &str) -> bool {
+        let text = troop_model::preview(text, MAX_LOG);
+        self.line.try_say(&FromTeammate::Log(Log { level, text })).is_ok()
+    }
+
+    /// Says something to a member: by name, `lead`, `user`, or `*` for all others.
+    pub async fn say(&self, to: &str, content: &str) -> Result<(), PeerError> {
+        self.send(plain(to, MessageKind::Message, content)).await
+    }
+
+    /// Asks the lead whether a plan is good. The answer is mail of the kind `plan_approval_response`.
+    pub async fn ask_approval(&self, plan: &str) -> Result<(), PeerError> {
+        self.send(plain("lead", MessageKind::PlanApprovalRequest, plan)).await
+    }
+
+    /// Sends a message of any kind.
+    pub async fn send(&self, message: MessageOut) -> Result<(), PeerError> {
+        self.line.say(&FromTeammate::Message(message)).await
+    }
+
+    /// Asks for a change and waits until it is durable. A lead that does not know board calls never answers.
+    pub async fn call(&self, command: Command) -> Result<Answer, ClientError> {
+        self.ask(&Change { command, operation: None }).await
+    }
+
+    /// Looks at something on the board. A lead that does not know board calls never answers.
+    pub async fn query<T: DeserializeOwned>(&self, query: &Query) -> Result<T, ClientError> {
+        self.ask(query).await
+    }
+
+    /// Asks anything, by the name of the method.
+    pub async fn ask<T: DeserializeOwned>(
+        &self,
+        asked: impl Into<Notification>,
+    ) -> Result<T, ClientError> {
+        self.line.asks();
+        Ok(self.line.peer.request(asked).await?)
+    }
+
+    /// Takes the mail that waits. That acknowledges it, so an agent asks when it can read it: between two steps.
+    #[must_use]
+    pub fn mail(&self) -> Vec<MessageIn> {
+        self.line.take_mail()
+    }
+
+    /// Takes the next message as soon as there is one.
+    pub async fn next_mail(&self) -> MessageIn {
+        loop {
+            if let Some(message) = self.line.take_one() {
+                return message;
+            }
+            self.line.news().await;
+        }
+    }
+
+    /// Waits until there is mail or a new context. May return without either, so look again.
+    pub async fn news(&self) {
+        self.line.news().await;
+    }
+
+    /// Set when the turn is to end.
+    #[must_use]
+    pub fn interrupted(&self) -> &CancellationToken {
+        &self.interrupted
+    }
+
+    /// What the member may do without asking, now.
+    #[must_use]
+    pub fn mode(&self) -> Permissions {
+        self.line.mode()
+    }
+
+    /// What the lead told last about the board.
+    #[must_use]
+    pub fn context(&self) -> TeamContext {
+        self.line.context()
+    }
+}
+
+fn plain(to: &str, kind: MessageKind, content: &str) -> MessageOut {
+    MessageOut {
+        to: to.to_owned(),
+        content: content.to_owned(),
+        kind,
+        summary: None,
+        request_id: None,
+        approve: None,
+    }
+}

@@ -1,0 +1,67 @@
+//! `troop --mode teammate`: this process thinks for one member, and its lead speaks to it over standard input and output.
+//!
+//! A lead starts many of these, so nothing is read or built here that a teammate does not need.
+
+mod arguments;
+
+use std::{ffi::OsString, io::Write as _, process::ExitCode};
+
+use anyhow::{Context as _, Result};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use troop_agent::{ALIVE, Exit, Options, Place};
+
+use crate::{config, report};
+use arguments::Arguments;
+
+/// What shells say of a process that was told to end: 128 and the number of the signal.
+const TERMINATED: u8 = 128 + 15;
+
+/// Serves a lead, if that is what the arguments ask for.
+pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    let arguments = match Arguments::parse(arguments)? {
+        Ok(arguments) => arguments,
+        Err(error) => return Some(report::plain(&error)),
+    };
+    Some(serve(arguments).unwrap_or_else(|error| report::plain(&error)))
+}
+
+fn serve(arguments: Arguments) -> Result<ExitCode> {
+    let path = std::fs::canonicalize(&arguments.path).with_context(|| {
+        format!("the working folder `{}` cannot be used", arguments.path.display())
+    })?;
+    let agent = troop_agent::find_agent(&arguments.agent, &path, config::home().as_deref())?;
+    let place = Place {
+        name: arguments.name,
+        team: arguments.team,
+        path,
+        raw_write: Some(|bytes| {
+            let mut out = std::io::stdout();
+            out.write_all(bytes)?;
+            out.flush()
+        }),
+    };
+    let options = Options { place, alive: ALIVE, terminated: CancellationToken::new() };
+    // One thread: a hundred of these should cost little.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let exit = runtime.block_on(async {
+        let mut terminate = signal(SignalKind::terminate())?;
+        let terminated = options.terminated.clone();
+        let (input, output) = troop_protocol::stdio();
+        let mut served = std::pin::pin!(troop_agent::serve(agent, input, output, options));
+        loop {
+            tokio::select! {
+                biased;
+                exit = &mut served => return anyhow::Ok(exit),
+                _ = terminate.recv() => terminated.cancel(),
+            }
+        }
+    })?;
+    // A thread that still reads the input must not keep the process.
+    runtime.shutdown_background();
+    Ok(match exit {
+        Exit::Shutdown | Exit::LeadGone => ExitCode::SUCCESS,
+        Exit::Terminated => ExitCode::from(TERMINATED),
+        Exit::Stopped(code) => ExitCode::from(code),
+    })
+}

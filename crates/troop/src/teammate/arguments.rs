@@ -1,0 +1,134 @@
+//! What a lead says when it starts a teammate. Read by hand: the program's own command line takes longer to build than a
+//! teammate takes to be ready.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Result;
+
+use crate::report::Usage;
+
+const HINT: &str = "a lead starts it as: troop --mode teammate --team TEAM --name NAME --agent AGENT \
+                    --lead-session SESSION [--model MODEL] [--path FOLDER]";
+
+/// Who this process is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Arguments {
+    pub(super) team: String,
+    pub(super) name: String,
+    pub(super) agent: String,
+    pub(super) path: PathBuf,
+}
+
+/// What was given, as it was given.
+#[derive(Debug, Default)]
+struct Given {
+    /// The other way to say it: the agent is the member's name, and its team is described in a folder.
+    is_by_folder: bool,
+    team: Option<String>,
+    name: Option<String>,
+    agent: Option<String>,
+    lead_session: Option<String>,
+    path: Option<String>,
+    base_dir: Option<String>,
+}
+
+impl Arguments {
+    /// Reads the arguments behind the program's name. None if they do not ask for a teammate.
+    pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Option<Result<Self>> {
+        let arguments: Vec<_> = arguments.map(|it| it.to_string_lossy().into_owned()).collect();
+        if !asks_for_teammate(&arguments) {
+            return None;
+        }
+        Some(Given::read(arguments).and_then(Given::check))
+    }
+}
+
+/// Whether the flags before any other word say so: `task create --teammate` is about something else.
+fn asks_for_teammate(arguments: &[String]) -> bool {
+    let mut words = arguments.iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        match word {
+            "--teammate" | "--mode=teammate" => return true,
+            "--mode" => return words.next() == Some("teammate"),
+            "--team" | "--name" | "--agent" | "--lead-session" | "--model" | "--path"
+            | "--base-dir" => {
+                words.next();
+            }
+            flag if flag.starts_with("--") => {}
+            _ => return false,
+        }
+    }
+    false
+}
+
+impl Given {
+    fn read(arguments: Vec<String>) -> Result<Self> {
+        let mut given = Self::default();
+        let mut words = arguments.into_iter();
+        while let Some(word) = words.next() {
+            let (flag, value) = match word.split_once('=') {
+                Some((flag, value)) => (flag.to_owned(), Some(value.to_owned())),
+                None => (word, None),
+            };
+            if flag == "--teammate" && value.is_none() {
+                given.is_by_folder = true;
+                continue;
+            }
+            let mut ignored = None;
+            let place = match flag.as_str() {
+                "--team" => &mut given.team,
+                "--name" => &mut given.name,
+                "--agent" => &mut given.agent,
+                "--lead-session" => &mut given.lead_session,
+                "--path" => &mut given.path,
+                "--base-dir" => &mut given.base_dir,
+                // The model is for agents that ask one; none that a teammate runs today does.
+                "--mode" | "--model" => &mut ignored,
+                _ => return Err(wrong(format!("a teammate has no argument `{flag}`"))),
+            };
+            let value = value.or_else(|| words.next()).filter(|value| !value.is_empty());
+            let value = value.ok_or_else(|| wrong(format!("`{flag}` needs a value")))?;
+            *place = Some(value);
+        }
+        Ok(given)
+    }
+
+    fn check(self) -> Result<Arguments> {
+        let path = self.path.map_or_else(|| PathBuf::from("."), PathBuf::from);
+        let team = self.team.ok_or_else(|| missing("--team"))?;
+        let agent = self.agent.ok_or_else(|| missing("--agent"))?;
+        if self.is_by_folder {
+            let folder = self.base_dir.ok_or_else(|| missing("--base-dir"))?;
+            let described = agent_of(Path::new(&folder), &team, &agent);
+            let (name, agent) = (agent.clone(), described.unwrap_or(agent));
+            return Ok(Arguments { team, name, agent, path });
+        }
+        let name = self.name.ok_or_else(|| missing("--name"))?;
+        self.lead_session.ok_or_else(|| missing("--lead-session"))?;
+        Ok(Arguments { team, name, agent, path })
+    }
+}
+
+/// What thinks for a member, as the description of its team has it.
+fn agent_of(folder: &Path, team: &str, member: &str) -> Option<String> {
+    let file = folder.join("teams").join(team).join("config.json");
+    let config: serde_json::Value = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
+    let members = config.get("members")?.as_array()?;
+    let member = members.iter().find(|it| it.get("name").is_some_and(|name| name == member))?;
+    let agent = member.get("agent").or_else(|| member.get("agentType"))?;
+    agent.as_str().map(str::to_owned)
+}
+
+fn missing(flag: &str) -> anyhow::Error {
+    wrong(format!("a teammate needs `{flag}`"))
+}
+
+fn wrong(message: String) -> anyhow::Error {
+    Usage::new(message, HINT).into()
+}
+
+#[cfg(test)]
+mod tests;
