@@ -162,6 +162,11 @@ pub(crate) fn quick() -> Timing {
     }
 }
 
+/// The same, but who crashed stays down for longer than a test lasts.
+pub(crate) fn without_restarts() -> Timing {
+    Timing { restart: Duration::from_secs(600), ..quick() }
+}
+
 /// A team with its lead at work.
 pub(crate) struct Stage {
     pub(crate) board: Board,
@@ -206,7 +211,7 @@ impl Stage {
             "person",
             play(|mut part| async move {
                 part.ready(true).await;
-                while part.hear().await.is_some() {}
+                while !matches!(part.hear().await, None | Some(FromLead::Shutdown { .. })) {}
             }),
         );
         let folder = tempfile::tempdir().unwrap();
