@@ -1,1 +1,1 @@
-//! t
+//! The language of scripts.

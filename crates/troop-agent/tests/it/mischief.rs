@@ -1,0 +1,1 @@
+//! What no good member does.
