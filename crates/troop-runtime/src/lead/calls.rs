@@ -49,8 +49,8 @@ impl Dispatcher {
         let board = self.board.clone();
         self.tracker.spawn(async move {
             let answered = match answers::change(&board, given.done().await).await {
-                Ok(answer) => responder.answer(&answer).await,
-                Err(failure) => responder.refuse(failure).await,
+                Ok(answer) => responder.answer(&answer),
+                Err(failure) => responder.refuse(failure),
             };
             // Who has gone needs no answer.
             drop(answered);
@@ -70,11 +70,12 @@ impl Dispatcher {
         let board = self.board.clone();
         self.tracker.spawn(async move {
             let outcome = answers::query(&board, caller, query).await;
-            drop(responder.respond(outcome.map_err(Into::into)).await);
+            drop(responder.respond(outcome.map_err(Into::into)));
         });
     }
 
     pub(super) fn refuse(&self, responder: Responder, failure: Failure) {
-        self.tracker.spawn(async move { drop(responder.refuse(failure).await) });
+        // Who has gone needs no answer.
+        drop(responder.refuse(failure));
     }
 }

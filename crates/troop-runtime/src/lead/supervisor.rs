@@ -61,6 +61,10 @@ impl Dispatcher {
         if self.links.contains_key(member) {
             return;
         }
+        if self.is_ending() {
+            let reason = Some("the team stops".to_owned());
+            return self.set_state(member, MemberState::Stopped, reason, None).await;
+        }
         let Some(found) = self.state.member(member) else { return };
         self.n_runs += 1;
         let runner = Runner { member: member.clone(), run: self.n_runs };
