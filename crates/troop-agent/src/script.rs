@@ -101,11 +101,7 @@ impl ScriptAgent {
                 stopped => stopped,
             },
         };
-        match ended {
-            Ok(()) => Outcome::Done,
-            Err(Stop::End(outcome)) => outcome,
-            Err(Stop::Failed(reason)) => Outcome::Failed { reason },
-        }
+        ended.map_or_else(Outcome::from, |()| Outcome::Done)
     }
 }
 
@@ -131,8 +127,15 @@ impl Performance<'_> {
 
     async fn read(&mut self, mail: Vec<MessageIn>) -> Result<(), Stop> {
         for message in mail {
-            if let Err(Stop::Failed(reason)) = self.receive(message).await {
-                self.turn.log(Level::Error, &reason).await;
+            let Err(stop) = self.receive(message).await else { continue };
+            match Outcome::from(stop) {
+                end @ (Outcome::Stop { .. } | Outcome::Interrupted) => return Err(Stop::End(end)),
+                Outcome::Failed { reason } => self.turn.log(Level::Error, &reason).await,
+                // There is no task that this could end.
+                Outcome::Completed { .. }
+                | Outcome::GaveBack { .. }
+                | Outcome::Refused { .. }
+                | Outcome::Done => {}
             }
         }
         Ok(())

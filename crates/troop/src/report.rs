@@ -238,9 +238,10 @@ fn stored(error: &StoreError) -> (&'static str, u8, Option<String>) {
 
 /// What a lead says about a command that it did not carry out.
 fn told(failure: &Failure) -> (&'static str, u8, Option<String>) {
-    match failure.kind {
-        FailureKind::Bug => ("bug", BUG, Some(BUG_HINT.to_owned())),
-        FailureKind::Invalid => ("invalid", WRONG_USE, failure.hint.clone()),
-        kind => (kind.as_str(), FAILED, failure.hint.clone()),
+    let kind = failure.kind;
+    if kind == FailureKind::Bug {
+        return ("bug", BUG, Some(BUG_HINT.to_owned()));
     }
+    let code = if kind == FailureKind::Invalid { WRONG_USE } else { FAILED };
+    (kind.as_str(), code, failure.hint.clone())
 }

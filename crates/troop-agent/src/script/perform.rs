@@ -31,6 +31,8 @@ pub(super) enum Stop {
     End(Outcome),
     /// A step could not be done.
     Failed(String),
+    /// The step on this line could not be done.
+    FailedAt { line: usize, reason: String },
 }
 
 /// One turn of a script.
@@ -112,11 +114,11 @@ impl<'a> Performance<'a> {
                     return Err(Stop::End(Outcome::Interrupted));
                 }
                 match self.act(step).await {
-                    Err(Stop::Failed(reason)) if step.is_tried => {
+                    Err(Stop::Failed(reason) | Stop::FailedAt { reason, .. }) if step.is_tried => {
                         self.memory.variables.set("error", reason);
                     }
-                    Err(Stop::Failed(reason)) if !reason.starts_with("line ") => {
-                        return Err(Stop::Failed(format!("line {}: {reason}", step.line)));
+                    Err(Stop::Failed(reason)) => {
+                        return Err(Stop::FailedAt { line: step.line, reason });
                     }
                     done => done?,
                 }
@@ -353,6 +355,18 @@ impl<'a> Performance<'a> {
             Ended::Exited(0) => Ok(()),
             Ended::Exited(_) | Ended::Killed(_) => {
                 Err(Stop::Failed(format!("`{line}`: {ended}\n{output}").trim_end().to_owned()))
+            }
+        }
+    }
+}
+
+impl From<Stop> for Outcome {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::End(outcome) => outcome,
+            Stop::Failed(reason) => Self::Failed { reason },
+            Stop::FailedAt { line, reason } => {
+                Self::Failed { reason: format!("line {line} of the script: {reason}") }
             }
         }
     }

@@ -291,7 +291,9 @@ async fn a_teammate_may_refuse_to_stop_and_goes_on() {
                         part.say(FromTeammate::ShutdownAck(ack)).await;
                     }
                     FromLead::AssignTask { task } => part.complete(&task).await,
-                    _ => {}
+                    FromLead::Message(_)
+                    | FromLead::UpdateContext(_)
+                    | FromLead::Interrupt { .. } => {}
                 }
             }
         }),

@@ -92,7 +92,9 @@ async fn a_veto_keeps_a_task_open_and_the_feedback_reaches_its_holder() {
                             assert_eq!(message.content, "tests are missing");
                             std::fs::write(&path, "").unwrap();
                         }
-                        _ => {}
+                        FromLead::UpdateContext(_)
+                        | FromLead::Shutdown { .. }
+                        | FromLead::Interrupt { .. } => {}
                     }
                 }
             }

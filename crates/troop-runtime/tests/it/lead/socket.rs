@@ -47,9 +47,9 @@ async fn rules_hold_at_the_socket_too() {
     let client = connect(&stage).await;
     let eve: MemberName = "eve".parse().unwrap();
     let session = Session { actor: Actor::agent(&eve), origin: Origin::default() };
-    let failed = |error| match error {
-        ClientError::Failed(failure) => failure,
-        other => panic!("{other}"),
+    let failed = |error| {
+        let ClientError::Failed(failure) = error else { panic!("{error}") };
+        failure
     };
     let first = client.call(create("x"), OperationId(Uuid::now_v7())).await.unwrap_err();
     assert_eq!(failed(first).kind, FailureKind::Forbidden, "who speaks must be said first");

@@ -48,11 +48,11 @@ impl Part {
 
     /// What the lead says next; none when the wire has ended.
     pub(crate) async fn hear(&mut self) -> Option<FromLead> {
-        loop {
-            match self.heard.recv().await? {
-                Incoming::Notification(said) => return Some(FromLead::try_from(&said).unwrap()),
-                Incoming::End(_) => return None,
-                other => panic!("a lead says {other:?}"),
+        match self.heard.recv().await? {
+            Incoming::Notification(said) => Some(FromLead::try_from(&said).unwrap()),
+            Incoming::End(_) => None,
+            other @ (Incoming::Request(_) | Incoming::Skipped(_)) => {
+                panic!("a lead says {other:?}")
             }
         }
     }
@@ -104,7 +104,7 @@ pub(crate) fn worker() -> Play {
                     let ack = troop_protocol::ShutdownAck::agreed();
                     return part.say(FromTeammate::ShutdownAck(ack)).await;
                 }
-                _ => {}
+                FromLead::Message(_) | FromLead::UpdateContext(_) | FromLead::Interrupt { .. } => {}
             }
         }
     })
