@@ -112,6 +112,8 @@ impl Teammate {
                     // The lead knows that it is idle, unless it took work by itself meanwhile.
                     if self.line.has_asked() {
                         self.rest(None).await;
+                    } else {
+                        self.say(&FromTeammate::TurnEnd {}).await;
                     }
                 }
             }
