@@ -47,6 +47,10 @@ impl Body {
 
 /// A member that runs.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own, and no two exclude each other"
+)]
 pub(super) struct Link {
     pub(super) runner: Runner,
     pub(super) peer: Peer,
