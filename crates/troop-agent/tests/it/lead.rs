@@ -95,13 +95,10 @@ impl Lead {
     }
 
     /// The next thing that the teammate says, which is this; gives the parameters.
-    #[track_caller]
-    pub(crate) fn hears(&mut self, method: &str) -> impl Future<Output = Value> {
-        async move {
-            let (said, params) = self.hear().await;
-            assert_eq!(said, method, "{params}");
-            params
-        }
+    pub(crate) async fn hears(&mut self, method: &str) -> Value {
+        let (said, params) = self.hear().await;
+        assert_eq!(said, method, "{params}");
+        params
     }
 
     /// Hears until the teammate says this, and gives its parameters.

@@ -14,6 +14,7 @@ mod follow;
 mod json;
 mod readme;
 mod stores;
+mod teammate;
 mod teams;
 mod troop;
 mod trust;
