@@ -5,7 +5,10 @@ use std::io::{self, IsTerminal, Write};
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::cli::{Colour, Global};
+use crate::{
+    cli::{Colour, Global},
+    render::Screen,
+};
 
 /// How wide a page is when nobody says.
 const DEFAULT_WIDTH: usize = 100;
@@ -44,6 +47,23 @@ impl Printer {
     /// Whether a person watches the screen.
     pub(crate) fn is_terminal(&self) -> bool {
         io::stdout().is_terminal()
+    }
+
+    /// How big the screen is that a person watches, if one does.
+    pub(crate) fn screen(&self) -> Option<Screen> {
+        let (width, height) = self.is_terminal().then(terminal_size::terminal_size).flatten()?;
+        Some(Screen { width: width.0.into(), height: height.0.into() })
+    }
+
+    /// Writes a text over the last lines of the screen.
+    pub(crate) fn redraw(&self, n_lines: usize, text: &str) -> Result<()> {
+        let mut out = io::stdout();
+        let has_colours = anstream::AutoStream::choice(&out) != anstream::ColorChoice::Never;
+        let plain = || anstream::adapter::strip_str(text).to_string();
+        let text = if has_colours { text.to_owned() } else { plain() };
+        // Up to the first of them, and clear from there on.
+        let up = if n_lines > 0 { format!("\u{1b}[{n_lines}A") } else { String::new() };
+        write_all(&mut out, &format!("\r{up}\u{1b}[J{text}"))
     }
 
     /// Prints text for people. Colours are taken out where nobody would see them.

@@ -12,6 +12,9 @@ use crate::{
     hooks::{Fired, HookContext, HookEvent, HookTask, Occasion, Verdict},
 };
 
+/// How the summary of a message begins by which a member hears that a hook was against what it wanted.
+pub const VETOED: &str = "a hook said no";
+
 /// Something that waited for hooks, and what they said.
 #[derive(Debug)]
 pub(super) struct Passed {
@@ -104,7 +107,7 @@ impl Dispatcher {
                 self.report_idle(&runner, last_task).await;
             }
             (Gated::Idle(runner, _), Verdict::Veto { feedback }) => {
-                self.tell_member(&runner.member, feedback).await;
+                self.tell_member(&runner.member, feedback, "to being idle").await;
             }
             (Gated::Created(task), Verdict::Veto { feedback }) => {
                 let order = TaskCommand::Cancel { task: task.into(), reason: feedback };
@@ -140,7 +143,7 @@ impl Dispatcher {
             return self.refuse(responder, failure);
         }
         let Some(runner) = deed.runner else { return };
-        self.tell_member(&runner.member, feedback).await;
+        self.tell_member(&runner.member, feedback, "to what it did").await;
         if let Command::Task(TaskCommand::Complete { task, .. }) = &deed.request.command
             && let Ok(number) = self.state.resolve(task)
         {
@@ -151,13 +154,13 @@ impl Dispatcher {
         }
     }
 
-    /// Tells a member something in a way that lasts.
-    async fn tell_member(&mut self, member: &MemberName, content: String) {
+    /// Tells a member in a way that lasts why a hook was against something.
+    async fn tell_member(&mut self, member: &MemberName, content: String, to_what: &str) {
         self.give(Command::Send(Outgoing {
             to: member.to_string(),
             kind: MessageKind::System,
             content,
-            summary: None,
+            summary: Some(format!("{VETOED} {to_what}")),
             request_id: None,
             approve: None,
         }))

@@ -1,6 +1,6 @@
 //! Stopping: asked first, then told by a signal, then killed.
 
-use troop_model::{Command, MemberName, MemberState, Party, Role, Status};
+use troop_model::{Command, Member, MemberName, MemberState, Party, Role, Status};
 use troop_protocol::FromLead;
 use uuid::Uuid;
 
@@ -21,6 +21,24 @@ pub(super) struct Stop {
     pub(super) asked: Option<(Uuid, Party)>,
     /// Whether it is not asked for its opinion.
     pub(super) is_forced: bool,
+}
+
+/// How the reason begins for which a member does not run that was stopped with all others.
+pub(super) const WITH_TEAM: &str = "its team stopped";
+
+impl Stop {
+    /// The reason as the log has it.
+    pub(super) fn recorded(&self) -> String {
+        if self.is_forced { format!("{WITH_TEAM}: {}", self.reason) } else { self.reason.clone() }
+    }
+}
+
+/// Whether a member does not run because its lead does not any more, and not on its own account.
+#[must_use]
+pub fn ended_with_lead(member: &Member) -> bool {
+    let reason = member.state_reason.as_deref().unwrap_or_default();
+    let is_with = reason == troop_model::LEAD_ENDED || reason.starts_with(WITH_TEAM);
+    member.role == Role::Member && !member.is_running() && is_with
 }
 
 /// A team that is being stopped.
@@ -152,7 +170,7 @@ impl Dispatcher {
             let has_mail = self.state.mailbox().n_unread(&party) > 0;
             link.is_free(followed) && link.is_at_rest && is_idle && !has_mail
         };
-        let will_run = |it: &troop_model::Member| {
+        let will_run = |it: &Member| {
             let is_coming = it.state == MemberState::Spawning || self.restarts.is_waiting(&it.name);
             it.role == Role::Member && is_coming
         };

@@ -17,6 +17,7 @@ use super::{
     input::{Due, Ear, Input},
     launch::{LaunchSpec, Life},
     link::{Body, Link, Phase},
+    stop::WITH_TEAM,
     transcript::Line,
 };
 use crate::process::{self, Mark, Signal};
@@ -62,7 +63,7 @@ impl Dispatcher {
             return;
         }
         if self.is_ending() {
-            let reason = Some("the team stops".to_owned());
+            let reason = Some(WITH_TEAM.to_owned());
             return self.set_state(member, MemberState::Stopped, reason, None).await;
         }
         let Some(found) = self.state.member(member) else { return };
@@ -181,7 +182,7 @@ impl Dispatcher {
         let words = link.last_words();
         let reason = if words.is_empty() { exit.to_string() } else { format!("{exit}: {words}") };
         if let Some(stop) = &link.stop {
-            let reason = stop.reason.clone();
+            let reason = stop.recorded();
             self.set_state(member, MemberState::Stopped, Some(reason), None).await;
             self.tell_lead(member, format!("Teammate {member} has shut down.")).await;
             self.restarts.forget(member);
