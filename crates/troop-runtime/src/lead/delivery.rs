@@ -4,7 +4,7 @@ use troop_model::{Command, MemberName, Message, MessageKind, Party};
 use troop_protocol::{FromLead, MessageIn, WireId};
 use uuid::Uuid;
 
-use super::{dispatcher::Dispatcher, input::Due};
+use super::{dispatcher::Dispatcher, input::Due, transcript::Line};
 
 /// How many messages a member may have been handed without having read them. The others wait on the board.
 const WINDOW: usize = 64;
@@ -15,7 +15,7 @@ impl Dispatcher {
     /// Hands a member the mail that waits for it, in order, as far as it can take it.
     pub(super) async fn deliver(&mut self, member: &MemberName) {
         let Some(link) = self.links.get_mut(member).filter(|link| link.is_open()) else { return };
-        let mut handed = Vec::new();
+        let (mut handed, mut texts) = (Vec::new(), Vec::new());
         for message in self.state.mailbox().unread_of(&Party::member(member)) {
             let is_known = link.handed.contains(&message.id);
             // The request to stop has a method of its own.
@@ -31,8 +31,10 @@ impl Dispatcher {
             }
             link.handed.insert(message.id);
             handed.push(message.id);
+            texts.push(shown(message));
         }
         let acknowledges = link.acknowledges;
+        texts.iter().for_each(|text| self.note(member, Line::note(text)));
         if !handed.is_empty() {
             self.record(member, handed, acknowledges).await;
         }
@@ -67,6 +69,11 @@ impl Dispatcher {
         let unread = self.state.mailbox().unread_of(&reader);
         unread.filter(|it| it.kind == MessageKind::ShutdownRequest).last().cloned()
     }
+}
+
+/// A message as whoever looks at its receiver sees it arrive.
+fn shown(message: &Message) -> String {
+    format!("[Team message from {}]: {}", message.from, message.content)
 }
 
 /// A message as it goes over the wire.

@@ -52,6 +52,8 @@ pub(super) struct Dispatcher {
     pub(super) ended: Option<Ended>,
     /// What has been through hooks already.
     pub(super) gated: Seen,
+    /// Whether members have not been told yet how the tasks stand.
+    pub(super) has_new_context: bool,
     /// Whether something happened that may have made work available.
     pub(super) has_news: bool,
     /// Ends all that runs when this process is gone, however it went.
@@ -98,6 +100,7 @@ impl Dispatcher {
             stop: None,
             ended: None,
             gated: Seen::new(),
+            has_new_context: false,
             has_news: true,
             guard,
         })
@@ -192,6 +195,7 @@ impl Dispatcher {
     async fn tick(&mut self) {
         self.timers.set(self.timing.tick, Due::Tick);
         self.renew_leases().await;
+        self.send_contexts();
         if self.is_something_due() {
             self.give(Command::Tick).await;
         }

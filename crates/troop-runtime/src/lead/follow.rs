@@ -11,6 +11,7 @@ impl Dispatcher {
     pub(super) async fn follow(&mut self, event: &Event) {
         let silent = self.silent_holder(event);
         self.state.apply(event);
+        self.has_new_context |= event.fact.task().is_some();
         if let Some(member) = silent {
             self.hangs(&member);
         }

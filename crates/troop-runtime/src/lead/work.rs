@@ -79,6 +79,14 @@ impl Dispatcher {
         }
     }
 
+    /// Tells everybody what is on the board, if that has changed. Not with every change: members ask when they must know.
+    pub(super) fn send_contexts(&mut self) {
+        if std::mem::take(&mut self.has_new_context) {
+            let members: Vec<_> = self.links.keys().cloned().collect();
+            members.iter().for_each(|member| self.send_context(member));
+        }
+    }
+
     /// Tells a member what is on the board and what it may do.
     pub(super) fn send_context(&mut self, member: &MemberName) {
         let Some(link) = self.links.get(member).filter(|link| link.is_open()) else { return };

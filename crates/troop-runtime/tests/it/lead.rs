@@ -574,3 +574,130 @@ async fn who_is_about_to_start_when_the_team_stops_does_not() {
     may_end.notify_one();
     assert!(matches!(lead.ended().await, Ended::Stopped { .. }));
 }
+
+#[tokio::test]
+async fn teammates_are_told_how_the_board_stands() {
+    let stage = Stage::new(Setting::default()).await;
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    stage.plays.add(
+        "listener",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                part.ready(true).await;
+                while let Some(said) = part.hear().await {
+                    if let FromLead::UpdateContext(context) = said {
+                        tell.send(context.tasks).unwrap();
+                    }
+                }
+            }
+        }),
+    );
+    stage.spawn("bob", "listener").await;
+    assert_eq!(told.recv().await.unwrap(), []);
+    stage.task("write").await;
+    let tasks = told.recv().await.unwrap();
+    assert_eq!(tasks[0].subject, "write");
+}
+
+#[tokio::test]
+async fn a_plan_is_rejected_revised_and_approved_and_only_then_carried_out() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.plays.add(
+        "planner",
+        play(|mut part| async move {
+            part.ready(true).await;
+            part.idle().await;
+            let task = part.task().await.unwrap();
+            for plan in ["hastily", "carefully"] {
+                let plan =
+                    format!(r#"{{"to":"lead","kind":"plan_approval_request","content":"{plan}"}}"#);
+                drop(part.peer.notify(raw("team.message", &plan)).await);
+                // Too early: nobody has agreed yet.
+                part.report(&task, ReportedStatus::Completed, "done in a hurry").await;
+                let answer = loop {
+                    let said = part.hear().await.unwrap();
+                    if let FromLead::Message(message) = said
+                        && message.approve.is_some()
+                    {
+                        break message;
+                    }
+                };
+                if answer.approve == Some(true) {
+                    part.complete(&task).await;
+                }
+            }
+            while part.hear().await.is_some() {}
+        }),
+    );
+    let member = troop_model::NewMember {
+        name: name("zoe"),
+        agent: "planner".into(),
+        expertise: String::new(),
+        model: None,
+        permissions: Some(Permissions::Plan),
+    };
+    let spawn = troop_model::Spawn { member, prompt: None };
+    stage.lead_does(Command::SpawnMember(spawn)).await;
+    stage.task("build").await;
+    for (plan, approve) in [("hastily", false), ("carefully", true)] {
+        let request_id = stage
+            .until(plan, move |state| {
+                state.mailbox().iter().find(|it| it.content == plan)?.request_id
+            })
+            .await;
+        let status = stage.board.look(|state| state.tasks().status(TaskNumber(1))).await.unwrap();
+        assert_eq!(status, Some(Status::InProgress), "not before its plan is approved");
+        stage
+            .lead_does(Command::Send(Outgoing {
+                to: "zoe".to_owned(),
+                kind: MessageKind::PlanApprovalResponse,
+                content: "think again".to_owned(),
+                summary: None,
+                request_id: Some(request_id),
+                approve: Some(approve),
+            }))
+            .await;
+    }
+    stage.until("it is built", is_done(1)).await;
+}
+
+#[tokio::test]
+async fn to_stop_who_has_stopped_is_harmless_and_who_does_not_exist_is_an_error() {
+    let stage = Stage::new(Setting::default()).await;
+    let ask = |to: &str| {
+        Command::Send(Outgoing {
+            to: to.to_owned(),
+            kind: MessageKind::ShutdownRequest,
+            content: String::new(),
+            summary: None,
+            request_id: None,
+            approve: None,
+        })
+    };
+    stage.spawn("bob", "worker").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    for _ in 0..2 {
+        stage.lead_does(ask("bob")).await;
+        stage.until_state("bob", MemberState::Stopped).await;
+    }
+    let refused = stage.submit(Actor::human("zoe"), ask("eve")).await.unwrap_err();
+    assert!(refused.to_string().starts_with("there is no member `eve`"), "{refused}");
+    stage.spawn("bob", "worker").await;
+    stage.task("more").await;
+    stage.until("it works again, and is not stopped by what was asked before", is_done(1)).await;
+}
+
+#[tokio::test]
+async fn a_transcript_shows_what_was_told() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.spawn("bob", "worker").await;
+    stage.submit(Actor::human("zoe"), say("bob", "hello")).await.unwrap();
+    troop_testkit::wait_for("the mail is in the transcript", async || {
+        let read = troop_runtime::read_transcript(stage.folder.path(), &name("bob"), 0);
+        let (entries, _) = read.unwrap();
+        let is_it = |it: &troop_runtime::Entry| it.line.text == "[Team message from user]: hello";
+        entries.iter().any(is_it).then_some(())
+    })
+    .await;
+}
