@@ -28,13 +28,17 @@ use crate::{
 const GOAL: &str = "Add --top N and --json to tally";
 
 /// The sample repository, and what its team does to it.
-const SAMPLE: [(&str, &str); 6] = [
-    ("tally.py", include_str!("demo/sample/tally.py")),
-    ("test_tally.py", include_str!("demo/sample/test_tally.py")),
-    ("README.md", include_str!("demo/sample/README.md")),
-    (".demo/check.sh", include_str!("demo/sample/check.sh")),
-    (".demo/lead.script", include_str!("demo/sample/lead.script")),
-    (".demo/teammate.script", include_str!("demo/sample/teammate.script")),
+const SAMPLE: [(&str, &str); 7] = [
+    (
+        "home/agents/scripted.md",
+        "---\ndescription: follows a script\nagent: script\nscript: .demo/teammate.script\n---\n",
+    ),
+    ("tally/tally.py", include_str!("demo/sample/tally.py")),
+    ("tally/test_tally.py", include_str!("demo/sample/test_tally.py")),
+    ("tally/README.md", include_str!("demo/sample/README.md")),
+    ("tally/.demo/check.sh", include_str!("demo/sample/check.sh")),
+    ("tally/.demo/lead.script", include_str!("demo/sample/lead.script")),
+    ("tally/.demo/teammate.script", include_str!("demo/sample/teammate.script")),
 ];
 
 pub(super) async fn run(
@@ -101,7 +105,7 @@ async fn lead(args: &DemoArgs, desk: &mut Desk, printer: &Printer) -> Result<Fin
 /// Lets the sample's own tests say what the team's work is worth.
 async fn conclude(finished: &Finished, place: &Place, printer: &Printer) -> Result<()> {
     let tested = process::command("python3")
-        .args(["-B", "-m", "unittest", "-v"])
+        .args(["-B", "-m", "unittest"])
         .current_dir(place.project())
         .output()
         .await
@@ -117,10 +121,7 @@ async fn conclude(finished: &Finished, place: &Place, printer: &Printer) -> Resu
         running::print_json(finished, extra, printer)?;
     } else {
         printer.text(&running::text(finished, printer))?;
-        printer.line(&render::paint(render::BOLD, "\nThe sample's own tests, run just now"))?;
-        for line in says.lines().filter(|line| !line.trim().is_empty()) {
-            printer.line(&format!("  {}", render::clean(line)))?;
-        }
+        printer.text(&tests(&says, tested.status.success()))?;
         printer.text(&place.where_to_look())?;
     }
     finished.check()?;
@@ -129,6 +130,15 @@ async fn conclude(finished: &Finished, place: &Place, printer: &Printer) -> Resu
         return Err(Refused::new("the tests of the sample fail", hint).into());
     }
     Ok(())
+}
+
+/// What the tests say: all of it where they fail, else how many there were.
+fn tests(says: &str, is_good: bool) -> String {
+    let head = render::paint(render::BOLD, "The tests of the sample, run just now");
+    let lines = says.lines().filter(|line| !line.trim().is_empty());
+    let lines = lines.skip_while(|line| is_good && !line.starts_with("Ran "));
+    let lines: Vec<_> = lines.map(|line| format!("  {}", render::clean(line))).collect();
+    format!("\n{head}\n{}\n", lines.join("\n"))
 }
 
 /// Where a demonstration takes place. It stays there afterwards.
@@ -142,7 +152,7 @@ impl Place {
             .context("no temporary folder can be made")?;
         let place = Self(folder.keep());
         for (path, text) in SAMPLE {
-            let file = place.project().join(path);
+            let file = place.0.join(path);
             let cannot = || format!("`{}` cannot be written", file.display());
             fs::create_dir_all(file.parent().unwrap_or(Path::new("."))).with_context(cannot)?;
             fs::write(&file, text).with_context(cannot)?;
@@ -173,17 +183,21 @@ impl Place {
     }
 
     fn where_to_look(&self) -> String {
-        let troop = program();
-        let home = self.home();
-        let line = |command: &str, what: &str| {
-            format!("  {troop} --home {} {command:<24} # {what}\n", home.display())
-        };
+        let (troop, code) = (program(), self.project());
+        let lines = [
+            (format!("export TROOP_HOME={}", self.home().display()), ""),
+            (format!("{troop} events"), "# all that happened"),
+            (format!("{troop} log bob"), "# what was seen of bob"),
+            (format!("{troop} task list --status all"), "# the board"),
+            (format!("{troop} message read --all"), "# who said what to whom"),
+            (format!("ls {}", code.display()), "# what they made"),
+        ];
         let mut text = format!("\n{}\n", render::paint(render::BOLD, "Where to look"));
-        text += &line("events", "all that happened");
-        text += &line("log bob", "what was seen of bob");
-        text += &line("task list --status all", "the board");
-        text += &line("message read --all", "who said what to whom");
-        text + &format!("  ls {:<45} # what they made\n", self.project().display())
+        for (command, what) in lines {
+            text.push_str(format!("  {command:<38} {what}").trim_end());
+            text.push('\n');
+        }
+        text
     }
 }
 

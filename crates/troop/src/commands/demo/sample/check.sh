@@ -5,6 +5,6 @@ case "$HOOK_TEAM_TASK_SUBJECT" in
     *) exit 0 ;;
 esac
 if ! out=$(python3 -B -m unittest 2>&1); then
-    echo "the tests fail: $(echo "$out" | grep Error: | tail -n 1)" >&2
+    echo "the tests fail: $(echo "$out" | grep Error: | tail -n 1 | sed 's/.* : //')" >&2
     exit 2
 fi

@@ -14,8 +14,8 @@ class Documents(unittest.TestCase):
         options = re.findall(r"--\w+", tally.parser().format_help())
         with open("README.md") as readme:
             text = readme.read()
-        missing = [it for it in options if it != "--help" and it not in text]
-        self.assertEqual(missing, [], "README.md does not mention them")
+        missing = sorted({it for it in options if it != "--help" and it not in text})
+        self.assertTrue(missing == [], "README.md lacks " + ", ".join(missing))
 
 
 if __name__ == "__main__":
