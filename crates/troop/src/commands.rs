@@ -1,6 +1,7 @@
 //! What each command does: one file for each noun.
 
 mod bench;
+mod demo;
 mod doctor;
 mod events;
 mod log;
@@ -43,6 +44,9 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         let hint = format!("switch them on: {}", off.fix);
         return Err(Refused::new(format!("teams are switched off by {}", off.by), hint).into());
     }
+    if let Command::Demo(args) = &cli.command {
+        return demo::run(args, &cli.global, surroundings.user, printer).await;
+    }
     let (following, missing) = (following(&cli.command), missing(&cli.command));
     let mut desk = Desk::open(&cli.global, surroundings, following, missing).await?;
     let result = match cli.command {
@@ -55,10 +59,11 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         Command::Resume(args) => resume::run(args, &mut desk, printer).await,
         Command::Stop(args) => stop::run(&args, &mut desk, printer).await,
         Command::Log(args) => log::run(&args, &mut desk, printer).await,
-        Command::Demo(_) => Ok(()),
-        Command::Trust(_) | Command::Doctor | Command::Bench(_) | Command::Completions { .. } => {
-            Ok(())
-        }
+        Command::Demo(_)
+        | Command::Trust(_)
+        | Command::Doctor
+        | Command::Bench(_)
+        | Command::Completions { .. } => Ok(()),
     };
     desk.close().await;
     result

@@ -55,15 +55,26 @@ impl Printer {
         Some(Screen { width: width.0.into(), height: height.0.into() })
     }
 
-    /// Writes a text over the last lines of the screen.
+    /// Writes a text over the last lines of the screen, which are cleared one by one: some terminals keep what is cleared
+    /// all at once.
     pub(crate) fn redraw(&self, n_lines: usize, text: &str) -> Result<()> {
         let mut out = io::stdout();
         let has_colours = anstream::AutoStream::choice(&out) != anstream::ColorChoice::Never;
-        let plain = || anstream::adapter::strip_str(text).to_string();
-        let text = if has_colours { text.to_owned() } else { plain() };
-        // Up to the first of them, and clear from there on.
-        let up = if n_lines > 0 { format!("\u{1b}[{n_lines}A") } else { String::new() };
-        write_all(&mut out, &format!("\r{up}\u{1b}[J{text}"))
+        let text = if has_colours {
+            text.to_owned()
+        } else {
+            anstream::adapter::strip_str(text).to_string()
+        };
+        let up = |n_lines: usize| match n_lines {
+            0 => String::new(),
+            n_lines => format!("\r\u{1b}[{n_lines}A"),
+        };
+        let mut screen = up(n_lines);
+        text.lines().for_each(|line| screen.push_str(&format!("{line}\u{1b}[K\n")));
+        let n_left = n_lines.saturating_sub(text.lines().count());
+        screen.push_str(&"\u{1b}[K\n".repeat(n_left));
+        screen.push_str(&up(n_left));
+        write_all(&mut out, &screen)
     }
 
     /// Prints text for people. Colours are taken out where nobody would see them.

@@ -24,7 +24,7 @@ pub(super) struct Stop {
 }
 
 /// How the reason begins for which a member does not run that was stopped with all others.
-pub(super) const WITH_TEAM: &str = "its team stopped";
+pub const WITH_TEAM: &str = "its team stopped";
 
 impl Stop {
     /// The reason as the log has it.

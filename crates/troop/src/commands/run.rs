@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 use troop_model::{
     MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId, TeamName,
 };
@@ -60,23 +60,11 @@ pub(super) fn trust(desk: &Desk, printer: &Printer) -> Result<Trust> {
 
 /// Tells what came of it, and fails if that is not what was wanted.
 pub(super) fn conclude(finished: &Finished, printer: &Printer) -> Result<()> {
-    let checked = finished.check();
     if printer.json {
-        let mut report = render::summary_json(&finished.story);
-        let (how, reason) = match &finished.ended {
-            Ended::Quiet => ("quiet", None),
-            Ended::Stopped { reason } => ("stopped", Some(reason)),
-            Ended::Superseded => ("superseded", None),
-            Ended::Lost { reason } => ("lost", Some(reason)),
-        };
-        if let Some(fields) = report.as_object_mut() {
-            fields.insert("ended".to_owned(), json!({"how": how, "reason": reason}));
-            fields.insert("success".to_owned(), checked.is_ok().into());
-        }
-        printer.json(&report)?;
-        return checked;
+        print_json(finished, Vec::new(), printer)?;
+        return finished.check();
     }
-    let mut text = format!("\n{}", render::summary(&finished.story, printer.width()));
+    let mut text = text(finished, printer);
     if let Some(team) = finished.story.state().team() {
         let look = format!(
             "\nlook: `troop --team {0} events`, `troop --team {0} log MEMBER`\n",
@@ -85,7 +73,35 @@ pub(super) fn conclude(finished: &Finished, printer: &Printer) -> Result<()> {
         text.push_str(&render::paint(render::DIM, &look));
     }
     printer.text(&text)?;
-    checked
+    finished.check()
+}
+
+/// The report for people.
+pub(super) fn text(finished: &Finished, printer: &Printer) -> String {
+    // Where a screen was, there is room already.
+    let gap = if printer.screen().is_some() { "" } else { "\n" };
+    format!("{gap}{}", render::summary(&finished.story, printer.width()))
+}
+
+/// The report for programs, with what else there is to say.
+pub(super) fn print_json(
+    finished: &Finished,
+    extra: Vec<(&str, Value)>,
+    printer: &Printer,
+) -> Result<()> {
+    let (how, reason) = match &finished.ended {
+        Ended::Quiet => ("quiet", None),
+        Ended::Stopped { reason } => ("stopped", Some(reason)),
+        Ended::Superseded => ("superseded", None),
+        Ended::Lost { reason } => ("lost", Some(reason)),
+    };
+    let mut report = render::summary_json(&finished.story);
+    if let Some(fields) = report.as_object_mut() {
+        fields.insert("ended".to_owned(), json!({"how": how, "reason": reason}));
+        fields.insert("success".to_owned(), finished.check().is_ok().into());
+        fields.extend(extra.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    }
+    printer.json(&report)
 }
 
 /// What is to be done. It must be something that can be told.

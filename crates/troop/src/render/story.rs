@@ -5,7 +5,7 @@ mod tally;
 use troop_model::{
     Actor, ActorKind, Event, Fact, MemberState, MessageKind, Party, RejectMode, Role, State, Time,
 };
-use troop_runtime::VETOED;
+use troop_runtime::{VETOED, WITH_TEAM};
 
 use tally::Tally;
 pub(super) use tally::{Deed, Deeds};
@@ -88,7 +88,7 @@ impl Story {
                 Some(format!("{member} is there ({}{pid}){plan}", before.agent))
             }
             MemberState::Crashed => Some(format!("{member} crashed{}", because(reason))),
-            MemberState::Stopped if !is_lead && before.state != MemberState::Stopped => {
+            MemberState::Stopped if !is_lead && !is_with_team(reason) => {
                 Some(format!("{member} stopped{}", because(reason)))
             }
             MemberState::Spawning
@@ -195,6 +195,11 @@ impl Story {
 /// Whether a message of troop's own says that a hook was against something.
 fn is_veto(summary: Option<&str>) -> bool {
     summary.is_some_and(|summary| summary.starts_with(VETOED))
+}
+
+/// Whether a member stops because all do. That is told once, by the end of it all.
+fn is_with_team(reason: Option<&str>) -> bool {
+    reason.is_some_and(|reason| reason.starts_with(WITH_TEAM))
 }
 
 fn name(actor: &Actor) -> String {

@@ -94,11 +94,11 @@ impl Tally {
             }
             Fact::TaskReleased { task, owner, reason } => {
                 self.ends(before, *task, event.at, None);
-                let is_loss = before.member(owner).is_none_or(|it| !it.is_running())
-                    || before
-                        .tasks()
-                        .get(*task)
-                        .is_some_and(|it| it.lease_until.is_some_and(|until| until <= event.at));
+                let is_loss =
+                    before.member(owner).is_none_or(|it| it.state == MemberState::Crashed)
+                        || before.tasks().get(*task).is_some_and(|it| {
+                            it.lease_until.is_some_and(|until| until <= event.at)
+                        });
                 if is_loss {
                     let (from, reason) = (owner.clone(), reason.clone());
                     let recovery = Recovery { at: event.at, task: *task, from, reason, to: None };
