@@ -94,11 +94,16 @@ impl Lead {
         self.next().await.expect("the teammate is there").1
     }
 
-    /// The next thing that the teammate says, which is this; gives the parameters.
+    /// The next thing that the teammate says, which is this; gives the parameters. That it has dealt with its mail is passed
+    /// over, unless it is what is meant.
     pub(crate) async fn hears(&mut self, method: &str) -> Value {
-        let (said, params) = self.hear().await;
-        assert_eq!(said, method, "{params}");
-        params
+        loop {
+            let (said, params) = self.hear().await;
+            if said == method {
+                return params;
+            }
+            assert_eq!(said, "turn/end", "before `{method}`: {params}");
+        }
     }
 
     /// Hears until the teammate says this, and gives its parameters.

@@ -160,6 +160,16 @@ async fn mail_without_an_id_is_not_acknowledged() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_lead_hears_when_mail_has_been_dealt_with() {
+    let (agent, mut works) = obedient();
+    let mut lead = Lead::of(agent, here()).await;
+    works.recv().await;
+    lead.mail("hi").await;
+    lead.hears("turn/end").await;
+    assert!(matches!(works.try_recv(), Ok(Work::Mail(_))));
+}
+
+#[tokio::test(start_paused = true)]
 async fn mail_comes_before_tasks() {
     let (agent, mut works) = obedient();
     let mut lead = Lead::of(agent, here()).await;
