@@ -193,8 +193,9 @@ impl Place {
             (format!("ls {}", code.display()), "# what they made"),
         ];
         let mut text = format!("\n{}\n", render::paint(render::BOLD, "Where to look"));
+        let width = lines.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
         for (command, what) in lines {
-            text.push_str(format!("  {command:<38} {what}").trim_end());
+            text.push_str(format!("  {command:<width$} {what}").trim_end());
             text.push('\n');
         }
         text

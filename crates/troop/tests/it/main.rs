@@ -9,10 +9,13 @@
 mod bad_input;
 mod bench;
 mod board;
+mod demo;
 mod desk;
 mod follow;
 mod json;
+mod logs;
 mod readme;
+mod running;
 mod stores;
 mod teammate;
 mod teams;
