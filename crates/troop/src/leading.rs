@@ -247,8 +247,10 @@ impl<'a> Stopper<'a> {
             let Leading { desk, board, .. } = self.leading;
             let person = Actor::human(&desk.surroundings.user);
             let command = Command::StopTeam { reason: Some(reason.to_owned()) };
-            // Where that is refused, somebody else leads by now, and our lead ends by itself.
-            drop(board.submit(Request::new(person, command)).await);
+            if board.submit(Request::new(person, command)).await.is_err() {
+                // The board does not take it, so the lead must hear of it in another way.
+                self.handle.hurry().await;
+            }
         } else {
             self.handle.hurry().await;
             self.deadline.get_or_insert_with(|| Instant::now() + HURRY);

@@ -100,6 +100,8 @@ impl Dispatcher {
 
     /// Hooks have spoken.
     pub(super) async fn passed(&mut self, passed: Passed) {
+        self.n_gated -= 1;
+        self.has_news = true;
         self.hear_complaints_about_hooks(&passed.fired);
         match (passed.what, passed.fired.verdict) {
             (Gated::Deed(deed), verdict) => self.deed_passed(*deed, verdict).await,
@@ -147,9 +149,10 @@ impl Dispatcher {
         if let Command::Task(TaskCommand::Complete { task, .. }) = &deed.request.command
             && let Ok(number) = self.state.resolve(task)
         {
-            // The task comes again with what the hook said.
+            // The task comes again with what the hook said, or soon after.
             if let Some(link) = self.link(&runner) {
                 link.told.remove(&number);
+                self.retry_soon(&runner.member);
             }
         }
     }
@@ -202,12 +205,13 @@ impl Dispatcher {
     }
 
     /// Runs hooks, and lets what waits for them go on when they have spoken.
-    fn fire(&self, occasion: Occasion, what: Gated) {
+    fn fire(&mut self, occasion: Occasion, what: Gated) {
         let context =
             HookContext { team: self.team_name(), session: self.session.to_string(), occasion };
         if !self.hooks.has(context.event()) {
             return;
         }
+        self.n_gated += 1;
         let (hooks, inputs) = (std::sync::Arc::clone(&self.hooks), self.inputs.clone());
         self.tracker.spawn(async move {
             let fired = hooks.fire(&context).await;
@@ -215,13 +219,13 @@ impl Dispatcher {
         });
     }
 
-    pub(super) fn fire_created(&self) {
+    pub(super) fn fire_created(&mut self) {
         if self.fence == 1 {
             self.fire(Occasion::TeamCreated, Gated::Nothing);
         }
     }
 
-    pub(super) fn fire_spawned(&self, member: &MemberName, pid: Option<u32>) {
+    pub(super) fn fire_spawned(&mut self, member: &MemberName, pid: Option<u32>) {
         let agent = self.state.member(member).map(|it| it.agent.to_string()).unwrap_or_default();
         if let Some(pid) = pid {
             let teammate = member.clone();
@@ -229,7 +233,7 @@ impl Dispatcher {
         }
     }
 
-    pub(super) fn fire_assigned(&self, task: TaskNumber) {
+    pub(super) fn fire_assigned(&mut self, task: TaskNumber) {
         if let Some(task) = self.hook_task(task) {
             self.fire(Occasion::TaskAssigned { task }, Gated::Nothing);
         }

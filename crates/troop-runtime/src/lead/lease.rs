@@ -91,6 +91,9 @@ impl Lock {
         options.board.submit(Request::new(Actor::system(), command)).await?;
         let fence = current(options).await?.filter(|it| it.session == session);
         let fence = fence.ok_or(BoardError::from(Refusal::Superseded))?.fence;
+        // From now on the file says who died, if we do.
+        let entry = LeadEntry { session, pid: std::process::id(), socket: None };
+        write(&mut file, &entry).map_err(unusable)?;
         Ok(Self { fence, session, file })
     }
 

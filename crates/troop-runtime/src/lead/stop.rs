@@ -114,7 +114,7 @@ impl Dispatcher {
     /// Ends when all have stopped and the board knows; stops when nobody has anything left to do.
     pub(super) async fn look_for_the_end(&mut self) {
         match &self.stop {
-            None if self.may_end() && self.is_quiet() => {
+            None if self.may_end() && self.is_quiet() && self.has_followed_all().await => {
                 self.stop_team(Ended::Quiet, "nobody has anything left to do").await;
             }
             Some(stop) if self.links.is_empty() && !stop.is_told => self.say_goodbye().await,
@@ -140,6 +140,13 @@ impl Dispatcher {
         }
     }
 
+    /// Whether all that was given to the board is decided, and followed. This look waits behind everything given before;
+    /// what is still to be followed brings the question up again.
+    async fn has_followed_all(&self) -> bool {
+        let version = self.board.look(troop_model::State::version).await;
+        version.is_ok_and(|version| version == self.state.version())
+    }
+
     /// Whether it is over when nobody has anything left to do.
     fn may_end(&self) -> bool {
         match self.until {
@@ -150,7 +157,8 @@ impl Dispatcher {
     }
 
     /// Ends everybody who has not stopped yet, without waiting for their answers.
-    pub(super) fn hurry(&mut self) {
+    pub(super) async fn hurry(&mut self) {
+        self.begin_team_stop("it was told to, at once").await;
         let runners: Vec<_> = self.links.values().map(|link| link.runner.clone()).collect();
         for runner in runners {
             self.kill(&runner);
@@ -177,7 +185,8 @@ impl Dispatcher {
         let waits = tasks
             .with_status(Status::Failed)
             .any(|number| tasks.get(number).is_some_and(|task| task.not_before.is_some()));
-        self.links.values().all(is_at_rest)
+        self.n_gated == 0
+            && self.links.values().all(is_at_rest)
             && !self.state.members().any(will_run)
             && tasks.n_with(Status::InProgress) == 0
             && !waits

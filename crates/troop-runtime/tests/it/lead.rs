@@ -701,3 +701,75 @@ async fn a_transcript_shows_what_was_told() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn what_a_teammate_took_itself_is_not_given_to_it_again() {
+    let settings =
+        Settings { assignment: troop_model::Assignment::Claim, ..Setting::default().settings };
+    let stage = Stage::new(Setting { settings, ..Setting::default() }).await;
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    stage.plays.add(
+        "claimer",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                part.ready(true).await;
+                let claim = raw("task/claim", "{}");
+                part.peer.request::<serde_json::Value>(claim).await.unwrap();
+                while let Some(said) = part.hear().await {
+                    tell.send(said).unwrap();
+                }
+            }
+        }),
+    );
+    stage.task("write").await;
+    stage.spawn("bob", "claimer").await;
+    stage.until("it has the task", |state| state.tasks().held_by(&name("bob")).next()).await;
+    for content in ["one", "two"] {
+        stage.submit(Actor::human("zoe"), say("bob", content)).await.unwrap();
+    }
+    loop {
+        match told.recv().await.unwrap() {
+            FromLead::Message(message) if message.content == "two" => break,
+            FromLead::AssignTask { task } => panic!("it has {} already", task.id),
+            FromLead::Message(_)
+            | FromLead::UpdateContext(_)
+            | FromLead::Shutdown { .. }
+            | FromLead::Interrupt { .. } => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_result_that_must_be_revised_comes_back_to_its_holder() {
+    let settings = Settings { require_review: true, ..Setting::default().settings };
+    let stage = Stage::new(Setting { settings, ..Setting::default() }).await;
+    stage.spawn("bob", "worker").await;
+    stage.task("write").await;
+    let in_review = |state: &troop_model::State| {
+        (state.tasks().status(TaskNumber(1))? == Status::InReview).then_some(state.version())
+    };
+    let first = stage.until("it is handed in", in_review).await;
+    let order = troop_model::TaskCommand::Reject {
+        task: TaskNumber(1).into(),
+        reason: "shorter".to_owned(),
+        mode: troop_model::RejectMode::Revise,
+    };
+    stage.lead_does(Command::Task(order)).await;
+    stage
+        .until("it is handed in again", move |state| in_review(state).filter(|it| *it > first))
+        .await;
+}
+
+#[tokio::test]
+async fn a_name_can_be_used_again_while_its_former_bearer_still_ends() {
+    let stage = Stage::new(Setting::default()).await;
+    for _ in 0..5 {
+        stage.spawn("bob", "worker").await;
+        stage.until_state("bob", MemberState::Idle).await;
+        stage.lead_does(Command::RemoveMember { member: name("bob"), reason: None }).await;
+    }
+    stage.spawn("bob", "worker").await;
+    stage.task("write").await;
+    stage.until("the new one works", is_done(1)).await;
+}

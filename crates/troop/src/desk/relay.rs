@@ -10,6 +10,9 @@ use troop_runtime::{Board, Done, Request, find_lead};
 
 use super::Desk;
 
+/// How long a lead has to answer at all. One that was stopped, or hangs, must not hold up everybody else.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(2);
+
 impl Desk {
     /// Where what belongs to a team besides its log is kept.
     pub(crate) fn folder(&self, team: TeamId) -> PathBuf {
@@ -43,9 +46,13 @@ impl Desk {
         let Some(socket) = entry.and_then(|entry| entry.socket) else { return Ok(None) };
         let tracker = TaskTracker::new();
         let asked = async {
-            let client = Client::connect(&socket, &tracker).await?;
-            let (actor, origin) = (request.actor.clone(), request.origin.clone());
-            client.open(&Session { actor, origin }).await?;
+            let client = tokio::time::timeout(PATIENCE, async {
+                let client = Client::connect(&socket, &tracker).await?;
+                let (actor, origin) = (request.actor.clone(), request.origin.clone());
+                client.open(&Session { actor, origin }).await?;
+                Ok::<_, ClientError>(client)
+            });
+            let client = client.await.unwrap_or(Err(ClientError::Gone))?;
             client.call(request.command.clone(), request.operation).await
         };
         match asked.await {
