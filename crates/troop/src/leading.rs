@@ -306,6 +306,6 @@ fn holder(user: &str) -> String {
 fn refusal(error: LeadError) -> anyhow::Error {
     match error {
         LeadError::Board(error) => error.into(),
-        other => other.into(),
+        other @ (LeadError::Folder { .. } | _) => other.into(),
     }
 }

@@ -52,6 +52,7 @@ pub(super) async fn run(args: &StopArgs, desk: &mut Desk, printer: &Printer) -> 
 }
 
 /// Waits until nobody leads the team any more. Who stopped, and how.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the rest is not waited for")]
 async fn released(news: &mut Subscription) -> BoardResult<Vec<(String, String)>> {
     let mut stopped = Vec::new();
     while let Some(event) = news.next().await? {

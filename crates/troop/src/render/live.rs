@@ -115,7 +115,9 @@ fn note(state: &State, task: &Task, status: Status, now: Time) -> String {
             format!("after {}", open.join(", "))
         }
         Status::Completed => format!("done{attempt}"),
-        other => format!("{other}{attempt}"),
+        Status::Pending | Status::InReview | Status::Failed | Status::Cancelled | Status::Stale => {
+            format!("{status}{attempt}")
+        }
     }
 }
 

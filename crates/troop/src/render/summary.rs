@@ -70,7 +70,11 @@ fn tasks(story: &Story, width: usize) -> Vec<String> {
             Status::Failed | Status::Cancelled => {
                 format!("{status}: {}", one_line(task.result.as_deref().unwrap_or_default()))
             }
-            other => other.to_string(),
+            Status::Pending
+            | Status::InProgress
+            | Status::InReview
+            | Status::Blocked
+            | Status::Stale => status.to_string(),
         };
         let room = width.saturating_sub(4 + 7 + 2 + subject_width + 2 + who_width + 2 + 18 + 2);
         let what = if room < 12 && status == Status::Completed { String::new() } else { what };
@@ -81,7 +85,7 @@ fn tasks(story: &Story, width: usize) -> Vec<String> {
 
 fn deed(story: &Story, task: TaskNumber) -> Option<&Deed> {
     let all = story.tally().members.values().flat_map(|deeds| &deeds.completed);
-    all.filter(|deed| deed.task == task).last()
+    all.filter(|deed| deed.task == task).next_back()
 }
 
 fn workers(story: &Story, width: usize) -> Vec<String> {

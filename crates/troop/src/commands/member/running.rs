@@ -69,6 +69,7 @@ fn again(member: &Member) -> NewMember {
 }
 
 /// Waits until a member runs, or why it does not.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the rest is not waited for")]
 async fn started(news: &mut Subscription, name: &MemberName) -> BoardResult<Result<(), String>> {
     while let Some(event) = news.next().await? {
         match &event.fact {
