@@ -5,16 +5,19 @@ mod processes;
 mod socket;
 mod stage;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU32, Ordering::SeqCst},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::SeqCst},
+    },
+    time::Duration,
 };
 
 use troop_model::{
     Actor, Command, MemberState, MessageKind, Outgoing, Permissions, Settings, Status, TaskNumber,
 };
-use troop_protocol::{FromLead, FromTeammate, MessageOut, ReportedStatus, ShutdownAck};
-use troop_runtime::{BoardError, Ended, LeadError, Until};
+use troop_protocol::{FromLead, FromTeammate, MessageOut, Ready, ReportedStatus, ShutdownAck};
+use troop_runtime::{BoardError, Ended, LeadError, Timing, Until};
 
 use self::stage::{Part, Play, Setting, Stage, play, quick, raw, without_restarts, worker};
 use crate::support::{name, say};
@@ -420,6 +423,89 @@ async fn a_quiet_team_ends_by_itself() {
     assert_eq!(lead.ended().await, Ended::Quiet);
     let n_done = stage.board.look(|state| state.tasks().n_with(Status::Completed)).await.unwrap();
     assert_eq!(n_done, 5);
+}
+
+#[tokio::test]
+async fn a_team_is_not_at_rest_while_somebody_thinks_about_its_mail() {
+    let mut stage = Stage::new(Setting::default()).await;
+    let lead = stage.lead.take().unwrap();
+    lead.stop("to begin again").await.unwrap();
+    lead.ended().await;
+    stage.plays.add(
+        "person",
+        play(|mut part| async move {
+            part.ready(false).await;
+            while part.hear().await.is_some() {}
+        }),
+    );
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    stage.plays.add(
+        "thinker",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                let name = part.spec.member.to_string();
+                let ready = Ready { name, acknowledges: true, version: Some(1) };
+                part.say(FromTeammate::Ready(ready)).await;
+                part.idle().await;
+                while let Some(said) = part.hear().await {
+                    match &said {
+                        FromLead::Message(message) => {
+                            let id = message.id.unwrap();
+                            let read = raw("message/read", &format!(r#"{{"messages":["{id}"]}}"#));
+                            drop(part.peer.notify(read).await);
+                        }
+                        FromLead::Interrupt { .. } => part.say(FromTeammate::TurnEnd {}).await,
+                        _ => {}
+                    }
+                    tell.send(said).unwrap();
+                }
+            }
+        }),
+    );
+    let lead = stage.start(Setting::default()).await.unwrap();
+    stage.spawn("bob", "thinker").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    let done = stage.submit(Actor::human("zoe"), say("bob", "think")).await.unwrap();
+    lead.handle().end(Until::QuietAfter(done.version)).await;
+    stage
+        .until("it is read", |state| {
+            state.mailbox().iter().find(|it| it.content == "think")?.receipts.first()?.read_at
+        })
+        .await;
+    // What the lead does next comes after all that it made of that.
+    stage.lead_does(Command::InterruptMember { member: name("bob"), reason: None }).await;
+    loop {
+        match told.recv().await.unwrap() {
+            FromLead::Interrupt { .. } => break,
+            said => assert!(!matches!(said, FromLead::Shutdown { .. }), "it was still thinking"),
+        }
+    }
+    assert_eq!(lead.ended().await, Ended::Quiet);
+}
+
+#[tokio::test]
+async fn who_hurries_does_not_wait_for_the_grace() {
+    let mut stage = Stage::new(Setting {
+        timing: Timing { grace: Duration::from_secs(3_600), ..quick() },
+        ..Setting::default()
+    })
+    .await;
+    stage.plays.add(
+        "deaf",
+        play(|part| async move {
+            part.ready(true).await;
+            std::future::pending::<()>().await;
+        }),
+    );
+    stage.spawn("bob", "deaf").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    let lead = stage.lead.take().unwrap();
+    let handle = lead.handle();
+    lead.stop("now").await.unwrap();
+    stage.until_state("bob", MemberState::Stopping).await;
+    handle.hurry().await;
+    assert_eq!(lead.ended().await, Ended::Stopped { reason: "now".to_owned() });
 }
 
 #[tokio::test]

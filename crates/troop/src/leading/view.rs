@@ -5,11 +5,12 @@ use troop_model::Time;
 
 use crate::{
     output::Printer,
-    render::{self, Recent, Story},
+    render::{self, Recent, Screen, Story},
 };
 
-/// A screen must have so many lines to be worth one.
+/// A screen must be so big to be worth one.
 const MIN_HEIGHT: usize = 8;
+const MIN_WIDTH: usize = 40;
 
 #[derive(Debug)]
 pub(super) struct View<'a> {
@@ -34,7 +35,7 @@ impl<'a> View<'a> {
     pub(super) fn new(printer: &'a Printer) -> Self {
         let form = match printer.screen() {
             _ if printer.json => Form::Nothing,
-            Some(screen) if screen.height >= MIN_HEIGHT => Form::Screen,
+            Some(screen) if is_big(screen) => Form::Screen,
             Some(_) | None => Form::Lines,
         };
         Self { printer, form, recent: Recent::default(), n_drawn: 0 }
@@ -64,7 +65,8 @@ impl<'a> View<'a> {
 
     /// Draws the screen anew, if there is one.
     pub(super) fn draw(&mut self, story: &Story, now: Time) -> Result<()> {
-        if let (Form::Screen, Some(screen)) = (self.form, self.printer.screen()) {
+        let screen = self.printer.screen().filter(|screen| is_big(*screen));
+        if let (Form::Screen, Some(screen)) = (self.form, screen) {
             let text = render::live(story, &self.recent, now, screen);
             self.printer.redraw(self.n_drawn, &text)?;
             self.n_drawn = text.lines().count();
@@ -79,4 +81,8 @@ impl<'a> View<'a> {
         }
         Ok(())
     }
+}
+
+fn is_big(screen: Screen) -> bool {
+    screen.height >= MIN_HEIGHT && screen.width >= MIN_WIDTH
 }

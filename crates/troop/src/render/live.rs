@@ -32,7 +32,7 @@ impl Recent {
     }
 }
 
-/// The screen as text. No line is wider, and there are fewer lines, than the screen has.
+/// The screen as text. No line is wider, and there are fewer lines, than the screen has, if it has 40 columns and 8 lines.
 pub(crate) fn live(story: &Story, recent: &Recent, now: Time, screen: Screen) -> String {
     let Screen { width, height } = screen;
     let state = story.state();
@@ -79,13 +79,16 @@ fn task_lines(state: &State, now: Time, width: usize, n_lines: usize) -> Vec<Str
     }
     let who_width = state.members().map(|it| it.name.as_str().width()).max().unwrap_or(0).min(16);
     let subject_width = tasks.iter().map(|task| one_line(&task.subject).width()).max().unwrap_or(0);
-    let subject_width = subject_width.min(width.saturating_sub(24 + who_width).max(12));
-    let note_width = width.saturating_sub(8 + subject_width + 2 + who_width + 2);
+    let number_width = state.tasks().last().0.to_string().len().max(3);
+    // The sign and the number, with what separates them.
+    let taken = 4 + number_width + 2;
+    let subject_width = subject_width.min(width.saturating_sub(taken + 16 + who_width).max(10));
+    let note_width = width.saturating_sub(taken + subject_width + 2 + who_width + 2);
     let line = |task: &&Task| {
         let status = state.tasks().status(task.number).unwrap_or(task.status);
         let who = task.owner.as_ref().or(task.assignee.as_ref());
         format!(
-            "  {} {:>3}  {}  {}  {}",
+            "  {} {:>number_width$}  {}  {}  {}",
             paint(status_style(status), status_icon(status)),
             task.number.0,
             pad(&one_line(&task.subject), subject_width),
