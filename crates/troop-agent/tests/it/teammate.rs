@@ -139,6 +139,7 @@ async fn mail_that_comes_twice_is_read_once_and_acknowledged_again() {
     let message = json!({"from": "bob", "content": "hi", "id": ID});
     lead.say("team.message", message.clone()).await;
     lead.hears("message/read").await;
+    lead.hears("turn/end").await;
     lead.say("team.message", message).await;
     lead.assign("task-1", "done").await;
     assert_eq!(lead.hears("message/read").await["messages"], json!([ID]));
@@ -155,6 +156,7 @@ async fn mail_without_an_id_is_not_acknowledged() {
     works.recv().await;
     lead.mail("hi").await;
     assert!(matches!(works.recv().await, Some(Work::Mail(mail)) if mail[0].content == "hi"));
+    assert_eq!(lead.hears("turn/end").await, json!({}), "the lead knows that it is idle");
     lead.assign("task-1", "done").await;
     lead.hears("team.taskUpdate").await;
 }

@@ -44,7 +44,7 @@ impl Dispatcher {
                     link.told.insert(*task, *attempt);
                 }
             }
-            Fact::TaskRejected { task, .. } => self.to_be_revised(*task),
+            Fact::TaskRejected { task, .. } => self.sent_back(*task),
             Fact::TaskReleased { task, owner, .. } => self.released(*task, owner),
             Fact::TaskCreated { task, .. } => self.created(event, *task),
             Fact::TaskCompleted { .. } | Fact::TaskApproved { .. } => self.task_is_over(event),
@@ -125,7 +125,7 @@ impl Dispatcher {
     }
 
     /// A result was not good enough: its holder, if there still is one, gets the task again.
-    fn to_be_revised(&mut self, task: TaskNumber) {
+    fn sent_back(&mut self, task: TaskNumber) {
         self.has_news = true;
         let owner = self.state.tasks().get(task).and_then(|task| task.owner.clone());
         if let Some(owner) = owner

@@ -456,7 +456,9 @@ async fn a_team_is_not_at_rest_while_somebody_thinks_about_its_mail() {
                             drop(part.peer.notify(read).await);
                         }
                         FromLead::Interrupt { .. } => part.say(FromTeammate::TurnEnd {}).await,
-                        _ => {}
+                        FromLead::AssignTask { .. }
+                        | FromLead::UpdateContext(_)
+                        | FromLead::Shutdown { .. } => {}
                     }
                     tell.send(said).unwrap();
                 }
@@ -478,7 +480,8 @@ async fn a_team_is_not_at_rest_while_somebody_thinks_about_its_mail() {
     loop {
         match told.recv().await.unwrap() {
             FromLead::Interrupt { .. } => break,
-            said => assert!(!matches!(said, FromLead::Shutdown { .. }), "it was still thinking"),
+            FromLead::Shutdown { .. } => panic!("it was still thinking"),
+            FromLead::AssignTask { .. } | FromLead::Message(_) | FromLead::UpdateContext(_) => {}
         }
     }
     assert_eq!(lead.ended().await, Ended::Quiet);
@@ -549,7 +552,7 @@ async fn who_is_silent_for_longer_than_its_lease_is_replaced() {
     stage.spawn("bob", "sleeper").await;
     stage.task("wait").await;
     stage.until_state("bob", MemberState::Working).await;
-    clock.set(clock.now() + std::time::Duration::from_secs(61));
+    clock.set(clock.now() + Duration::from_secs(61));
     stage.until("it is done by the one that came after", is_done(1)).await;
     let trace = stage.trace().await;
     assert!(trace.contains(&"task.released".to_owned()), "{trace:?}");
@@ -637,7 +640,7 @@ async fn a_removed_member_is_ended() {
 
 #[tokio::test]
 async fn who_is_about_to_start_when_the_team_stops_does_not() {
-    let timing = troop_runtime::Timing { grace: std::time::Duration::from_secs(600), ..quick() };
+    let timing = Timing { grace: Duration::from_secs(600), ..quick() };
     let mut stage = Stage::new(Setting { timing, ..Setting::default() }).await;
     let may_end = Arc::new(tokio::sync::Notify::new());
     let gate = Arc::clone(&may_end);

@@ -84,8 +84,8 @@ fn tasks(story: &Story, width: usize) -> Vec<String> {
 }
 
 fn deed(story: &Story, task: TaskNumber) -> Option<&Deed> {
-    let all = story.tally().members.values().flat_map(|deeds| &deeds.completed);
-    all.filter(|deed| deed.task == task).next_back()
+    let mut all = story.tally().members.values().flat_map(|deeds| &deeds.completed);
+    all.rfind(|deed| deed.task == task)
 }
 
 fn workers(story: &Story, width: usize) -> Vec<String> {

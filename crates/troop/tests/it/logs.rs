@@ -25,7 +25,8 @@ fn worked() -> Troop {
 fn a_transcript_has_what_a_member_said_and_what_troop_saw() {
     let troop = worked();
     let text = troop.ok("log ann");
-    let lines: Vec<_> = text.lines().map(|line| &line["2026-11-16 02:03:36  ".len()..]).collect();
+    let lines: Vec<_> =
+        text.lines().map(|line| line.get("2026-11-16 02:03:36  ".len()..).unwrap()).collect();
     assert!(lines[0].starts_with("troop   started in process "), "{text}");
     assert_eq!(lines[1], "troop   given task-1: shout");
     for line in ["        one", "        two", "        \\u{1b}[2Jthree"] {

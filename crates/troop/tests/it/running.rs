@@ -99,7 +99,7 @@ fn a_team_does_what_its_lead_plans_and_ends_when_all_is_done() {
         let at = rest.find(step);
         let at =
             at.unwrap_or_else(|| panic!("`{step}` is missing, or too early, in:\n{}", run.out));
-        rest = &rest[at..];
+        rest = rest.split_at(at).1;
     }
     let team = troop.json("team show");
     assert_eq!((&team["status"], &team["description"]), (&"completed".into(), &"be nice".into()));

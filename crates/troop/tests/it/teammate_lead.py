@@ -17,8 +17,11 @@ def say(method, **params):
 
 
 def hear():
-    line = json.loads(teammate.stdout.readline())
-    return line["method"], line["params"]
+    while True:
+        line = json.loads(teammate.stdout.readline())
+        # What is not in the table is passed over.
+        if line["method"].startswith("team."):
+            return line["method"], line["params"]
 
 
 def hears(method, **params):

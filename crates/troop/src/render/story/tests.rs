@@ -52,6 +52,7 @@ impl World {
         world
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "stories read better without borrowing")]
     fn does(&mut self, actor: Actor, command: Command) {
         self.now = self.now + Duration::from_millis(100);
         let operation = OperationId(Uuid::now_v7());
