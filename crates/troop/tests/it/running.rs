@@ -109,6 +109,19 @@ fn a_team_does_what_its_lead_plans_and_ends_when_all_is_done() {
 }
 
 #[test]
+fn the_first_team_of_the_documentation_works() {
+    let text = fs::read_to_string(troop_testkit::repository().join("docs/running.md")).unwrap();
+    let script = text.split_once("```text\n").unwrap().1.split_once("```").unwrap().0;
+    let line = text.lines().find_map(|line| line.strip_prefix("troop run ")).unwrap();
+    let troop = project(script);
+    write(&troop, "README.md", "one\ntwo\n");
+    let run = troop.run(&format!("run {}", line.replace('"', "'")));
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    assert!(run.out.contains("completed task-1: 2 README.md"), "{}", run.out);
+    assert!(run.out.contains("lead → user: done: look at this project"), "{}", run.out);
+}
+
+#[test]
 fn what_came_of_it_is_told_to_programs() {
     let troop = project(GREET);
     let run = troop.run("--json run 'be nice' --agent script:lead.script -m ann=command");
