@@ -24,8 +24,8 @@ when mail * from user
 /// A lead that has two things done which wait for the file `go`.
 const WAIT: &str = r#"
 when mail * from user
-    call task/create {"subject": "one", "description": "until [ -e go ]; do sleep 0.01; done; echo one"}
-    call task/create {"subject": "two", "description": "until [ -e go ]; do sleep 0.01; done; echo two"}
+    call task/create {"subject": "one", "description": "touch one; until [ -e go ]; do sleep 0.01; done; echo one"}
+    call task/create {"subject": "two", "description": "touch two; until [ -e go ]; do sleep 0.01; done; echo two"}
     wait until all tasks are done
 "#;
 
@@ -53,6 +53,12 @@ fn at_work(troop: &Troop) -> Printing {
     let mut team = start(troop, "-m ann=command -m bob=command");
     for wanted in ["goes to", "goes to"] {
         team.wait_for(wanted);
+    }
+    // Given is not begun: who is asked to stop in between gives its task back.
+    let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(40);
+    while !["one", "two"].iter().all(|file| troop.folder().join(file).exists()) {
+        assert!(tokio::time::Instant::now() < deadline, "both tasks are never begun");
+        std::thread::yield_now();
     }
     team
 }
