@@ -2,6 +2,7 @@
 
 mod hooks;
 mod processes;
+mod recovery;
 mod socket;
 mod stage;
 
@@ -532,30 +533,6 @@ async fn a_failed_task_is_tried_again() {
     stage.spawn("bob", "clumsy").await;
     stage.task("carry").await;
     stage.until("it is done after all", is_done(1)).await;
-}
-
-#[tokio::test]
-async fn who_is_silent_for_longer_than_its_lease_is_replaced() {
-    let clock = troop_runtime::Clock::manual(troop_model::Time::from_micros(1_700_000_000_000_000));
-    let settings = Settings { lease_seconds: 60, retry_backoff_seconds: 0, ..Settings::default() };
-    let stage = Stage::new(Setting { clock: clock.clone(), settings, ..Setting::default() }).await;
-    stage.plays.add(
-        "sleeper",
-        at_first(play(|mut part| async move {
-            part.ready(true).await;
-            part.idle().await;
-            drop(part.task().await);
-            // Hangs: it holds the task and says nothing more.
-            while part.hear().await.is_some() {}
-        })),
-    );
-    stage.spawn("bob", "sleeper").await;
-    stage.task("wait").await;
-    stage.until_state("bob", MemberState::Working).await;
-    clock.set(clock.now() + Duration::from_secs(61));
-    stage.until("it is done by the one that came after", is_done(1)).await;
-    let trace = stage.trace().await;
-    assert!(trace.contains(&"task.released".to_owned()), "{trace:?}");
 }
 
 #[tokio::test]
