@@ -769,6 +769,35 @@ async fn a_transcript_shows_what_was_told() {
 }
 
 #[tokio::test]
+async fn what_a_teammate_thinks_reaches_the_lead_only_if_it_says_so() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.plays.add(
+        "thinker",
+        play(|mut part| async move {
+            part.ready(true).await;
+            let (level, text) = (troop_protocol::Level::Info, "a long train of thought".to_owned());
+            part.say(FromTeammate::Log(troop_protocol::Log { level, text })).await;
+            let params = r#"{"to":"lead","content":"what it came to"}"#;
+            drop(part.peer.notify(raw("team.message", params)).await);
+            while part.hear().await.is_some() {}
+        }),
+    );
+    stage.spawn("bob", "thinker").await;
+    let transcript = |member: &str| {
+        let read = troop_runtime::read_transcript(stage.folder.path(), &name(member), 0);
+        let (entries, _) = read.unwrap_or_default();
+        entries.into_iter().map(|it| it.line.text).collect::<Vec<_>>().join("\n")
+    };
+    let lead = stage.board.look(|state| state.lead().unwrap().name.clone()).await.unwrap();
+    troop_testkit::wait_for("the lead is told what it came to", async || {
+        transcript(lead.as_str()).contains("what it came to").then_some(())
+    })
+    .await;
+    assert!(transcript("bob").contains("a long train of thought"));
+    assert!(!transcript(lead.as_str()).contains("a long train of thought"));
+}
+
+#[tokio::test]
 async fn what_a_teammate_took_itself_is_not_given_to_it_again() {
     let settings =
         Settings { assignment: troop_model::Assignment::Claim, ..Setting::default().settings };

@@ -176,6 +176,11 @@ async fn a_killed_lead_takes_its_team_with_it_and_resume_goes_on() {
     all_end(mark).await;
     drop(team);
     // Nobody pretends that they live, and nobody leads.
+    assert!(
+        members(&troop).iter().all(|(_, state)| state == "crashed"),
+        "{}",
+        troop.ok("member list")
+    );
     let (code, err) = troop.refused("stop");
     assert_eq!(code, 1);
     assert!(err.contains(" is dead\nhint: go on with it: `troop resume crew`\n"), "{err}");
