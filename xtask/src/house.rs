@@ -10,13 +10,24 @@ use std::{
 const MAX_LINES: usize = 600;
 
 /// Which crates each crate may use. What is not here is forbidden.
-const MAY_USE: [(&str, &[&str]); 8] = [
+const MAY_USE: [(&str, &[&str]); 9] = [
     ("troop-model", &[]),
     ("troop-store", &["troop-model"]),
     ("troop-protocol", &["troop-model"]),
     ("troop-agent", &["troop-model", "troop-protocol"]),
+    ("troop-observe", &["troop-model"]),
     ("troop-runtime", &["troop-model", "troop-protocol", "troop-store"]),
-    ("troop", &["troop-agent", "troop-model", "troop-protocol", "troop-runtime", "troop-store"]),
+    (
+        "troop",
+        &[
+            "troop-agent",
+            "troop-model",
+            "troop-observe",
+            "troop-protocol",
+            "troop-runtime",
+            "troop-store",
+        ],
+    ),
     ("troop-testkit", &["troop-model", "troop-store"]),
     ("xtask", &[]),
 ];
