@@ -162,7 +162,8 @@ impl Fields {
         keep(&mut self.request_id, raw::id(it.request_id));
         keep(&mut self.sender, filled(routing.sender));
         keep(&mut self.status, filled(it.status));
-        self.updated.extend(elements(it.updated_fields).into_iter().filter_map(|it| text(Some(it))));
+        self.updated
+            .extend(elements(it.updated_fields).into_iter().filter_map(|it| text(Some(it))));
         truth(it.success) == Some(false)
     }
 

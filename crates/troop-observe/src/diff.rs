@@ -9,10 +9,18 @@ use crate::{
 #[derive(Debug)]
 pub(crate) enum Change {
     TeamMade(TeamRole),
-    TeamGone { name: String },
-    Member { before: Option<Member>, after: Member },
+    TeamGone {
+        name: String,
+    },
+    Member {
+        before: Option<Member>,
+        after: Member,
+    },
     /// Afterwards, a task that is gone is `deleted`.
-    Task { before: Option<Box<Task>>, after: Box<Task> },
+    Task {
+        before: Option<Box<Task>>,
+        after: Box<Task>,
+    },
     /// Something was said, which changes nothing by itself.
     Said(What),
 }

@@ -170,6 +170,7 @@ impl Observer {
                 return;
             }
         };
+        self.keep_early(&recognised, line);
         let scene = self.scene(&recognised, now);
         let Recognised { speaker, message_id, uuid, team, agent, signals, .. } = recognised;
         if matches!(speaker, Speaker::Assistant | Speaker::Result) {
@@ -199,12 +200,27 @@ impl Observer {
         }
     }
 
+    /// Keeps results whose uses were not seen: they may still come.
+    fn keep_early(&mut self, recognised: &Recognised<'_>, line: &[u8]) {
+        let correlator = &mut self.memory.correlator;
+        let early: Vec<_> = recognised
+            .signals
+            .iter()
+            .filter_map(|it| match it {
+                Signal::Result(it) if !correlator.is_awaited(&it.id) => Some(it.id.clone()),
+                _ => None,
+            })
+            .collect();
+        if !early.is_empty() {
+            correlator.keep_early(early, line);
+        }
+    }
+
     fn scene(&mut self, line: &Recognised<'_>, now: Time) -> Scene {
         if self.memory.session.session_id.is_none() {
             self.memory.session.session_id.clone_from(&line.session_id);
         }
-        let session_id =
-            line.session_id.clone().or_else(|| self.memory.session.session_id.clone());
+        let session_id = line.session_id.clone().or_else(|| self.memory.session.session_id.clone());
         let spawned = line.parent.as_deref().and_then(|parent| {
             let members = self.memory.session.team.as_ref()?.members.iter();
             members.clone().find(|it| it.tool_use_id.as_deref() == Some(parent))
@@ -339,8 +355,7 @@ impl Observer {
             let is_active = team.member(&from).is_some_and(|it| it.status == MemberStatus::Active);
             if is_active {
                 let completed_task_id = Some(task);
-                changes
-                    .push(Change::Said(What::Idle { from: from.clone(), completed_task_id }));
+                changes.push(Change::Said(What::Idle { from: from.clone(), completed_task_id }));
                 changes.extend(set_status(team, &from, MemberStatus::Idle));
             }
         }

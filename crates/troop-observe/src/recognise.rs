@@ -257,8 +257,7 @@ fn news<'a>(line: &Line<'a>) -> Vec<Signal<'a>> {
                 text(line.status).as_deref(),
                 Some("completed" | "failed" | "killed" | "stopped")
             );
-            let ended =
-                Ended { tool_use_id: id(line.tool_use_id), agent_id: text(line.summary) };
+            let ended = Ended { tool_use_id: id(line.tool_use_id), agent_id: text(line.summary) };
             if is_over { vec![Signal::Ended(ended)] } else { Vec::new() }
         }
         _ => Vec::new(),

@@ -29,7 +29,9 @@ pub(crate) fn reduce(team: &mut Option<Team>, asked: &Pending, answer: &Answer) 
             team.take().map(|team| Change::TeamGone { name: team.name }).into_iter().collect()
         }
         Operation::Spawn(it) => spawn(team, it, &asked.id, answer),
-        operation => team.as_mut().map(|it| within(it, operation, asked, answer)).unwrap_or_default(),
+        operation => {
+            team.as_mut().map(|it| within(it, operation, asked, answer)).unwrap_or_default()
+        }
     }
 }
 
@@ -101,9 +103,7 @@ fn spawn(team: &mut Option<Team>, spawn: &Spawn, id: &str, answer: &Answer) -> V
     };
     let after = Member {
         name: name.to_owned(),
-        agent_id: answer
-            .agent_id()
-            .map_or_else(|| format!("{name}@{}", team.name), str::to_owned),
+        agent_id: answer.agent_id().map_or_else(|| format!("{name}@{}", team.name), str::to_owned),
         agent_type: given(answer.agent_type(), &spawn.agent_type)
             .unwrap_or_else(|| GENERAL.to_owned()),
         status: MemberStatus::Active,
@@ -284,8 +284,7 @@ fn send(team: &mut Team, letter: &Letter, actor: Option<&str>, answer: &Answer) 
     }
     let from = actor.unwrap_or(team.own_name()).to_owned();
     let to = letter.to.clone().unwrap_or_default();
-    let request_id =
-        letter.request_id.clone().or_else(|| answer.request_id().map(str::to_owned));
+    let request_id = letter.request_id.clone().or_else(|| answer.request_id().map(str::to_owned));
     let content = letter.content.clone();
     let said = Some(content.clone()).filter(|it| !it.is_empty());
     let approved = letter.approve.unwrap_or(false);
@@ -294,9 +293,7 @@ fn send(team: &mut Team, letter: &Letter, actor: Option<&str>, answer: &Answer) 
         LetterKind::Message | LetterKind::Broadcast => {
             What::Message { from, to: letter.to.clone(), content, summary: letter.summary.clone() }
         }
-        LetterKind::ShutdownRequest => {
-            What::ShutdownRequest { from, to, request_id, reason: said }
-        }
+        LetterKind::ShutdownRequest => What::ShutdownRequest { from, to, request_id, reason: said },
         LetterKind::ShutdownResponse => {
             let from = who_stops(team, from, request_id.as_deref(), &to);
             if approved {

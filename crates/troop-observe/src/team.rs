@@ -1,7 +1,6 @@
 //! What is known of a team: who belongs to it, and what there is to do.
 
 use std::{
-    cmp::Ordering,
     collections::{BTreeMap, BTreeSet},
     fmt,
 };
@@ -87,57 +86,42 @@ impl TaskStatus {
 }
 
 /// The identifier of a task. Numbers are in the order of numbers, and before words.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct TaskId(String);
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TaskId {
+    // The order of these is the order of ids.
+    is_word: bool,
+    number: u64,
+    text: String,
+}
 
 impl TaskId {
     /// An identifier as somebody wrote it: `7`, `#7`. Nothing, or what is too long, is none.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim().trim_start_matches('#');
-        (!text.is_empty() && text.len() <= MAX_ID).then(|| Self(text.to_owned()))
+        if text.is_empty() || text.len() > MAX_ID {
+            return None;
+        }
+        let number = text.parse().ok();
+        Some(Self { is_word: number.is_none(), number: number.unwrap_or(0), text: text.to_owned() })
     }
 
     /// As it is written.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 }
 
 impl fmt::Display for TaskId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
-    }
-}
-
-impl Ord for TaskId {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let is_number = |id: &Self| id.0.bytes().all(|byte| byte.is_ascii_digit());
-        match (is_number(self), is_number(other)) {
-            (true, true) => {
-                let digits = |id: &Self| id.0.trim_start_matches('0').len();
-                digits(self).cmp(&digits(other)).then_with(|| {
-                    let (one, two) = (&self.0, &other.0);
-                    one.trim_start_matches('0').cmp(two.trim_start_matches('0')).then(one.cmp(two))
-                })
-            }
-            (true, false) => Ordering::Less,
-            (false, true) => Ordering::Greater,
-            (false, false) => self.0.cmp(&other.0),
-        }
-    }
-}
-
-impl PartialOrd for TaskId {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
+        f.pad(&self.text)
     }
 }
 
 impl Serialize for TaskId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
+        serializer.serialize_str(&self.text)
     }
 }
 
@@ -226,7 +210,7 @@ impl Task {
 }
 
 /// A team, as far as it was seen.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct Team {
     pub(crate) name: String,
@@ -241,7 +225,7 @@ pub struct Team {
     pub(crate) tasks: BTreeMap<TaskId, Task>,
     /// Ids that are never used again.
     pub(crate) deleted: BTreeSet<TaskId>,
-    /// Ids that tasks name but that were not seen on the board.
+    /// Ids that tasks name, or named, but that were not seen on the board: where to look when one comes.
     pub(crate) missing: BTreeSet<TaskId>,
 }
 
@@ -345,6 +329,33 @@ impl Team {
         }
     }
 }
+
+impl PartialEq for Team {
+    fn eq(&self, other: &Self) -> bool {
+        // What is missing follows from the tasks.
+        let Self {
+            name,
+            role,
+            own_name,
+            is_partial,
+            tentative,
+            members,
+            tasks,
+            deleted,
+            missing: _,
+        } = self;
+        *name == other.name
+            && *role == other.role
+            && *own_name == other.own_name
+            && *is_partial == other.is_partial
+            && *tentative == other.tentative
+            && *members == other.members
+            && *tasks == other.tasks
+            && *deleted == other.deleted
+    }
+}
+
+impl Eq for Team {}
 
 impl From<Team> for Written {
     fn from(team: Team) -> Self {

@@ -41,21 +41,13 @@ impl Category {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "operation", rename_all = "snake_case")]
 pub(crate) enum Operation {
-    CreateTeam {
-        name: String,
-    },
+    CreateTeam { name: String },
     DeleteTeam,
     Spawn(Spawn),
-    CreateTask {
-        subject: String,
-        description: Option<String>,
-        active_form: Option<String>,
-    },
+    CreateTask { subject: String, description: Option<String>, active_form: Option<String> },
     UpdateTask(Update),
     ListTasks,
-    GetTask {
-        task: TaskId,
-    },
+    GetTask { task: TaskId },
     Send(Letter),
 }
 

@@ -58,7 +58,10 @@ fn a_spawn_is_told_in_lines_and_in_fields() {
     let said = "Spawned successfully.\nagent_id: ann@blue\nname: ann\nteam_name: blue\nThe agent …";
     let it = answer(&json!([{"type": "text", "text": said}]), None);
     assert!(it.has_spawned());
-    assert_eq!((it.name(), it.agent_id(), it.team()), (Some("ann"), Some("ann@blue"), Some("blue")));
+    assert_eq!(
+        (it.name(), it.agent_id(), it.team()),
+        (Some("ann"), Some("ann@blue"), Some("blue"))
+    );
     let fields = json!({"status": "teammate_spawned", "agent_id": "ann@blue", "color": "red",
         "model": "m", "agent_type": "tester"});
     let it = answer(&json!(""), Some(&fields));
@@ -105,7 +108,13 @@ fn lists_are_read_line_by_line() {
 
 #[test]
 fn half_a_character_is_no_reason_to_lose_the_text() {
-    let content: &RawValue = serde_json::from_str(r#""Task #1 created successfully: \ud83d""#).unwrap();
-    let result = ToolResult { id: "t".to_owned(), content: Some(content), structured: None, is_error: false };
+    let content: &RawValue =
+        serde_json::from_str(r#""Task #1 created successfully: \ud83d""#).unwrap();
+    let result = ToolResult {
+        id: "t".to_owned(),
+        content: Some(content),
+        structured: None,
+        is_error: false,
+    };
     assert_eq!(Answer::new(&result).created(), TaskId::new("1"));
 }

@@ -30,7 +30,9 @@ pub(crate) fn reduce_mail(team: &mut Team, mail: Mail) -> Vec<Change> {
     let to = team.own_name().to_owned();
     let mut status = None;
     let what = match content {
-        Content::Text(content) => What::Message { from: from.clone(), to: Some(to), content, summary },
+        Content::Text(content) => {
+            What::Message { from: from.clone(), to: Some(to), content, summary }
+        }
         Content::Idle { completed } => {
             if let Some(task) = completed.as_ref().and_then(|it| team.tasks.get_mut(it)) {
                 let before = Some(Box::new(task.clone()));

@@ -107,7 +107,8 @@ fn a_field_of_the_wrong_type_is_not_there_and_the_others_are() {
 
 #[test]
 fn messages_of_the_first_generation() {
-    let it = letter(&json!({"type": "message", "recipient": "ann", "content": "hi", "summary": "s"}));
+    let it =
+        letter(&json!({"type": "message", "recipient": "ann", "content": "hi", "summary": "s"}));
     assert_eq!((it.kind, it.to.as_deref()), (LetterKind::Message, Some("ann")));
     assert_eq!((it.content.as_str(), it.summary.as_deref()), ("hi", Some("s")));
     let it = letter(&json!({"type": "broadcast", "content": "all"}));
@@ -116,7 +117,8 @@ fn messages_of_the_first_generation() {
     assert_eq!((it.kind, it.approve), (LetterKind::ShutdownResponse, Some(true)));
     let it = letter(&json!({"type": "plan_approval_request", "recipient": "l", "content": "plan"}));
     assert_eq!((it.kind, it.content.as_str()), (LetterKind::PlanApprovalRequest, "plan"));
-    let it = letter(&json!({"type": "plan_approval_response", "request_id": "r", "recipient": "ann",
+    let it =
+        letter(&json!({"type": "plan_approval_response", "request_id": "r", "recipient": "ann",
         "approve": false, "content": "why"}));
     assert_eq!((it.kind, it.approve), (LetterKind::PlanApprovalResponse, Some(false)));
 }
@@ -128,7 +130,8 @@ fn messages_of_the_second_generation() {
     assert_eq!(it.content, "hi");
     let it = letter(&json!({"to": "*", "message": "all"}));
     assert_eq!((it.kind, it.to), (LetterKind::Broadcast, None));
-    let it = letter(&json!({"to": "ann", "message": {"type": "shutdown_request", "reason": "done"}}));
+    let it =
+        letter(&json!({"to": "ann", "message": {"type": "shutdown_request", "reason": "done"}}));
     assert_eq!((it.kind, it.content.as_str()), (LetterKind::ShutdownRequest, "done"));
     let it = letter(&json!({"to": "team-lead",
         "message": {"type": "shutdown_response", "request_id": "r", "approve": false, "reason": "busy"}}));

@@ -24,7 +24,10 @@ fn recognise(bytes: &[u8]) {
         observer.line(line, at(40));
     }
     observer.end(at(50));
-    assert_eq!(observer.session().agents.len(), observer.session().team.map_or(0, |it| it.members().len()));
+    assert_eq!(
+        observer.session().agents.len(),
+        observer.session().team.map_or(0, |it| it.members().len())
+    );
 }
 
 /// A stream in pieces, whose sizes are in its bytes: all lines come out as they are, and only they.
@@ -71,8 +74,20 @@ impl Dice {
     /// Changes some bytes, as fuzzers do: flips, holes, copies, cuts, and words that mean something.
     fn mutate(&mut self, bytes: &mut Vec<u8>) {
         const WORDS: [&str; 14] = [
-            "\"", "\\", "{", "[", "}", "]", "\n", "null", "\\u0000", "\\ud800", "\"TaskUpdate\"",
-            "<teammate-message teammate_id=\"x\">", "\"tool_use_id\":\"", "18446744073709551616",
+            "\"",
+            "\\",
+            "{",
+            "[",
+            "}",
+            "]",
+            "\n",
+            "null",
+            "\\u0000",
+            "\\ud800",
+            "\"TaskUpdate\"",
+            "<teammate-message teammate_id=\"x\">",
+            "\"tool_use_id\":\"",
+            "18446744073709551616",
         ];
         for _ in 0..=self.roll(6) {
             let at = self.roll(bytes.len() + 1).min(bytes.len());
@@ -115,7 +130,10 @@ fn fuzz(name: &str, target: fn(&[u8]), examples: &[Vec<u8>], n_runs: u64) {
 fn examples() -> Vec<Vec<u8>> {
     let mut examples: Vec<_> = V47.lines().chain(V177.lines()).map(str::to_owned).collect();
     for kind in ["idle_notification", "shutdown_approved", "plan_approval_request"] {
-        examples.push(mail("ann", &format!("{{\"type\":\"{kind}\",\"requestId\":\"r\",\"completedTaskId\":\"1\"}}")));
+        examples.push(mail(
+            "ann",
+            &format!("{{\"type\":\"{kind}\",\"requestId\":\"r\",\"completedTaskId\":\"1\"}}"),
+        ));
     }
     // A use and its result, so that both halves are changed together.
     examples.extend(team_lines().chunks(2).map(|pair| pair.join("\n")));

@@ -9,15 +9,22 @@ use crate::stream::{Seen, mail, result, spawned, text, used, uses};
 fn a_team_that_nobody_makes_is_there_when_somebody_joins_it() {
     let mut seen = Seen::default();
     // `team_name` is ignored by this generation.
-    let input = json!({"name": "ann", "team_name": "mine", "subagent_type": "tester", "prompt": "p"});
+    let input =
+        json!({"name": "ann", "team_name": "mine", "subagent_type": "tester", "prompt": "p"});
     seen.pair("a", "Agent", input, spawned("ann", "session-0123abcd"));
-    seen.pair("b", "Agent", json!({"name": "ann", "prompt": "p"}), spawned("ann-2", "session-0123abcd"));
+    seen.pair(
+        "b",
+        "Agent",
+        json!({"name": "ann", "prompt": "p"}),
+        spawned("ann-2", "session-0123abcd"),
+    );
     let team = seen.team_now();
     assert_eq!((team.name(), team.role()), ("session-0123abcd", TeamRole::Lead));
     assert_eq!(seen.session().agents, ["ann", "ann-2"], "a name that is taken becomes another");
     assert_eq!(team.members()[0].agent_type, "tester");
     seen.line(&mail("ann-2", "hello"));
-    let story = ["team:created session-0123abcd", "team:member:joined ann", "team:member:joined ann-2"];
+    let story =
+        ["team:created session-0123abcd", "team:member:joined ann", "team:member:joined ann-2"];
     assert_eq!(seen.story()[..3], story);
     assert_eq!(seen.story()[3], "team:message:received ann-2");
 }
@@ -37,9 +44,12 @@ fn an_agent_with_a_name_that_joins_nothing_is_a_plain_one() {
 fn what_a_teammate_of_the_same_process_does_is_its_own() {
     let mut seen = Seen::team();
     seen.add_task(1);
-    let mut line: serde_json::Value =
-        serde_json::from_str(&used("u", "TaskUpdate", json!({"taskId": "1", "status": "in_progress"})))
-            .unwrap();
+    let mut line: serde_json::Value = serde_json::from_str(&used(
+        "u",
+        "TaskUpdate",
+        json!({"taskId": "1", "status": "in_progress"}),
+    ))
+    .unwrap();
     line["parent_tool_use_id"] = "ann".into();
     seen.line(&line.to_string());
     seen.line(&result("u", "Updated task #1 owner, status"));
@@ -81,8 +91,11 @@ fn a_lead_that_deleted_its_team_has_none_even_if_its_transcript_names_it() {
 #[test]
 fn a_teammate_that_ends_by_itself_is_gone() {
     let mut seen = Seen::team();
-    let ended = |id: &str, status: &str| json!({"type": "system", "subtype": "task_notification",
-        "tool_use_id": id, "status": status}).to_string();
+    let ended = |id: &str, status: &str| {
+        json!({"type": "system", "subtype": "task_notification",
+        "tool_use_id": id, "status": status})
+        .to_string()
+    };
     seen.line(&ended("ann", "running"));
     seen.line(&ended("somebody else", "completed"));
     assert_eq!(seen.story(), [""; 0]);

@@ -18,7 +18,10 @@ fn a_whole_life_is_one_valid_session() {
     seen.line(&mail("ann", r#"{"type":"idle_notification","from":"ann","completedTaskId":"1"}"#));
     let asked = r#"{"success":true,"request_id":"shutdown-1@ann","target":"ann"}"#;
     seen.pair("q", "SendMessage", json!({"type": "shutdown_request", "recipient": "ann"}), asked);
-    seen.line(&mail("ann", r#"{"type":"shutdown_approved","requestId":"shutdown-1@ann","from":"ann"}"#));
+    seen.line(&mail(
+        "ann",
+        r#"{"type":"shutdown_approved","requestId":"shutdown-1@ann","from":"ann"}"#,
+    ));
     seen.pair("d", "TeamDelete", json!({}), r#"{"success":true,"team_name":"blue"}"#);
     assert_eq!(
         seen.story(),
@@ -124,7 +127,10 @@ fn tasks_have_the_id_of_the_result_and_are_made_once() {
     assert_eq!(team.tasks().len(), 1);
     let task = team.task("7").unwrap();
     assert_eq!((task.subject.as_str(), task.status), ("s", TaskStatus::Pending));
-    assert_eq!((task.description.as_deref(), task.active_form.as_deref()), (Some("d"), Some("Doing s")));
+    assert_eq!(
+        (task.description.as_deref(), task.active_form.as_deref()),
+        (Some("d"), Some("Doing s"))
+    );
     assert_eq!(seen.story(), ["team:task:created 7"]);
 }
 
@@ -132,7 +138,10 @@ fn tasks_have_the_id_of_the_result_and_are_made_once() {
 fn updates_change_what_they_name_and_the_last_one_wins() {
     let mut seen = Seen::team();
     seen.add_task(1);
-    seen.update("1", json!({"subject": "new", "description": "d", "activeForm": "a", "owner": "ann"}));
+    seen.update(
+        "1",
+        json!({"subject": "new", "description": "d", "activeForm": "a", "owner": "ann"}),
+    );
     seen.update("1", json!({"owner": "bob"}));
     seen.update("9", json!({"owner": "bob"}));
     let task = seen.task("1");
@@ -155,7 +164,12 @@ fn a_claim_needs_an_owner_and_one_who_begins_becomes_it() {
     let mut seen = Seen::team();
     seen.add_task(1);
     seen.add_task(2);
-    seen.pair("u", "TaskUpdate", json!({"taskId": "1", "status": "in_progress"}), "Updated task #1 status");
+    seen.pair(
+        "u",
+        "TaskUpdate",
+        json!({"taskId": "1", "status": "in_progress"}),
+        "Updated task #1 status",
+    );
     assert_eq!(seen.story().last().unwrap(), "team:task:updated 1");
     let input = json!({"taskId": "2", "status": "in_progress"});
     seen.pair("v", "TaskUpdate", input, "Updated task #2 owner, status");
@@ -172,8 +186,14 @@ fn dependencies_are_merged_seen_from_both_sides_and_cycles_are_flagged() {
     let ids = |ids: &std::collections::BTreeSet<troop_observe::TaskId>| {
         ids.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
-    assert_eq!((ids(&seen.task("2").blocked_by), ids(&seen.task("2").blocks)), (vec!["1".into()], vec!["3".into()]));
-    assert_eq!((ids(&seen.task("1").blocks), ids(&seen.task("3").blocked_by)), (vec!["2".into()], vec!["2".into()]));
+    assert_eq!(
+        (ids(&seen.task("2").blocked_by), ids(&seen.task("2").blocks)),
+        (vec!["1".into()], vec!["3".into()])
+    );
+    assert_eq!(
+        (ids(&seen.task("1").blocks), ids(&seen.task("3").blocked_by)),
+        (vec!["2".into()], vec!["2".into()])
+    );
     assert!(!seen.task("2").in_cycle);
     seen.update("1", json!({"addBlockedBy": ["3"]}));
     seen.update("4", json!({"addBlockedBy": ["1"]}));
@@ -229,12 +249,21 @@ fn messages_change_nothing_and_are_told() {
     send("2", json!({"type": "broadcast", "content": "all"}));
     send("3", json!({"type": "shutdown_request", "recipient": "ann", "content": "why"}));
     send("4", json!({"type": "plan_approval_request", "recipient": "ann", "content": "plan"}));
-    send("5", json!({"type": "plan_approval_response", "recipient": "ann", "request_id": "r", "approve": true}));
+    send(
+        "5",
+        json!({"type": "plan_approval_response", "recipient": "ann", "request_id": "r", "approve": true}),
+    );
     assert_eq!(seen.session(), before);
     let kinds: Vec<_> = seen.events.iter().map(|it| it.what.kind()).collect();
     assert_eq!(
         kinds,
-        ["message.received", "message.received", "shutdown.requested", "plan.requested", "plan.resolved"]
+        [
+            "message.received",
+            "message.received",
+            "shutdown.requested",
+            "plan.requested",
+            "plan.resolved"
+        ]
     );
     let told: Vec<_> = seen.events.iter().map(|it| serde_json::to_value(it).unwrap()).collect();
     assert_eq!((&told[0]["to"], &told[0]["summary"]), (&json!("ann"), &json!("s")));
@@ -243,7 +272,13 @@ fn messages_change_nothing_and_are_told() {
     let types: Vec<_> = told.iter().map(|it| it["type"].as_str().unwrap()).collect();
     assert_eq!(
         types,
-        ["message", "message", "shutdown_request", "plan_approval_request", "plan_approval_response"]
+        [
+            "message",
+            "message",
+            "shutdown_request",
+            "plan_approval_request",
+            "plan_approval_response"
+        ]
     );
 }
 
@@ -263,7 +298,8 @@ fn who_agrees_to_stop_is_gone_and_who_does_not_is_not() {
     let before = seen.session();
     let no = json!({"type": "shutdown_response", "request_id": "shutdown-1@ann", "approve": false});
     seen.pair("a", "SendMessage", no, "{\"success\":true}");
-    let unknown = json!({"type": "shutdown_response", "request_id": "shutdown-1@zoe", "approve": true});
+    let unknown =
+        json!({"type": "shutdown_response", "request_id": "shutdown-1@zoe", "approve": true});
     seen.pair("b", "SendMessage", unknown, "{\"success\":true}");
     assert_eq!(seen.session(), before);
     let yes = json!({"type": "shutdown_response", "request_id": "shutdown-1@ann", "approve": true});
@@ -280,10 +316,16 @@ fn who_completes_and_does_not_begin_again_is_idle() {
     seen.add_task(2);
     seen.update("1", json!({"status": "in_progress", "owner": "ann"}));
     seen.update("1", json!({"status": "completed"}));
-    assert_eq!(seen.story().last().unwrap(), "team:task:completed 1", "not yet: the batch is not over");
+    assert_eq!(
+        seen.story().last().unwrap(),
+        "team:task:completed 1",
+        "not yet: the batch is not over"
+    );
     seen.line(&text("next"));
     assert_eq!(seen.story()[4..], ["team:idle:reported ann", "team:member:idle ann"]);
-    let What::Idle { completed_task_id, .. } = &seen.events[4].what else { panic!("{:?}", seen.events) };
+    let What::Idle { completed_task_id, .. } = &seen.events[4].what else {
+        panic!("{:?}", seen.events)
+    };
     assert_eq!(completed_task_id.as_ref().unwrap().as_str(), "1");
     assert_eq!(seen.team_now().member("ann").unwrap().status, MemberStatus::Idle);
     seen.update("2", json!({"status": "in_progress", "owner": "ann"}));
@@ -343,7 +385,10 @@ fn an_error_changes_nothing_whatever_was_asked() {
         ("Task", json!({"team_name": "blue", "name": "cy"})),
         ("TaskCreate", json!({"subject": "s"})),
         ("TaskUpdate", json!({"taskId": "1", "status": "deleted"})),
-        ("SendMessage", json!({"type": "shutdown_response", "approve": true, "request_id": "1@ann"})),
+        (
+            "SendMessage",
+            json!({"type": "shutdown_response", "approve": true, "request_id": "1@ann"}),
+        ),
     ]
     .into_iter()
     .enumerate()

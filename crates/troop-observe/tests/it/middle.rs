@@ -9,15 +9,28 @@ use crate::stream::{Seen, V47, V177, mail, result, spawned, team_lines, used};
 fn a_stream_that_begins_in_the_middle_finds_its_team_when_it_is_named() {
     let mut seen = Seen::default();
     seen.line(&result("before", "Task #1 created successfully: x"));
-    seen.pair("u", "TaskUpdate", json!({"taskId": "1", "status": "completed"}), "Updated task #1 status");
+    seen.pair(
+        "u",
+        "TaskUpdate",
+        json!({"taskId": "1", "status": "completed"}),
+        "Updated task #1 status",
+    );
     assert_eq!(seen.session().team, None);
     seen.pair("a", "Task", json!({"team_name": "blue", "name": "ann"}), spawned("ann", "blue"));
     let team = seen.team_now();
     assert_eq!((team.name(), team.role(), team.is_partial()), ("blue", TeamRole::Lead, true));
     // What was missed is told by a list, once; what is known is not changed by it.
-    seen.pair("l", "TaskList", json!({}), "#1 [completed] Task A (bob)\n#2 [pending] Task B [blocked by #1]");
+    seen.pair(
+        "l",
+        "TaskList",
+        json!({}),
+        "#1 [completed] Task A (bob)\n#2 [pending] Task B [blocked by #1]",
+    );
     seen.pair("m", "TaskList", json!({}), "#1 [pending] Task Z (ann)");
-    assert_eq!((seen.task("1").status, seen.task("1").subject.as_str()), (TaskStatus::Completed, "Task A"));
+    assert_eq!(
+        (seen.task("1").status, seen.task("1").subject.as_str()),
+        (TaskStatus::Completed, "Task A")
+    );
     assert_eq!((seen.task("1").blocks.len(), seen.task("2").blocked_by.len()), (1, 1));
     seen.line(&mail("bob", "I was here before"));
     assert_eq!(seen.session().agents, ["ann", "bob"]);
@@ -88,7 +101,12 @@ fn a_result_may_come_before_its_use() {
     }
     seen.line(&result("c", "Task #1 created successfully: s"));
     seen.line(&used("c", "TaskCreate", json!({"subject": "s"})));
-    let story = ["team:created blue", "team:member:joined ann", "team:member:joined bob", "team:task:created 1"];
+    let story = [
+        "team:created blue",
+        "team:member:joined ann",
+        "team:member:joined bob",
+        "team:task:created 1",
+    ];
     assert_eq!(seen.story(), story);
     assert_eq!(seen.observer.n_waiting(), 0);
 }
@@ -109,7 +127,8 @@ fn a_restart_at_any_line_changes_nothing() {
 #[test]
 fn what_was_saved_is_there_after_a_restart_with_the_names_of_the_members() {
     let before = Seen::team();
-    let mut after = Seen { observer: Observer::restore(&before.observer.save()).unwrap(), ..Seen::default() };
+    let mut after =
+        Seen { observer: Observer::restore(&before.observer.save()).unwrap(), ..Seen::default() };
     assert_eq!(after.session(), before.session());
     assert_eq!(after.session().agents, ["ann", "bob"]);
     // The stream is replayed after the reconnection.

@@ -73,7 +73,8 @@ fn groups(track: &Track) -> Vec<Group> {
 }
 
 fn task_groups(number: usize, steps: &[Step]) -> Vec<Group> {
-    let (id, said) = (format!("create {number}"), format!("Task #{number} created successfully: x"));
+    let (id, said) =
+        (format!("create {number}"), format!("Task #{number} created successfully: x"));
     let mut groups = vec![pair(&id, "TaskCreate", json!({"subject": "x"}), &said)];
     for (nth, step) in steps.iter().enumerate() {
         let id = format!("update {number} {nth}");
@@ -96,7 +97,12 @@ fn task_groups(number: usize, steps: &[Step]) -> Vec<Group> {
 fn noise(byte: u8) -> Group {
     let id = format!("noise {byte}");
     match byte % 6 {
-        0 => pair(&id, "Read", json!({"file_path": "/TeamCreate"}), "<teammate-message teammate_id=\"x\">"),
+        0 => pair(
+            &id,
+            "Read",
+            json!({"file_path": "/TeamCreate"}),
+            "<teammate-message teammate_id=\"x\">",
+        ),
         1 => vec!["{\"type\":\"assistant\",\"TaskCreate".to_owned()],
         2 => vec![String::new()],
         3 => pair(&id, "TaskList", json!({}), "#1 [completed] y\n#77 [pending] z"),
@@ -111,8 +117,7 @@ fn interleave(tracks: &[Track], choices: &[Index]) -> Vec<Group> {
         tracks.iter().map(|track| groups(track).into_iter().peekable()).collect();
     let mut stream = Vec::new();
     for nth in 0.. {
-        let open: Vec<_> =
-            (0..queues.len()).filter(|at| queues[*at].peek().is_some()).collect();
+        let open: Vec<_> = (0..queues.len()).filter(|at| queues[*at].peek().is_some()).collect();
         if open.is_empty() {
             break;
         }

@@ -48,15 +48,18 @@ pub(crate) fn text(id: &str) -> String {
 
 /// What a teammate writes.
 pub(crate) fn mail(from: &str, body: &str) -> String {
-    let text =
-        format!("<teammate-message teammate_id=\"{from}\" color=\"blue\">\n{body}\n</teammate-message>");
+    let text = format!(
+        "<teammate-message teammate_id=\"{from}\" color=\"blue\">\n{body}\n</teammate-message>"
+    );
     json!({"type": "user", "message": {"role": "user", "content": text}, "session_id": "s",
         "uuid": format!("{from} {body}")})
     .to_string()
 }
 
 pub(crate) fn spawned(name: &str, team: &str) -> String {
-    format!("Spawned successfully.\nagent_id: {name}@{team}\nname: {name}\nteam_name: {team}\nIt runs.")
+    format!(
+        "Spawned successfully.\nagent_id: {name}@{team}\nname: {name}\nteam_name: {team}\nIt runs."
+    )
 }
 
 /// An observer, and all it said.

@@ -20,10 +20,16 @@ fn what_was_asked_is_shown_and_confirmed_by_the_result() {
     seen.line(&result("t", "{\"team_name\":\"blue\"}"));
     seen.line(&result("a", spawned("ann", "blue")));
     seen.line(&result("c", "Task #1 created successfully: s"));
-    assert_eq!(seen.story(), ["team:created blue", "team:member:joined ann", "team:task:created 1"]);
+    assert_eq!(
+        seen.story(),
+        ["team:created blue", "team:member:joined ann", "team:task:created 1"]
+    );
     let team = seen.team_now();
     assert!(!team.is_tentative() && !team.members()[0].tentative);
-    assert_eq!(team.tasks().map(|it| (it.id.as_str(), it.tentative)).collect::<Vec<_>>(), [("1", false)]);
+    assert_eq!(
+        team.tasks().map(|it| (it.id.as_str(), it.tentative)).collect::<Vec<_>>(),
+        [("1", false)]
+    );
 }
 
 #[test]
