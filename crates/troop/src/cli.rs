@@ -4,6 +4,7 @@
 mod bench;
 mod member;
 mod message;
+mod observe;
 mod run;
 mod task;
 mod team;
@@ -16,6 +17,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 pub(crate) use bench::{BenchBoardArgs, BenchChildCommand, BenchCommand, BenchPart, BenchTeam};
 pub(crate) use member::MemberCommand;
 pub(crate) use message::MessageCommand;
+pub(crate) use observe::ObserveArgs;
 pub(crate) use run::{DemoArgs, LeadArgs, LogArgs, ResumeArgs, RunArgs, StopArgs};
 pub(crate) use task::{RejectModeArg, TaskCommand, TaskFields, UntilArg};
 pub(crate) use team::{DialectArg, TeamCommand};
@@ -87,6 +89,8 @@ pub(crate) enum Command {
     Events(EventsArgs),
     /// What was seen of a member: what it said, and how it ended
     Log(LogArgs),
+    /// Somebody else's stream: the team in it, and what happens there
+    Observe(ObserveArgs),
     /// What this project's own files would run, such as hooks, and whether they may
     Trust(TrustArgs),
     /// What is installed, reachable, misconfigured, and how to fix it

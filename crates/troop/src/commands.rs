@@ -7,6 +7,7 @@ mod events;
 mod log;
 mod member;
 mod message;
+mod observe;
 mod resume;
 mod run;
 mod settings;
@@ -36,6 +37,9 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
     }
     if let Command::Bench(command) = &cli.command {
         return bench::run(command, printer).await;
+    }
+    if let Command::Observe(args) = &cli.command {
+        return observe::run(args, printer).await;
     }
     if let Command::Trust(args) = &cli.command {
         return trust::run(args, &surroundings, printer);
@@ -68,6 +72,7 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         Command::Stop(args) => stop::run(&args, &mut desk, printer).await,
         Command::Log(args) => log::run(&args, &mut desk, printer).await,
         Command::Demo(_)
+        | Command::Observe(_)
         | Command::Trust(_)
         | Command::Doctor
         | Command::Bench(_)

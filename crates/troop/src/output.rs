@@ -93,14 +93,19 @@ impl Printer {
         write_all(&mut io::stdout(), &text)
     }
 
+    /// Passes on bytes as they are.
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> Result<()> {
+        write_all(&mut io::stdout(), bytes)
+    }
+
     /// Prints one line of a stream.
     pub(crate) fn line(&self, line: &str) -> Result<()> {
-        write_all(&mut anstream::stdout(), &format!("{line}\n"))
+        write_all(&mut anstream::stdout(), format!("{line}\n"))
     }
 
     /// Asks a person; anything but a clear yes is a no.
     pub(crate) fn confirm(&self, question: &str) -> Result<bool> {
-        write_all(&mut anstream::stderr(), &format!("{question} [y/N] "))?;
+        write_all(&mut anstream::stderr(), format!("{question} [y/N] "))?;
         let mut answer = String::new();
         io::stdin().read_line(&mut answer)?;
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
@@ -118,8 +123,8 @@ impl Printer {
 }
 
 /// Writes and flushes. A reader that has seen enough, as `head` does, is not an error.
-fn write_all(out: &mut impl Write, text: &str) -> Result<()> {
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+fn write_all(out: &mut impl Write, text: impl AsRef<[u8]>) -> Result<()> {
+    match out.write_all(text.as_ref()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
         other => Ok(other?),
     }
