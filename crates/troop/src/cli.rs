@@ -14,7 +14,9 @@ use std::path::PathBuf;
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
-pub(crate) use bench::{BenchBoardArgs, BenchChildCommand, BenchCommand, BenchPart, BenchTeam};
+pub(crate) use bench::{
+    BenchBoardArgs, BenchChildCommand, BenchCommand, BenchObserveArgs, BenchPart, BenchTeam,
+};
 pub(crate) use member::MemberCommand;
 pub(crate) use message::MessageCommand;
 pub(crate) use observe::ObserveArgs;

@@ -1,9 +1,10 @@
-//! `troop bench`: what the board costs, beside what the same disk or server can do at best.
+//! `troop bench`: what the board and the observer cost, beside what the same machine can do at best.
 
 mod callers;
 mod child;
 mod files;
 mod growth;
+mod observe;
 mod outcome;
 mod partner;
 mod pgbench;
@@ -52,6 +53,7 @@ impl Bench {
 pub(super) async fn run(command: &BenchCommand, printer: &Printer) -> Result<()> {
     match command {
         BenchCommand::Board(args) => board(args, printer).await,
+        BenchCommand::Observe(args) => observe::run(args, printer),
         BenchCommand::Child(command) => Box::pin(child::run(command, printer)).await,
     }
 }
@@ -75,12 +77,15 @@ async fn board(args: &BenchBoardArgs, printer: &Printer) -> Result<()> {
         }
         outcomes.extend(Box::pin(measure(part, &bench)).await?);
     }
+    show(&outcomes, args.seconds, printer)
+}
+
+fn show(outcomes: &[Outcome], seconds: u64, printer: &Printer) -> Result<()> {
     if printer.json {
         let n_cores = std::thread::available_parallelism().map_or(0, usize::from);
-        return printer
-            .json(&json!({"cores": n_cores, "seconds": args.seconds, "results": outcomes}));
+        return printer.json(&json!({"cores": n_cores, "seconds": seconds, "results": outcomes}));
     }
-    printer.text(&outcome::table(&outcomes))
+    printer.text(&outcome::table(outcomes))
 }
 
 fn parts(args: &BenchBoardArgs) -> Result<Vec<BenchPart>> {

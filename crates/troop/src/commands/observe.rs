@@ -53,11 +53,7 @@ pub(super) async fn run(args: &ObserveArgs, printer: &Printer) -> Result<()> {
 }
 
 /// Shows what comes until nothing more does, or somebody asks to stop.
-async fn consume(
-    mut pieces: Pieces,
-    showing: &mut Showing<'_>,
-    keeper: &mut Keeper,
-) -> Result<()> {
+async fn consume(mut pieces: Pieces, showing: &mut Showing<'_>, keeper: &mut Keeper) -> Result<()> {
     let clock = Clock::system();
     let mut interrupted = signal(SignalKind::interrupt())?;
     let mut terminated = signal(SignalKind::terminate())?;

@@ -18,7 +18,8 @@ pub(crate) fn observed_event(event: &TeamEvent, width: usize) -> String {
 
 fn told(event: &TeamEvent) -> String {
     let name = |it: &str| one_line(it);
-    let of_task = |task: &Task| format!("task {}: {}", one_line(task.id.as_str()), one_line(&task.subject));
+    let of_task =
+        |task: &Task| format!("task {}: {}", one_line(task.id.as_str()), one_line(&task.subject));
     let owner = |task: &Task| name(task.owner.as_deref().unwrap_or("nobody"));
     let because = |reason: &Option<String>| match reason {
         Some(reason) => format!(": {}", one_line(reason)),
@@ -134,14 +135,24 @@ fn member_lines(team: &Team, width: usize) -> impl Iterator<Item = String> {
 
 fn task_lines(team: &Team, width: usize) -> impl Iterator<Item = String> {
     // The tentative have long names of their own, which nobody wants to see.
-    let id = |task: &Task| if task.tentative && task.id.as_str().len() > 8 { "…".to_owned() } else { one_line(task.id.as_str()) };
+    let id = |task: &Task| {
+        if task.tentative && task.id.as_str().len() > 8 {
+            "…".to_owned()
+        } else {
+            one_line(task.id.as_str())
+        }
+    };
     let id_width = team.tasks().map(|it| id(it).width()).max().unwrap_or(0).min(12);
     team.tasks().map(move |task| {
         let is_open = |it: &troop_observe::TaskId| {
             team.task(it.as_str()).is_none_or(|it| it.status != TaskStatus::Completed)
         };
-        let open: Vec<_> =
-            task.blocked_by.iter().filter(|it| is_open(it)).map(|it| one_line(it.as_str())).collect();
+        let open: Vec<_> = task
+            .blocked_by
+            .iter()
+            .filter(|it| is_open(it))
+            .map(|it| one_line(it.as_str()))
+            .collect();
         let status = match task.status {
             TaskStatus::Pending if !open.is_empty() => troop_model::Status::Blocked,
             TaskStatus::Pending => troop_model::Status::Pending,

@@ -85,3 +85,13 @@ fn postgres_without_a_server_is_wrong_use() {
     assert_eq!(code, 2);
     assert!(text.contains("hint: say where it is"), "{text}");
 }
+
+#[test]
+fn the_observer_is_compared_with_parsing_and_with_its_limit() {
+    let troop = Troop::new();
+    let results = measure(&troop, "bench observe --seconds 0 --messages 2000 --megabytes 1");
+    assert_eq!(
+        subjects(&results),
+        ["observe: the whole pipeline", "observe: memory, a long stream"]
+    );
+}

@@ -14,6 +14,7 @@ mod desk;
 mod follow;
 mod json;
 mod logs;
+mod observe;
 mod readme;
 mod running;
 mod stores;

@@ -4,7 +4,7 @@ use std::{ops::AddAssign, time::Duration};
 
 use serde::Serialize;
 
-use crate::{cli::BenchPart, render};
+use crate::render;
 
 /// How much was done in how much time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,6 +36,8 @@ pub(super) enum Unit {
     Micros,
     #[serde(rename = "MB")]
     Megabytes,
+    #[serde(rename = "MB/s")]
+    MegabytesPerSecond,
 }
 
 /// What our number must be in relation to the baseline.
@@ -63,7 +65,7 @@ pub(super) struct Outcome {
 /// What is measured and what it is compared with, in words.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Subject {
-    pub(super) part: BenchPart,
+    pub(super) part: &'static str,
     pub(super) what: &'static str,
     pub(super) against: &'static str,
     pub(super) unit: Unit,
@@ -77,7 +79,7 @@ impl Outcome {
             Target::AtLeast(least) => ratio >= least,
             Target::AtMost(most) => ratio <= most,
         };
-        Self { part: part.name(), what, unit, ours, against, baseline, ratio, target, is_met }
+        Self { part, what, unit, ours, against, baseline, ratio, target, is_met }
     }
 
     fn row(&self) -> Vec<String> {
@@ -112,6 +114,7 @@ fn shown(number: f64, unit: Unit) -> String {
         Unit::Micros if number >= 1_000.0 => format!("{:.2} ms", number / 1_000.0),
         Unit::Micros => format!("{number:.0} µs"),
         Unit::Megabytes => format!("{number:.1} MB"),
+        Unit::MegabytesPerSecond => format!("{number:.0} MB/s"),
     }
 }
 

@@ -44,7 +44,10 @@ pub(super) async fn bind(address: SocketAddr) -> Result<TcpListener> {
              `ssh -R {port}:127.0.0.1:{port} HOST`",
             port = address.port()
         );
-        let message = format!("`{}` is open to other machines, and nobody is asked who they are", address.ip());
+        let message = format!(
+            "`{}` is open to other machines, and nobody is asked who they are",
+            address.ip()
+        );
         return Err(Refused::new(message, hint).into());
     }
     TcpListener::bind(address).await.with_context(|| format!("`{address}` cannot be listened on"))
