@@ -160,10 +160,10 @@ impl Settled {
             return false;
         }
         self.order.push_back(hash);
-        if self.order.len() > MAX_SETTLED {
-            if let Some(oldest) = self.order.pop_front() {
-                self.known.remove(&oldest);
-            }
+        if self.order.len() > MAX_SETTLED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.known.remove(&oldest);
         }
         true
     }

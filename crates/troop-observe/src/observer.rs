@@ -206,10 +206,9 @@ impl Observer {
         let early: Vec<_> = recognised
             .signals
             .iter()
-            .filter_map(|it| match it {
-                Signal::Result(it) if !correlator.is_awaited(&it.id) => Some(it.id.clone()),
-                _ => None,
-            })
+            .filter_map(|it| if let Signal::Result(it) = it { Some(&it.id) } else { None })
+            .filter(|id| !correlator.is_awaited(id))
+            .cloned()
             .collect();
         if !early.is_empty() {
             correlator.keep_early(early, line);
@@ -290,10 +289,10 @@ impl Observer {
     fn answer_early(&mut self, line: &[u8], id: &str, scene: &Scene) {
         let Ok(Some(recognised)) = recognise(line) else { return };
         for signal in recognised.signals {
-            if let Signal::Result(result) = signal {
-                if result.id == id {
-                    self.answer(&result, scene);
-                }
+            if let Signal::Result(result) = signal
+                && result.id == id
+            {
+                self.answer(&result, scene);
             }
         }
     }
@@ -387,10 +386,8 @@ impl Observer {
     /// Says what changed.
     fn tell(&mut self, changes: Vec<Change>, tool_use_id: Option<&str>, scene: &Scene) {
         for change in changes {
-            let gone = match &change {
-                Change::TeamGone { name } => Some(name.clone()),
-                _ => None,
-            };
+            let gone =
+                if let Change::TeamGone { name } = &change { Some(name.clone()) } else { None };
             let Some(what) = diff(change) else { continue };
             let known = || self.memory.session.team.as_ref().map(|it| it.name.clone());
             let team = gone.or_else(known).unwrap_or_default();

@@ -29,7 +29,11 @@ pub(crate) fn reduce(team: &mut Option<Team>, asked: &Pending, answer: &Answer) 
             team.take().map(|team| Change::TeamGone { name: team.name }).into_iter().collect()
         }
         Operation::Spawn(it) => spawn(team, it, &asked.id, answer),
-        operation => {
+        operation @ (Operation::CreateTask { .. }
+        | Operation::UpdateTask(_)
+        | Operation::ListTasks
+        | Operation::GetTask { .. }
+        | Operation::Send(_)) => {
             team.as_mut().map(|it| within(it, operation, asked, answer)).unwrap_or_default()
         }
     }
@@ -176,10 +180,8 @@ fn update_task(
     let Some(after) = team.tasks.get(&update.task).cloned() else { return Vec::new() };
     let mut changes = vec![Change::Task { before: Some(before), after: Box::new(after.clone()) }];
     changes.extend(neighbours);
-    if let (TaskStatus::InProgress, Some(owner)) = (after.status, &after.owner) {
-        if update.status.is_some() {
-            changes.extend(set_status(team, owner, MemberStatus::Active));
-        }
+    if let (Some(TaskStatus::InProgress), Some(owner)) = (update.status, &after.owner) {
+        changes.extend(set_status(team, owner, MemberStatus::Active));
     }
     changes
 }

@@ -41,11 +41,9 @@ fn the_stream_of_2_1_47_has_the_right_roster_board_and_timeline() {
             "team:task:updated 1",
         ]
     );
-    let said = seen.events.iter().find_map(|event| match &event.what {
-        What::Message { from, to, content, summary } => Some((from, to, content, summary)),
-        _ => None,
-    });
-    let (from, to, content, summary) = said.unwrap();
+    let What::Message { from, to, content, summary } = &seen.events[5].what else {
+        panic!("{:?}", seen.events[5]);
+    };
     assert_eq!((from.as_str(), to.as_deref()), ("team-lead", Some("alice")));
     assert_eq!((content.as_str(), summary.as_deref()), ("hi from lead", Some("sum")));
     assert_eq!(seen.observer.n_waiting(), 0);

@@ -65,7 +65,7 @@ fn a_stream_that_stops_in_the_middle_of_a_line_is_what_it_was_before() {
     let last = V47.lines().nth(6).unwrap();
     for cut in (0..last.len()).filter(|cut| last.is_char_boundary(*cut)) {
         let mut seen = Seen::of(&whole);
-        seen.line(&last[..cut]);
+        seen.line(last.split_at(cut).0);
         assert_eq!(seen.observer.team(), Seen::of(&whole).observer.team());
     }
 }
@@ -152,7 +152,7 @@ fn what_nobody_saved_is_refused() {
     let broken = [
         String::new(),
         "{}".to_owned(),
-        saved[..saved.len() / 2].to_owned(),
+        saved.split_at(saved.len() / 2).0.to_owned(),
         saved.replace("\"active\"", "\"sleepy\""),
         saved.replace("\"lead\"", "\"boss\""),
         saved.replace("\"agent_id\"", "\"agent\""),

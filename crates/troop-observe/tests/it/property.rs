@@ -263,7 +263,7 @@ proptest! {
         for (line, _) in left {
             observer.line(line.as_bytes(), at(0));
             let session = observer.session();
-            let names: Vec<_> = session.team.iter().flat_map(|it| it.members()).map(|it| it.name.clone()).collect();
+            let names: Vec<_> = session.team.iter().flat_map(troop_observe::Team::members).map(|it| it.name.clone()).collect();
             prop_assert_eq!(&session.agents, &names);
             let mut unique = names.clone();
             unique.sort();
