@@ -185,16 +185,17 @@ fn a_file_is_read_on_from_where_it_was() {
     let troop = Troop::new();
     let path = troop.folder().join("session.jsonl");
     let cut = V47.find("\"Task B\"").unwrap();
-    fs::write(&path, &V47[..cut]).unwrap();
+    let (before, after) = V47.split_at(cut);
+    fs::write(&path, before).unwrap();
     let observe = "observe session.jsonl --json --state state.json";
     let first = troop.ok(observe);
     assert_eq!(kinds(&first), ["team:created", "team:task:created"]);
     let kept: Value =
         serde_json::from_slice(&fs::read(troop.folder().join("state.json")).unwrap()).unwrap();
-    let whole_lines = V47[..cut].rfind('\n').unwrap() + 1;
+    let whole_lines = before.rfind('\n').unwrap() + 1;
     assert_eq!(kept["read"]["offset"], whole_lines, "half a line is read again");
     assert_eq!(troop.ok(observe), "");
-    OpenOptions::new().append(true).open(&path).unwrap().write_all(&V47.as_bytes()[cut..]).unwrap();
+    OpenOptions::new().append(true).open(&path).unwrap().write_all(after.as_bytes()).unwrap();
     assert_eq!(kinds(&troop.ok(observe)).len(), 5);
     assert_eq!(troop.ok(observe), "");
 }

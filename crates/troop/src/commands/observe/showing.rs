@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use serde_json::json;
+use serde::Serialize;
 use tokio::time::Instant;
 use troop_model::Time;
-use troop_observe::{Lines, Observer, Output, TeamEvent};
+use troop_observe::{Counts, Lines, Observer, Output, Session, TeamEvent};
 
 use crate::{
     cli::ObserveArgs,
@@ -56,6 +56,14 @@ pub(super) struct Showing<'a> {
     has_changed: bool,
     /// How many lines of the screen are ours, and since when.
     drawn: Option<(usize, Instant)>,
+}
+
+/// What is known at the end.
+#[derive(Serialize)]
+struct State<'a> {
+    #[serde(flatten)]
+    session: &'a Session,
+    counts: &'a Counts,
 }
 
 /// What waits to be shown.
@@ -148,9 +156,8 @@ impl<'a> Showing<'a> {
         let session = self.observer.session();
         match self.page.form {
             Form::State => {
-                let mut state = serde_json::to_value(&session)?;
-                state["counts"] = json!(self.observer.counts());
-                self.printer.json(&state)?;
+                let counts = self.observer.counts();
+                self.printer.json(&State { session: &session, counts })?;
             }
             Form::Story => {
                 self.printer.text(&render::observed(&session, self.printer.width()))?;

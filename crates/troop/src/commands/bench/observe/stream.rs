@@ -73,11 +73,11 @@ impl Stream {
                 return ("Agent", input, result);
             }
             _ if at == LIFE - 1 => return team("TeamDelete", "{}", "{\"success\":true}"),
-            _ if at % 8 == 0 => return self.work(at / 8),
+            _ if at.is_multiple_of(8) => return self.work(at / 8),
             _ => {}
         }
         let source = "    let found = self.members.iter().find(|it| it.name == name);\n";
-        if at % 2 == 0 {
+        if at.is_multiple_of(2) {
             let input = format!("{{\"file_path\":\"/home/dev/project/src/part{at}.rs\"}}");
             ("Read", input, source.repeat(24))
         } else {
