@@ -280,7 +280,7 @@ impl Observer {
         let (tool, received_at) = (asked.name, now);
         correlator.add(Pending { id, tool, operation, actor, received_at, is_announced });
         self.has_changed = true;
-        if let Some(line) = correlator.take_early(&asked.id) {
+        while let Some(line) = self.memory.correlator.take_early(&asked.id) {
             self.answer_early(&line, &asked.id, scene);
         }
     }

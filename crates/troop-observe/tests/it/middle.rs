@@ -99,6 +99,8 @@ fn a_result_may_come_before_its_use() {
         seen.line(&pair[1]);
         seen.line(&pair[0]);
     }
+    // Something else that speaks of the use comes before both.
+    seen.line(r#"{"type":"system","subtype":"task_started","tool_use_id":"c"}"#);
     seen.line(&result("c", "Task #1 created successfully: s"));
     seen.line(&used("c", "TaskCreate", json!({"subject": "s"})));
     let story = [

@@ -30,30 +30,53 @@ pub(super) async fn run(args: &ObserveArgs, printer: &Printer) -> Result<()> {
     }
     let (mut keeper, observer) = Keeper::open(args.state.as_deref(), args.file.as_deref())?;
     let mut showing = Showing::new(observer, Form::of(args, printer), printer);
+    hear(args, &mut showing, &mut keeper, printer).await?;
+    let shown = showing.end(Clock::system().now());
+    keeper.save(showing.observer())?;
+    shown
+}
+
+async fn hear(
+    args: &ObserveArgs,
+    showing: &mut Showing<'_>,
+    keeper: &mut Keeper,
+    printer: &Printer,
+) -> Result<()> {
     let (tell, pieces) = mpsc::channel(MAX_WAITING);
     match (&args.listen, &args.file) {
         (Some(address), _) => {
             let listener = listen::bind(*address).await?;
             listen::announce(&listener, printer)?;
             // Each ends when the other does.
-            let consuming = consume(pieces, &mut showing, &mut keeper);
-            tokio::try_join!(consuming, listen::serve(listener, tell))?;
+            let consuming = consume(pieces, showing, keeper);
+            tokio::try_join!(consuming, listen::serve(listener, tell)).map(|_| ())
         }
         (None, Some(file)) => {
             pieces::of_file(file, keeper.offset(), args.follow, tell)?;
-            consume(pieces, &mut showing, &mut keeper).await?;
+            consume(pieces, showing, keeper).await
         }
         (None, None) => {
             pieces::of_stdin(tell);
-            consume(pieces, &mut showing, &mut keeper).await?;
+            consume(pieces, showing, keeper).await
         }
     }
-    showing.end(Clock::system().now())?;
-    keeper.save(showing.observer())
+}
+
+async fn consume(pieces: Pieces, showing: &mut Showing<'_>, keeper: &mut Keeper) -> Result<()> {
+    let taken = take_all(pieces, showing, keeper).await;
+    if taken.is_err() {
+        // What was seen is known, even if nobody reads on.
+        keeper.save(showing.observer())?;
+    }
+    taken
 }
 
 /// Shows what comes until nothing more does, or somebody asks to stop.
-async fn consume(mut pieces: Pieces, showing: &mut Showing<'_>, keeper: &mut Keeper) -> Result<()> {
+async fn take_all(
+    mut pieces: Pieces,
+    showing: &mut Showing<'_>,
+    keeper: &mut Keeper,
+) -> Result<()> {
     let clock = Clock::system();
     let mut interrupted = signal(SignalKind::interrupt())?;
     let mut terminated = signal(SignalKind::terminate())?;

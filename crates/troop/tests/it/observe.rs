@@ -201,6 +201,19 @@ fn a_file_is_read_on_from_where_it_was() {
 }
 
 #[test]
+fn what_was_seen_is_kept_even_if_nobody_reads_on() {
+    let troop = with_streams();
+    let mut command = troop.command(&["observe", "47.ndjson", "--json", "--state", "state.json"]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert!(child.wait().unwrap().success(), "a reader that has seen enough is no error");
+    let kept = fs::read_to_string(troop.folder().join("state.json")).unwrap();
+    assert!(kept.contains("\"alice@my-team\""), "{kept}");
+    assert_eq!(troop.refused("observe missing.jsonl --state other.json").0, 1);
+    assert!(!troop.folder().join("other.json").exists(), "nothing was seen");
+}
+
+#[test]
 fn a_state_that_nobody_kept_is_refused_and_left_alone() {
     let troop = with_streams();
     for text in ["", "{", "{\"observer\":{}}", "{\"observer\":{\"format\":99}}", "\u{0}"] {
