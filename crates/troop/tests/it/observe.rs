@@ -289,7 +289,8 @@ fn a_transcript_is_followed_as_it_grows_and_when_it_begins_again() {
         "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"d\",\"content\":\"ok\"}]}}\n",
     );
     observer.wait_for("team:deleted");
-    // It is emptied and begins again.
+    // It is emptied and begins again, and is longer than before when somebody looks.
+    observer.signal(Signal::STOP);
     File::create(&path).unwrap();
     append(
         &troop,
@@ -299,6 +300,7 @@ fn a_transcript_is_followed_as_it_grows_and_when_it_begins_again() {
         &troop,
         "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"content\":\"ok\"}]}}\n",
     );
+    observer.signal(Signal::CONT);
     observer.wait_for("\"team\":\"red\"");
     observer.signal(Signal::TERM);
     let run = observer.end();

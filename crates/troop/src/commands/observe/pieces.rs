@@ -6,7 +6,7 @@
 use std::{
     fs::{self, File},
     io::{self, Read, Seek, SeekFrom},
-    os::unix::fs::MetadataExt as _,
+    os::unix::fs::{FileExt as _, MetadataExt as _},
     path::{Path, PathBuf},
     sync::mpsc::{Receiver, RecvTimeoutError, sync_channel},
     time::Duration,
@@ -23,6 +23,9 @@ const PIECE: usize = 64 * 1024;
 /// How long nothing is heard of a file before it is looked at all the same: not every disk tells.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// How many of the last bytes are looked at again, to see whether the file is still the same.
+const TAIL: usize = 256;
+
 /// Something that comes from a stream.
 #[derive(Debug)]
 pub(super) enum Piece {
@@ -35,7 +38,7 @@ pub(super) type Pieces = mpsc::Receiver<Result<Piece>>;
 pub(super) type Tell = mpsc::Sender<Result<Piece>>;
 
 pub(super) fn of_stdin(tell: Tell) {
-    std::thread::spawn(move || pump(&mut io::stdin().lock(), &tell).map(drop));
+    std::thread::spawn(move || pump(&mut io::stdin().lock(), &tell, &mut Vec::new()).map(drop));
 }
 
 /// Reads a file from an offset on; where it is followed, for ever.
@@ -52,7 +55,7 @@ pub(super) fn of_file(path: &Path, offset: u64, follow: bool, tell: Tell) -> Res
     }
     let mut file = open().with_context(|| format!("`{shown}` cannot be read"))?;
     if !follow {
-        std::thread::spawn(move || pump(&mut file, &tell).map(drop));
+        std::thread::spawn(move || pump(&mut file, &tell, &mut Vec::new()).map(drop));
         return Ok(());
     }
     let mut follower = Follower::new(path, file, offset)?;
@@ -65,8 +68,8 @@ pub(super) fn of_file(path: &Path, offset: u64, follow: bool, tell: Tell) -> Res
     Ok(())
 }
 
-/// Passes on all that can be read now; gives how much, or nothing if nobody takes it.
-fn pump(from: &mut impl Read, tell: &Tell) -> Option<u64> {
+/// Passes on all that can be read now, and keeps how it ends; gives how much it was, or nothing if nobody takes it.
+fn pump(from: &mut impl Read, tell: &Tell, tail: &mut Vec<u8>) -> Option<u64> {
     let mut n_read = 0;
     loop {
         let mut bytes = vec![0; PIECE];
@@ -75,6 +78,8 @@ fn pump(from: &mut impl Read, tell: &Tell) -> Option<u64> {
             Ok(n) => {
                 n_read += n as u64;
                 bytes.truncate(n);
+                tail.extend_from_slice(bytes.get(n.saturating_sub(TAIL)..).unwrap_or_default());
+                tail.drain(..tail.len().saturating_sub(TAIL));
                 tell.blocking_send(Ok(Piece::Bytes(bytes))).ok()?;
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -92,6 +97,8 @@ struct Follower {
     path: PathBuf,
     file: File,
     at: u64,
+    /// How that ends which was read.
+    tail: Vec<u8>,
     news: Receiver<()>,
     /// Tells as long as it is there.
     _watcher: notify::RecommendedWatcher,
@@ -113,41 +120,59 @@ impl Follower {
         watcher
             .watch(folder, notify::RecursiveMode::NonRecursive)
             .with_context(|| format!("`{}` cannot be watched", folder.display()))?;
-        Ok(Self { path, file, at, news, _watcher: watcher })
+        Ok(Self { path, file, at, tail: Vec::new(), news, _watcher: watcher })
     }
 
     /// Goes on until nobody takes what is read.
     fn run(&mut self, tell: &Tell) -> Option<io::Result<()>> {
         loop {
-            self.at += pump(&mut self.file, tell)?;
-            match self.start_over() {
-                Ok(None) => {}
-                Ok(Some(inode)) => {
-                    tell.blocking_send(Ok(Piece::Restarted(inode))).ok()?;
-                    continue;
-                }
-                Err(error) => return Some(Err(error)),
+            // Before anything is read of a file that was written anew; but what was added to one that is replaced is read.
+            let mut is_new = self.rewind_if_rewritten().transpose();
+            if is_new.is_none() {
+                self.at += pump(&mut self.file, tell, &mut self.tail)?;
+                is_new = self.open_if_replaced().transpose();
             }
-            if self.news.recv_timeout(LOOK) == Err(RecvTimeoutError::Disconnected) {
-                return None;
+            match is_new {
+                Some(Ok(inode)) => tell.blocking_send(Ok(Piece::Restarted(inode))).ok()?,
+                Some(Err(error)) => return Some(Err(error)),
+                None if self.news.recv_timeout(LOOK) == Err(RecvTimeoutError::Disconnected) => {
+                    return None;
+                }
+                None => {}
             }
         }
     }
 
-    /// If the file is shorter than what was read, or another one, begins with it; gives which one that is.
-    fn start_over(&mut self) -> io::Result<Option<u64>> {
+    /// If what was read is no longer there, goes back to the beginning; gives which file it is.
+    fn rewind_if_rewritten(&mut self) -> io::Result<Option<u64>> {
+        let mut tail = vec![0; self.tail.len()];
+        let start = self.at.saturating_sub(tail.len() as u64);
+        let is_there = self.file.read_exact_at(&mut tail, start);
         let ours = self.file.metadata()?;
-        // It may be gone for a moment.
-        let Ok(there) = fs::metadata(&self.path) else { return Ok(None) };
-        if (there.dev(), there.ino()) != (ours.dev(), ours.ino()) {
-            let Ok(file) = File::open(&self.path) else { return Ok(None) };
-            self.file = file;
-        } else if ours.len() < self.at {
-            self.file.rewind()?;
-        } else {
+        if is_there.is_ok() && tail == self.tail && ours.len() >= self.at {
             return Ok(None);
         }
-        self.at = 0;
+        self.file.rewind()?;
+        self.begin();
+        Ok(Some(ours.ino()))
+    }
+
+    /// If there is another file now, opens that; gives which one it is.
+    fn open_if_replaced(&mut self) -> io::Result<Option<u64>> {
+        let ours = self.file.metadata()?;
+        // It may be gone for a moment.
+        let Ok(file) = File::open(&self.path) else { return Ok(None) };
+        let there = file.metadata()?;
+        if (there.dev(), there.ino()) == (ours.dev(), ours.ino()) {
+            return Ok(None);
+        }
+        self.file = file;
+        self.begin();
         Ok(Some(there.ino()))
+    }
+
+    fn begin(&mut self) {
+        self.at = 0;
+        self.tail.clear();
     }
 }
