@@ -7,8 +7,8 @@ use std::fmt;
 use uuid::Uuid;
 
 use crate::{
-    Condition, Link, MemberName, MemberState, MessageKind, Metadata, Permissions, RejectMode,
-    Settings, TaskRef, TeamId, TeamName, event::nullable, roster::shown_as_word,
+    Condition, Link, MemberName, MemberState, MessageKind, Metadata, Permissions, Proof,
+    RejectMode, Settings, TaskRef, TeamId, TeamName, event::nullable, roster::shown_as_word,
 };
 
 /// What is asked of a team.
@@ -356,6 +356,8 @@ pub enum TaskCommand {
         /// The file's path in the workspace.
         path: String,
     },
+    /// Say what its checks said, and where its work is.
+    Prove(Proof),
     /// Ask the user, again and again.
     AskUser {
         /// Which.
@@ -408,6 +410,9 @@ pub struct NewTask {
     pub until: Option<Condition>,
     /// Whether somebody must approve that it starts; the team's setting if not given.
     pub approve_start: Option<bool>,
+    /// Commands that must pass before it is done, besides the team's.
+    #[serde(default)]
+    pub checks: Vec<String>,
     /// Free data.
     #[serde(default)]
     pub metadata: Metadata,
@@ -437,6 +442,8 @@ pub struct TaskUpdate {
     pub add_blocked_by: Vec<TaskRef>,
     /// How those must end; the team's setting if not given.
     pub until: Option<Condition>,
+    /// All commands that must pass before it is done, besides the team's.
+    pub checks: Option<Vec<String>>,
     /// Free data to merge in; null takes a key away.
     pub metadata: Option<Metadata>,
 }
@@ -460,6 +467,7 @@ pub enum TaskAction {
     Comment,
     Progress,
     Attach,
+    Prove,
     Update,
     AskUser,
     ClearAskUser,
@@ -472,14 +480,14 @@ shown_as_word! {
     TaskAction {
         Create => "create", Claim => "claim", Complete => "complete", Cancel => "cancel", Assign => "assign",
         List => "list", Get => "get", Search => "search", Approve => "approve", Reject => "reject",
-        Review => "review", Comment => "comment", Progress => "progress", Attach => "attach",
+        Review => "review", Comment => "comment", Progress => "progress", Attach => "attach", Prove => "prove",
         Update => "update", AskUser => "ask_user", ClearAskUser => "clear_ask_user", Retry => "retry",
         Fail => "fail", Delete => "delete",
     }
 }
 
 impl TaskAction {
-    /// The team version that an action needs. Failing and deleting are how the system ends work, on every version.
+    /// The team version that an action needs. Proving, failing and deleting are how the system ends work, on every version.
     #[must_use]
     pub fn needs_version(self) -> u8 {
         match self {
@@ -491,6 +499,7 @@ impl TaskAction {
             | Self::List
             | Self::Get
             | Self::Search
+            | Self::Prove
             | Self::Fail
             | Self::Delete => 1,
             Self::Approve
@@ -525,6 +534,7 @@ impl TaskCommand {
             Self::Comment { .. } => TaskAction::Comment,
             Self::Progress { .. } => TaskAction::Progress,
             Self::Attach { .. } => TaskAction::Attach,
+            Self::Prove(_) => TaskAction::Prove,
             Self::AskUser { .. } => TaskAction::AskUser,
             Self::ClearAskUser { .. } => TaskAction::ClearAskUser,
             Self::Update { .. } => TaskAction::Update,

@@ -3,6 +3,7 @@
 mod delegation;
 mod lead;
 mod mail;
+mod proof;
 mod review;
 mod supervision;
 mod task;
@@ -11,6 +12,7 @@ mod tick;
 mod work;
 
 pub use lead::LEAD_ENDED;
+pub(crate) use proof::checks as named_checks;
 
 use smol_str::SmolStr;
 
@@ -110,6 +112,7 @@ fn decide_task(draft: &mut Draft<'_>, command: &TaskCommand) -> Result<(), Refus
         TaskCommand::Retry { task } => review::retry(draft, task),
         TaskCommand::Comment { task, text } => task::comment(draft, task, text),
         TaskCommand::Attach { task, path } => task::attach(draft, task, path),
+        TaskCommand::Prove(proof) => proof::prove(draft, proof),
         TaskCommand::AskUser { task, question } => task::ask_user(draft, task, question),
         TaskCommand::ClearAskUser { task } => task::clear_ask_user(draft, task),
         TaskCommand::Update { task, change } => task::update(draft, task, change),

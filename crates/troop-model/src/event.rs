@@ -13,8 +13,9 @@ use smol_str::SmolStr;
 use uuid::Uuid;
 
 use crate::{
-    Actor, Dependency, Link, MemberName, MemberState, MessageKind, Metadata, OperationId, Origin,
-    Party, Permissions, Progress, Role, Settings, TaskNumber, TeamId, TeamName, Time, Version,
+    Actor, Dependency, Evidence, Link, MemberName, MemberState, MessageKind, Metadata, OperationId,
+    Origin, Party, Permissions, Progress, Role, Settings, TaskNumber, TeamId, TeamName, Time,
+    Version,
 };
 
 /// One fact in a team's log.
@@ -192,6 +193,9 @@ pub enum Fact {
         /// Whether it may start only after somebody approved.
         #[serde(default, skip_serializing_if = "is_false")]
         approve_start: bool,
+        /// Commands that must pass before it is done, besides the team's.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        checks: Vec<String>,
         /// The conversation that set it off.
         #[serde(default, skip_serializing_if = "is_default")]
         origin: Origin,
@@ -360,6 +364,27 @@ pub enum Fact {
         /// The file's path in the workspace.
         path: String,
     },
+    /// The checks of a task ran, or a person does without them.
+    #[serde(rename = "task.checked")]
+    TaskChecked {
+        /// Which.
+        task: TaskNumber,
+        /// What they said.
+        evidence: Vec<Evidence>,
+        /// Why a person does without them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        waived: Option<String>,
+    },
+    /// The work on a task was merged.
+    #[serde(rename = "task.merged")]
+    TaskMerged {
+        /// Which.
+        task: TaskNumber,
+        /// Into which branch.
+        into: String,
+        /// The commit of that branch.
+        commit: String,
+    },
     /// The user is asked something, until it is cleared.
     #[serde(rename = "task.asked")]
     TaskAsked {
@@ -515,6 +540,8 @@ impl Fact {
             | Self::TaskRecovered { task }
             | Self::TaskCommented { task, .. }
             | Self::TaskAttached { task, .. }
+            | Self::TaskChecked { task, .. }
+            | Self::TaskMerged { task, .. }
             | Self::TaskAsked { task, .. }
             | Self::TaskReminded { task, .. }
             | Self::TaskAskCleared { task }

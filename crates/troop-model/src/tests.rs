@@ -13,6 +13,7 @@ mod log;
 mod mail;
 mod matrix;
 mod names;
+mod proof;
 mod property;
 mod review;
 mod snapshot;

@@ -6,8 +6,9 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::{
-    Attachment, Comment, Link, Member, Message, Party, Progress, Question, Settings, State, Status,
-    Task, TaskNumber, Team, TeamStatus, Time, TrailEntry, Version, query::MAX_SHOWN_RESULT, text,
+    Attachment, Comment, Evidence, Link, Member, Merged, Message, Party, Progress, Question,
+    Settings, State, Status, Task, TaskNumber, Team, TeamStatus, Time, TrailEntry, Version,
+    query::MAX_SHOWN_RESULT, text,
 };
 
 /// A task as programs see it.
@@ -39,6 +40,8 @@ pub struct TaskView<'a> {
     pub user_id: Option<&'a str>,
     pub channel: Option<&'a str>,
     pub chat_id: Option<&'a str>,
+    pub checks: &'a [String],
+    pub merged: Option<&'a Merged>,
     pub metadata: &'a Map<String, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<TaskDetail<'a>>,
@@ -50,6 +53,9 @@ pub struct TaskView<'a> {
 pub struct TaskDetail<'a> {
     pub comments: &'a [Comment],
     pub attachments: &'a [Attachment],
+    pub evidence: &'a [Evidence],
+    pub failed_checks: u32,
+    pub checks_waived: Option<&'a str>,
     pub events: &'a [TrailEntry],
 }
 
@@ -84,6 +90,8 @@ impl<'a> TaskView<'a> {
             user_id: task.origin.user_id.as_deref(),
             channel: task.origin.channel.as_deref(),
             chat_id: task.origin.chat_id.as_deref(),
+            checks: &task.checks,
+            merged: task.merged.as_ref(),
             metadata: &task.metadata.0,
             detail: None,
         }
@@ -95,6 +103,9 @@ impl<'a> TaskView<'a> {
         let detail = TaskDetail {
             comments: &task.comments,
             attachments: &task.attachments,
+            evidence: &task.evidence,
+            failed_checks: task.n_failed_checks,
+            checks_waived: task.waived.as_deref(),
             events: &task.trail,
         };
         Self { detail: Some(detail), ..Self::brief(state, task) }

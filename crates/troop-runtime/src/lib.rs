@@ -1,19 +1,26 @@
 //! Runs teams: the board, which is the only writer of a team's log in a process, and the lead, which runs its members.
 
 mod board;
+mod checks;
 mod clock;
 mod error;
 mod hooks;
+mod isolation;
 mod lead;
 pub mod process;
 mod session;
 
 pub use board::{Board, Done, Following, Given, Request, Signature, Subscription, TaskPage};
+pub use checks::{Checks, complaint};
 pub use clock::Clock;
 pub use error::{BoardError, BoardResult};
 pub use hooks::{
     Complaint, Fired, Hook, HookContext, HookEvent, HookOptions, HookTask, Hooks, HooksConfig,
     Mistake, MistakeKind, Occasion, Verdict,
+};
+pub use isolation::{
+    Aim, Begun, Clash, Conflict, Finished, GitError, Isolation, IsolationOptions, Kept, Landed,
+    Leftover, LeftoverState, Merge, NotMerged, Opened, Outcome, Watcher, Work, leftovers, rescue,
 };
 pub use lead::{
     Ended, Entry, InProcess, Launch, LaunchSpec, Launched, Lead, LeadEntry, LeadError, LeadHandle,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Draft, Standing, supervision};
+use super::{Draft, Standing, proof, supervision};
 use crate::{
     Dependency, Fact, MessageKind, Metadata, NewTask, Party, Refusal, Status, Task, TaskAction,
     TaskChange, TaskCreation, TaskNumber, TaskRef, TaskUpdate, text,
@@ -43,6 +43,7 @@ pub(super) fn create(draft: &mut Draft<'_>, new: &NewTask) -> Result<TaskNumber,
         assignee,
         blocked_by,
         approve_start,
+        checks: proof::checks(&new.checks)?,
         origin: draft.ctx.origin.clone(),
         metadata: free_data(&new.metadata)?,
     });
@@ -84,6 +85,7 @@ pub(super) fn update(
         Some(None) => Some(None),
         None => None,
     };
+    change.checks = update.checks.as_deref().map(proof::checks).transpose()?;
     change.blocked_by = new_dependencies(draft, task, update)?;
     if change == TaskChange::default() {
         return Err(Refusal::NothingToChange);

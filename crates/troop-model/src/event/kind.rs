@@ -52,6 +52,8 @@ impl Fact {
             Self::TaskRecovered { .. } => "task.recovered",
             Self::TaskCommented { .. } => "task.commented",
             Self::TaskAttached { .. } => "task.attached",
+            Self::TaskChecked { .. } => "task.checked",
+            Self::TaskMerged { .. } => "task.merged",
             Self::TaskAsked { .. } => "task.asked",
             Self::TaskReminded { .. } => "task.reminded",
             Self::TaskAskCleared { .. } => "task.ask_cleared",

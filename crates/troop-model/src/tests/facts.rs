@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::bench::{TEN, name, number};
 use crate::{
-    Condition, Dependency, Fact, Link, MemberState, MessageKind, Metadata, Origin, Party,
+    Condition, Dependency, Evidence, Fact, Link, MemberState, MessageKind, Metadata, Origin, Party,
     Permissions, Progress, RejectMode, Role, Settings, TaskChange, TeamId,
 };
 
@@ -92,6 +92,7 @@ fn task_facts() -> Vec<Fact> {
             assignee: Some(owner.clone()),
             blocked_by: vec![Dependency { task: number(1), until: Condition::OnFinish }],
             approve_start: true,
+            checks: vec!["make test".into()],
             origin: Origin { user_id: Some("u1".into()), ..Origin::default() },
             metadata,
         },
@@ -123,6 +124,19 @@ fn task_ends() -> Vec<Fact> {
         Fact::TaskRecovered { task },
         Fact::TaskCommented { task, text: "hm".into() },
         Fact::TaskAttached { task, path: "a.txt".into() },
+        Fact::TaskChecked {
+            task,
+            evidence: vec![Evidence {
+                command: "make test".into(),
+                exit_code: 1,
+                tail: "no".into(),
+                commit: Some("abc".into()),
+                at: TEN,
+                took_ms: 5,
+            }],
+            waived: Some("why".into()),
+        },
+        Fact::TaskMerged { task, into: "troop/demo".into(), commit: "abc".into() },
         Fact::TaskAsked { task, question: "?".into(), asked_by: name("ann"), next_at: TEN },
         Fact::TaskReminded { task, next_at: TEN },
         Fact::TaskAskCleared { task },

@@ -4,9 +4,9 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::{
-    Actor, Command, Condition, Delegation, DelegationOutcome, DelegationStatus, Link, MemberState,
-    MessageKind, Metadata, NewTask, Origin, Outgoing, Permissions, RejectMode, State, Status,
-    TaskCommand, TaskNumber, TaskRef, TaskUpdate,
+    Actor, Command, Condition, Delegation, DelegationOutcome, DelegationStatus, Evidence, Link,
+    MemberState, Merged, MessageKind, Metadata, NewTask, Origin, Outgoing, Permissions, Proof,
+    RejectMode, State, Status, TaskCommand, TaskNumber, TaskRef, TaskUpdate,
     tests::{
         bench::{name, newcomer, user},
         commands::*,
@@ -162,11 +162,26 @@ fn task_command(state: &State, what: u8, [a, b, c]: [u8; 3]) -> TaskCommand {
         26 => TaskCommand::Comment { task, text },
         27 => TaskCommand::Progress { task, percent: i64::from(b), step: text },
         28 => TaskCommand::Attach { task, path: format!("{}.txt", b % 4) },
+        29 if b > 128 => TaskCommand::Prove(some_proof(task, b, c)),
         29 => TaskCommand::AskUser { task, question: text },
         30 => TaskCommand::ClearAskUser { task: asking(state).unwrap_or(task) },
         31 => TaskCommand::Delete { task },
         _ => TaskCommand::Update { task, change: Box::new(some_change(state, b, c)) },
     }
+}
+
+fn some_proof(task: TaskRef, b: u8, c: u8) -> Proof {
+    let evidence = Evidence {
+        command: "make".to_owned(),
+        exit_code: i32::from(c % 2),
+        tail: "\u{7}".repeat(usize::from(b)),
+        commit: None,
+        at: crate::Time::default(),
+        took_ms: 1,
+    };
+    let merge = c.is_multiple_of(3).then(|| Merged { into: "b".into(), commit: "c".into() });
+    let waived = c.is_multiple_of(7).then(|| "why not".to_owned());
+    Proof { task, evidence: vec![evidence; usize::from(b % 3)], merge, waived }
 }
 
 /// Work gets done, so that some of it grows old enough to be archived.
@@ -295,6 +310,7 @@ fn supervise(state: &State, a: u8, b: u8, c: u8) -> Command {
 fn some_settings(b: u8) -> Vec<(String, serde_json::Value)> {
     vec![
         ("require_review".to_owned(), b.is_multiple_of(3).into()),
+        ("checks".to_owned(), if b.is_multiple_of(5) { json!(["make"]) } else { json!([]) }),
         ("max_attempts".to_owned(), (b % 4).into()),
         ("lease_seconds".to_owned(), (300 * (1 + u32::from(b % 5))).into()),
     ]

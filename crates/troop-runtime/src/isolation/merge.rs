@@ -1,0 +1,357 @@
+//! Merging what a teammate finished into the team's branch: all of it, or nothing.
+
+use std::{
+    fmt, fs,
+    path::{Path, PathBuf},
+};
+
+use troop_model::Evidence;
+
+use super::{
+    Isolation, Work,
+    git::{Git, GitError, GitResult, parts},
+    names,
+    worktree::{commit_all, head, is_dirty},
+};
+use crate::Checks;
+
+/// How often a merge is made anew because somebody else moved the team's branch meanwhile.
+const MAX_ROUNDS: usize = 10;
+/// How many files are named in what a member is told.
+const MAX_NAMED: usize = 10;
+
+/// Work that is in the team's branch now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merge {
+    /// The team's branch.
+    pub into: String,
+    /// The commit that the team's branch is on with it.
+    pub commit: String,
+    /// Whether there was anything that the team's branch did not have yet.
+    pub is_new: bool,
+}
+
+/// What is to become of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// It waits for approval.
+    HandIn,
+    /// It is done.
+    Merge,
+}
+
+/// How the end of a piece of work went.
+#[derive(Debug)]
+pub struct Finished {
+    /// What became of it.
+    pub outcome: Outcome,
+    /// What the checks said.
+    pub evidence: Vec<Evidence>,
+}
+
+/// What became of a piece of work.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It is committed and good, and waits.
+    HandedIn,
+    /// It is in the team's branch.
+    Merged(Merge),
+    /// It is not, and the team's branch is as it was.
+    Not(NotMerged),
+}
+
+impl From<NotMerged> for Finished {
+    fn from(why: NotMerged) -> Self {
+        Self { outcome: Outcome::Not(why), evidence: Vec::new() }
+    }
+}
+
+/// Why work is not merged. All that was done is committed on the member's branch.
+#[derive(Debug)]
+pub enum NotMerged {
+    /// It does not fit what others did meanwhile.
+    Conflict(Conflict),
+    /// A merge that the member began is not at its end: these files still have its marks.
+    Unresolved(Vec<String>),
+    /// What was to be checked is not good.
+    Unproved,
+}
+
+/// What does not fit together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// The team's branch.
+    pub with: String,
+    /// In which files.
+    pub files: Vec<String>,
+    /// Whose tasks changed them.
+    pub tasks: Vec<String>,
+}
+
+impl fmt::Display for NotMerged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Conflict(conflict) => conflict.fmt(f),
+            Self::Unresolved(files) => write!(
+                f,
+                "the merge in your folder is not at its end: {} still has conflict marks; resolve them and complete the task again",
+                named(files)
+            ),
+            Self::Unproved => f.write_str("a check says no"),
+        }
+    }
+}
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "your work conflicts with what is in `{}` now: {}",
+            self.with,
+            named(&self.files)
+        )?;
+        if !self.tasks.is_empty() {
+            write!(f, ", changed by {}", self.tasks.join(", "))?;
+        }
+        write!(
+            f,
+            "; in your folder run `git merge {}`, resolve it, and complete the task again",
+            self.with
+        )
+    }
+}
+
+pub(super) fn named(files: &[String]) -> String {
+    let mut names: Vec<_> = files.iter().take(MAX_NAMED).map(|file| format!("`{file}`")).collect();
+    if files.len() > MAX_NAMED {
+        names.push(format!("and {} more", files.len() - MAX_NAMED));
+    }
+    names.join(", ")
+}
+
+/// The name of a folder in which a result is checked that nobody works on any more.
+const CHECKED: &str = ".checked";
+
+impl Isolation {
+    /// Commits all that is in a member's folder. Then, to be handed in, that is checked; to be done, it is merged with what
+    /// the team has, the result is checked in the folder, and the team's branch moves. What is there already is merged
+    /// already.
+    pub async fn finish(
+        &self,
+        work: &Work,
+        aim: Aim,
+        checks: &Checks,
+    ) -> Result<Finished, GitError> {
+        let _turn = self.inner.turn.acquire().await;
+        let (git, folder) =
+            (self.git_of(&work.member), names::folder(&self.inner.worktrees, &work.member));
+        let marked = marked(&git, &folder).await?;
+        if !marked.is_empty() {
+            return Ok(NotMerged::Unresolved(marked).into());
+        }
+        self.commit(work, &git).await?;
+        let own = git.run(&["rev-parse", "--verify", "HEAD"]).await?;
+        if aim == Aim::HandIn {
+            let evidence = checks.run(&self.below(&folder), Some(&own)).await;
+            let is_good = evidence.iter().all(Evidence::is_good);
+            let outcome =
+                if is_good { Outcome::HandedIn } else { Outcome::Not(NotMerged::Unproved) };
+            return Ok(Finished { outcome, evidence });
+        }
+        self.merge(work, &own, checks, &folder).await
+    }
+
+    /// Merges what a member handed in for a task, as it was then, after it is checked in a folder apart.
+    pub async fn approve(&self, work: &Work, checks: &Checks) -> Result<Finished, GitError> {
+        let _turn = self.inner.turn.acquire().await;
+        let branch = names::task_branch(self.branch(), &work.member, work.task, work.attempt);
+        let branch = format!("refs/heads/{branch}");
+        let own = self.inner.git.ask(&["rev-parse", "--quiet", "--verify", &branch]).await?;
+        let own = match own {
+            Some(own) => own,
+            // Nothing was made for it in a folder of its own.
+            None => self.team_commit().await?,
+        };
+        let folder = self.inner.worktrees.join(CHECKED);
+        let path = folder.to_string_lossy().into_owned();
+        let remove = ["worktree", "remove", "--force", &path];
+        if !checks.is_empty() {
+            // One that is left was only ever for checks.
+            self.inner.git.ask(&remove).await?;
+            self.inner.git.run(&["worktree", "add", "--quiet", "--detach", &path, &own]).await?;
+        }
+        let finished = self.merge(work, &own, checks, &folder).await;
+        if !checks.is_empty() {
+            self.inner.git.ask(&remove).await?;
+        }
+        finished
+    }
+
+    /// Merges a commit into the team's branch, again and again if that moves meanwhile. The folder is where it is checked.
+    async fn merge(
+        &self,
+        work: &Work,
+        own: &str,
+        checks: &Checks,
+        folder: &Path,
+    ) -> GitResult<Finished> {
+        for _ in 0..MAX_ROUNDS {
+            let team = self.team_commit().await?;
+            let merged = match self.merged(work, &team, own).await? {
+                Ok(merged) => merged,
+                Err(conflict) => return Ok(NotMerged::Conflict(conflict).into()),
+            };
+            let mut evidence = Vec::new();
+            if !checks.is_empty() {
+                if merged != own {
+                    self.inner
+                        .git
+                        .at(folder)
+                        .run(&["merge", "--quiet", "--ff-only", &merged])
+                        .await?;
+                }
+                evidence = checks.run(&self.below(folder), Some(&merged)).await;
+                if !evidence.iter().all(Evidence::is_good) {
+                    return Ok(Finished { outcome: Outcome::Not(NotMerged::Unproved), evidence });
+                }
+            }
+            if self.advance(work, &team, &merged).await? {
+                let merge = Merge {
+                    into: self.branch().to_owned(),
+                    is_new: merged != team,
+                    commit: merged,
+                };
+                return Ok(Finished { outcome: Outcome::Merged(merge), evidence });
+            }
+        }
+        Err(self.inner.git.nonsense(&["update-ref", self.branch()]))
+    }
+
+    /// The commit that has both; the conflict, if they do not fit.
+    async fn merged(
+        &self,
+        work: &Work,
+        team: &str,
+        own: &str,
+    ) -> GitResult<Result<String, Conflict>> {
+        let git = &self.inner.git;
+        let base = git.run(&["merge-base", team, own]).await?;
+        if base == team {
+            return Ok(Ok(own.to_owned()));
+        }
+        if base == own {
+            return Ok(Ok(team.to_owned()));
+        }
+        match fit(git, team, own).await? {
+            Fit::Tree(tree) => {
+                let message = format!("merge {}", message(work));
+                let commit = ["commit-tree", &tree, "-p", team, "-p", own, "-m", &message];
+                Ok(Ok(git.run(&commit).await?))
+            }
+            Fit::Conflict(files) => {
+                let tasks = self.tasks_that_changed(&files, team, own).await?;
+                Ok(Err(Conflict { with: self.branch().to_owned(), files, tasks }))
+            }
+        }
+    }
+
+    /// Moves the team's branch. False if somebody else has meanwhile.
+    async fn advance(&self, work: &Work, from: &str, to: &str) -> GitResult<bool> {
+        if from == to {
+            return Ok(true);
+        }
+        let (name, why) =
+            (format!("refs/heads/{}", self.branch()), format!("troop: {}", work.task));
+        match self.inner.git.run(&["update-ref", "-m", &why, &name, to, from]).await {
+            Ok(_) => Ok(true),
+            Err(error) => {
+                if self.team_commit().await? == from {
+                    Err(error)
+                } else {
+                    Ok(false)
+                }
+            }
+        }
+    }
+
+    /// Commits all that is in a member's folder as its work on a task.
+    async fn commit(&self, work: &Work, git: &Git) -> GitResult<()> {
+        if !is_dirty(git).await? {
+            return Ok(());
+        }
+        if head(git).await?.branch.is_none() {
+            let wanted = names::task_branch(self.branch(), &work.member, work.task, work.attempt);
+            let branch = self.free_name(git, wanted).await?;
+            git.run(&["checkout", "--quiet", "-b", &branch]).await?;
+        }
+        commit_all(git, &message(work)).await
+    }
+
+    /// The project's place below the top of a working folder.
+    fn below(&self, folder: &Path) -> PathBuf {
+        folder.join(&self.inner.repository.prefix)
+    }
+
+    /// Whose tasks changed files that one commit has and the other does not.
+    async fn tasks_that_changed(
+        &self,
+        files: &[String],
+        team: &str,
+        own: &str,
+    ) -> GitResult<Vec<String>> {
+        let range = format!("{own}..{team}");
+        let format = "--format=%(trailers:key=Task,valueonly,separator=%x20) (%(trailers:key=Member,valueonly,separator=%x20))";
+        let mut log =
+            vec!["--literal-pathspecs", "log", "--no-merges", "--reverse", format, &range, "--"];
+        log.extend(files.iter().map(String::as_str));
+        let said = self.inner.git.run(&log).await?;
+        let mut tasks: Vec<String> = Vec::new();
+        for line in said.lines().filter(|line| line.starts_with("task-")) {
+            if !tasks.iter().any(|task| task == line) {
+                tasks.push(line.to_owned());
+            }
+        }
+        Ok(tasks)
+    }
+}
+
+/// How two commits go together.
+pub(super) enum Fit {
+    /// As this tree.
+    Tree(String),
+    /// They do not, in these files.
+    Conflict(Vec<String>),
+}
+
+/// Puts two commits together, without touching any folder.
+pub(super) async fn fit(git: &Git, one: &str, other: &str) -> GitResult<Fit> {
+    let merge = ["merge-tree", "--write-tree", "--no-messages", "--name-only", "-z", one, other];
+    let output = git.output(&merge).await?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let mut said = parts(&said);
+    match (output.status.code(), said.next()) {
+        (Some(0), Some(tree)) => Ok(Fit::Tree(tree.to_owned())),
+        (Some(1), Some(_)) => Ok(Fit::Conflict(said.map(str::to_owned).collect())),
+        _ => Err(git.no(&merge, &output)),
+    }
+}
+
+/// Files of a merge in this folder that still have its marks.
+async fn marked(git: &Git, folder: &Path) -> GitResult<Vec<String>> {
+    let unmerged = git.run(&["ls-files", "--unmerged", "-z", "--full-name"]).await?;
+    let mut files: Vec<_> =
+        parts(&unmerged).filter_map(|it| it.split_once('\t')).map(|it| it.1).collect();
+    files.dedup();
+    let has_marks = |file: &&str| {
+        let bytes = fs::read(folder.join(file)).unwrap_or_default();
+        bytes.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"<<<<<<< "))
+    };
+    Ok(files.into_iter().filter(has_marks).map(str::to_owned).collect())
+}
+
+/// What a commit of a task's work says.
+fn message(work: &Work) -> String {
+    let Work { member, task, subject, .. } = work;
+    let subject = subject.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("{task}: {subject}\n\nTask: {task}\nMember: {member}\n")
+}
