@@ -12,11 +12,13 @@ mod command;
 mod definition;
 mod process;
 mod registry;
+mod script;
 
 pub use agent::{Agent, BoxFuture, Outcome, Work};
 pub use command::CommandAgent;
 pub use definition::Definition;
 pub use line::{Place, RawWrite};
 pub use registry::{RegistryError, agent as find_agent};
+pub use script::{ScriptAgent, ScriptError};
 pub use teammate::{ALIVE, Exit, Options, serve};
 pub use turn::Turn;

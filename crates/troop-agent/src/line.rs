@@ -162,6 +162,9 @@ impl Line {
     }
 
     /// Gives no sign of life any more, as a process that hangs.
+    pub(crate) fn fall_silent(&self) {
+        self.lock().is_silent = true;
+    }
 
     pub(crate) fn is_silent(&self) -> bool {
         self.lock().is_silent

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use thiserror::Error;
 
-use crate::{Agent, CommandAgent, Definition};
+use crate::{Agent, CommandAgent, Definition, ScriptAgent, ScriptError};
 
 /// The agents that a teammate of this program can run.
 const RUNS: &str = "`command`, `script:FILE`";
@@ -37,6 +37,12 @@ pub enum RegistryError {
         /// The program.
         program: String,
     },
+    /// A script is needed.
+    #[error("which script? write `script:FILE`, or `script: FILE` in the agent's definition")]
+    NoScript,
+    /// Its script cannot be followed.
+    #[error(transparent)]
+    Script(#[from] ScriptError),
 }
 
 /// Finds the agent for a key: `command`, `script:FILE`, or what a definition describes. Files are looked for in the
@@ -63,13 +69,19 @@ pub fn agent(
         .ok_or_else(|| RegistryError::CannotRun { key: key.to_owned(), agent: agent.to_owned() })
 }
 
+/// The agents of this crate. A script is looked for in the project's folder.
 fn built_in(
     key: &str,
-    _script: Option<&str>,
-    _project: &Path,
+    script: Option<&str>,
+    project: &Path,
 ) -> Result<Option<Box<dyn Agent>>, RegistryError> {
+    let script = key.strip_prefix("script:").or(script.filter(|_| key == "script"));
+    if let Some(file) = script {
+        return Ok(Some(Box::new(ScriptAgent::read(&project.join(file))?)));
+    }
     match key {
         "command" => Ok(Some(Box::new(CommandAgent))),
+        "script" => Err(RegistryError::NoScript),
         _ => Ok(None),
     }
 }

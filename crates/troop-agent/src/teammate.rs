@@ -29,9 +29,6 @@ use crate::{
 };
 use desk::{Desk, Farewell};
 
-#[cfg(test)]
-mod tests;
-
 /// How often a turn gives a sign of life if it says nothing else.
 pub const ALIVE: Duration = Duration::from_secs(10);
 
@@ -59,7 +56,7 @@ pub enum Exit {
     Stopped(u8),
 }
 
-/// Serves a lead until one of them ends. What the agent runs ends with it.
+/// Serves a lead until one of them ends. What the agent runs ends with it. Can run on any thread.
 pub async fn serve<R, W>(agent: Box<dyn Agent>, reader: R, writer: W, options: Options) -> Exit
 where
     R: AsyncRead + Send + Unpin + 'static,
@@ -115,6 +112,8 @@ impl Teammate {
                     // The lead knows that it is idle, unless it took work by itself meanwhile.
                     if self.line.has_asked() {
                         self.rest(None).await;
+                    } else {
+                        self.say(&FromTeammate::TurnEnd {}).await;
                     }
                 }
             }
@@ -232,26 +231,26 @@ impl Teammate {
         Ok(())
     }
 
-    async fn give_back(&self, task: &WireTask, farewell: &Farewell) {
+    async fn give_back(&mut self, task: &WireTask, farewell: &Farewell) {
         let reason = Some(format!("{} stops: {}", self.options.place.name, farewell.reason));
         let report = TaskReport { reason, ..about(task, ReportedStatus::Pending) };
         self.say(&FromTeammate::TaskUpdate(report)).await;
     }
 
     /// Says that there is nothing to do, if that is so.
-    async fn rest(&self, last: Option<WireTask>) {
+    async fn rest(&mut self, last: Option<WireTask>) {
         if self.desk.is_empty() {
             let last_task = last.map(|task| task.id);
             self.say(&FromTeammate::Idle(Idle { last_task })).await;
         }
     }
 
-    async fn report(&self, task: &WireTask, status: ReportedStatus) {
+    async fn report(&mut self, task: &WireTask, status: ReportedStatus) {
         self.say(&FromTeammate::TaskUpdate(about(task, status))).await;
     }
 
     /// Says something. To a lead that has gone nothing can be said; the loop hears of it.
-    async fn say(&self, said: &FromTeammate) {
+    async fn say(&mut self, said: &FromTeammate) {
         drop(self.line.say(said).await);
     }
 }

@@ -11,6 +11,9 @@ use crate::{Actor, Event, Fact, OperationId, Time, Version};
 /// The form of events that this program writes.
 pub const SCHEMA: u32 = 1;
 
+/// How many bytes most events take.
+const USUAL_LINE: usize = 384;
+
 /// One step from an older form of events to the next: changes the JSON of one event in place.
 pub(crate) type Upgrade = fn(&mut Map<String, Value>);
 
@@ -83,7 +86,9 @@ pub fn encode(event: &Event) -> String {
         operation: event.operation,
         fact: &event.fact,
     };
-    serde_json::to_string(&line).expect("an event has no part that JSON cannot hold")
+    let mut json = Vec::with_capacity(USUAL_LINE);
+    serde_json::to_writer(&mut json, &line).expect("an event has no part that JSON cannot hold");
+    String::from_utf8(json).expect("JSON is UTF-8")
 }
 
 /// Reads an event, of this form or an older one.

@@ -1,30 +1,25 @@
 //! A part of the state that stays packed until somebody looks at it.
 
-use std::{
-    ops::Range,
-    sync::{Arc, OnceLock},
-};
+use std::sync::OnceLock;
 
+use bytes::Bytes;
 use serde::{Serialize, de::DeserializeOwned};
+
+use crate::SnapshotError;
 
 /// A value, or the bytes of a snapshot that hold it.
 #[derive(Clone, Debug)]
 pub(crate) struct Packed<T> {
     value: OnceLock<T>,
-    bytes: Option<(Arc<Vec<u8>>, Range<usize>)>,
+    bytes: Option<Bytes>,
 }
 
 impl<T: Serialize + DeserializeOwned + Default> Packed<T> {
-    pub(crate) fn from_snapshot(bytes: Arc<Vec<u8>>, range: Range<usize>) -> Self {
-        Self { value: OnceLock::new(), bytes: Some((bytes, range)) }
-    }
-
     pub(crate) fn get(&self) -> &T {
         self.value.get_or_init(|| match &self.bytes {
-            Some((bytes, range)) => postcard::from_bytes(
-                bytes.get(range.clone()).unwrap_or_default(),
-            )
-            .expect("a snapshot that passed its checksum holds its parts as this format has them"),
+            Some(bytes) => postcard::from_bytes(bytes).expect(
+                "a snapshot that passed its checksum holds its parts as this format has them",
+            ),
             None => T::default(),
         })
     }
@@ -43,14 +38,31 @@ impl<T: Serialize + DeserializeOwned + Default> Packed<T> {
     pub(crate) fn pack(&self, out: &mut Vec<u8>) -> usize {
         let start = out.len();
         match (self.value.get(), &self.bytes) {
-            (None, Some((bytes, range))) => {
-                out.extend(bytes.get(range.clone()).unwrap_or_default());
-            }
+            (None, Some(bytes)) => out.extend(bytes),
             _ => out.extend(
                 postcard::to_stdvec(self.get()).expect("every part of a state can be packed"),
             ),
         }
         out.len() - start
+    }
+}
+
+/// The packed parts of a snapshot, one after the other.
+#[derive(Debug)]
+pub(crate) struct Parts(pub(crate) Bytes);
+
+impl Parts {
+    /// The next part, which is so long.
+    pub(crate) fn next<T>(&mut self, len: usize) -> Result<Packed<T>, SnapshotError> {
+        if len > self.0.len() {
+            return Err(SnapshotError);
+        }
+        Ok(Packed { value: OnceLock::new(), bytes: Some(self.0.split_to(len)) })
+    }
+
+    /// Makes sure that nothing is left.
+    pub(crate) fn finish(self) -> Result<(), SnapshotError> {
+        if self.0.is_empty() { Ok(()) } else { Err(SnapshotError) }
     }
 }
 

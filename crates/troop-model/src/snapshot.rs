@@ -1,24 +1,25 @@
 //! A state as bytes, so that opening a team need not replay its log.
 //!
-//! Layout: format, length of the front, the front (all that is small, and the digests of the tasks), then the parts
-//! that stay packed: tasks, mailbox, delegations, operations. A snapshot is a cache: one of another format is
-//! ignored and the log is replayed.
+//! Layout: format, length of the front, the front (all that is small, and how long the parts are), then the parts that
+//! stay packed: tasks, indexes, mailbox, delegations, operations. A snapshot is a cache: one of another format is ignored
+//! and the log is replayed.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use uuid::Uuid;
 
 use crate::{
     Link, Member, MemberName, Origin, State, TaskTable,
-    packed::Packed,
+    packed::Parts,
     state::{Head, Request},
     task::PackedTable,
 };
 
 /// Changes whenever anything that a snapshot holds changes its shape.
-pub const SNAPSHOT_FORMAT: u32 = 3;
+pub const SNAPSHOT_FORMAT: u32 = 4;
 
 /// Why bytes are not a snapshot that this program can use.
 #[derive(Debug, Error)]
@@ -33,7 +34,6 @@ struct Front {
     requests: BTreeMap<Uuid, Request>,
     origins: BTreeMap<Origin, ()>,
     tasks: PackedTable,
-    n_tasks: usize,
     n_mailbox: usize,
     n_delegations: usize,
     n_operations: usize,
@@ -52,7 +52,6 @@ impl State {
             requests: self.requests.entries().clone(),
             origins: self.origins.entries().clone(),
             tasks,
-            n_tasks: parts.len(),
             n_mailbox: self.mailbox.pack(&mut parts),
             n_delegations: self.delegations.pack(&mut parts),
             n_operations: self.operations.pack(&mut parts),
@@ -67,40 +66,31 @@ impl State {
     }
 
     /// Opens a packed state.
-    pub fn from_snapshot(bytes: Vec<u8>) -> Result<Self, SnapshotError> {
-        let bytes = Arc::new(bytes);
+    pub fn from_snapshot(bytes: impl Into<Bytes>) -> Result<Self, SnapshotError> {
+        let bytes = bytes.into();
         let number = |at: usize| -> Option<u32> {
             Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
         };
         if number(0).ok_or(SnapshotError)? != SNAPSHOT_FORMAT {
             return Err(SnapshotError);
         }
-        let parts = 8 + number(4).ok_or(SnapshotError)? as usize;
-        let front = bytes.get(8..parts).ok_or(SnapshotError)?;
+        let start = 8 + number(4).ok_or(SnapshotError)? as usize;
+        let front = bytes.get(8..start).ok_or(SnapshotError)?;
         let front: Front = postcard::from_bytes(front).map_err(|_| SnapshotError)?;
-        let lengths = [front.n_tasks, front.n_mailbox, front.n_delegations, front.n_operations];
-        if lengths.iter().try_fold(parts, |end, len| end.checked_add(*len)) != Some(bytes.len()) {
-            return Err(SnapshotError);
-        }
-        let mut end = parts + front.n_tasks;
-        let mut next = |len: usize| {
-            let start = end;
-            end += len;
-            start..end
-        };
-        let (mailbox, delegations, operations) =
-            (next(front.n_mailbox), next(front.n_delegations), next(front.n_operations));
-        Ok(Self {
+        let mut parts = Parts(bytes.slice(start..));
+        let state = Self {
             before: front.head.clone(),
             head: front.head,
             roster: front.roster.into(),
             links: front.links.into(),
             requests: front.requests.into(),
             origins: front.origins.into(),
-            tasks: TaskTable::unpack(front.tasks, Arc::clone(&bytes), parts),
-            mailbox: Packed::from_snapshot(Arc::clone(&bytes), mailbox),
-            delegations: Packed::from_snapshot(Arc::clone(&bytes), delegations),
-            operations: Packed::from_snapshot(bytes, operations),
-        })
+            tasks: TaskTable::unpack(front.tasks, &mut parts)?,
+            mailbox: parts.next(front.n_mailbox)?,
+            delegations: parts.next(front.n_delegations)?,
+            operations: parts.next(front.n_operations)?,
+        };
+        parts.finish()?;
+        Ok(state)
     }
 }

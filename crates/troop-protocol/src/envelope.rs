@@ -159,7 +159,9 @@ impl Envelope {
         let mut bytes =
             serde_json::to_vec(&line).expect("an envelope has no part that JSON cannot hold");
         // JSON has line ends between its words alone, so a parameter that was laid out in lines means the same on one.
-        bytes.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
+        if bytes.contains(&b'\n') {
+            bytes.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
+        }
         bytes.push(b'\n');
         bytes
     }

@@ -1,8 +1,9 @@
 //! One end of a conversation in JSON-RPC, over any stream: pipes of a child, a socket, memory.
 //!
-//! Both ends can ask and be asked at any time. One task reads and one writes; they never wait for each other, so two ends
-//! that flood each other slow each other down but do not lock up. Who handles what comes in must not wait, in the same
-//! task, for the answer to a request: until the inbox has room again, no answer is read.
+//! Both ends can ask and be asked at any time. One task reads and one writes; they never wait for each other, and answers
+//! never wait for room, so two ends that flood each other slow each other down but do not lock up. Who handles what comes
+//! in must not wait, on the same task, for what the other side has to read first: an answer to a request of its own, or
+//! room to say something. Ask from another task; say it with [`Peer::try_notify`].
 
 mod outbox;
 mod pending;
@@ -256,23 +257,20 @@ pub struct Responder {
 }
 
 impl Responder {
-    /// Answers with a result.
-    pub async fn answer(self, result: &impl Serialize) -> Result<(), PeerError> {
+    /// Answers with a result. Never waits, because the other side may wait for this answer before it reads on.
+    pub fn answer(self, result: &impl Serialize) -> Result<(), PeerError> {
         let result = to_raw_value(result)
             .map_err(|source| code::internal(&format!("the answer cannot be written: {source}")));
-        self.respond(result).await
+        self.respond(result)
     }
 
     /// Answers that it was not done, and why.
-    pub async fn refuse(self, error: impl Into<ErrorObject>) -> Result<(), PeerError> {
-        self.respond(Err(error.into())).await
+    pub fn refuse(self, error: impl Into<ErrorObject>) -> Result<(), PeerError> {
+        self.respond(Err(error.into()))
     }
 
     /// Answers with either.
-    pub async fn respond(
-        mut self,
-        outcome: Result<Box<RawValue>, ErrorObject>,
-    ) -> Result<(), PeerError> {
+    pub fn respond(mut self, outcome: Result<Box<RawValue>, ErrorObject>) -> Result<(), PeerError> {
         let Some((peer, id)) = self.open.take() else { return Ok(()) };
         let line = match peer.line(&Envelope::Response { id: id.clone(), outcome }) {
             // Somebody waits for this answer: if it is too long, that is the answer.
@@ -282,7 +280,7 @@ impl Responder {
             }
             Ok(line) => line,
         };
-        peer.handle.link.outbox.send(&line).await
+        peer.handle.link.outbox.send_at_once(&line)
     }
 }
 
@@ -292,7 +290,7 @@ impl Drop for Responder {
             let outcome = Err(code::internal("nobody answered"));
             let line = Envelope::Response { id, outcome }.to_line();
             // If the other side has gone, nobody waits for it.
-            drop(peer.handle.link.outbox.push(&line, None));
+            drop(peer.handle.link.outbox.send_at_once(&line));
         }
     }
 }

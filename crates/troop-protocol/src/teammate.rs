@@ -46,6 +46,9 @@ pub enum FromTeammate {
     /// A sign of life. Every other line is one too.
     #[serde(rename = "turn/alive")]
     Alive {},
+    /// It has dealt with all that it has read. `team.idle` says so too. Who gives its `version` says one or the other.
+    #[serde(rename = "turn/end")]
+    TurnEnd {},
 }
 
 /// What a lead says to a teammate.

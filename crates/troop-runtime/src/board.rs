@@ -34,7 +34,7 @@ pub use subscription::Subscription;
 /// How many commands may wait. Who comes later waits for a place, so a flood slows down those who make it.
 const QUEUE: usize = 1_024;
 /// How many events a slow subscriber may be behind before it reads them from the store instead.
-const BACKLOG: usize = 4_096;
+const BACKLOG: usize = 1_024;
 
 /// Whether a board keeps up with what other processes write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

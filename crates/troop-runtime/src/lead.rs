@@ -28,7 +28,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::TaskTracker;
-use troop_model::{Actor, Command, MemberName};
+use troop_model::{Actor, Command, MemberName, Version};
 use uuid::Uuid;
 
 use crate::{Board, BoardError, Clock, Hooks, Request};
@@ -103,6 +103,8 @@ pub enum Until {
     Stopped,
     /// Also when nobody has anything left to do.
     Quiet,
+    /// Likewise, once the log is known up to there: what was asked for before counts.
+    QuietAfter(Version),
 }
 
 /// How a lead's work ended.
@@ -147,6 +149,7 @@ pub enum LeadError {
 pub struct Lead {
     board: Board,
     fence: u64,
+    handle: LeadHandle,
     ended: oneshot::Receiver<Ended>,
     tracker: TaskTracker,
 }
@@ -163,6 +166,7 @@ impl Lead {
         let tracker = TaskTracker::new();
         let board = options.board.clone();
         let (tell, ended) = oneshot::channel();
+        let handle = LeadHandle { inputs: inputs.clone() };
         let fence = lock.fence;
         let host =
             socket::Host { board: board.clone(), inputs: inputs.clone(), tracker: tracker.clone() };
@@ -176,13 +180,19 @@ impl Lead {
             drop(tell.send(how));
         });
         tracker.close();
-        Ok(Self { board, fence, ended, tracker })
+        Ok(Self { board, fence, handle, ended, tracker })
     }
 
     /// The number by which what this lead passes on is told from what a former one does.
     #[must_use]
     pub fn fence(&self) -> u64 {
         self.fence
+    }
+
+    /// For what only those who started it may ask of it.
+    #[must_use]
+    pub fn handle(&self) -> LeadHandle {
+        self.handle.clone()
     }
 
     /// Asks the lead to stop all its teammates and then itself.
@@ -198,6 +208,25 @@ impl Lead {
         let how = self.ended.await;
         self.tracker.wait().await;
         how.unwrap_or_else(|_| Ended::Lost { reason: "the dispatcher met a fault".to_owned() })
+    }
+}
+
+/// Speaks to a lead of this process.
+#[derive(Clone, Debug)]
+pub struct LeadHandle {
+    inputs: mpsc::Sender<input::Input>,
+}
+
+impl LeadHandle {
+    /// Says when its work is over.
+    pub async fn end(&self, until: Until) {
+        // One that has ended needs no word any more; so below.
+        drop(self.inputs.send(input::Input::Until(until)).await);
+    }
+
+    /// Ends all teammates that have not stopped yet, at once.
+    pub async fn hurry(&self) {
+        drop(self.inputs.send(input::Input::Hurry).await);
     }
 }
 

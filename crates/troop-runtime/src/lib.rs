@@ -16,8 +16,8 @@ pub use hooks::{
     Mistake, MistakeKind, Occasion, Verdict,
 };
 pub use lead::{
-    Ended, Entry, InProcess, Launch, LaunchSpec, Launched, Lead, LeadEntry, LeadError, LeadOptions,
-    Life, Line, Programs, Source, Timing, Until, find_lead, read_transcript,
+    Ended, Entry, InProcess, Launch, LaunchSpec, Launched, Lead, LeadEntry, LeadError, LeadHandle,
+    LeadOptions, Life, Line, Programs, Source, Timing, Until, find_lead, read_transcript,
 };
 pub use session::{Session, TeamSummary};
 

@@ -66,9 +66,7 @@ impl Session {
     ) -> BoardResult<&Board> {
         self.check_free().await?;
         let team = import(self.store.as_ref(), events, name).await?;
-        let store = Arc::clone(&self.store);
-        let board = Board::open(store, self.clock.clone(), self.following, team).await?;
-        Ok(self.active.insert(board))
+        self.open_known(team).await
     }
 
     /// Makes an existing team this session's. A retired one can still be looked at, by its id.
@@ -81,8 +79,15 @@ impl Session {
             let known = teams.into_iter().filter(|team| !team.is_retired).map(|team| team.name);
             return Err(BoardError::NoSuchTeam { name: name.to_owned(), known: known.collect() });
         };
+        let team = team.id;
+        self.open_known(team).await
+    }
+
+    /// Makes a team this session's that is known to be there.
+    pub async fn open_known(&mut self, team: TeamId) -> BoardResult<&Board> {
+        self.check_free().await?;
         let store = Arc::clone(&self.store);
-        let board = Board::open(store, self.clock.clone(), self.following, team.id).await?;
+        let board = Board::open(store, self.clock.clone(), self.following, team).await?;
         Ok(self.active.insert(board))
     }
 

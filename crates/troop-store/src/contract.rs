@@ -5,6 +5,7 @@ mod tests;
 
 use std::{fmt, pin::Pin, time::Duration};
 
+use bytes::Bytes;
 use tokio::{
     sync::watch,
     time::{Instant, sleep_until, timeout_at},
@@ -116,7 +117,7 @@ pub struct Snapshot {
     /// The version of the log that the state stands for.
     pub version: Version,
     /// The state, in a form that the store does not look into.
-    pub state: Vec<u8>,
+    pub state: Bytes,
 }
 
 /// A task that left the live state, or that was erased after it had left.

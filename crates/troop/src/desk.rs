@@ -1,10 +1,12 @@
 //! Where a command is carried out: a store, a team, and who asks.
 
+mod relay;
+
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use smol_str::SmolStr;
-use troop_model::{Actor, Command, MemberName, Origin, Refusal, TeamStatus};
+use troop_model::{Actor, Command, MemberName, Origin, Refusal, TeamId, TeamStatus};
 use troop_runtime::{Board, Clock, Done, Following, Request, Session, Signature};
 use troop_store::{Missing, Store};
 
@@ -59,11 +61,14 @@ impl Desk {
         if let Ok(board) = self.session.team() {
             return Ok(board.clone());
         }
-        let name = match name.or(self.team.as_deref()) {
-            Some(name) => name.to_owned(),
-            None => self.only_team().await?,
+        let board = match name.or(self.team.as_deref()) {
+            Some(name) => self.session.open(name).await?,
+            None => {
+                let team = self.only_team().await?;
+                self.session.open_known(team).await?
+            }
         };
-        Ok(self.session.open(&name).await?.clone())
+        Ok(board.clone())
     }
 
     /// Who acts.
@@ -100,7 +105,10 @@ impl Desk {
     pub(crate) async fn submit(&mut self, command: Command) -> Result<Done> {
         let request = self.request(command)?;
         let board = self.team(None).await?;
-        Ok(board.submit(request).await?)
+        match self.relay(&board, &request).await? {
+            Some(done) => Ok(done),
+            None => Ok(board.submit(request).await?),
+        }
     }
 
     /// Lets the time that passed have its effect: leases that ran out, retries that are due. Where no runtime supervises
@@ -116,11 +124,11 @@ impl Desk {
         self.session.close().await;
     }
 
-    async fn only_team(&self) -> Result<String> {
+    async fn only_team(&self) -> Result<TeamId> {
         let mut teams = self.session.teams().await?;
         teams.retain(|team| !team.is_retired);
         if let [team] = teams.as_slice() {
-            return Ok(team.id.to_string());
+            return Ok(team.id);
         }
         let mut active = Vec::new();
         for team in &teams {
@@ -134,12 +142,12 @@ impl Desk {
             let status = board.look(|state| state.team().map(|team| team.status)).await?;
             board.close().await;
             if status == Some(TeamStatus::Active) {
-                active.push(team.id.to_string());
+                active.push(team.id);
             }
         }
         let names: Vec<_> = teams.iter().map(|team| team.name.as_str()).collect();
         match (active.as_slice(), names.as_slice()) {
-            ([team], _) => Ok(team.clone()),
+            ([team], _) => Ok(*team),
             (_, []) => Err(troop_runtime::BoardError::NoActiveTeam.into()),
             (_, [first, ..]) => {
                 let message = format!("which team? There are: {}", names.join(", "));

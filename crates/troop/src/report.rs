@@ -13,6 +13,7 @@ use anyhow::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde_json::json;
 use troop_model::{Refusal, RefusalKind};
+use troop_protocol::{Failure, FailureKind};
 use troop_runtime::BoardError;
 use troop_store::StoreError;
 
@@ -177,6 +178,9 @@ fn classify(error: &Error) -> (&'static str, u8, Option<String>) {
     if let Some(refusal) = error.downcast_ref::<Refusal>() {
         return refused(refusal);
     }
+    if let Some(failure) = error.downcast_ref::<Failure>() {
+        return told(failure);
+    }
     if let Some(store) = error.downcast_ref::<StoreError>() {
         return stored(store);
     }
@@ -230,4 +234,14 @@ fn stored(error: &StoreError) -> (&'static str, u8, Option<String>) {
         StoreError::Corrupt { hint, .. } => ("corrupt", FAILED, Some(hint.clone())),
         _ => ("bug", BUG, Some(BUG_HINT.to_owned())),
     }
+}
+
+/// What a lead says about a command that it did not carry out.
+fn told(failure: &Failure) -> (&'static str, u8, Option<String>) {
+    let kind = failure.kind;
+    if kind == FailureKind::Bug {
+        return ("bug", BUG, Some(BUG_HINT.to_owned()));
+    }
+    let code = if kind == FailureKind::Invalid { WRONG_USE } else { FAILED };
+    (kind.as_str(), code, failure.hint.clone())
 }

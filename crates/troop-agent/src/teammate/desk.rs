@@ -110,8 +110,8 @@ impl Desk {
                 // Nothing is asked of a teammate by the table; a lead that wants to know gets its answer.
                 let heard = self.take_asked(&request.asked, turn).await;
                 drop(match heard {
-                    Ok(()) => request.responder.answer(&json!({})).await,
-                    Err(failure) => request.responder.refuse(failure).await,
+                    Ok(()) => request.responder.answer(&json!({})),
+                    Err(failure) => request.responder.refuse(failure),
                 });
             }
         }

@@ -18,6 +18,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::PeerError;
 
+/// How many bytes may wait at most, even of what does not wait for room.
+const MAX_UNREAD: usize = 64 * 1024 * 1024;
+
 type Writer = Pin<Box<dyn AsyncWrite + Send>>;
 
 pub(super) struct Outbox {
@@ -73,6 +76,12 @@ impl Outbox {
         self.push(line, Some(permit))
     }
 
+    /// Writes a line even if there is no room, up to the point where the other side cannot be taken to read at all.
+    /// Then the stream is let go.
+    pub(super) fn send_at_once(&self, line: &[u8]) -> Result<(), PeerError> {
+        self.push(line, None)
+    }
+
     /// Writes a line if there is room for it.
     pub(super) fn try_send(&self, line: &[u8]) -> Result<(), PeerError> {
         match self.room.try_acquire_many(self.cost(line)) {
@@ -82,17 +91,13 @@ impl Outbox {
         }
     }
 
-    /// Writes a line even if there is no room. For the few that cannot wait.
-    pub(super) fn push(
-        &self,
-        line: &[u8],
-        permit: Option<SemaphorePermit<'_>>,
-    ) -> Result<(), PeerError> {
+    fn push(&self, line: &[u8], permit: Option<SemaphorePermit<'_>>) -> Result<(), PeerError> {
         let mut state = self.lock();
         if state.is_closing {
             return Err(PeerError::Closed);
         }
-        let Ok(n_written) = state.write_at_once(line) else {
+        let written = state.write_at_once(line);
+        let Some(n_written) = written.ok().filter(|_| state.buffer.len() <= MAX_UNREAD) else {
             self.end(state);
             return Err(PeerError::Closed);
         };

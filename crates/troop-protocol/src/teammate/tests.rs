@@ -121,6 +121,7 @@ fn a_teammate_says_what_the_table_has() {
         line("team.log", json!({"level": "warn", "text": "hm"})),
     );
     check(&FromTeammate::Alive {}, line("turn/alive", json!({})));
+    check(&FromTeammate::TurnEnd {}, line("turn/end", json!({})));
 }
 
 #[test]

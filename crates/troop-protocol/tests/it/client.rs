@@ -29,27 +29,27 @@ fn claimed(operation: OperationId) -> Event {
 async fn answer(request: Request) {
     let Request { asked, responder } = request;
     let answered = match Call::try_from(&asked) {
-        Err(error) => responder.refuse(Failure::from(&error)).await,
+        Err(error) => responder.refuse(Failure::from(&error)),
         Ok(Call::Open(open)) => {
             assert_eq!(open, session());
             let team = "docs".parse().unwrap();
             let opened = Opened { protocol: PROTOCOL_VERSION, team, version: Version(2) };
-            responder.answer(&opened).await
+            responder.answer(&opened)
         }
-        Ok(Call::Query(query)) => responder.answer(&format!("{query:?}")).await,
+        Ok(Call::Query(query)) => responder.answer(&format!("{query:?}")),
         Ok(Call::Change(change)) if change.command == Command::CompleteTeam => {
             let failure = Failure {
                 kind: FailureKind::Forbidden,
                 message: "`ann` may not".into(),
                 hint: Some("ask the lead".into()),
             };
-            responder.refuse(failure).await
+            responder.refuse(failure)
         }
         Ok(Call::Change(change)) if change.command == Command::DeleteTeam => return,
         Ok(Call::Change(change)) => {
             let task = Some(to_raw_value(&json!({"number": 7})).unwrap());
             let events = vec![claimed(change.operation.unwrap())];
-            responder.answer(&Answer { version: Version(3), task, events }).await
+            responder.answer(&Answer { version: Version(3), task, events })
         }
     };
     answered.unwrap();

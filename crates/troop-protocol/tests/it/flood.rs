@@ -1,12 +1,22 @@
 //! More than can be handled at once.
 
-use tokio::io::{AsyncBufReadExt as _, BufReader};
+use std::{
+    io,
+    pin::Pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Waker},
+};
+
+use serde_json::value::to_raw_value;
+use tokio::io::{AsyncBufReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio_util::task::TaskTracker;
-use troop_protocol::{Incoming, PeerError};
+use troop_protocol::{Incoming, Peer, PeerError};
+use troop_testkit::wait_for;
 
-use crate::support::{End, ask, bare, number, pair, say, soon};
-
-const MANY: usize = 20_000;
+use crate::support::{End, ask, bare, number, say, soon, thin_pair};
 
 /// Answers what is asked and counts what is said, until that many came.
 async fn take(mut end: End, n_said: usize, n_asked: usize) -> End {
@@ -20,7 +30,7 @@ async fn take(mut end: End, n_said: usize, n_asked: usize) -> End {
             Incoming::Request(request) => {
                 asked += 1;
                 let n = number(&request.asked);
-                request.responder.answer(&n).await.unwrap();
+                request.responder.answer(&n).unwrap();
             }
             other => panic!("{other:?}"),
         }
@@ -28,25 +38,30 @@ async fn take(mut end: End, n_said: usize, n_asked: usize) -> End {
     end
 }
 
+/// Both ends say and ask as fast as they can, over a thin stream with short queues, and handle what comes in on one task.
 async fn flood_each_other() {
+    const N_SAID: usize = 3_000;
+    const N_ASKERS: usize = 30;
+    const N_EACH: usize = 10;
     let tracker = TaskTracker::new();
-    let (ann, bob) = pair(&tracker);
-    let n_asked = 500;
+    let (ann, bob) = thin_pair(&tracker);
     let mut senders = Vec::new();
     for peer in [ann.peer.clone(), bob.peer.clone()] {
-        let asking = peer.clone();
+        for _ in 0..N_ASKERS {
+            let peer = peer.clone();
+            senders.push(tracker.spawn(async move {
+                for n in 0..N_EACH {
+                    assert_eq!(peer.request::<usize>(ask(n)).await.unwrap(), n);
+                }
+            }));
+        }
         senders.push(tracker.spawn(async move {
-            for n in 0..MANY {
+            for n in 0..N_SAID {
                 peer.notify(say(n)).await.unwrap();
             }
         }));
-        senders.push(tracker.spawn(async move {
-            for n in 0..n_asked {
-                assert_eq!(asking.request::<usize>(ask(n)).await.unwrap(), n);
-            }
-        }));
     }
-    let takers = [ann, bob].map(|end| tracker.spawn(take(end, MANY, n_asked)));
+    let takers = [ann, bob].map(|end| tracker.spawn(take(end, N_SAID, N_ASKERS * N_EACH)));
     let all = async {
         let mut ends = Vec::new();
         for taker in takers {
@@ -132,4 +147,81 @@ async fn who_stops_waiting_for_room_has_said_nothing() {
     soon("room", end.peer.notify(say(1_000))).await.unwrap();
     let line = soon("a line", lines.next_line()).await.unwrap().unwrap();
     assert!(line.contains("1000"), "{line}");
+}
+
+#[tokio::test]
+async fn who_asks_and_never_reads_the_answers_is_let_go() {
+    let tracker = TaskTracker::new();
+    let (mut end, _reader, mut writer) = bare(1_000, &tracker);
+    let long = to_raw_value(&"x".repeat(4 * 1024 * 1024)).unwrap();
+    let asking = tracker.spawn(async move {
+        for id in 0.. {
+            let line = format!("{{\"id\":{id},\"method\":\"ask\"}}\n");
+            if writer.write_all(line.as_bytes()).await.is_err() {
+                return;
+            }
+        }
+    });
+    let mut n_answered = 0;
+    while end.asked().await.responder.respond(Ok(long.clone())).is_ok() {
+        n_answered += 1;
+    }
+    assert!((10..40).contains(&n_answered), "{n_answered} answers of 4 MiB waited");
+    assert!(matches!(end.peer.notify(say(1)).await, Err(PeerError::Closed)));
+    end.peer.cut();
+    drop(end);
+    soon("the other side to notice", asking).await.unwrap();
+}
+
+/// A stream that takes nothing until it is opened, and notes how much it is given at a time.
+#[derive(Clone, Default)]
+struct Gate {
+    is_open: Arc<AtomicBool>,
+    /// Of everybody who tried, in order.
+    wakers: Arc<Mutex<Vec<Waker>>>,
+    writes: Arc<Mutex<Vec<usize>>>,
+}
+
+impl AsyncWrite for Gate {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.wakers.lock().unwrap().push(cx.waker().clone());
+        if !self.is_open.load(Ordering::SeqCst) {
+            return Poll::Pending;
+        }
+        self.writes.lock().unwrap().push(bytes.len());
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test]
+async fn lines_that_wait_go_out_in_one_write() {
+    let tracker = TaskTracker::new();
+    let gate = Gate::default();
+    let (peer, _incoming) = Peer::channel(tokio::io::empty(), gate.clone(), &tracker);
+    peer.notify(say(1)).await.unwrap();
+    // Who sends tries first, then the writing task.
+    let waker = wait_for("the writing task to have the first line", async || {
+        gate.wakers.lock().unwrap().get(1).cloned()
+    });
+    let waker = waker.await;
+    for n in 1..=100 {
+        peer.notify(say(n)).await.unwrap();
+    }
+    gate.is_open.store(true, Ordering::SeqCst);
+    waker.wake();
+    soon("everything to be written", peer.close()).await;
+    let writes = gate.writes.lock().unwrap().clone();
+    assert_eq!(writes.len(), 2, "a hundred lines waited while one was written: {writes:?}");
 }

@@ -34,7 +34,7 @@ async fn requests_and_notifications_keep_their_order() {
         assert_eq!(number(&request.asked), 2);
         // What is said before the answer arrives before it.
         bob.peer.notify(say(3)).await.unwrap();
-        request.responder.answer(&json!("yes")).await.unwrap();
+        request.responder.answer(&json!("yes")).unwrap();
     };
     let (answer, ()) = soon("the answer", async { tokio::join!(asking, handling) }).await;
     assert_eq!(answer.unwrap(), json!("yes"));
@@ -59,7 +59,7 @@ async fn both_ends_ask_at_once_and_answers_find_who_asked() {
             loop {
                 let Some(Incoming::Request(request)) = end.incoming.recv().await else { return };
                 let n = number(&request.asked);
-                request.responder.answer(&(n * n)).await.unwrap();
+                request.responder.answer(&(n * n)).unwrap();
             }
         });
     }
@@ -78,8 +78,8 @@ async fn answers_may_come_in_any_order() {
     };
     let handling = async {
         let (first, second) = (bob.asked().await, bob.asked().await);
-        second.responder.answer(&20).await.unwrap();
-        first.responder.answer(&10).await.unwrap();
+        second.responder.answer(&20).unwrap();
+        first.responder.answer(&10).unwrap();
     };
     let ((one, two), ()) = soon("both answers", async { tokio::join!(asking, handling) }).await;
     assert_eq!((one.unwrap(), two.unwrap()), (10, 20));
@@ -96,7 +96,7 @@ async fn a_refusal_reaches_who_asked_with_kind_and_hint() {
     };
     let handling = async {
         let request = bob.asked().await;
-        request.responder.refuse(sent.clone()).await.unwrap();
+        request.responder.refuse(sent.clone()).unwrap();
     };
     let asking = ann.peer.request::<Value>(ask(1));
     let (answer, ()) = soon("the refusal", async { tokio::join!(asking, handling) }).await;
@@ -120,7 +120,7 @@ async fn an_answer_that_makes_no_sense_is_told_as_such() {
     let tracker = TaskTracker::new();
     let (ann, mut bob) = pair(&tracker);
     let asking = ann.peer.request::<usize>(ask(1));
-    let handling = async { bob.asked().await.responder.answer(&"seven").await.unwrap() };
+    let handling = async { bob.asked().await.responder.answer(&"seven").unwrap() };
     let (answer, ()) = soon("an answer", async { tokio::join!(asking, handling) }).await;
     let error = answer.unwrap_err();
     assert_eq!(error.to_string(), "the answer to `ask` makes no sense");
@@ -136,13 +136,13 @@ async fn who_stops_waiting_leaves_nothing_behind() {
         _ = &mut asking => panic!("nobody answered yet"),
         request = bob.asked() => {
             drop(asking);
-            request.responder.answer(&"late").await.unwrap();
+            request.responder.answer(&"late").unwrap();
         }
     }
     // The late answer disturbs nobody: not who asks next, and not the inbox.
     let asking = ann.peer.request::<String>(ask(2));
     let handling = async {
-        bob.asked().await.responder.answer(&"in time").await.unwrap();
+        bob.asked().await.responder.answer(&"in time").unwrap();
         bob.peer.notify(say(3)).await.unwrap();
     };
     let (answer, ()) = soon("the answer", async { tokio::join!(asking, handling) }).await;
@@ -206,7 +206,7 @@ async fn an_answer_that_is_too_long_is_answered_with_that() {
     let (peer, _) = Peer::channel(reader, writer, &tracker);
     let handling = async {
         let Some(Incoming::Request(request)) = incoming.recv().await else { panic!() };
-        request.responder.answer(&"x".repeat(1_000)).await.unwrap();
+        request.responder.answer(&"x".repeat(1_000)).unwrap();
     };
     let asking = peer.request::<Value>(ask(1));
     let (answer, ()) = soon("an answer", async { tokio::join!(asking, handling) }).await;

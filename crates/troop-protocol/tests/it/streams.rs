@@ -67,7 +67,7 @@ async fn answer_all(mut end: End) {
             Some(Incoming::Notification(said)) => end.peer.notify(said).await.unwrap(),
             Some(Incoming::Request(request)) => {
                 let n = number(&request.asked);
-                request.responder.answer(&n).await.unwrap();
+                request.responder.answer(&n).unwrap();
             }
             Some(Incoming::Skipped(_)) => {}
             Some(Incoming::End(_)) | None => return end.peer.close().await,

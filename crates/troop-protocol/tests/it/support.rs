@@ -53,18 +53,27 @@ pub(crate) fn pair(tracker: &TaskTracker) -> (End, End) {
     (End::new(one, tracker), End::new(other, tracker))
 }
 
-/// One end with small queues, and the bare stream to it.
+/// Two ends with a thin stream between them and short queues.
+pub(crate) fn thin_pair(tracker: &TaskTracker) -> (End, End) {
+    let (one, other) = duplex(64);
+    (thin(one, 1_000, tracker), thin(other, 1_000, tracker))
+}
+
+/// One end with short queues, and the bare stream to it.
 pub(crate) fn bare(
     capacity: u32,
     tracker: &TaskTracker,
 ) -> (End, ReadHalf<DuplexStream>, WriteHalf<DuplexStream>) {
     let (ours, theirs) = duplex(64);
-    let (reader, writer) = split(ours);
+    let (reader, writer) = split(theirs);
+    (thin(ours, capacity, tracker), reader, writer)
+}
+
+fn thin(stream: DuplexStream, capacity: u32, tracker: &TaskTracker) -> End {
+    let (reader, writer) = split(stream);
     let (inbox, incoming) = mpsc::channel(4);
     let options = PeerOptions { capacity, ..PeerOptions::default() };
-    let peer = Peer::spawn(reader, writer, options, inbox, tracker);
-    let (reader, writer) = split(theirs);
-    (End { peer, incoming }, reader, writer)
+    End { peer: Peer::spawn(reader, writer, options, inbox, tracker), incoming }
 }
 
 /// Waits for something that has a name.

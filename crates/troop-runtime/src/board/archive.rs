@@ -118,14 +118,12 @@ impl Board {
         }
         self.look(move |state| {
             let tasks = state.tasks();
-            let meant: Vec<TaskNumber> = tasks
-                .numbers()
-                .filter(|number| tasks.status(*number).is_some_and(|status| filter.admits(status)))
-                .filter(|number| {
-                    viewer.is_internal()
-                        || tasks.get(*number).is_some_and(|it| is_visible(it, &viewer))
-                })
-                .collect();
+            let mut meant = tasks.that_stand(|status| filter.admits(status));
+            if !viewer.is_internal() {
+                let is_meant =
+                    |number: &_| tasks.get(*number).is_some_and(|it| is_visible(it, &viewer));
+                meant.retain(is_meant);
+            }
             let on_page = meant.iter().skip((page - 1).saturating_mul(PAGE)).take(PAGE);
             TaskPage::new(
                 on_page.filter_map(|number| at_hand(state, *number)).collect(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
-use troop_model::{State, TeamId, Version};
+use troop_model::{State, Task, TaskNumber, TeamId, Version};
 use troop_store::{Archived, Snapshot, Store};
 
 /// How many events a snapshot may be behind before a new one is worth its price.
@@ -40,18 +40,22 @@ impl Snapshots {
 
     /// Begins to save a snapshot if it is time to, without keeping commands waiting.
     pub(super) fn save_if_due(&mut self, state: &State) {
-        // The larger the state, the longer a snapshot of it must last.
-        let is_due = state.version().0.saturating_sub(self.tried.0)
-            >= MIN_TAIL.max(state.tasks().len() as u64);
+        // The larger the state, the longer a snapshot of it must last. Tasks that left are written once in any case.
+        let tasks = state.tasks();
+        let price = tasks.len() as u64;
+        let is_due = state.version().0.saturating_sub(self.tried.0) >= MIN_TAIL.max(price);
         if !is_due || self.saving.is_some() {
             return;
         }
-        let (snapshot, archived) = pack(state);
-        let saved = Saved { version: snapshot.version, n_departed: archived.len() };
+        let (snapshot, departed) = (snapshot(state), tasks.all_departed().to_vec());
+        let saved = Saved { version: snapshot.version, n_departed: departed.len() };
         self.tried = saved.version;
         let (store, team) = (Arc::clone(&self.store), self.team);
         let (done, saving) = oneshot::channel();
+        // Writing many tasks as JSON takes long; the board goes on meanwhile.
+        let archived = self.tracker.spawn_blocking(move || archive(&departed));
         self.tracker.spawn(async move {
+            let Ok(archived) = archived.await else { return };
             if store.save_snapshot(team, snapshot, archived).await.is_ok() {
                 // The board may be gone; then nobody need know.
                 drop(done.send(saved));
@@ -79,18 +83,22 @@ impl Snapshots {
             state.forget_departed(n_departed);
         }
         if state.version().0.saturating_sub(self.saved.0) >= MIN_TAIL {
-            let (snapshot, archived) = pack(&state);
-            drop(self.store.save_snapshot(self.team, snapshot, archived).await);
+            let archived = archive(state.tasks().all_departed());
+            drop(self.store.save_snapshot(self.team, snapshot(&state), archived).await);
         }
     }
 }
 
-fn pack(state: &State) -> (Snapshot, Vec<Archived>) {
-    let archived = state.tasks().all_departed().iter().map(|(number, task)| Archived {
+fn snapshot(state: &State) -> Snapshot {
+    Snapshot { version: state.version(), state: state.to_snapshot().into() }
+}
+
+fn archive(departed: &[(TaskNumber, Option<Arc<Task>>)]) -> Vec<Archived> {
+    let archived = departed.iter().map(|(number, task)| Archived {
         number: number.0,
         body: task.as_ref().map(|task| {
             serde_json::to_vec(task.as_ref()).expect("a task has no part that JSON cannot hold")
         }),
     });
-    (Snapshot { version: state.version(), state: state.to_snapshot() }, archived.collect())
+    archived.collect()
 }

@@ -81,7 +81,7 @@ impl Writer {
 
     /// Works off waiting jobs in order: commands in batches, looks in between.
     async fn work_off(&mut self, jobs: &mut Vec<Job>) {
-        let mut requests = Vec::new();
+        let mut requests = Vec::with_capacity(jobs.len());
         for job in jobs.drain(..) {
             match job {
                 Job::Submit(request, reply) => requests.push((*request, reply)),
@@ -173,7 +173,7 @@ impl Writer {
         // the holder is refused then, so that nothing is done twice.
         let clock = self.clock.now();
         let now = clock.max(self.state.latest());
-        let mut bodies = Vec::new();
+        let mut bodies = Vec::with_capacity(requests.len());
         let decide_one = |request: &Request| {
             if let Some(span) = self.state.operation(request.operation) {
                 return Verdict::Repeated(span);

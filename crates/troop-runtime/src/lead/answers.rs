@@ -18,7 +18,7 @@ pub(super) struct Caller {
 
 /// What a call changed, with the task that it was about.
 pub(super) async fn change(board: &Board, done: BoardResult<Done>) -> Result<Answer, Failure> {
-    let done = done.map_err(failure)?;
+    let done = done.map_err(|error| failure(&error))?;
     let task = match done.task() {
         // What was deleted, or has just left the board, is not shown.
         Some(number) => task_json(board, number).await.ok(),
@@ -29,7 +29,7 @@ pub(super) async fn change(board: &Board, done: BoardResult<Done>) -> Result<Ans
 }
 
 async fn task_json(board: &Board, number: TaskNumber) -> Result<Box<RawValue>, Failure> {
-    let task = board.task(number.into()).await.map_err(failure)?;
+    let task = board.task(number.into()).await.map_err(|error| failure(&error))?;
     look(board, move |state| to_raw_value(&TaskView::brief(state, &task))).await
 }
 
@@ -41,19 +41,26 @@ pub(super) async fn query(
 ) -> Result<Box<RawValue>, Failure> {
     match query {
         Query::Task { task } => {
-            let task = board.task(task).await.map_err(failure)?;
+            let task = board.task(task).await.map_err(|error| failure(&error))?;
             look(board, move |state| to_raw_value(&TaskView::full(state, &task))).await
         }
         Query::Tasks { status, page } => {
-            let page = board.list(status, caller.origin, page as usize).await.map_err(failure)?;
+            let page = board
+                .list(status, caller.origin, page as usize)
+                .await
+                .map_err(|error| failure(&error))?;
             list(board, page).await
         }
         Query::Search { text, page } => {
-            let page = board.search(&text, caller.origin, page as usize).await.map_err(failure)?;
+            let page = board
+                .search(&text, caller.origin, page as usize)
+                .await
+                .map_err(|error| failure(&error))?;
             list(board, page).await
         }
         Query::Next {} => {
-            let next = board.next(caller.actor, caller.origin).await.map_err(failure)?;
+            let next =
+                board.next(caller.actor, caller.origin).await.map_err(|error| failure(&error))?;
             look(board, move |state| to_raw_value(&TaskView::brief(state, &next))).await
         }
         Query::Members {} => {
@@ -102,25 +109,25 @@ async fn look(
     board: &Board,
     look: impl FnOnce(&troop_model::State) -> serde_json::Result<Box<RawValue>> + Send + 'static,
 ) -> Result<Box<RawValue>, Failure> {
-    let looked = board.look(look).await.map_err(failure)?;
+    let looked = board.look(look).await.map_err(|error| failure(&error))?;
     looked.map_err(|error| Failure::new(FailureKind::Bug, &error))
 }
 
 /// How what a board answers is told over a wire.
-pub(super) fn failure(error: BoardError) -> Failure {
-    match &error {
+pub(super) fn failure(error: &BoardError) -> Failure {
+    match error {
         BoardError::Refused(refusal) => refusal.into(),
-        BoardError::Store(store) => Failure::new(store_failure(store), &error),
-        BoardError::Closed => Failure::new(FailureKind::Unavailable, &error),
+        BoardError::Store(store) => Failure::new(store_failure(store), error),
+        BoardError::Closed => Failure::new(FailureKind::Unavailable, error),
         BoardError::Log { .. }
         | BoardError::Misplaced { .. }
         | BoardError::Archive { .. }
-        | BoardError::NotALog { .. } => Failure::new(FailureKind::Corrupt, &error),
+        | BoardError::NotALog { .. } => Failure::new(FailureKind::Corrupt, error),
         BoardError::NoSuchTeam { .. } | BoardError::NoActiveTeam => {
-            Failure::new(FailureKind::NotFound, &error)
+            Failure::new(FailureKind::NotFound, error)
         }
-        BoardError::AlreadyActive { .. } => Failure::new(FailureKind::Conflict, &error),
-        BoardError::Broken { .. } => Failure::new(FailureKind::Bug, &error),
+        BoardError::AlreadyActive { .. } => Failure::new(FailureKind::Conflict, error),
+        BoardError::Broken { .. } => Failure::new(FailureKind::Bug, error),
     }
 }
 

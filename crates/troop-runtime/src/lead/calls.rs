@@ -1,6 +1,6 @@
 //! Board calls: requests that members make on their wires.
 
-use troop_model::{Actor, OperationId};
+use troop_model::{Actor, Command, OperationId};
 use troop_protocol::{
     Call, Change, Failure, FailureKind, MethodError, Notification, Query, Request as Asked,
     Responder,
@@ -49,8 +49,8 @@ impl Dispatcher {
         let board = self.board.clone();
         self.tracker.spawn(async move {
             let answered = match answers::change(&board, given.done().await).await {
-                Ok(answer) => responder.answer(&answer).await,
-                Err(failure) => responder.refuse(failure).await,
+                Ok(answer) => responder.answer(&answer),
+                Err(failure) => responder.refuse(failure),
             };
             // Who has gone needs no answer.
             drop(answered);
@@ -58,6 +58,10 @@ impl Dispatcher {
     }
 
     async fn change(&mut self, runner: &Runner, change: Change, responder: Option<Responder>) {
+        if let (Command::MarkRead { .. }, Some(link)) = (&change.command, self.link(runner)) {
+            // It has something to deal with now. Heard here, and not from the log: what it says next may be that it has.
+            link.is_at_rest = !link.tells_end;
+        }
         let actor = Actor::agent(&runner.member);
         let mut request = self.signed(actor, change.command);
         request.operation = change.operation.unwrap_or_else(|| OperationId(Uuid::now_v7()));
@@ -70,11 +74,12 @@ impl Dispatcher {
         let board = self.board.clone();
         self.tracker.spawn(async move {
             let outcome = answers::query(&board, caller, query).await;
-            drop(responder.respond(outcome.map_err(Into::into)).await);
+            drop(responder.respond(outcome.map_err(Into::into)));
         });
     }
 
     pub(super) fn refuse(&self, responder: Responder, failure: Failure) {
-        self.tracker.spawn(async move { drop(responder.refuse(failure).await) });
+        // Who has gone needs no answer.
+        drop(responder.refuse(failure));
     }
 }

@@ -143,6 +143,8 @@ impl Dispatcher {
             Input::Settled(runner, version) => self.settled(&runner, version),
             Input::Refused(runner, what) => self.refused(&runner, what),
             Input::Superseded => self.ended = Some(Ended::Superseded),
+            Input::Until(until) => (self.until, self.has_news) = (until, true),
+            Input::Hurry => self.hurry(),
             Input::Due(Due::Ready(runner)) => self.not_ready(&runner),
             Input::Due(Due::Grace(runner)) => self.grace_is_over(&runner),
             Input::Due(Due::Term(runner)) => self.kill(&runner),

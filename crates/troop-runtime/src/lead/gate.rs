@@ -61,10 +61,11 @@ impl Dispatcher {
     async fn carry_out(&mut self, deed: Deed) {
         match deed.responder {
             Some(responder) => self.call(deed.request, responder).await,
-            None => match &deed.runner {
-                Some(runner) => self.do_for(runner, deed.request).await,
-                None => {}
-            },
+            None => {
+                if let Some(runner) = &deed.runner {
+                    self.do_for(runner, deed.request).await;
+                }
+            }
         }
     }
 

@@ -34,7 +34,7 @@ impl Dispatcher {
     async fn hear_said(&mut self, runner: &Runner, said: &Notification) {
         let member = &runner.member;
         match FromTeammate::try_from(said) {
-            Ok(FromTeammate::Ready(ready)) => self.ready(member, ready.acknowledges).await,
+            Ok(FromTeammate::Ready(ready)) => self.ready(member, &ready).await,
             Ok(FromTeammate::TaskUpdate(report)) => self.reported(runner, report).await,
             Ok(FromTeammate::Message(message)) => self.said_to(runner, message).await,
             Ok(FromTeammate::Idle(idle)) => self.says_idle(runner, idle).await,
@@ -43,6 +43,7 @@ impl Dispatcher {
                 self.note(member, Line::said(level, &text));
             }
             Ok(FromTeammate::Alive {}) => {}
+            Ok(FromTeammate::TurnEnd {}) => self.rests(runner),
             // A board call without an id: it is done, and nobody waits for an answer.
             Err(MethodError::Unknown { .. }) => self.call_unanswered(runner, said).await,
             Err(error @ MethodError::BadParams { .. }) => {
@@ -100,6 +101,14 @@ impl Dispatcher {
         self.do_for(runner, request).await;
     }
 
+    /// A member has dealt with all that it was told.
+    fn rests(&mut self, runner: &Runner) {
+        if let Some(link) = self.link(runner) {
+            link.is_at_rest = true;
+            self.has_news = true;
+        }
+    }
+
     /// A member has nothing to do.
     async fn says_idle(&mut self, runner: &Runner, idle: Idle) {
         let last_task = idle.last_task.and_then(|id| id.task().ok());
@@ -109,6 +118,7 @@ impl Dispatcher {
     }
 
     pub(super) async fn report_idle(&mut self, runner: &Runner, last_task: Option<TaskRef>) {
+        self.rests(runner);
         let member = runner.member.clone();
         let request = self.own(Command::ReportIdle { member, last_task });
         self.ask_for(runner, request).await;

@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 use troop_model::{Event, MemberName, Version};
 use troop_protocol::{Inbox, Incoming, Responder};
 
-use super::{Runner, gate::Passed, supervisor::Exit};
+use super::{Runner, Until, gate::Passed, supervisor::Exit};
 use crate::{BoardError, Request};
 
 /// One thing that a lead reacts to.
@@ -34,6 +34,10 @@ pub(super) enum Input {
     Refused(Runner, String),
     /// Another session leads the team.
     Superseded,
+    /// It is over at another moment than was said before.
+    Until(Until),
+    /// Whoever has not stopped yet is ended at once.
+    Hurry,
 }
 
 /// A moment that was waited for.

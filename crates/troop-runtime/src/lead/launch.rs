@@ -1,6 +1,8 @@
 //! How a member becomes something that runs: a process, or a task of this one.
 
-use std::{collections::BTreeMap, ffi::OsString, fmt, io, path::PathBuf, process::Stdio};
+use std::{
+    collections::BTreeMap, ffi::OsString, fmt, io, path::PathBuf, process::Stdio, sync::Arc,
+};
 
 use smol_str::SmolStr;
 use tokio::{
@@ -132,7 +134,7 @@ pub struct InProcess<F> {
     /// What runs for a member here, between the wire's two ends; none for who is not run here.
     pub run: F,
     /// Who runs the others.
-    pub others: Box<dyn Launch>,
+    pub others: Arc<dyn Launch>,
 }
 
 impl<F> Launch for InProcess<F>

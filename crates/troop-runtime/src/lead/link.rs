@@ -56,6 +56,10 @@ pub(super) struct Link {
     pub(super) is_new: bool,
     /// Whether it says what it has read.
     pub(super) acknowledges: bool,
+    /// Whether it says when it has dealt with what it was told.
+    pub(super) tells_end: bool,
+    /// Whether it has.
+    pub(super) is_at_rest: bool,
     /// What it was handed and has not read.
     pub(super) handed: BTreeSet<Uuid>,
     /// The tasks that it was told to work on, and in which attempt.
@@ -97,6 +101,8 @@ impl Link {
             phase: Phase::Starting,
             is_new,
             acknowledges: false,
+            tells_end: false,
+            is_at_rest: true,
             handed: BTreeSet::new(),
             told: BTreeMap::new(),
             asked: Asked::No,

@@ -113,7 +113,7 @@ async fn answer(asked: Asked, caller: &mut Option<Caller>, host: &Host) {
     let Asked { asked, responder } = asked;
     let call = match Call::try_from(&asked) {
         Ok(call) => call,
-        Err(error) => return refuse(responder, Failure::from(&error)).await,
+        Err(error) => return refuse(responder, Failure::from(&error)),
     };
     match (call, caller.clone()) {
         (Call::Open(session), _) => {
@@ -122,13 +122,13 @@ async fn answer(asked: Asked, caller: &mut Option<Caller>, host: &Host) {
         }
         (_, None) => {
             let what = format!("say who you are first: `session/open`, then `{}`", asked.method);
-            refuse(responder, Failure::new(FailureKind::Forbidden, &what)).await;
+            refuse(responder, Failure::new(FailureKind::Forbidden, &what));
         }
         (Call::Query(query), Some(caller)) => {
             let board = host.board.clone();
             host.tracker.spawn(async move {
                 let outcome = answers::query(&board, caller, query).await;
-                drop(responder.respond(outcome.map_err(Into::into)).await);
+                drop(responder.respond(outcome.map_err(Into::into)));
             });
         }
         (Call::Change(change), Some(caller)) => {
@@ -149,14 +149,14 @@ async fn open(responder: Responder, host: &Host) {
     match host.board.look(look).await {
         Ok(Some((team, version))) => {
             let opened = Opened { protocol: PROTOCOL_VERSION, team, version };
-            drop(responder.answer(&opened).await);
+            drop(responder.answer(&opened));
         }
-        Ok(None) => refuse(responder, Failure::new(FailureKind::NotFound, "no team")).await,
-        Err(error) => refuse(responder, answers::failure(error)).await,
+        Ok(None) => refuse(responder, Failure::new(FailureKind::NotFound, "no team")),
+        Err(error) => refuse(responder, answers::failure(&error)),
     }
 }
 
-async fn refuse(responder: Responder, failure: Failure) {
+fn refuse(responder: Responder, failure: Failure) {
     // Who has gone needs no answer.
-    drop(responder.refuse(failure).await);
+    drop(responder.refuse(failure));
 }

@@ -96,7 +96,7 @@ impl Dispatcher {
     /// Ends when all have stopped and the board knows; stops when nobody has anything left to do.
     pub(super) async fn look_for_the_end(&mut self) {
         match &self.stop {
-            None if self.until == Until::Quiet && self.is_quiet() => {
+            None if self.may_end() && self.is_quiet() => {
                 self.stop_team(Ended::Quiet, "nobody has anything left to do").await;
             }
             Some(stop) if self.links.is_empty() && !stop.is_told => self.say_goodbye().await,
@@ -122,6 +122,23 @@ impl Dispatcher {
         }
     }
 
+    /// Whether it is over when nobody has anything left to do.
+    fn may_end(&self) -> bool {
+        match self.until {
+            Until::Stopped => false,
+            Until::Quiet => true,
+            Until::QuietAfter(version) => version <= self.state.version(),
+        }
+    }
+
+    /// Ends everybody who has not stopped yet, without waiting for their answers.
+    pub(super) fn hurry(&mut self) {
+        let runners: Vec<_> = self.links.values().map(|link| link.runner.clone()).collect();
+        for runner in runners {
+            self.kill(&runner);
+        }
+    }
+
     /// Whether nobody has anything left to do: nobody works, starts or waits to be started, all mail is read, and no task
     /// can be begun or will be tried again.
     fn is_quiet(&self) -> bool {
@@ -132,7 +149,8 @@ impl Dispatcher {
             let is_idle = member
                 .is_some_and(|it| matches!(it.state, MemberState::Idle | MemberState::Planning));
             let party = Party::member(&link.runner.member);
-            link.is_free(followed) && is_idle && self.state.mailbox().n_unread(&party) == 0
+            let has_mail = self.state.mailbox().n_unread(&party) > 0;
+            link.is_free(followed) && link.is_at_rest && is_idle && !has_mail
         };
         let will_run = |it: &troop_model::Member| {
             let is_coming = it.state == MemberState::Spawning || self.restarts.is_waiting(&it.name);

@@ -8,7 +8,7 @@ use tokio::{
     sync::mpsc,
 };
 use troop_model::{Command, MemberName, MemberState, Permissions, Role};
-use troop_protocol::{Peer, PeerOptions};
+use troop_protocol::{Peer, PeerOptions, Ready};
 use uuid::Uuid;
 
 use super::{
@@ -60,6 +60,10 @@ impl Dispatcher {
     pub(super) async fn start(&mut self, member: &MemberName) {
         if self.links.contains_key(member) {
             return;
+        }
+        if self.is_ending() {
+            let reason = Some("the team stops".to_owned());
+            return self.set_state(member, MemberState::Stopped, reason, None).await;
         }
         let Some(found) = self.state.member(member) else { return };
         self.n_runs += 1;
@@ -125,12 +129,14 @@ impl Dispatcher {
     }
 
     /// A member says that it is there.
-    pub(super) async fn ready(&mut self, member: &MemberName, acknowledges: bool) {
+    pub(super) async fn ready(&mut self, member: &MemberName, ready: &Ready) {
         let Some(link) = self.links.get_mut(member) else { return };
         if link.phase == Phase::Ready {
             return;
         }
-        (link.phase, link.acknowledges) = (Phase::Ready, acknowledges);
+        (link.phase, link.acknowledges) = (Phase::Ready, ready.acknowledges);
+        link.tells_end = ready.version.is_some();
+        link.is_at_rest = !link.tells_end;
         let (own, pid) = (link.body.own_process(), Some(link.body.process()));
         let permissions = self.state.member(member).map(|it| it.permissions);
         let state = match permissions {

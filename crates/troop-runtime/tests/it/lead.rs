@@ -1,5 +1,8 @@
 //! A lead at work: its members are parts that the tests write, its board and its wires are real.
 
+mod hooks;
+mod processes;
+mod socket;
 mod stage;
 
 use std::sync::{
@@ -13,7 +16,7 @@ use troop_model::{
 use troop_protocol::{FromLead, FromTeammate, MessageOut, ReportedStatus, ShutdownAck};
 use troop_runtime::{BoardError, Ended, LeadError, Until};
 
-use self::stage::{Part, Play, Setting, Stage, play, quick, raw, worker};
+use self::stage::{Part, Play, Setting, Stage, play, quick, raw, without_restarts, worker};
 use crate::support::{name, say};
 
 fn is_done(number: u32) -> impl Fn(&troop_model::State) -> Option<()> + Clone + Send + 'static {
@@ -78,7 +81,8 @@ async fn dependents_start_when_what_they_wait_for_is_done() {
 
 #[tokio::test]
 async fn what_a_crashed_teammate_held_is_given_to_another_that_is_idle() {
-    let stage = Stage::new(Setting::default()).await;
+    let timing = without_restarts();
+    let stage = Stage::new(Setting { timing, ..Setting::default() }).await;
     stage.plays.add(
         "crasher",
         play(|mut part| async move {
@@ -287,7 +291,9 @@ async fn a_teammate_may_refuse_to_stop_and_goes_on() {
                         part.say(FromTeammate::ShutdownAck(ack)).await;
                     }
                     FromLead::AssignTask { task } => part.complete(&task).await,
-                    _ => {}
+                    FromLead::Message(_)
+                    | FromLead::UpdateContext(_)
+                    | FromLead::Interrupt { .. } => {}
                 }
             }
         }),
@@ -541,4 +547,30 @@ async fn a_removed_member_is_ended() {
         (Arc::strong_count(&alive) == 2).then_some(())
     })
     .await;
+}
+
+#[tokio::test]
+async fn who_is_about_to_start_when_the_team_stops_does_not() {
+    let timing = troop_runtime::Timing { grace: std::time::Duration::from_secs(600), ..quick() };
+    let mut stage = Stage::new(Setting { timing, ..Setting::default() }).await;
+    let may_end = Arc::new(tokio::sync::Notify::new());
+    let gate = Arc::clone(&may_end);
+    stage.plays.add(
+        "slow",
+        play(move |part: Part| {
+            let gate = Arc::clone(&gate);
+            async move {
+                part.ready(true).await;
+                gate.notified().await;
+            }
+        }),
+    );
+    stage.spawn("cyd", "slow").await;
+    stage.until_state("cyd", MemberState::Idle).await;
+    let lead = stage.lead.take().unwrap();
+    lead.stop("enough").await.unwrap();
+    stage.spawn("bob", "worker").await;
+    stage.until_state("bob", MemberState::Stopped).await;
+    may_end.notify_one();
+    assert!(matches!(lead.ended().await, Ended::Stopped { .. }));
 }

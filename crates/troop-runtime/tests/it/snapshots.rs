@@ -120,7 +120,8 @@ async fn a_snapshot_of_another_format_is_ignored(store: TestStore) {
     newer[..4].copy_from_slice(&(SNAPSHOT_FORMAT + 1).to_le_bytes());
     for (nth, state) in [newer, Vec::new(), b"soup".to_vec()].into_iter().enumerate() {
         // Each is newer than the one before, or it would not be saved.
-        let snapshot = Snapshot { version: Version(version.0 - 2 + nth as u64), state };
+        let snapshot =
+            Snapshot { version: Version(version.0 - 2 + nth as u64), state: state.into() };
         store.save_snapshot(board.team(), snapshot, Vec::new()).await.unwrap();
         let reopened = open(store.reopen().await, board.team(), Following::WhenAsked).await;
         assert_is_the_log(&reopened, &*store).await;

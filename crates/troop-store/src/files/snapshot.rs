@@ -108,7 +108,7 @@ fn decode_header(line: &[u8]) -> Option<Header> {
 pub(super) fn load(folder: &TeamFolder) -> StoreResult<Option<Snapshot>> {
     let Some(mut stored) = Stored::open(folder)? else { return Ok(None) };
     let state = stored.state(folder)?;
-    Ok(Some(Snapshot { version: stored.header.version, state }))
+    Ok(Some(Snapshot { version: stored.header.version, state: state.into() }))
 }
 
 /// Replaces the snapshot by a newer one; the caller has the right to write.

@@ -133,7 +133,7 @@ pub(super) async fn snapshot(pool: &Arc<Pool>, team: TeamId) -> StoreResult<Opti
         return require(pool, team).await.map(|()| None);
     };
     let (version, state) = checked(row, team, "the snapshot of version")?;
-    Ok(Some(Snapshot { version: Version(version), state }))
+    Ok(Some(Snapshot { version: Version(version), state: state.into() }))
 }
 
 pub(super) async fn archived(

@@ -258,7 +258,8 @@ pub(super) async fn save_snapshot(
                    WHERE s.version < excluded.version";
         let crc = i64::from(checksum(team, snapshot.version.0, &snapshot.state));
         let version = as_sql(snapshot.version.0);
-        let n_rows = transaction.execute(sql, &[&team.0, &version, &crc, &snapshot.state]).await?;
+        let n_rows =
+            transaction.execute(sql, &[&team.0, &version, &crc, &snapshot.state.as_ref()]).await?;
         if n_rows > 0 {
             archive(transaction, team, archived).await?;
         }

@@ -157,7 +157,7 @@ impl SqliteJournal {
         self.sql(|connection| {
             connection
                 .prepare_cached("REPLACE INTO snapshots VALUES (?, ?, ?, ?)")?
-                .execute(params![id, as_sql(snapshot.version), crc, snapshot.state])?;
+                .execute(params![id, as_sql(snapshot.version), crc, snapshot.state.as_ref()])?;
             archived.iter().try_for_each(|task| archive(connection, team, task))
         })
     }

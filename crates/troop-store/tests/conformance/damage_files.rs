@@ -158,7 +158,8 @@ async fn damaged_snapshots_and_archives_are_found() {
     let (team, folder) = crew(&store).await;
     let task = |number, body: &[u8]| Archived { number, body: Some(body.to_vec()) };
     let save = async |version, archived| {
-        let snapshot = Snapshot { version: Version(version), state: b"the state".to_vec() };
+        let snapshot =
+            Snapshot { version: Version(version), state: b"the state".as_slice().into() };
         store.save_snapshot(team, snapshot, archived).await.unwrap();
     };
     save(1, vec![task(1, b"the first task")]).await;

@@ -43,7 +43,7 @@ async fn run_scenario(faulty: &FaultyStore, name: &str) {
     assert_eq!(append_repeatedly(faulty, team, batch(2, &["3"])).await, Version(3));
     append_at(faulty.inner(), team, batch(3, &["4", "5"])).await;
     assert_eq!(append_repeatedly(faulty, team, batch(3, &["6"])).await, Version(6));
-    let snapshot = Snapshot { version: Version(6), state: b"six".to_vec() };
+    let snapshot = Snapshot { version: Version(6), state: b"six".as_slice().into() };
     let archived = vec![Archived { number: 1, body: Some(b"task".to_vec()) }];
     repeat(async || faulty.save_snapshot(team, snapshot.clone(), archived.clone()).await).await;
     repeat(async || faulty.retire(team).await).await;

@@ -92,7 +92,8 @@ async fn run(store: &dyn Store, operation: &Operation) -> String {
                 number,
                 body: body.map(|body| vec![body; usize::from(body)]),
             });
-            let snapshot = Snapshot { version: Version(version), state: vec![version as u8; 9] };
+            let snapshot =
+                Snapshot { version: Version(version), state: vec![version as u8; 9].into() };
             shown(store.save_snapshot(team_id(team), snapshot, archived.collect()).await)
         }
         Operation::Look { team, number, limit } => {

@@ -323,7 +323,7 @@ pub(crate) async fn a_bell_ends_a_wait_before_the_patience_does(store: TestStore
 }
 
 fn snapshot(version: u64, state: &[u8]) -> Snapshot {
-    Snapshot { version: Version(version), state: state.to_vec() }
+    Snapshot { version: Version(version), state: state.to_vec().into() }
 }
 
 fn archived(number: u32, body: &[u8]) -> Archived {

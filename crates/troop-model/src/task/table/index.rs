@@ -1,125 +1,123 @@
 //! What is derived from the live tasks so that nobody need look through all of them.
+//!
+//! Each part that a snapshot brought stays packed until somebody asks for it.
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::{cmp::Reverse, collections::BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Dependency, StartGate, Status, Task};
-use crate::{MemberName, TaskNumber, Version};
-
-/// What the indexes know about a task.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Digest {
-    /// As stored in the task.
-    pub(super) stored: Status,
-    /// As everybody sees it: `Blocked` where it applies.
-    pub(super) status: Status,
-    pub(super) priority: i32,
-    pub(super) assignee: Option<MemberName>,
-    pub(super) owner: Option<MemberName>,
-    pub(super) awaits_start: bool,
-    pub(super) finished: Option<Version>,
-    pub(super) blocked_by: Vec<Dependency>,
-}
+use super::{StartGate, Status, sets::Sets, slots::Slot};
+use crate::{
+    MemberName, SnapshotError, TaskNumber, Version,
+    packed::{Packed, Parts},
+};
 
 pub(super) type Rank = (Reverse<i32>, TaskNumber);
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Index {
-    pub(super) by_status: BTreeMap<Status, BTreeSet<TaskNumber>>,
+    by_status: Packed<Sets<Status, TaskNumber>>,
     /// What can be claimed, by whom it is reserved for, best first.
-    pub(super) ready: BTreeMap<Option<MemberName>, BTreeSet<Rank>>,
-    pub(super) dependents: BTreeMap<TaskNumber, BTreeSet<TaskNumber>>,
-    pub(super) held: BTreeMap<MemberName, BTreeSet<TaskNumber>>,
-    pub(super) finished: BTreeSet<(Version, TaskNumber)>,
+    ready: Packed<Sets<Option<MemberName>, Rank>>,
+    dependents: Packed<Sets<TaskNumber, TaskNumber>>,
+    held: Packed<Sets<MemberName, TaskNumber>>,
+    finished: Packed<BTreeSet<(Version, TaskNumber)>>,
 }
 
-impl Digest {
-    pub(super) fn new(task: &Task) -> Self {
-        Self {
-            stored: task.status,
-            status: task.status,
-            priority: task.priority,
-            assignee: task.assignee.clone(),
-            owner: task.owner.clone(),
-            awaits_start: task.start == StartGate::Waiting,
-            finished: None,
-            blocked_by: task.blocked_by.clone(),
-        }
-    }
-
-    pub(super) fn is_ready(&self) -> bool {
-        self.status == Status::Pending && self.owner.is_none() && !self.awaits_start
-    }
+/// The same in front of a snapshot: how long each part is.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct PackedIndex {
+    by_status: usize,
+    ready: usize,
+    dependents: usize,
+    held: usize,
+    finished: usize,
 }
 
 impl Index {
-    pub(super) fn enter(&mut self, number: TaskNumber, digest: &Digest) {
-        self.by_status.entry(digest.status).or_default().insert(number);
-        if digest.is_ready() {
-            let rank = (Reverse(digest.priority), number);
-            self.ready.entry(digest.assignee.clone()).or_default().insert(rank);
+    pub(super) fn by_status(&self) -> &Sets<Status, TaskNumber> {
+        self.by_status.get()
+    }
+
+    pub(super) fn ready(&self) -> &Sets<Option<MemberName>, Rank> {
+        self.ready.get()
+    }
+
+    pub(super) fn dependents(&self) -> &Sets<TaskNumber, TaskNumber> {
+        self.dependents.get()
+    }
+
+    pub(super) fn held(&self) -> &Sets<MemberName, TaskNumber> {
+        self.held.get()
+    }
+
+    pub(super) fn finished(&self) -> &BTreeSet<(Version, TaskNumber)> {
+        self.finished.get()
+    }
+
+    pub(super) fn enter(&mut self, slot: &Slot) {
+        let task = &slot.task;
+        self.by_status.get_mut().insert(slot.status, task.number);
+        if is_ready(slot) {
+            self.ready.get_mut().insert(task.assignee.clone(), rank(slot));
         }
-        if let Some(owner) = &digest.owner
-            && !digest.stored.is_terminal()
+        if let Some(owner) = &task.owner
+            && !task.status.is_terminal()
         {
-            self.held.entry(owner.clone()).or_default().insert(number);
+            self.held.get_mut().insert(owner.clone(), task.number);
         }
-        if let Some(version) = digest.finished {
-            self.finished.insert((version, number));
+        if let Some(version) = slot.finished {
+            self.finished.get_mut().insert((version, task.number));
         }
-        for dependency in &digest.blocked_by {
-            self.dependents.entry(dependency.task).or_default().insert(number);
-        }
-    }
-
-    pub(super) fn leave(&mut self, number: TaskNumber, digest: &Digest) {
-        remove_from(&mut self.by_status, &digest.status, &number);
-        remove_from(&mut self.ready, &digest.assignee, &(Reverse(digest.priority), number));
-        if let Some(owner) = &digest.owner {
-            remove_from(&mut self.held, owner, &number);
-        }
-        if let Some(version) = digest.finished {
-            self.finished.remove(&(version, number));
-        }
-        for dependency in &digest.blocked_by {
-            remove_from(&mut self.dependents, &dependency.task, &number);
+        for dependency in &task.blocked_by {
+            self.dependents.get_mut().insert(dependency.task, task.number);
         }
     }
 
-    /// The index of many slots at once: sorted input makes this much faster than entering them one by one.
-    pub(super) fn of<'a>(slots: impl Iterator<Item = (TaskNumber, &'a Digest)>) -> Self {
-        let mut by_status: BTreeMap<Status, Vec<TaskNumber>> = BTreeMap::new();
-        let mut ready: BTreeMap<Option<MemberName>, Vec<Rank>> = BTreeMap::new();
-        let mut index = Self::default();
-        for (number, digest) in slots {
-            by_status.entry(digest.status).or_default().push(number);
-            if digest.is_ready() {
-                let rank = (Reverse(digest.priority), number);
-                ready.entry(digest.assignee.clone()).or_default().push(rank);
-            }
-            if digest.owner.is_some() || digest.finished.is_some() || !digest.blocked_by.is_empty()
-            {
-                let rest = Digest { awaits_start: true, ..digest.clone() };
-                index.enter(number, &rest);
-            }
+    pub(super) fn leave(&mut self, slot: &Slot) {
+        let task = &slot.task;
+        self.by_status.get_mut().remove(&slot.status, &task.number);
+        if is_ready(slot) {
+            self.ready.get_mut().remove(&task.assignee, &rank(slot));
         }
-        index.by_status =
-            by_status.into_iter().map(|(k, v)| (k, v.into_iter().collect())).collect();
-        index.ready = ready.into_iter().map(|(k, v)| (k, v.into_iter().collect())).collect();
-        index
+        if let Some(owner) = &task.owner {
+            self.held.get_mut().remove(owner, &task.number);
+        }
+        if let Some(version) = slot.finished {
+            self.finished.get_mut().remove(&(version, task.number));
+        }
+        for dependency in &task.blocked_by {
+            self.dependents.get_mut().remove(&dependency.task, &task.number);
+        }
+    }
+
+    pub(super) fn pack(&self, out: &mut Vec<u8>) -> PackedIndex {
+        PackedIndex {
+            by_status: self.by_status.pack(out),
+            ready: self.ready.pack(out),
+            dependents: self.dependents.pack(out),
+            held: self.held.pack(out),
+            finished: self.finished.pack(out),
+        }
+    }
+
+    pub(super) fn unpack(packed: &PackedIndex, parts: &mut Parts) -> Result<Self, SnapshotError> {
+        Ok(Self {
+            by_status: parts.next(packed.by_status)?,
+            ready: parts.next(packed.ready)?,
+            dependents: parts.next(packed.dependents)?,
+            held: parts.next(packed.held)?,
+            finished: parts.next(packed.finished)?,
+        })
     }
 }
 
-/// Keeps no empty sets, so that equal tables have equal indexes.
-fn remove_from<K: Ord, V: Ord>(map: &mut BTreeMap<K, BTreeSet<V>>, key: &K, value: &V) {
-    if let Some(set) = map.get_mut(key) {
-        set.remove(value);
-        if set.is_empty() {
-            map.remove(key);
-        }
-    }
+fn is_ready(slot: &Slot) -> bool {
+    slot.status == Status::Pending
+        && slot.task.owner.is_none()
+        && slot.task.start != StartGate::Waiting
+}
+
+fn rank(slot: &Slot) -> Rank {
+    (Reverse(slot.task.priority), slot.task.number)
 }

@@ -48,11 +48,11 @@ impl Part {
 
     /// What the lead says next; none when the wire has ended.
     pub(crate) async fn hear(&mut self) -> Option<FromLead> {
-        loop {
-            match self.heard.recv().await? {
-                Incoming::Notification(said) => return Some(FromLead::try_from(&said).unwrap()),
-                Incoming::End(_) => return None,
-                other => panic!("a lead says {other:?}"),
+        match self.heard.recv().await? {
+            Incoming::Notification(said) => Some(FromLead::try_from(&said).unwrap()),
+            Incoming::End(_) => None,
+            other @ (Incoming::Request(_) | Incoming::Skipped(_)) => {
+                panic!("a lead says {other:?}")
             }
         }
     }
@@ -104,7 +104,7 @@ pub(crate) fn worker() -> Play {
                     let ack = troop_protocol::ShutdownAck::agreed();
                     return part.say(FromTeammate::ShutdownAck(ack)).await;
                 }
-                _ => {}
+                FromLead::Message(_) | FromLead::UpdateContext(_) | FromLead::Interrupt { .. } => {}
             }
         }
     })
@@ -119,7 +119,7 @@ impl Plays {
         self.0.lock().unwrap().insert(agent.to_owned(), play);
     }
 
-    fn launch(self) -> Arc<dyn Launch> {
+    fn launch(self, others: Option<Arc<dyn Launch>>) -> Arc<dyn Launch> {
         let run = move |spec: &LaunchSpec, wire: DuplexStream| {
             let play = self.0.lock().unwrap().get(spec.agent.as_str()).cloned()?;
             let spec = spec.clone();
@@ -131,7 +131,7 @@ impl Plays {
             });
             Some(act)
         };
-        Arc::new(InProcess { run, others: Box::new(Nobody) })
+        Arc::new(InProcess { run, others: others.unwrap_or_else(|| Arc::new(Nobody)) })
     }
 }
 
@@ -162,6 +162,11 @@ pub(crate) fn quick() -> Timing {
     }
 }
 
+/// The same, but who crashed stays down for longer than a test lasts.
+pub(crate) fn without_restarts() -> Timing {
+    Timing { restart: Duration::from_secs(600), ..quick() }
+}
+
 /// A team with its lead at work.
 pub(crate) struct Stage {
     pub(crate) board: Board,
@@ -179,6 +184,8 @@ pub(crate) struct Setting {
     pub(crate) hooks: Hooks,
     pub(crate) until: Until,
     pub(crate) clock: Clock,
+    /// Who runs the members that have no play.
+    pub(crate) others: Option<Arc<dyn Launch>>,
 }
 
 impl Default for Setting {
@@ -189,6 +196,7 @@ impl Default for Setting {
             hooks: Hooks::none(),
             until: Until::Stopped,
             clock: Clock::system(),
+            others: None,
         }
     }
 }
@@ -203,7 +211,7 @@ impl Stage {
             "person",
             play(|mut part| async move {
                 part.ready(true).await;
-                while part.hear().await.is_some() {}
+                while !matches!(part.hear().await, None | Some(FromLead::Shutdown { .. })) {}
             }),
         );
         let folder = tempfile::tempdir().unwrap();
@@ -227,7 +235,7 @@ impl Stage {
             folder: self.folder.path().to_owned(),
             project: self.folder.path().to_owned(),
             holder: "zoe".to_owned(),
-            launch: self.plays.clone().launch(),
+            launch: self.plays.clone().launch(setting.others),
             hooks: setting.hooks,
             timing: setting.timing,
             until: setting.until,

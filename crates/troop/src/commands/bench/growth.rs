@@ -82,8 +82,8 @@ impl Log {
     }
 
     async fn work(&self, span: Duration) -> Result<Tally> {
-        // The tasks that are reserved stay; those that this caller works off are on top of them.
-        let callers = Callers::of(self.open().await?, 1, 2 * N_LIVE);
+        // The reserved tasks stay; those that this caller works off are on top of them.
+        let callers = Callers::of(self.open().await?, 1, N_LIVE);
         let tally = callers.run(span).await?;
         callers.close().await;
         Ok(tally)

@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 use tokio::task::JoinSet;
 use troop_model::{
     Actor, Command, Event, Fact, MemberName, NewMember, NewTask, NewTeamCommand, OperationId,
-    Settings, Status, TaskCommand, TaskNumber, TaskRef, TeamId, Time, Version, encode,
+    Settings, TaskCommand, TaskNumber, TaskRef, TeamId, Time, Version, encode,
 };
 use troop_runtime::{Board, Clock, Done, Following, Request, Signature};
 use troop_store::{Missing, Store, StoreUrl};
@@ -111,8 +111,9 @@ fn new_task(assignee: Option<&MemberName>) -> Command {
 
 /// Fills the board up with tasks that anybody can claim.
 pub(super) async fn top_up(board: &Board, n_tasks: usize) -> Result<()> {
-    let n_pending = board.look(|state| state.tasks().n_with(Status::Pending)).await?;
-    add_tasks(board, n_tasks.saturating_sub(n_pending), None).await
+    let anybody = member(0)?;
+    let n_ready = board.look(move |state| state.tasks().ready_for(&anybody).count()).await?;
+    add_tasks(board, n_tasks.saturating_sub(n_ready), None).await
 }
 
 /// Gives many commands at once and waits for all.

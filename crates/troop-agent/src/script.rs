@@ -1,0 +1,143 @@
+//! The agent `script`: does what a file says, always the same way. For tests, demonstrations and rehearsals.
+//!
+//! `docs/script.md` describes the language.
+
+mod files;
+mod glob;
+mod lines;
+mod mischief;
+mod parse;
+mod perform;
+mod syntax;
+mod variables;
+
+use std::{
+    collections::HashSet,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use thiserror::Error;
+use troop_protocol::{Level, MessageIn, WireTask};
+
+use crate::{Agent, Outcome, Turn, Work, agent::BoxFuture};
+use perform::{Performance, Stop};
+use syntax::{Script, When};
+use variables::Variables;
+
+#[cfg(test)]
+mod tests;
+
+/// Why a script cannot be followed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ScriptError {
+    /// It cannot be read.
+    #[error("the script `{}` cannot be read", file.display())]
+    Unreadable {
+        /// Where it should be.
+        file: PathBuf,
+        /// What the system says.
+        #[source]
+        source: io::Error,
+    },
+    /// It makes no sense.
+    #[error("`{}`, line {line}: {problem}", file.display())]
+    Senseless {
+        /// Where it is.
+        file: PathBuf,
+        /// Which line.
+        line: usize,
+        /// What is wrong with it, and what would be right.
+        problem: String,
+    },
+}
+
+/// Follows a script.
+#[derive(Debug)]
+pub struct ScriptAgent {
+    script: Arc<Script>,
+    memory: Memory,
+}
+
+/// What a script remembers from turn to turn.
+#[derive(Debug, Default)]
+struct Memory {
+    variables: Variables,
+    /// The lines of what is done only once, and was.
+    done_once: HashSet<usize>,
+    /// Mail that nothing was done about: a step may wait for it later.
+    aside: Vec<MessageIn>,
+}
+
+impl ScriptAgent {
+    /// Reads a script.
+    pub fn read(file: &Path) -> Result<Self, ScriptError> {
+        let text = std::fs::read_to_string(file)
+            .map_err(|source| ScriptError::Unreadable { file: file.to_owned(), source })?;
+        Self::parse(file, &text)
+    }
+
+    fn parse(file: &Path, text: &str) -> Result<Self, ScriptError> {
+        let script = Script::parse(text).map_err(|problem| ScriptError::Senseless {
+            file: file.to_owned(),
+            line: problem.line,
+            problem: problem.what,
+        })?;
+        Ok(Self { script: Arc::new(script), memory: Memory::default() })
+    }
+
+    async fn work(&mut self, work: Work, turn: &Turn) -> Outcome {
+        let script = Arc::clone(&self.script);
+        let mut performance = Performance::new(&script, &mut self.memory, turn);
+        let ended = match work {
+            Work::Start => performance.react(|when| *when == When::Started).await,
+            Work::Shutdown { .. } => performance.react(|when| *when == When::Shutdown).await,
+            Work::Mail(mail) => performance.read(mail).await,
+            Work::Task(task) => performance.work_on(&task).await,
+            Work::Resume { task, mail } => match performance.read(mail).await {
+                Ok(()) => performance.work_on(&task).await,
+                stopped => stopped,
+            },
+        };
+        ended.map_or_else(Outcome::from, |()| Outcome::Done)
+    }
+}
+
+impl Agent for ScriptAgent {
+    fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, Outcome> {
+        Box::pin(self.work(work, turn))
+    }
+}
+
+impl Performance<'_> {
+    async fn work_on(&mut self, task: &WireTask) -> Result<(), Stop> {
+        self.begin_task(task);
+        let subject = task.subject.clone();
+        let is_meant = |when: &When| matches!(when, When::Task(glob) if glob.is_match(&subject));
+        if !self.has(is_meant) {
+            let reason = format!("the script has no `when task` for `{subject}`");
+            return Err(Stop::Failed(reason));
+        }
+        self.react(is_meant).await?;
+        let result = format!("did all steps for `{subject}`");
+        Err(Stop::End(Outcome::Completed { result, summary: None }))
+    }
+
+    async fn read(&mut self, mail: Vec<MessageIn>) -> Result<(), Stop> {
+        for message in mail {
+            let Err(stop) = self.receive(message).await else { continue };
+            match Outcome::from(stop) {
+                end @ (Outcome::Stop { .. } | Outcome::Interrupted) => return Err(Stop::End(end)),
+                Outcome::Failed { reason } => self.turn.log(Level::Error, &reason).await,
+                // There is no task that this could end.
+                Outcome::Completed { .. }
+                | Outcome::GaveBack { .. }
+                | Outcome::Refused { .. }
+                | Outcome::Done => {}
+            }
+        }
+        Ok(())
+    }
+}

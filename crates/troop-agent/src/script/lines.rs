@@ -1,0 +1,73 @@
+//! A script's lines, and the blocks that indentation makes of them.
+
+/// One line that says something, and the lines below it that are indented deeper.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line<'a> {
+    pub(super) number: usize,
+    pub(super) text: &'a str,
+    pub(super) block: Block<'a>,
+}
+
+/// Lines that belong together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block<'a> {
+    lines: &'a [&'a str],
+    /// The number of the first.
+    first: usize,
+}
+
+impl<'a> Block<'a> {
+    pub(super) fn whole(lines: &'a [&'a str]) -> Self {
+        Self { lines, first: 1 }
+    }
+
+    /// The lines of this block that are not deeper than its first one, each with its own block. Blank lines and comments
+    /// say nothing.
+    pub(super) fn lines(self) -> impl Iterator<Item = Line<'a>> {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let rest = self.lines.get(at..)?;
+            let skipped = rest.iter().position(|line| !is_silent(line))?;
+            let text = rest.get(skipped)?;
+            let below = rest.get(skipped + 1..).unwrap_or_default();
+            let depth = indent(text);
+            let is_out = |line: &&str| !line.trim().is_empty() && indent(line) <= depth;
+            let n_below = below.iter().position(is_out).unwrap_or(below.len());
+            let number = self.first + at + skipped;
+            at += skipped + 1 + n_below;
+            let lines = below.get(..n_below).unwrap_or_default();
+            Some(Line { number, text: text.trim(), block: Block { lines, first: number + 1 } })
+        })
+    }
+
+    /// The block as text: without the indentation of its first line and without blank lines at its end.
+    pub(super) fn text(self) -> Option<String> {
+        let first = self.lines.iter().find(|line| !line.trim().is_empty())?;
+        let depth = indent(first);
+        let lines = self.lines.iter().map(|line| without_indent(line, depth).trim_end());
+        let text = lines.collect::<Vec<_>>().join("\n");
+        Some(text.trim_end().to_owned())
+    }
+}
+
+fn is_silent(line: &str) -> bool {
+    let text = line.trim();
+    text.is_empty() || text.starts_with('#')
+}
+
+/// How far a line is indented. A tab counts as one, as any other blank.
+fn indent(line: &str) -> usize {
+    line.chars().take_while(|c| c.is_whitespace()).count()
+}
+
+/// A line without this many blanks at its beginning, or as many as there are.
+fn without_indent(line: &str, depth: usize) -> &str {
+    let mut rest = line;
+    for _ in 0..depth {
+        match rest.strip_prefix(char::is_whitespace) {
+            Some(shorter) => rest = shorter,
+            None => break,
+        }
+    }
+    rest
+}

@@ -1,0 +1,109 @@
+//! Reads a script. What makes no sense is named with its line, and with what would.
+
+mod step;
+
+use super::{
+    glob::Glob,
+    lines::{Block, Line},
+    syntax::{Handler, Script, Sought, When},
+};
+
+const HANDLERS: &str = "`when started`, `when task PATTERN`, `when mail PATTERN [from NAME]`, `when plan PATTERN [from \
+                        NAME]`, `when shutdown`";
+
+/// What is wrong with a line of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Problem {
+    pub(super) line: usize,
+    pub(super) what: String,
+}
+
+impl Script {
+    pub(super) fn parse(text: &str) -> Result<Self, Problem> {
+        let lines: Vec<&str> = text.lines().collect();
+        let mut handlers: Vec<Handler> = Vec::new();
+        for line in Block::whole(&lines).lines() {
+            let handler = handler(&line)?;
+            let is_single = matches!(handler.when, When::Started | When::Shutdown);
+            if is_single && handlers.iter().any(|earlier| earlier.when == handler.when) {
+                return Err(line.problem(format!("`{}` is there already", line.text)));
+            }
+            handlers.push(handler);
+        }
+        Ok(Self { handlers })
+    }
+}
+
+impl Line<'_> {
+    fn problem(&self, what: impl Into<String>) -> Problem {
+        Problem { line: self.number, what: what.into() }
+    }
+
+    /// Refuses a block where none belongs.
+    fn alone(&self) -> Result<(), Problem> {
+        match self.block.lines().next() {
+            Some(below) => Err(below.problem(format!("nothing belongs below `{}`", self.text))),
+            None => Ok(()),
+        }
+    }
+
+    /// The text behind a word, with the block below it.
+    fn long_text(&self, rest: &str) -> String {
+        match self.block.text() {
+            Some(block) if rest.is_empty() => block,
+            Some(block) => format!("{rest}\n{block}"),
+            None => rest.to_owned(),
+        }
+    }
+}
+
+fn handler(line: &Line<'_>) -> Result<Handler, Problem> {
+    let unknown =
+        || line.problem(format!("`{}` begins no handler; there is: {HANDLERS}", line.text));
+    let (when, rest) = words(line.text);
+    let (what, rest) = words(rest);
+    let when = match (when, what, rest) {
+        ("when", "started", "") => When::Started,
+        ("when", "shutdown", "") => When::Shutdown,
+        ("when", "task", "") => return Err(line.problem("which tasks? `when task *` means all")),
+        ("when", "task", pattern) => When::Task(Glob::new(unquoted(pattern))),
+        ("when", "mail", pattern) => When::Mail(sought(pattern)),
+        ("when", "plan", pattern) => When::Plan(sought(pattern)),
+        _ => return Err(unknown()),
+    };
+    let steps = step::steps(line.block)?;
+    if steps.is_empty() {
+        let what = format!("`{}` does nothing; indent its steps below it", line.text);
+        return Err(line.problem(what));
+    }
+    Ok(Handler { when, steps })
+}
+
+/// Reads `PATTERN [from NAME]`. Without a pattern, all.
+fn sought(text: &str) -> Sought {
+    let (pattern, from) = match text.rsplit_once("from ") {
+        Some((pattern, name))
+            if is_word(name) && (pattern.is_empty() || pattern.ends_with(' ')) =>
+        {
+            (pattern.trim(), Some(name.trim().to_owned()))
+        }
+        _ => (text, None),
+    };
+    let pattern = if pattern.is_empty() { "*" } else { unquoted(pattern) };
+    Sought { glob: Glob::new(pattern), from }
+}
+
+fn is_word(text: &str) -> bool {
+    let text = text.trim();
+    !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || c == '"')
+}
+
+/// The first word and the rest.
+fn words(text: &str) -> (&str, &str) {
+    let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    (first, rest.trim())
+}
+
+fn unquoted(text: &str) -> &str {
+    text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text)
+}

@@ -1,0 +1,384 @@
+//! Does what the steps of a script say.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use troop_model::{MessageKind, Permissions};
+use troop_protocol::{ClientError, Level, MessageIn, MessageOut, Notification, Query, WireTask};
+
+use super::{
+    Memory, files,
+    syntax::{Act, End, Script, Sought, Step, When},
+};
+use crate::{
+    Outcome, Turn,
+    agent::BoxFuture,
+    command::{Ended, Line, Run, run},
+};
+
+/// How long a lead may take to answer. One that does not know board calls never does.
+const ANSWER: Duration = Duration::from_secs(30);
+/// How long who waits for the end of all tasks hears nothing before it looks again.
+const LOOK: Duration = Duration::from_secs(10);
+/// How much mail is kept for later steps.
+const MAX_ASIDE: usize = 1_000;
+
+/// Why no more steps are done.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// The handler ends so.
+    End(Outcome),
+    /// A step could not be done.
+    Failed(String),
+    /// The step on this line could not be done.
+    FailedAt { line: usize, reason: String },
+}
+
+/// One turn of a script.
+pub(super) struct Performance<'a> {
+    script: &'a Script,
+    memory: &'a mut Memory,
+    pub(super) turn: &'a Turn,
+    task: Option<WireTask>,
+    /// The message that is being handled.
+    mail: Option<MessageIn>,
+}
+
+impl<'a> Performance<'a> {
+    pub(super) fn new(script: &'a Script, memory: &'a mut Memory, turn: &'a Turn) -> Self {
+        let place = turn.place();
+        memory.variables.set("name", place.name.as_str());
+        memory.variables.set("team", place.team.as_str());
+        Self { script, memory, turn, task: None, mail: None }
+    }
+
+    pub(super) fn begin_task(&mut self, task: &WireTask) {
+        let variables = &mut self.memory.variables;
+        variables.set("task", task.id.as_str());
+        variables.set("subject", task.subject.as_str());
+        variables.set("description", task.description.as_str());
+        variables.set("attempt", task.attempt.unwrap_or(1));
+        self.task = Some(task.clone());
+    }
+
+    pub(super) fn has(&self, is_meant: impl Fn(&When) -> bool) -> bool {
+        self.script.handlers.iter().any(|handler| is_meant(&handler.when))
+    }
+
+    /// Does the steps of the first handler that is meant, if there is one.
+    pub(super) async fn react(&mut self, is_meant: impl Fn(&When) -> bool) -> Result<(), Stop> {
+        let script = self.script;
+        match script.handlers.iter().find(|handler| is_meant(&handler.when)) {
+            Some(handler) => self.steps(&handler.steps).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Handles a message, or keeps it for a step that waits for it.
+    pub(super) async fn receive(&mut self, message: MessageIn) -> Result<(), Stop> {
+        let is_plan = message.kind == MessageKind::PlanApprovalRequest;
+        let meant = {
+            let as_plan = |when: &When| matches!(when, When::Plan(sought) if sought.is(&message));
+            let as_mail = |when: &When| matches!(when, When::Mail(sought) if sought.is(&message));
+            let handlers = &self.script.handlers;
+            let plan = handlers.iter().find(|it| is_plan && as_plan(&it.when));
+            plan.or_else(|| handlers.iter().find(|it| as_mail(&it.when)))
+        };
+        let Some(handler) = meant else {
+            if self.memory.aside.len() >= MAX_ASIDE {
+                self.memory.aside.remove(0);
+            }
+            self.memory.aside.push(message);
+            return Ok(());
+        };
+        let outer = self.mail.replace(message);
+        self.name_mail();
+        let ended = self.steps(&handler.steps).await;
+        self.mail = outer;
+        self.name_mail();
+        ended
+    }
+
+    fn name_mail(&mut self) {
+        if let Some(mail) = &self.mail {
+            self.memory.variables.set("mail", mail.content.as_str());
+            self.memory.variables.set("from", mail.from.as_str());
+        }
+    }
+
+    fn steps<'b>(&'b mut self, steps: &'b [Step]) -> BoxFuture<'b, Result<(), Stop>> {
+        Box::pin(async move {
+            for step in steps {
+                if self.turn.interrupted().is_cancelled() {
+                    return Err(Stop::End(Outcome::Interrupted));
+                }
+                match self.act(step).await {
+                    Err(Stop::Failed(reason) | Stop::FailedAt { reason, .. }) if step.is_tried => {
+                        self.memory.variables.set("error", reason);
+                    }
+                    Err(Stop::Failed(reason)) => {
+                        return Err(Stop::FailedAt { line: step.line, reason });
+                    }
+                    done => done?,
+                }
+            }
+            Ok(())
+        })
+    }
+
+    async fn act(&mut self, step: &Step) -> Result<(), Stop> {
+        match &step.act {
+            Act::Log(text) => self.turn.log(Level::Info, &self.fill(text)).await,
+            Act::Message { to, text } => {
+                self.send(&self.fill(to), MessageKind::Message, text, None).await?;
+            }
+            Act::Broadcast(text) => self.send("*", MessageKind::Broadcast, text, None).await?,
+            Act::Plan { text, if_rejected } => self.plan(text, if_rejected.as_deref()).await?,
+            Act::Approve(text) => self.answer_plan(text, true).await?,
+            Act::Reject(text) => self.answer_plan(text, false).await?,
+            Act::WaitForMail(sought) => {
+                let message = self.wait_for(|message| sought.is(message)).await?;
+                self.mail = Some(message);
+                self.name_mail();
+            }
+            Act::WaitUntilDone => self.wait_until_done().await?,
+            Act::Write { file, content } => {
+                let (path, content) = (self.change(file)?, self.fill(content));
+                files::write(&path, &content).map_err(|error| in_file(file, &error))?;
+            }
+            Act::Append { file, content } => {
+                let (path, content) = (self.change(file)?, self.fill(content));
+                files::append(&path, &content).map_err(|error| in_file(file, &error))?;
+            }
+            Act::Replace { old, new, file } => self.replace(old, new, file)?,
+            Act::Run(command) => self.run(command).await?,
+            Act::Call { method, params, name } => {
+                let params = self.memory.variables.expand_json(params);
+                let answer = self.ask(method, &params).await?;
+                if let Some(name) = name {
+                    self.memory.variables.set(name, answer);
+                }
+            }
+            Act::Progress { percent, text } => {
+                let task = self.task.as_ref().map(|task| task.id.as_str());
+                let params = json!({"task": task, "percent": percent, "step": self.fill(text)});
+                self.ask("task/progress", &params).await?;
+            }
+            Act::Sleep(duration) => self.patiently(tokio::time::sleep(*duration)).await?,
+            Act::OnAttempt { attempt, steps } => {
+                let current = self.task.as_ref().map(|task| task.attempt.unwrap_or(1));
+                if current == Some(*attempt) {
+                    self.steps(steps).await?;
+                }
+            }
+            Act::OnlyOnce(steps) => {
+                if self.memory.done_once.insert(step.line) {
+                    self.steps(steps).await?;
+                }
+            }
+            Act::End(end) => return Err(Stop::End(self.end(end))),
+            Act::Mischief(mischief) => self.misbehave(mischief).await?,
+        }
+        Ok(())
+    }
+
+    fn end(&self, end: &End) -> Outcome {
+        match end {
+            End::Complete(text) => Outcome::Completed { result: self.fill(text), summary: None },
+            End::Fail(text) => Outcome::Failed { reason: self.fill(text) },
+            End::GiveBack(text) => Outcome::GaveBack { reason: self.fill(text) },
+            End::RefuseShutdown(text) => Outcome::Refused { reason: self.fill(text) },
+        }
+    }
+
+    fn fill(&self, text: &str) -> String {
+        self.memory.variables.expand(text)
+    }
+
+    async fn send(
+        &self,
+        to: &str,
+        kind: MessageKind,
+        text: &str,
+        answers: Option<(&MessageIn, bool)>,
+    ) -> Result<(), Stop> {
+        let message = MessageOut {
+            to: to.to_owned(),
+            content: self.fill(text),
+            kind,
+            summary: None,
+            request_id: answers.and_then(|(request, _)| request.request_id),
+            approve: answers.map(|(_, approve)| approve),
+        };
+        self.turn.send(message).await.map_err(|error| Stop::Failed(error.to_string()))
+    }
+
+    /// Asks for leave until it is given.
+    async fn plan(&mut self, text: &str, if_rejected: Option<&[Step]>) -> Result<(), Stop> {
+        loop {
+            self.send("lead", MessageKind::PlanApprovalRequest, text, None).await?;
+            let answer = self.wait_for(|it| it.kind == MessageKind::PlanApprovalResponse).await?;
+            self.memory.variables.set("feedback", answer.content.as_str());
+            match if_rejected {
+                _ if answer.approve == Some(true) => return Ok(()),
+                Some(steps) => self.steps(steps).await?,
+                None => {
+                    let reason = format!("the plan was rejected: {}", answer.content);
+                    return Err(Stop::Failed(reason));
+                }
+            }
+        }
+    }
+
+    async fn answer_plan(&self, text: &str, approve: bool) -> Result<(), Stop> {
+        let is_request = |mail: &&MessageIn| mail.kind == MessageKind::PlanApprovalRequest;
+        let Some(request) = self.mail.as_ref().filter(is_request) else {
+            return Err(Stop::Failed("there is no plan to answer here".to_owned()));
+        };
+        let text = if text.is_empty() { "approved" } else { text };
+        let kind = MessageKind::PlanApprovalResponse;
+        self.send(&request.from, kind, text, Some((request, approve))).await
+    }
+
+    /// Waits for a message. Other mail is handled meanwhile.
+    async fn wait_for(
+        &mut self,
+        is_wanted: impl Fn(&MessageIn) -> bool,
+    ) -> Result<MessageIn, Stop> {
+        if let Some(at) = self.memory.aside.iter().position(&is_wanted) {
+            return Ok(self.memory.aside.remove(at));
+        }
+        loop {
+            let message = self.patiently(self.turn.next_mail()).await?;
+            if is_wanted(&message) {
+                return Ok(message);
+            }
+            self.receive(message).await?;
+        }
+    }
+
+    /// Waits until nothing moves on the board any more. Mail is handled meanwhile.
+    async fn wait_until_done(&mut self) -> Result<(), Stop> {
+        loop {
+            for message in self.turn.mail() {
+                self.receive(message).await?;
+            }
+            if !self.is_board_busy().await? {
+                return Ok(());
+            }
+            // Whatever ends a task brings mail or a new context; the look is for a lead that sends neither.
+            drop(self.patiently(timeout(LOOK, self.turn.news())).await?);
+        }
+    }
+
+    /// Whether a task is worked on, or will be.
+    async fn is_board_busy(&self) -> Result<bool, Stop> {
+        let moves = |task: &Value| match task.get("status").and_then(Value::as_str) {
+            Some("failed") => task.get("not_before").is_some_and(|at| !at.is_null()),
+            Some("blocked") => false,
+            _ => true,
+        };
+        for page in 1.. {
+            let query = Query::Tasks { status: troop_model::TaskFilter::Active, page };
+            let answer = self.within(self.turn.query::<Value>(&query)).await?;
+            let tasks = answer.get("tasks").and_then(Value::as_array);
+            if tasks.is_some_and(|tasks| tasks.iter().any(moves)) {
+                return Ok(true);
+            }
+            if answer.get("pages").and_then(Value::as_u64).unwrap_or(1) <= u64::from(page) {
+                break;
+            }
+        }
+        Ok(false)
+    }
+
+    async fn ask(&self, method: &str, params: &Value) -> Result<Value, Stop> {
+        let asked = Notification::new(method, params)
+            .map_err(|error| Stop::Failed(format!("`{method}`: {error}")))?;
+        self.within(self.turn.ask(asked)).await
+    }
+
+    /// Waits for an answer, but not for ever.
+    async fn within<T>(
+        &self,
+        answer: impl Future<Output = Result<T, ClientError>>,
+    ) -> Result<T, Stop> {
+        let answer = self.patiently(timeout(ANSWER, answer)).await?;
+        let answer = answer.map_err(|_| Stop::Failed("the lead does not answer".to_owned()))?;
+        answer.map_err(|error| Stop::Failed(error.to_string()))
+    }
+
+    /// Waits, unless the turn is interrupted.
+    async fn patiently<T>(&self, awaited: impl Future<Output = T>) -> Result<T, Stop> {
+        let awaited = self.turn.interrupted().run_until_cancelled(awaited).await;
+        awaited.ok_or(Stop::End(Outcome::Interrupted))
+    }
+
+    /// A file that may be changed.
+    fn change(&self, file: &str) -> Result<std::path::PathBuf, Stop> {
+        self.check_mode()?;
+        files::inside(self.turn.path(), &self.fill(file)).map_err(Stop::Failed)
+    }
+
+    fn check_mode(&self) -> Result<(), Stop> {
+        if self.turn.mode() == Permissions::Plan {
+            let reason = "plan mode is read-only; `plan TEXT` asks the lead for more";
+            return Err(Stop::Failed(reason.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn replace(&self, old: &str, new: &str, file: &str) -> Result<(), Stop> {
+        let path = self.change(file)?;
+        let (old, new) = (self.fill(old), self.fill(new));
+        match files::replace(&path, &old, &new) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Stop::Failed(format!("`{file}` has no `{old}`"))),
+            Err(error) => Err(in_file(file, &error)),
+        }
+    }
+
+    async fn run(&mut self, command: &str) -> Result<(), Stop> {
+        self.check_mode()?;
+        let command = self.fill(command);
+        let Some(line) = Line::parse(&command) else {
+            return Err(Stop::Failed("there is no command to run".to_owned()));
+        };
+        let for_whom = Run { task: self.task.as_ref(), turn: self.turn, shows_output: true };
+        let (ended, output) = run(&line, for_whom)
+            .await
+            .map_err(|error| Stop::Failed(format!("`{line}` cannot be started: {error}")))?;
+        self.memory.variables.set("output", output.as_str());
+        match ended {
+            Ended::Interrupted => Err(Stop::End(Outcome::Interrupted)),
+            Ended::Exited(0) => Ok(()),
+            Ended::Exited(_) | Ended::Killed(_) => {
+                Err(Stop::Failed(format!("`{line}`: {ended}\n{output}").trim_end().to_owned()))
+            }
+        }
+    }
+}
+
+impl From<Stop> for Outcome {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::End(outcome) => outcome,
+            Stop::Failed(reason) => Self::Failed { reason },
+            Stop::FailedAt { line, reason } => {
+                Self::Failed { reason: format!("line {line} of the script: {reason}") }
+            }
+        }
+    }
+}
+
+impl Sought {
+    fn is(&self, message: &MessageIn) -> bool {
+        let is_from = self.from.as_ref().is_none_or(|from| *from == message.from);
+        is_from && self.glob.is_match(&message.content)
+    }
+}
+
+fn in_file(file: &str, error: &std::io::Error) -> Stop {
+    Stop::Failed(format!("`{file}`: {error}"))
+}

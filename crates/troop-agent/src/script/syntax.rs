@@ -1,0 +1,90 @@
+//! What a script is, once it is read.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::glob::Glob;
+
+/// What a member does, and when.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Script {
+    pub(super) handlers: Vec<Handler>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Handler {
+    pub(super) when: When,
+    pub(super) steps: Vec<Step>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum When {
+    Started,
+    Task(Glob),
+    Mail(Sought),
+    Plan(Sought),
+    Shutdown,
+}
+
+/// Which message is meant.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Sought {
+    pub(super) glob: Glob,
+    pub(super) from: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Step {
+    /// Where it stands.
+    pub(super) line: usize,
+    /// Whether the handler goes on if it fails.
+    pub(super) is_tried: bool,
+    pub(super) act: Act,
+}
+
+/// What a step does. Texts still have their `{variables}`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Act {
+    Log(String),
+    Message { to: String, text: String },
+    Broadcast(String),
+    Plan { text: String, if_rejected: Option<Vec<Step>> },
+    Approve(String),
+    Reject(String),
+    WaitForMail(Sought),
+    WaitUntilDone,
+    Write { file: String, content: String },
+    Append { file: String, content: String },
+    Replace { old: String, new: String, file: String },
+    Run(String),
+    Call { method: String, params: Value, name: Option<String> },
+    Progress { percent: u8, text: String },
+    Sleep(Duration),
+    OnAttempt { attempt: u32, steps: Vec<Step> },
+    OnlyOnce(Vec<Step>),
+    End(End),
+    Mischief(Mischief),
+}
+
+/// What ends a handler.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum End {
+    Complete(String),
+    Fail(String),
+    GiveBack(String),
+    RefuseShutdown(String),
+}
+
+/// What no good member does.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Mischief {
+    Crash(u8),
+    Kill,
+    Hang,
+    FloodLogs(u32),
+    FloodMessages { n_messages: u32, to: String },
+    FloodBytes(u32),
+    Garbage,
+    HalfLine,
+}

@@ -1,0 +1,168 @@
+//! The agent `command`, with real processes.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use troop_agent::{CommandAgent, Exit};
+use troop_testkit::wait_for;
+
+use crate::lead::Lead;
+
+async fn lead() -> Lead {
+    Lead::of(CommandAgent, Path::new("/tmp")).await
+}
+
+/// Runs a command to its end, and gives the report.
+async fn run(lead: &mut Lead, description: &str) -> Value {
+    lead.assign("task-7", description).await;
+    lead.hears("team.taskUpdate").await;
+    let report = lead.waits_for("team.taskUpdate").await;
+    lead.hears("team.idle").await;
+    report
+}
+
+async fn result(lead: &mut Lead, description: &str) -> String {
+    let report = run(lead, description).await;
+    assert_eq!(report["status"], "completed", "{report}");
+    report["result"].as_str().unwrap().to_owned()
+}
+
+async fn reason(lead: &mut Lead, description: &str) -> String {
+    let report = run(lead, description).await;
+    assert_eq!(report["status"], "failed", "{report}");
+    report["reason"].as_str().unwrap().to_owned()
+}
+
+/// Waits until a process has ended.
+async fn is_gone(pid: &str) {
+    wait_for("the process is gone", async || {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+        stat.map_or(Some(()), |stat| stat.contains(") Z ").then_some(()))
+    })
+    .await;
+}
+
+/// A command that starts a process of its own and waits for it; gives the number of that process.
+async fn start_family(lead: &mut Lead) -> String {
+    lead.assign("task-7", "sleep 600 & echo $!; wait").await;
+    lead.hears("team.taskUpdate").await;
+    lead.hears("team.log").await["text"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn what_a_command_prints_is_the_result() {
+    let mut lead = lead().await;
+    assert_eq!(result(&mut lead, "echo one two").await, "one two");
+    assert_eq!(result(&mut lead, "echo out; echo err >&2; echo more").await, "out\nerr\nmore");
+    assert_eq!(result(&mut lead, "true").await, "exit code 0");
+    assert_eq!(result(&mut lead, "printf '\\377ok'").await, "\u{fffd}ok");
+}
+
+#[tokio::test]
+async fn a_command_that_fails_fails_the_task_with_what_it_printed() {
+    let mut lead = lead().await;
+    assert_eq!(reason(&mut lead, "echo oops; exit 3").await, "exit code 3\noops");
+    assert_eq!(reason(&mut lead, "kill -9 $$").await, "killed by signal 9");
+    let reason = reason(&mut lead, "no-such-program here").await;
+    assert!(reason.starts_with("`no-such-program here` cannot be started: "), "{reason}");
+}
+
+#[tokio::test]
+async fn a_command_knows_its_place() {
+    let mut lead = lead().await;
+    let place = "echo $TROOP_TEAM $TROOP_MEMBER $TROOP_TASK $PWD";
+    assert_eq!(result(&mut lead, place).await, "blue ann task-7 /tmp");
+}
+
+#[tokio::test]
+async fn the_command_of_the_metadata_goes_before_the_description() {
+    let mut lead = lead().await;
+    for (command, result) in
+        [(json!("echo text"), "text"), (json!(["echo", "$HOME", "a;b"]), "$HOME a;b")]
+    {
+        let task = json!({"id": "task-1", "subject": "x", "description": "false", "metadata": {"command": command}});
+        lead.say("team.assignTask", json!({ "task": task })).await;
+        lead.hears("team.taskUpdate").await;
+        assert_eq!(lead.waits_for("team.taskUpdate").await["result"], result);
+        lead.hears("team.idle").await;
+    }
+}
+
+#[tokio::test]
+async fn a_task_without_a_command_fails_and_says_what_is_missing() {
+    let mut lead = lead().await;
+    let reason = reason(&mut lead, " ").await;
+    assert!(reason.starts_with("`task-7` has no command to run; "), "{reason}");
+}
+
+#[tokio::test]
+async fn of_a_long_output_the_end_is_kept_and_few_lines_are_shown() {
+    let mut lead = lead().await;
+    lead.assign("task-7", "seq 1 200000").await;
+    lead.hears("team.taskUpdate").await;
+    let mut logs = Vec::new();
+    let report = loop {
+        match lead.hear().await {
+            (method, log) if method == "team.log" => {
+                logs.push(log["text"].as_str().unwrap().to_owned())
+            }
+            (_, report) => break report,
+        }
+    };
+    let result = report["result"].as_str().unwrap();
+    assert!(result.len() < 66_000 && result.ends_with("\n199999\n200000"), "{}", result.len());
+    assert!(result.starts_with('[') && result.contains(" bytes before this are not shown]\n"));
+    assert!(logs.len() < 20_000, "{} lines were shown", logs.len());
+    assert!(logs.last().unwrap().ends_with(" lines were not shown"), "{:?}", logs.last());
+}
+
+#[tokio::test]
+async fn what_a_command_leaves_running_ends_with_it() {
+    let mut lead = lead().await;
+    let pid = result(&mut lead, "sleep 600 & echo $!").await;
+    is_gone(&pid).await;
+    let pid = result(&mut lead, "sleep 600 >/dev/null 2>&1 & echo $!").await;
+    is_gone(&pid).await;
+}
+
+#[tokio::test]
+async fn an_interruption_ends_all_that_runs_and_mail_runs_it_again() {
+    let mut lead = lead().await;
+    let pid = start_family(&mut lead).await;
+    lead.say("turn/interrupt", json!({})).await;
+    is_gone(&pid).await;
+    lead.mail("once more").await;
+    let again = lead.hears("team.log").await["text"].as_str().unwrap().to_owned();
+    assert_ne!(again, pid);
+    assert_eq!(lead.leave().await, Exit::LeadGone);
+    is_gone(&again).await;
+}
+
+#[tokio::test]
+async fn without_a_lead_nothing_runs_on() {
+    let mut lead = lead().await;
+    let pid = start_family(&mut lead).await;
+    assert_eq!(lead.leave().await, Exit::LeadGone);
+    is_gone(&pid).await;
+}
+
+#[tokio::test]
+async fn in_plan_mode_nothing_runs_before_the_lead_agrees() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut lead = Lead::of(CommandAgent, folder.path()).await;
+    lead.say("team.updateContext", json!({"tasks": [], "mode": "plan"})).await;
+    lead.assign("task-1", "touch done").await;
+    lead.hears("team.taskUpdate").await;
+    let request =
+        json!({"to": "lead", "content": "run `touch done`", "kind": "plan_approval_request"});
+    assert_eq!(lead.hears("team.message").await, request);
+    let answer = |approve: bool| json!({"from": "lead", "content": "hm", "kind": "plan_approval_response", "approve": approve});
+    lead.say("team.message", answer(false)).await;
+    lead.hears("team.log").await;
+    assert!(!folder.path().join("done").exists());
+    lead.mail("you may ask again").await;
+    assert_eq!(lead.hears("team.message").await, request);
+    lead.say("team.message", answer(true)).await;
+    assert_eq!(lead.waits_for("team.taskUpdate").await["status"], "completed");
+    assert!(folder.path().join("done").exists());
+}

@@ -1,0 +1,168 @@
+//! A lead at the other end of a wire in memory, which tests speak and listen through.
+
+use std::{path::Path, time::Duration};
+
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncWriteExt as _, DuplexStream, ReadHalf, WriteHalf},
+    sync::mpsc,
+    task::JoinHandle,
+    time::timeout,
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use troop_agent::{ALIVE, Agent, BoxFuture, Exit, Options, Outcome, Place, Turn, Work, serve};
+use troop_protocol::{Envelope, Frame, FrameReader, Id, MAX_LINE};
+
+/// Longer than any test should wait; with paused time it costs nothing.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A lead, and the teammate that it drives.
+pub(crate) struct Lead {
+    writer: Option<WriteHalf<DuplexStream>>,
+    reader: FrameReader<ReadHalf<DuplexStream>>,
+    pub(crate) terminated: CancellationToken,
+    teammate: JoinHandle<Exit>,
+}
+
+/// What a teammate said, in short: the method and its parameters.
+pub(crate) type Said = (String, Value);
+
+impl Lead {
+    /// A teammate `ann` of the team `blue` that has just been started.
+    pub(crate) fn start(agent: impl Agent + 'static, path: &Path) -> Self {
+        let (ours, theirs) = tokio::io::duplex(1024 * 1024);
+        let terminated = CancellationToken::new();
+        let place = Place {
+            name: "ann".to_owned(),
+            team: "blue".to_owned(),
+            path: path.to_owned(),
+            raw_write: None,
+        };
+        let options = Options { place, alive: ALIVE, terminated: terminated.clone() };
+        let (reader, writer) = tokio::io::split(theirs);
+        let teammate = TaskTracker::new().spawn(serve(Box::new(agent), reader, writer, options));
+        let (reader, writer) = tokio::io::split(ours);
+        let reader = FrameReader::new(reader, MAX_LINE);
+        Self { writer: Some(writer), reader, terminated, teammate }
+    }
+
+    /// A teammate that is ready and idle.
+    pub(crate) async fn of(agent: impl Agent + 'static, path: &Path) -> Self {
+        let mut lead = Self::start(agent, path);
+        lead.hears("team.ready").await;
+        lead.hears("team.idle").await;
+        lead
+    }
+
+    pub(crate) async fn say(&mut self, method: &str, params: Value) {
+        let line = json!({"jsonrpc": "2.0", "method": method, "params": params});
+        self.write(&format!("{line}\n")).await;
+    }
+
+    pub(crate) async fn write(&mut self, text: &str) {
+        self.writer.as_mut().unwrap().write_all(text.as_bytes()).await.unwrap();
+    }
+
+    pub(crate) async fn assign(&mut self, id: &str, description: &str) {
+        let task = json!({"id": id, "subject": id, "description": description, "attempt": 1});
+        self.say("team.assignTask", json!({ "task": task })).await;
+    }
+
+    pub(crate) async fn mail(&mut self, content: &str) {
+        self.say("team.message", json!({"from": "lead", "content": content})).await;
+    }
+
+    async fn next(&mut self) -> Option<(Option<Id>, Said)> {
+        let frame = timeout(PATIENCE, self.reader.next()).await.expect("the teammate speaks");
+        let (id, said) = match frame.unwrap()? {
+            Frame::Envelope(Envelope::Notification(said)) => (None, said),
+            Frame::Envelope(Envelope::Request { id, asked }) => (Some(id), asked),
+            Frame::Envelope(Envelope::Response { outcome, .. }) => {
+                let answer = match outcome {
+                    Ok(result) => serde_json::from_str(result.get()).unwrap(),
+                    Err(error) => error.message.into(),
+                };
+                return Some((None, ("answer".to_owned(), answer)));
+            }
+            Frame::Skipped(skipped) => panic!("no teammate says {skipped:?}"),
+        };
+        Some((id, (said.method, serde_json::from_str(said.params.get()).unwrap())))
+    }
+
+    /// The next thing that the teammate says.
+    pub(crate) async fn hear(&mut self) -> Said {
+        self.next().await.expect("the teammate is there").1
+    }
+
+    /// The next thing that the teammate says, which is this; gives the parameters.
+    #[track_caller]
+    pub(crate) fn hears(&mut self, method: &str) -> impl Future<Output = Value> {
+        async move {
+            let (said, params) = self.hear().await;
+            assert_eq!(said, method, "{params}");
+            params
+        }
+    }
+
+    /// Hears until the teammate says this, and gives its parameters.
+    pub(crate) async fn waits_for(&mut self, method: &str) -> Value {
+        loop {
+            let (said, params) = self.hear().await;
+            if said == method {
+                return params;
+            }
+        }
+    }
+
+    /// Hears a request and answers it.
+    pub(crate) async fn answers(&mut self, result: Value) -> Said {
+        let (id, asked) = self.next().await.expect("the teammate is there");
+        let id = id.unwrap_or_else(|| panic!("{asked:?} asks nothing"));
+        let line = json!({"jsonrpc": "2.0", "id": id, "result": result});
+        self.write(&format!("{line}\n")).await;
+        asked
+    }
+
+    /// All that the teammate says until it ends, and how it ended.
+    pub(crate) async fn end(mut self) -> (Vec<Said>, Exit) {
+        let mut said = Vec::new();
+        while let Some((_, it)) = self.next().await {
+            said.push(it);
+        }
+        (said, timeout(PATIENCE, self.teammate).await.expect("the teammate ends").unwrap())
+    }
+
+    /// Goes away.
+    pub(crate) async fn leave(mut self) -> Exit {
+        let mut writer = self.writer.take().unwrap();
+        writer.shutdown().await.unwrap();
+        timeout(PATIENCE, self.teammate).await.expect("the teammate ends").unwrap()
+    }
+}
+
+/// An agent that notes its work and does what it is told to by a function.
+pub(crate) struct Acts<F> {
+    act: F,
+    works: mpsc::UnboundedSender<Work>,
+}
+
+impl<F> Acts<F>
+where
+    F: for<'a> Fn(Work, &'a Turn) -> BoxFuture<'a, Outcome> + Send,
+{
+    pub(crate) fn new(act: F) -> (Self, mpsc::UnboundedReceiver<Work>) {
+        let (works, seen) = mpsc::unbounded_channel();
+        (Self { act, works }, seen)
+    }
+}
+
+impl<F> Agent for Acts<F>
+where
+    F: for<'a> Fn(Work, &'a Turn) -> BoxFuture<'a, Outcome> + Send,
+{
+    fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, Outcome> {
+        // Not every test looks at what was asked.
+        drop(self.works.send(work.clone()));
+        (self.act)(work, turn)
+    }
+}

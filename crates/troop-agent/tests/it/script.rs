@@ -1,0 +1,303 @@
+//! The agent `script`: every step, with a lead at the other end.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use troop_agent::{Exit, ScriptAgent};
+
+use crate::lead::Lead;
+
+/// A folder with this script.
+pub(crate) fn folder(script: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("ann.script"), script).unwrap();
+    folder
+}
+
+fn agent(folder: &Path) -> ScriptAgent {
+    ScriptAgent::read(&folder.join("ann.script")).unwrap()
+}
+
+/// A lead whose teammate follows the script of the folder.
+pub(crate) async fn lead(folder: &TempDir) -> Lead {
+    Lead::of(agent(folder.path()), folder.path()).await
+}
+
+/// What comes of a task whose handler has these steps.
+async fn report(steps: &str) -> Value {
+    let folder = folder(&format!("when task *\n{steps}"));
+    work(&mut lead(&folder).await).await
+}
+
+async fn work(lead: &mut Lead) -> Value {
+    lead.assign("task-7", "the description").await;
+    lead.hears("team.taskUpdate").await;
+    lead.waits_for("team.taskUpdate").await
+}
+
+fn is_in(folder: &TempDir, file: &str) -> String {
+    std::fs::read_to_string(folder.path().join(file)).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_task_is_as_the_script_has_it() {
+    for (step, status, field, expected) in [
+        (
+            "  complete {subject} of {team} by {name}",
+            "completed",
+            "result",
+            "task-7 of blue by ann",
+        ),
+        (
+            "  complete {task} {attempt} {description}",
+            "completed",
+            "result",
+            "task-7 1 the description",
+        ),
+        ("  fail no", "failed", "reason", "no"),
+        ("  give back not mine", "pending", "reason", "not mine"),
+        ("  log x", "completed", "result", "did all steps for `task-7`"),
+    ] {
+        let report = report(step).await;
+        assert_eq!((&report["status"], &report[field]), (&json!(status), &json!(expected)));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_handler_that_matches_is_followed() {
+    let script = "when task build*\n  complete built\nwhen task task-?\n  complete second\nwhen task *\n  complete third";
+    assert_eq!(work(&mut lead(&folder(script)).await).await["result"], "second");
+    let none = folder("when task build*\n  complete built");
+    let report = work(&mut lead(&none).await).await;
+    assert_eq!(report["reason"], "the script has no `when task` for `task-7`");
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_speaks_when_it_is_started() {
+    let folder =
+        folder("when started\n  log good morning\n  message bob hello\n  broadcast all of you");
+    let mut lead = Lead::start(agent(folder.path()), folder.path());
+    lead.hears("team.ready").await;
+    assert_eq!(lead.hears("team.log").await, json!({"level": "info", "text": "good morning"}));
+    assert_eq!(lead.hears("team.message").await, json!({"to": "bob", "content": "hello"}));
+    let all = json!({"to": "*", "content": "all of you", "kind": "broadcast"});
+    assert_eq!(lead.hears("team.message").await, all);
+    lead.hears("team.idle").await;
+}
+
+#[tokio::test]
+async fn files_are_written_appended_and_changed() {
+    let script = "when task *\n  write a/b.txt\n    one {name}\n  append a/b.txt\n    two\n  replace \"one\" with \"1\" in a/b.txt\n  complete ok";
+    let folder = folder(script);
+    assert_eq!(work(&mut lead(&folder).await).await["status"], "completed");
+    assert_eq!(is_in(&folder, "a/b.txt"), "1 ann\ntwo\n");
+}
+
+#[tokio::test]
+async fn a_step_that_cannot_be_done_fails_the_task_and_says_where() {
+    for (steps, reason) in [
+        ("  write ../x\n    a", "line 2 of the script: `../x` is not inside the working folder"),
+        ("  log x\n  run exit 3", "line 3 of the script: `exit 3`: exit code 3"),
+        (
+            "  only once\n    run echo oops; exit 3",
+            "line 3 of the script: `echo oops; exit 3`: exit code 3\noops",
+        ),
+        (
+            "  write x\n    a\n  replace \"b\" with \"c\" in x",
+            "line 4 of the script: `x` has no `b`",
+        ),
+        ("  approve", "line 2 of the script: there is no plan to answer here"),
+    ] {
+        let report = report(steps).await;
+        assert_eq!((&report["status"], &report["reason"]), (&json!("failed"), &json!(reason)));
+    }
+}
+
+#[tokio::test]
+async fn what_a_command_prints_can_be_used_and_a_try_may_fail() {
+    let report =
+        report("  run echo $TROOP_TASK\n  try run exit 3\n  complete {output}: {error}").await;
+    assert_eq!(report["result"], ": `exit 3`: exit code 3");
+    let report = self::report("  run echo $TROOP_TASK\n  complete {output}").await;
+    assert_eq!(report["result"], "task-7");
+}
+
+#[tokio::test(start_paused = true)]
+async fn mail_is_handled_by_what_it_says_and_who_says_it() {
+    let script = "when mail *stop* from lead\n  message lead heard: {mail}\nwhen mail from bob\n  message {from} thanks";
+    let mut lead = lead(&folder(script)).await;
+    lead.mail("please stop now").await;
+    let answer = json!({"to": "lead", "content": "heard: please stop now"});
+    assert_eq!(lead.hears("team.message").await, answer);
+    lead.say("team.message", json!({"from": "bob", "content": "stop"})).await;
+    assert_eq!(lead.hears("team.message").await, json!({"to": "bob", "content": "thanks"}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_waits_for_mail_and_handles_other_mail_meanwhile() {
+    let script = "when task *\n  wait for mail go* from bob\n  complete {mail}\nwhen mail *ping*\n  message lead pong";
+    let mut lead = lead(&folder(script)).await;
+    lead.assign("task-7", "").await;
+    lead.hears("team.taskUpdate").await;
+    lead.mail("go at once").await;
+    lead.mail("ping").await;
+    assert_eq!(lead.hears("team.message").await["content"], "pong");
+    lead.say("team.message", json!({"from": "bob", "content": "go on"})).await;
+    assert_eq!(lead.hears("team.taskUpdate").await["result"], "go on");
+}
+
+#[tokio::test(start_paused = true)]
+async fn mail_that_came_too_early_is_there_when_it_is_waited_for() {
+    let mut lead = lead(&folder("when task *\n  wait for mail go*\n  complete {mail}")).await;
+    lead.mail("go already").await;
+    assert_eq!(work(&mut lead).await["result"], "go already");
+}
+
+fn answer(approve: bool, content: &str) -> Value {
+    json!({"from": "lead", "content": content, "kind": "plan_approval_response", "approve": approve})
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_is_asked_for_until_it_is_approved() {
+    let script = "when task *\n  plan do {subject}\n  if rejected\n    log they say {feedback}\n  complete {feedback}";
+    let mut lead = lead(&folder(script)).await;
+    lead.assign("task-7", "").await;
+    lead.hears("team.taskUpdate").await;
+    let request = json!({"to": "lead", "content": "do task-7", "kind": "plan_approval_request"});
+    assert_eq!(lead.hears("team.message").await, request);
+    lead.say("team.message", answer(false, "think again")).await;
+    assert_eq!(lead.hears("team.log").await["text"], "they say think again");
+    assert_eq!(lead.hears("team.message").await, request);
+    lead.say("team.message", answer(true, "fine")).await;
+    assert_eq!(lead.hears("team.taskUpdate").await["result"], "fine");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_that_is_rejected_fails_the_task_unless_the_script_knows_better() {
+    let mut lead = lead(&folder("when task *\n  plan x\n  complete y")).await;
+    lead.assign("task-7", "").await;
+    lead.hears("team.taskUpdate").await;
+    lead.hears("team.message").await;
+    lead.say("team.message", answer(false, "no")).await;
+    let reason = "line 2 of the script: the plan was rejected: no";
+    assert_eq!(lead.hears("team.taskUpdate").await["reason"], reason);
+}
+
+#[tokio::test]
+async fn in_plan_mode_it_is_read_only_until_its_plan_is_approved() {
+    for step in
+        ["write x\n    a", "append x\n    a", "replace \"a\" with \"b\" in x", "run touch x"]
+    {
+        let folder = folder(&format!("when task *\n  {step}"));
+        let mut lead = lead(&folder).await;
+        lead.say("team.updateContext", json!({"tasks": [], "mode": "plan"})).await;
+        let report = work(&mut lead).await;
+        let reason = report["reason"].as_str().unwrap();
+        assert!(reason.contains("plan mode is read-only"), "{step}: {report}");
+        assert!(!folder.path().join("x").exists());
+    }
+    let folder = folder("when task *\n  plan write x\n  write x\n    a");
+    let mut lead = lead(&folder).await;
+    lead.say("team.updateContext", json!({"tasks": [], "mode": "plan"})).await;
+    lead.assign("task-7", "").await;
+    lead.waits_for("team.message").await;
+    lead.say("team.message", answer(true, "yes")).await;
+    assert_eq!(lead.waits_for("team.taskUpdate").await["status"], "completed");
+    assert_eq!(is_in(&folder, "x"), "a\n");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lead_answers_plans() {
+    let script = "when plan *rm* from bob\n  reject not that\nwhen plan *\n  approve";
+    let mut lead = lead(&folder(script)).await;
+    let id = "01890a5d-ac96-774b-bcce-b302099a8057";
+    for (plan, approve, content) in [("rm all", false, "not that"), ("test", true, "approved")] {
+        let plan = json!({"from": "bob", "content": plan, "kind": "plan_approval_request", "requestId": id});
+        lead.say("team.message", plan).await;
+        let response = json!({
+            "to": "bob", "content": content, "kind": "plan_approval_response", "requestId": id, "approve": approve,
+        });
+        assert_eq!(lead.hears("team.message").await, response);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_of_the_board_can_be_used_later() {
+    let script = "when task *\n  call task/create {\"subject\": \"for {name}\"} as design\n  progress 50 half\n  call task/create {\"subject\": \"b\", \"blocked_by\": [\"{design.task.number}\"]}\n  complete made {design.task.number}";
+    let mut lead = lead(&folder(script)).await;
+    lead.assign("task-7", "").await;
+    lead.hears("team.taskUpdate").await;
+    let asked = lead.answers(json!({"version": 3, "task": {"number": 8}, "events": []})).await;
+    assert_eq!(asked, ("task/create".to_owned(), json!({"subject": "for ann"})));
+    let progress = json!({"task": "task-7", "percent": 50, "step": "half"});
+    assert_eq!(lead.answers(json!({})).await, ("task/progress".to_owned(), progress));
+    assert_eq!(lead.answers(json!({})).await.1["blocked_by"], json!([8]));
+    assert_eq!(lead.hears("team.taskUpdate").await["result"], "made 8");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lead_that_never_answers_does_not_hold_it_for_ever() {
+    let reason = report("  call team/show {}").await["reason"].clone();
+    assert_eq!(reason, "line 2 of the script: the lead does not answer");
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_waits_until_nothing_moves_on_the_board() {
+    let script = "when task *\n  wait until all tasks are done\n  complete all done\nwhen mail ping\n  message lead pong";
+    let mut lead = lead(&folder(script)).await;
+    lead.assign("task-7", "").await;
+    lead.hears("team.taskUpdate").await;
+    let list = |tasks: Value| json!({"tasks": tasks, "page": 1, "pages": 1});
+    let asked = lead.answers(list(json!([{"status": "in_progress"}]))).await;
+    assert_eq!(asked, ("task/list".to_owned(), json!({"status": "active", "page": 1})));
+    lead.mail("ping").await;
+    assert_eq!(lead.hears("team.message").await["content"], "pong", "mail is handled meanwhile");
+    lead.answers(list(json!([{"status": "failed", "not_before": "2030-01-01T00:00:00Z"}]))).await;
+    lead.say("team.updateContext", json!({"tasks": []})).await;
+    lead.answers(list(json!([{"status": "failed", "not_before": null}, {"status": "blocked"}])))
+        .await;
+    assert_eq!(lead.hears("team.taskUpdate").await["result"], "all done");
+}
+
+#[tokio::test(start_paused = true)]
+async fn conditions_are_about_the_attempt_and_about_the_process() {
+    let script =
+        "when task *\n  only once\n    log first\n  on attempt 2\n    log again\n  complete x";
+    let mut lead = lead(&folder(script)).await;
+    let mut logs = async |attempt: u32| {
+        let task = json!({"id": "task-1", "subject": "x", "attempt": attempt});
+        lead.say("team.assignTask", json!({ "task": task })).await;
+        let mut logs = Vec::new();
+        loop {
+            match lead.hear().await {
+                (method, log) if method == "team.log" => logs.push(log["text"].clone()),
+                (method, _) if method == "team.idle" => return logs,
+                _ => {}
+            }
+        }
+    };
+    assert_eq!(logs(1).await, ["first"]);
+    assert_eq!(logs(2).await, ["again"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_is_interrupted_while_it_waits_and_starts_its_task_again() {
+    let script = "when task *\n  log begin\n  sleep 10m\n  complete x";
+    let mut lead = lead(&folder(script)).await;
+    lead.assign("task-7", "").await;
+    lead.waits_for("team.log").await;
+    lead.say("turn/interrupt", json!({})).await;
+    lead.mail("go on").await;
+    assert_eq!(lead.waits_for("team.log").await["text"], "begin");
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_may_refuse_to_stop() {
+    let mut lead = lead(&folder("when shutdown\n  only once\n    refuse shutdown not yet")).await;
+    lead.say("team.shutdown", json!({})).await;
+    let refused = json!({"approve": false, "reason": "not yet"});
+    assert_eq!(lead.hears("team.shutdownAck").await, refused);
+    lead.say("team.shutdown", json!({})).await;
+    assert_eq!(lead.end().await.1, Exit::Shutdown);
+}

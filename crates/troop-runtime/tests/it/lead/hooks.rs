@@ -1,0 +1,223 @@
+//! Hooks of a running team.
+
+use std::path::Path;
+
+use serde_json::json;
+use tokio::sync::mpsc;
+use tokio_util::task::TaskTracker;
+use troop_model::{MemberState, Status, TaskNumber};
+use troop_protocol::{FromLead, ReportedStatus};
+use troop_runtime::{HookOptions, Hooks, HooksConfig};
+use troop_testkit::wait_for;
+
+use super::{
+    is_done,
+    stage::{Part, Setting, Stage, play, raw},
+};
+
+/// Hooks that run in a folder, one for each event.
+pub(super) fn hooks(folder: &Path, hooks: &[(&str, &str)]) -> Hooks {
+    let hooks: Vec<_> =
+        hooks.iter().map(|(event, command)| json!({"event": event, "command": command})).collect();
+    let (config, mistakes) = HooksConfig::read(&json!({ "hooks": hooks }));
+    assert!(mistakes.is_empty(), "{mistakes:?}");
+    let environment = std::env::vars_os().collect();
+    let (tracker, late) = (TaskTracker::new(), mpsc::channel(8).0);
+    Hooks::new(config, HookOptions { folder: folder.to_owned(), environment, tracker, late })
+}
+
+pub(super) fn lines(folder: &Path, file: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(folder.join(file)).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn each_event_fires_once_at_its_moment() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = "echo \"$HOOK_event $HOOK_teammateName $HOOK_teamTaskId\" >> log";
+    let events = [
+        "team-created",
+        "teammate-spawned",
+        "teammate-idle",
+        "task-created",
+        "task-assigned",
+        "task-completed",
+        "team-shutdown",
+    ];
+    let all = events.map(|event| (event, log));
+    // In-process teammates have no process of their own to tell of, so nobody is spawned here.
+    let hooks = hooks(folder.path(), &all);
+    let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
+    stage.task("write").await;
+    stage.spawn("bob", "worker").await;
+    stage.until("it is done", is_done(1)).await;
+    wait_for("bob is said to be idle", async || {
+        lines(folder.path(), "log").iter().any(|line| line == "teammate-idle bob ").then_some(())
+    })
+    .await;
+    stage.stop().await;
+    let mut seen = lines(folder.path(), "log");
+    seen.sort();
+    assert_eq!(
+        seen,
+        [
+            "task-assigned bob task-1",
+            "task-completed bob task-1",
+            "task-created ann task-1",
+            "team-created  ",
+            "team-shutdown  ",
+            "teammate-idle bob ",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_veto_keeps_a_task_open_and_the_feedback_reaches_its_holder() {
+    let folder = tempfile::tempdir().unwrap();
+    let veto = "test -e fixed || { echo 'tests are missing' >&2; exit 2; }";
+    let hooks = hooks(folder.path(), &[("TaskCompleted", veto)]);
+    let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
+    let path = folder.path().join("fixed");
+    stage.plays.add(
+        "careless",
+        play(move |mut part: Part| {
+            let path = path.clone();
+            async move {
+                part.ready(true).await;
+                part.idle().await;
+                while let Some(said) = part.hear().await {
+                    match said {
+                        FromLead::AssignTask { task } => part.complete(&task).await,
+                        FromLead::Message(message) => {
+                            assert_eq!(message.content, "tests are missing");
+                            std::fs::write(&path, "").unwrap();
+                        }
+                        FromLead::UpdateContext(_)
+                        | FromLead::Shutdown { .. }
+                        | FromLead::Interrupt { .. } => {}
+                    }
+                }
+            }
+        }),
+    );
+    stage.spawn("bob", "careless").await;
+    stage.task("write").await;
+    stage.until("it is done after all", is_done(1)).await;
+    let task = stage.board.look(|state| state.tasks().get(TaskNumber(1)).cloned()).await.unwrap();
+    assert_eq!(task.unwrap().attempts, 1, "it stayed with its holder");
+}
+
+#[tokio::test]
+async fn a_veto_of_idleness_keeps_a_teammate_at_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let veto = "test -e swept || { touch swept; echo 'sweep the floor' >&2; exit 2; }";
+    let hooks = hooks(folder.path(), &[("TeammateIdle", veto)]);
+    let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
+    let (tell, mut told) = mpsc::unbounded_channel();
+    stage.plays.add(
+        "sweeper",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                part.ready(true).await;
+                part.idle().await;
+                while let Some(said) = part.hear().await {
+                    if let FromLead::Message(message) = said {
+                        tell.send(message.content).unwrap();
+                        part.idle().await;
+                    }
+                }
+            }
+        }),
+    );
+    stage.spawn("bob", "sweeper").await;
+    assert_eq!(told.recv().await.unwrap(), "sweep the floor");
+    stage
+        .until("then the lead hears that it is idle", |state| {
+            state.mailbox().iter().any(|it| it.content == "bob is idle").then_some(())
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn a_vetoed_task_is_not_created_and_who_asked_hears_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let veto = r#"echo '{"continue": false, "reason": "too vague"}'"#;
+    let hooks = hooks(folder.path(), &[("TaskCreated", veto)]);
+    let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
+    let (tell, mut told) = mpsc::unbounded_channel();
+    stage.plays.add(
+        "planner",
+        play(move |part: Part| {
+            let tell = tell.clone();
+            async move {
+                part.ready(true).await;
+                let asked = raw("task/create", r#"{"subject":"do it"}"#);
+                let answer = part.peer.request::<serde_json::Value>(asked).await;
+                tell.send(answer.unwrap_err().to_string()).unwrap();
+                std::future::pending::<()>().await;
+            }
+        }),
+    );
+    stage
+        .lead_does(troop_model::Command::UpdateTeam {
+            description: None,
+            settings: vec![("task_creation".to_owned(), json!("members"))],
+        })
+        .await;
+    stage.spawn("bob", "planner").await;
+    assert!(told.recv().await.unwrap().contains("too vague"));
+    let n_tasks = stage.board.look(|state| state.tasks().len()).await.unwrap();
+    assert_eq!(n_tasks, 0);
+    // One that somebody puts on the board directly is taken off it again.
+    stage.task("do it").await;
+    stage
+        .until("it is cancelled", |state| {
+            (state.tasks().status(TaskNumber(1))? == Status::Cancelled).then_some(())
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn a_hook_that_hangs_or_crashes_does_not_stop_the_team() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = [
+        ("task-assigned", "sleep 600"),
+        ("teammate-idle", "kill -9 $$"),
+        ("task-completed", "head -c 200000 /dev/zero; exit 7"),
+    ];
+    let hooks = hooks(folder.path(), &all);
+    let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
+    stage.spawn("bob", "worker").await;
+    for _ in 0..3 {
+        stage.task("write").await;
+    }
+    stage.until("all are done", is_done(3)).await;
+    stage.until_state("bob", MemberState::Idle).await;
+}
+
+#[tokio::test]
+async fn a_task_that_fails_needs_no_hook() {
+    let folder = tempfile::tempdir().unwrap();
+    let hooks = hooks(folder.path(), &[("TaskCompleted", "echo no >&2; exit 2")]);
+    let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
+    stage.plays.add(
+        "failing",
+        play(|mut part| async move {
+            part.ready(true).await;
+            part.idle().await;
+            while let Some(task) = part.task().await {
+                part.report(&task, ReportedStatus::Failed, "cannot").await;
+                part.idle().await;
+            }
+        }),
+    );
+    stage.spawn("bob", "failing").await;
+    stage.task("write").await;
+    stage
+        .until("it has failed for good", |state| {
+            let task = state.tasks().get(TaskNumber(1))?;
+            (task.status == Status::Failed && task.not_before.is_none()).then_some(())
+        })
+        .await;
+}

@@ -1,0 +1,243 @@
+//! Teammates that are real processes, written in another language.
+
+use std::{path::PathBuf, sync::Arc};
+
+use rustix::process::{Pid, Signal, kill_process};
+use troop_model::{Command, MemberState, MessageKind, Outgoing, Settings, Status, TaskNumber};
+use troop_runtime::{Ended, Launch, Programs, process::Mark, read_transcript};
+use troop_testkit::wait_for;
+
+use super::{
+    hooks::{hooks, lines},
+    is_done,
+    stage::{Setting, Stage, quick, without_restarts},
+};
+use crate::support::{name, say};
+
+const AGENTS: [&str; 8] = [
+    "plain",
+    "refuses-to-start",
+    "never-ready",
+    "tells-all",
+    "ignores-term",
+    "ignores-shutdown",
+    "leaves-children",
+    "no-such-program",
+];
+
+/// Runs members as processes of the script beside this file.
+fn programs() -> Arc<dyn Launch> {
+    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/lead/teammate.py");
+    let program = |agent: &&str| {
+        let program = if *agent == "no-such-program" { "/no/such/program" } else { "python3" };
+        (smol_str::SmolStr::new(agent), vec![program.into(), script.clone().into()])
+    };
+    Arc::new(Programs {
+        // Nobody else is run, and nothing outlives a test that ends well.
+        troop: PathBuf::from("true"),
+        own: AGENTS.iter().map(program).collect(),
+        environment: vec![("GREETING".into(), "hello".into())],
+    })
+}
+
+async fn stage() -> Stage {
+    let timing = without_restarts();
+    Stage::new(Setting { others: Some(programs()), timing, ..Setting::default() }).await
+}
+
+async fn pid_of(stage: &Stage, member: &'static str) -> u32 {
+    stage.until("its process", move |state| state.member(&name(member))?.pid).await
+}
+
+fn marked(stage: &Stage) -> Mark {
+    let entry = troop_runtime::find_lead(stage.folder.path()).unwrap();
+    Mark { session: entry.session, run: None }
+}
+
+#[tokio::test]
+async fn a_program_that_speaks_the_table_is_a_teammate() {
+    let stage = stage().await;
+    stage.spawn("bob", "plain").await;
+    stage.task("write").await;
+    stage.until("it is done", is_done(1)).await;
+    stage.submit(troop_model::Actor::human("zoe"), say("bob", "hi")).await.unwrap();
+    stage
+        .until("it answers", |state| {
+            let answers = |it: &troop_model::Message| it.content == "heard: hi";
+            state.mailbox().iter().any(answers).then_some(())
+        })
+        .await;
+    let pid = pid_of(&stage, "bob").await;
+    assert!(matches!(stage.stop().await, Ended::Stopped { .. }));
+    assert!(!PathBuf::from(format!("/proc/{pid}")).exists(), "it has stopped");
+}
+
+#[tokio::test]
+async fn a_teammate_is_started_with_what_the_table_says() {
+    let stage = stage().await;
+    stage.spawn("bob", "tells-all").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    let said = wait_for("its words are in the transcript", async || {
+        let (entries, _) = read_transcript(stage.folder.path(), &name("bob"), 0).unwrap();
+        entries.into_iter().find(|it| it.line.text.starts_with("[["))
+    })
+    .await;
+    let (arguments, environment): (Vec<String>, std::collections::BTreeMap<String, String>) =
+        serde_json::from_str(&said.line.text).unwrap();
+    let session = troop_runtime::find_lead(stage.folder.path()).unwrap().session.to_string();
+    let path = stage.folder.path().display().to_string();
+    let wanted = [
+        "--mode",
+        "teammate",
+        "--team",
+        "crew",
+        "--name",
+        "bob",
+        "--agent",
+        "tells-all",
+        "--lead-session",
+        &session,
+        "--path",
+        &path,
+    ];
+    assert_eq!(arguments, wanted);
+    assert_eq!(environment["TROOP_TEAMMATE"], "1");
+    assert_eq!(environment["GREETING"], "hello");
+    assert_eq!(
+        environment.get("CARGO_MANIFEST_DIR").map(String::as_str),
+        Some(env!("CARGO_MANIFEST_DIR")),
+        "and ours"
+    );
+}
+
+#[tokio::test]
+async fn hooks_are_told_of_the_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = "echo \"$HOOK_teammateName $HOOK_teammateAgentName $HOOK_teammatePid\" >> log";
+    let hooks = hooks(folder.path(), &[("teammate-spawned", log)]);
+    let setting = Setting { others: Some(programs()), hooks, ..Setting::default() };
+    let stage = Stage::new(setting).await;
+    stage.spawn("bob", "plain").await;
+    let pid = pid_of(&stage, "bob").await;
+    let seen = wait_for("the hook has run", async || lines(folder.path(), "log").pop()).await;
+    assert_eq!(seen, format!("bob plain {pid}"));
+}
+
+#[tokio::test]
+async fn every_way_to_die_is_seen_with_its_reason_and_the_task_goes_on() {
+    let stage = stage().await;
+    let ways =
+        [("exit 3", "exit code 3"), ("be killed", "killed by signal 9"), ("vanish", "exit code 0")];
+    for (nth, (subject, reason)) in (1..).zip(ways) {
+        stage.spawn("bob", "plain").await;
+        stage.until_state("bob", MemberState::Idle).await;
+        stage.task(subject).await;
+        stage
+            .until(reason, move |state| {
+                let bob = state.member(&name("bob"))?;
+                let is_down = bob.state_reason.as_deref().is_some_and(|it| it.contains(reason));
+                (is_down && bob.state == MemberState::Crashed).then_some(())
+            })
+            .await;
+        let cancel = troop_model::TaskCommand::Cancel {
+            task: TaskNumber(nth).into(),
+            reason: "next way".to_owned(),
+        };
+        stage.submit(troop_model::Actor::human("zoe"), Command::Task(cancel)).await.unwrap();
+        let remove = Command::RemoveMember { member: name("bob"), reason: None };
+        stage.lead_does(remove).await;
+    }
+}
+
+#[tokio::test]
+async fn who_does_not_start_is_gone_and_its_last_words_are_told() {
+    let stage = stage().await;
+    for (agent, words) in [("refuses-to-start", "no licence"), ("no-such-program", "cannot be")] {
+        stage.spawn("bob", agent).await;
+        stage
+            .until(words, move |state| {
+                let told = |it: &troop_model::Message| {
+                    it.content.starts_with("bob did not start") && it.content.contains(words)
+                };
+                let is_told = state.mailbox().iter().any(told);
+                (is_told && state.member(&name("bob")).is_none()).then_some(())
+            })
+            .await;
+    }
+}
+
+#[tokio::test]
+async fn who_is_not_ready_in_time_is_given_up() {
+    let mut timing = quick();
+    timing.ready = std::time::Duration::from_millis(300);
+    let setting = Setting { others: Some(programs()), timing, ..Setting::default() };
+    let stage = Stage::new(setting).await;
+    stage.spawn("bob", "never-ready").await;
+    stage.until("it is gone", |state| state.member(&name("bob")).is_none().then_some(())).await;
+}
+
+#[tokio::test]
+async fn who_ignores_everything_is_killed() {
+    let stage = stage().await;
+    for (member, agent) in [("bob", "ignores-shutdown"), ("cyd", "ignores-term")] {
+        stage.spawn(member, agent).await;
+        stage.until_state(member, MemberState::Idle).await;
+        stage
+            .lead_does(Command::Send(Outgoing {
+                to: member.to_owned(),
+                kind: MessageKind::ShutdownRequest,
+                content: "enough".to_owned(),
+                summary: None,
+                request_id: None,
+                approve: None,
+            }))
+            .await;
+        stage.until_state(member, MemberState::Stopped).await;
+    }
+}
+
+#[tokio::test]
+async fn nothing_that_a_teammate_started_outlives_it() {
+    let stage = stage().await;
+    stage.spawn("bob", "leaves-children").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    let mark = marked(&stage);
+    assert_eq!(mark.processes().len(), 3, "it and its two children, one in its own session");
+    let pid = pid_of(&stage, "bob").await;
+    kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).unwrap();
+    stage.until_state("bob", MemberState::Crashed).await;
+    assert_eq!(mark.processes(), Vec::<u32>::new());
+    assert!(matches!(stage.stop().await, Ended::Stopped { .. }));
+}
+
+#[tokio::test]
+async fn who_is_stopped_past_its_lease_loses_its_task_to_another() {
+    let settings = Settings { lease_seconds: 1, retry_backoff_seconds: 0, ..Settings::default() };
+    let stage =
+        Stage::new(Setting { others: Some(programs()), settings, ..Setting::default() }).await;
+    stage.spawn("bob", "plain").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    let pid = pid_of(&stage, "bob").await;
+    kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::STOP).unwrap();
+    stage.task("write").await;
+    stage.until("it has the task", |state| state.tasks().held_by(&name("bob")).next()).await;
+    stage.spawn("cyd", "plain").await;
+    stage.until("somebody else does it", is_done(1)).await;
+    let owner = stage.until("who", |state| state.tasks().get(TaskNumber(1))?.owner.clone()).await;
+    let n_attempts =
+        stage.until("attempts", |state| Some(state.tasks().get(TaskNumber(1))?.attempts)).await;
+    assert!(n_attempts > 1, "{owner} did it in attempt {n_attempts}");
+}
+
+#[tokio::test]
+async fn garbage_between_the_lines_changes_nothing() {
+    let stage = stage().await;
+    stage.spawn("bob", "plain").await;
+    stage.task("babble").await;
+    stage.until("it is done all the same", is_done(1)).await;
+    let (entries, _) = read_transcript(stage.folder.path(), &name("bob"), 0).unwrap();
+    let n_skipped = entries.iter().filter(|it| it.line.text.starts_with("skipped")).count();
+    assert!(n_skipped >= 5, "each is logged: {entries:?}");
+    let n_done = stage.board.look(|state| state.tasks().n_with(Status::Completed)).await.unwrap();
+    assert_eq!(n_done, 1);
+}

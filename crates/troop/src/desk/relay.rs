@@ -1,0 +1,42 @@
+//! Commands by way of the lead, where one runs on this machine: they wait in its queue and pass its hooks.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use tokio_util::task::TaskTracker;
+use troop_model::TeamId;
+use troop_protocol::{Client, ClientError, Session};
+use troop_runtime::{Board, Done, Request, find_lead};
+
+use super::Desk;
+
+impl Desk {
+    /// Where what belongs to a team besides its log is kept.
+    pub(crate) fn folder(&self, team: TeamId) -> PathBuf {
+        self.surroundings.home.join("teams").join(team.to_string())
+    }
+
+    /// Gives a command to the lead. None if nobody leads here, or it went away: then the board itself takes it, and if the
+    /// lead did it after all, the same operation has one effect.
+    pub(super) async fn relay(&self, board: &Board, request: &Request) -> Result<Option<Done>> {
+        let entry = find_lead(&self.folder(board.team()));
+        let Some(socket) = entry.and_then(|entry| entry.socket) else { return Ok(None) };
+        let tracker = TaskTracker::new();
+        let asked = async {
+            let client = Client::connect(&socket, &tracker).await?;
+            let (actor, origin) = (request.actor.clone(), request.origin.clone());
+            client.open(&Session { actor, origin }).await?;
+            client.call(request.command.clone(), request.operation).await
+        };
+        match asked.await {
+            Ok(answer) => {
+                // What is shown next must show it.
+                board.catch_up().await?;
+                Ok(Some(Done { version: answer.version, events: answer.events.into() }))
+            }
+            Err(ClientError::NoLead { .. } | ClientError::Gone) => Ok(None),
+            Err(ClientError::Failed(failure)) => Err(failure.into()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
