@@ -105,7 +105,7 @@ fn tasks(trial: &Trial, state: &State, broken: &mut Vec<String>) {
         match task.status {
             Status::Completed if is_done => {}
             Status::Completed => broken.push(format!("{number} is completed and was not done")),
-            Status::Failed if task.failure.is_some() => {}
+            Status::Failed if task.result.is_some() => {}
             status => broken.push(format!("{number} ended as {status}")),
         }
     }

@@ -61,7 +61,7 @@ pub async fn run() -> Result<()> {
     let following = Following::Always;
     let board = Board::open(Arc::new(store), Clock::system(), following, orders.team).await?;
     let shell = ["sh".into(), orders.script.into()];
-    let others = Box::new(Programs {
+    let others = Arc::new(Programs {
         troop: orders.troop,
         own: BTreeMap::from([(SmolStr::new_static(FOREIGN), shell.to_vec())]),
         environment: Vec::new(),

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
 }
 
 fn begin() -> Result<ExitCode> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut arguments = std::env::args().skip(1).peekable();
     if arguments.peek().is_some_and(|it| it == "lead") {
         runtime.block_on(lead::run())?;

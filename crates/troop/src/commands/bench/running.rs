@@ -91,7 +91,7 @@ impl Running {
         let child = [troop.clone().into(), "bench".into(), "child".into(), "mate".into()];
         let environment = vec![("TROOP_HOME".into(), place.path().into())];
         let own = BTreeMap::from([(SmolStr::new_static(MATE), child.to_vec())]);
-        let others = Box::new(Programs { troop, own, environment });
+        let others = std::sync::Arc::new(Programs { troop, own, environment });
         let lead = Lead::start(LeadOptions {
             board: board.clone(),
             clock: Clock::system(),
