@@ -41,21 +41,17 @@ impl Disk {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// Writes until nothing fits any more.
-    pub(crate) fn fill(&self) -> Result<()> {
-        let mut ballast = File::create(self.folder.join(BALLAST))?;
+    /// Writes until nothing fits any more, and says which file to remove to make room again.
+    pub(crate) fn fill(&self) -> Result<PathBuf> {
+        let path = self.folder.join(BALLAST);
+        let mut ballast = File::create(&path)?;
         let mut chunk = vec![1; CHUNK];
         while !chunk.is_empty() {
             if ballast.write_all(&chunk).is_err() {
                 chunk.truncate(chunk.len() / 2);
             }
         }
-        Ok(())
-    }
-
-    /// Makes room again.
-    pub(crate) fn clear(&self) -> Result<()> {
-        Ok(fs::remove_file(self.folder.join(BALLAST))?)
+        Ok(path)
     }
 
     /// Takes it away; what is on it goes with it.

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    io::{self, BufRead as _},
+    io::{self, BufRead as _, IsTerminal as _},
     path::PathBuf,
     sync::Arc,
     time::Duration,
@@ -51,7 +51,9 @@ pub(crate) struct Orders {
 /// If it cannot lead, or cannot any more.
 pub async fn run() -> Result<()> {
     let mut line = String::new();
-    io::stdin().lock().read_line(&mut line)?;
+    if !io::stdin().is_terminal() {
+        io::stdin().lock().read_line(&mut line)?;
+    }
     if line.is_empty() {
         return Ok(());
     }

@@ -12,13 +12,18 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::json;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep},
+};
 use troop_model::{
-    Actor, Command, MemberName, MemberState, MessageKind, Metadata, NewMember, NewTask,
+    Actor, Command, Member, MemberName, MemberState, MessageKind, Metadata, NewMember, NewTask,
     NewTeamCommand, Outgoing, Party, Role, Settings, Spawn, State, Status, TaskCommand, TaskNumber,
     TeamId,
 };
-use troop_runtime::{Board, BoardError, Clock, Following, Request, Signature};
+use troop_runtime::{
+    Board, BoardError, Clock, Following, Request, Signature, process::Mark,
+};
 use troop_store::{Missing, Store, StoreUrl};
 use uuid::Uuid;
 
@@ -49,7 +54,7 @@ pub(crate) async fn hold(options: Options, plan: Plan, nth: u64) -> Result<Held>
         true => Some(Disk::mount(&folder.join("store")).await?),
         false => None,
     };
-    let mut trial = Trial::new(options, plan, folder.clone(), disk).await?;
+    let mut trial = Trial::new(&options, plan, folder.clone(), disk).await?;
     let mut what = match trial.run().await {
         Ok(()) => Vec::new(),
         Err(error) => vec![format!("{error:#}")],
@@ -78,14 +83,15 @@ pub(crate) struct Trial {
     pub(crate) letters: Vec<String>,
     /// The faults that happened.
     faults: Vec<Fault>,
-    options: Options,
+    /// What is being made good again.
+    healing: JoinSet<()>,
     disk: Option<Disk>,
     lead: LeadProcess,
 }
 
 impl Trial {
     async fn new(
-        options: Options,
+        options: &Options,
         plan: Plan,
         folder: PathBuf,
         disk: Option<Disk>,
@@ -114,8 +120,8 @@ impl Trial {
             lost,
         };
         let lead = LeadProcess::new(options.lead.clone(), orders, folder.join("lead.log"));
-        let (letters, faults) = (Vec::new(), Vec::new());
-        Ok(Self { plan, folder, url, board, letters, faults, options, disk, lead })
+        let (letters, faults, healing) = (Vec::new(), Vec::new(), JoinSet::new());
+        Ok(Self { plan, folder, url, board, letters, faults, healing, disk, lead })
     }
 
     /// Where the team works.
@@ -137,20 +143,23 @@ impl Trial {
             self.lead.see_to().await?;
             while disturbances.last().is_some_and(|(at, _)| *at <= Instant::now()) {
                 if let Some((_, disturbance)) = disturbances.pop() {
-                    disturbances.extend(self.disturb(disturbance).await?);
-                    disturbances.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+                    self.disturb(disturbance).await?;
                     deadline = Instant::now() + PATIENCE;
                 }
             }
             self.start_who_is_down(&mut n_looks_down).await?;
-            if disturbances.is_empty() && self.is_at_rest().await? {
+            while self.healing.try_join_next().is_some() {
+                deadline = Instant::now() + PATIENCE;
+            }
+            let is_undisturbed = disturbances.is_empty() && self.healing.is_empty();
+            let unrest = self.unrest().await?;
+            if is_undisturbed && unrest.is_empty() {
                 return self.stop().await;
             }
             if Instant::now() > deadline {
-                let rest = self.board.look(unrest).await?;
-                bail!("it did not come to rest: {rest}");
+                bail!("it did not come to rest: {unrest}");
             }
-            sleep_until(Instant::now() + STEP).await;
+            sleep(STEP).await;
         }
     }
 
@@ -222,8 +231,21 @@ impl Trial {
         }
     }
 
-    async fn is_at_rest(&self) -> Result<bool> {
-        Ok(self.board.look(|state| unrest(state).is_empty()).await?)
+    /// What has not come to rest yet; nothing if all has.
+    async fn unrest(&self) -> Result<String> {
+        let look = |state: &State| {
+            let session = state.team().and_then(|team| team.lead_lease.as_ref()).map(|it| it.session);
+            let pids = mates(state).filter_map(|it| Some((it.name.to_string(), it.pid?)));
+            (unrest(state), session, pids.collect::<Vec<_>>())
+        };
+        let (unrest, session, pids) = self.board.look(look).await?;
+        if !unrest.is_empty() {
+            return Ok(unrest);
+        }
+        let Some(session) = session else { return Ok("nobody leads".to_owned()) };
+        let alive = Mark { session, run: None }.processes();
+        let dead = pids.into_iter().find(|(_, pid)| !alive.contains(pid));
+        Ok(dead.map(|(name, pid)| format!("{name} runs, but process {pid} is dead")).unwrap_or_default())
     }
 
     async fn stop(&mut self) -> Result<()> {
@@ -246,6 +268,7 @@ impl Trial {
     async fn close(self, is_kept: bool) -> Result<(Plan, Vec<Fault>, Option<Disk>)> {
         let Self { plan, folder, board, faults, disk, mut lead, .. } = self;
         lead.kill();
+        lead.wait().await;
         if is_kept {
             keep_log(&board, &folder.join("log.jsonl")).await?;
             fs::write(folder.join("plan.txt"), format!("{plan:#?}\n{faults:#?}\n"))?;
@@ -255,7 +278,11 @@ impl Trial {
     }
 }
 
-/// What has not come to rest yet; nothing if all has.
+fn mates(state: &State) -> impl Iterator<Item = &Member> {
+    state.members().filter(|it| it.role == Role::Member)
+}
+
+/// What the log says has not come to rest yet; nothing if all has.
 fn unrest(state: &State) -> String {
     let tasks = state.tasks();
     let will_move = |number: &TaskNumber| match tasks.status(*number) {
@@ -267,12 +294,11 @@ fn unrest(state: &State) -> String {
         let status = tasks.status(it).map(|it| it.to_string()).unwrap_or_default();
         format!("{it} is {status}")
     });
-    let mates = || state.members().filter(|it| it.role == Role::Member);
-    let unread = mates().filter_map(|it| {
+    let unread = mates(state).filter_map(|it| {
         let n_unread = state.mailbox().n_unread(&Party::member(&it.name));
         (n_unread > 0).then(|| format!("{} has {n_unread} unread, and is {}", it.name, it.state))
     });
-    let down = mates().filter(|it| !it.is_running());
+    let down = mates(state).filter(|it| !it.is_running());
     let down = down.map(|it| format!("{} is {}", it.name, it.state));
     open.chain(unread).chain(down).collect::<Vec<_>>().join(", ")
 }

@@ -1,7 +1,10 @@
 //! Doing harm, and making it good again.
 
+use std::{os::fd::OwnedFd, time::Duration};
+
 use anyhow::Result;
-use tokio::time::Instant;
+use rustix::process::pidfd_send_signal;
+use tokio::time::{Instant, sleep};
 use troop_model::MemberName;
 use troop_runtime::process::{Mark, Signal};
 
@@ -13,10 +16,6 @@ use crate::plan::{Fault, Plan};
 pub(super) enum Disturbance {
     Fault(Fault),
     Letter(usize),
-    /// A process goes on that stood still.
-    ContinueMate(Mark, u32),
-    ContinueLead,
-    ClearDisk,
 }
 
 impl Trial {
@@ -30,54 +29,59 @@ impl Trial {
         all
     }
 
-    /// Does it, and says how and when it is to be made good.
-    pub(super) async fn disturb(
-        &mut self,
-        disturbance: Disturbance,
-    ) -> Result<Option<(Instant, Disturbance)>> {
+    pub(super) async fn disturb(&mut self, disturbance: Disturbance) -> Result<()> {
         match disturbance {
-            Disturbance::Fault(fault) => return self.harm(fault).await,
-            Disturbance::Letter(to) => self.write_to(to).await?,
-            // Who has gone meanwhile needs nothing.
-            Disturbance::ContinueMate(mark, pid) => drop(mark.signal(pid, Signal::CONT)),
-            Disturbance::ContinueLead => self.lead.signal(Signal::CONT),
-            Disturbance::ClearDisk => self.disk.as_ref().map_or(Ok(()), |disk| disk.clear())?,
+            Disturbance::Fault(fault) => self.harm(fault).await,
+            Disturbance::Letter(to) => self.write_to(to).await,
         }
-        Ok(None)
     }
 
-    async fn harm(&mut self, fault: Fault) -> Result<Option<(Instant, Disturbance)>> {
-        let (mut happened, mut after) = (true, None);
-        match fault {
+    async fn harm(&mut self, fault: Fault) -> Result<()> {
+        let happened = match fault {
             Fault::KillMate(nth) => {
                 let found = self.process(nth).await?;
-                happened = found.is_some_and(|(mark, pid)| mark.signal(pid, Signal::KILL).is_ok());
+                found.is_some_and(|(mark, pid)| mark.signal(pid, Signal::KILL).is_ok())
             }
-            Fault::KillLead => self.lead.kill(),
+            Fault::KillLead => {
+                self.lead.kill();
+                true
+            }
             Fault::StopMate(nth, pause) => {
                 let found = self.process(nth).await?;
                 let stopped = found.filter(|(mark, pid)| mark.signal(*pid, Signal::STOP).is_ok());
-                happened = stopped.is_some();
-                after = stopped.map(|(mark, pid)| (pause, Disturbance::ContinueMate(mark, pid)));
+                // Who has gone meanwhile needs nothing; so below.
+                let go_on = |(mark, pid): (Mark, u32)| drop(mark.signal(pid, Signal::CONT));
+                stopped.map(|found| self.heal(pause, move || go_on(found))).is_some()
             }
             Fault::StopLead(pause) => {
-                self.lead.signal(Signal::STOP);
-                after = Some((pause, Disturbance::ContinueLead));
+                let stopped = self.lead.process();
+                let stopped = stopped.filter(|it| pidfd_send_signal(it, Signal::STOP).is_ok());
+                let go_on = |it: OwnedFd| pidfd_send_signal(it, Signal::CONT).unwrap_or_default();
+                stopped.map(|it| self.heal(pause, move || go_on(it))).is_some()
             }
             Fault::FullDisk(pause) => {
-                self.disk.as_ref().map_or(Ok(()), |disk| disk.fill())?;
-                after = Some((pause, Disturbance::ClearDisk));
+                let Some(disk) = &self.disk else { return Ok(()) };
+                let ballast = disk.fill()?;
+                self.heal(pause, move || drop(std::fs::remove_file(ballast)));
+                true
             }
             Fault::HangUp => {
                 let others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                               WHERE datname = current_database() AND pid <> pg_backend_pid()";
                 troop_testkit::postgres::execute(&self.url, others).await;
+                true
             }
-        }
-        if happened {
-            self.faults.push(fault);
-        }
-        Ok(after.map(|(pause, what)| (Instant::now() + pause, what)))
+        };
+        self.faults.extend(happened.then_some(fault));
+        Ok(())
+    }
+
+    /// Makes something good again, whatever the trial waits for then.
+    fn heal(&mut self, after: Duration, heal: impl FnOnce() + Send + 'static) {
+        self.healing.spawn(async move {
+            sleep(after).await;
+            heal();
+        });
     }
 
     /// The process of a teammate, if the log knows one, and the mark by which it is told from all others.

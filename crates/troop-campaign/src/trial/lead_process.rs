@@ -1,9 +1,9 @@
 //! The lead's process: started, started again when it has gone, and killed.
 
-use std::{ffi::OsString, fs::OpenOptions, path::PathBuf, process::Stdio};
+use std::{ffi::OsString, fs::OpenOptions, os::fd::OwnedFd, path::PathBuf, process::Stdio};
 
 use anyhow::{Context as _, Result};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tokio::{
     io::AsyncWriteExt as _,
     process::Child,
@@ -64,16 +64,23 @@ impl LeadProcess {
     }
 
     pub(super) fn kill(&mut self) {
-        self.signal(Signal::KILL);
+        if let Some(child) = &mut self.child {
+            // One that has just ended need not be killed.
+            drop(child.start_kill());
+        }
     }
 
-    /// Sends a signal to the process alone. As long as nobody has waited for it, its number is its own.
-    pub(super) fn signal(&self, signal: Signal) {
-        let id = self.child.as_ref().and_then(Child::id);
-        let pid = id.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        if let Some(pid) = pid {
-            // One that has just ended needs no signal.
-            kill_process(pid, signal).unwrap_or_default();
+    /// Waits until it has ended.
+    pub(super) async fn wait(&mut self) {
+        if let Some(child) = &mut self.child {
+            drop(child.wait().await);
         }
+    }
+
+    /// The process, if there is one now, by a handle that never comes to mean another.
+    pub(super) fn process(&self) -> Option<OwnedFd> {
+        let id = self.child.as_ref().and_then(Child::id)?;
+        let pid = i32::try_from(id).ok().and_then(Pid::from_raw)?;
+        pidfd_open(pid, PidfdFlags::empty()).ok()
     }
 }
