@@ -15,7 +15,7 @@ const MAY_USE: [(&str, &[&str]); 9] = [
     ("troop-store", &["troop-model"]),
     ("troop-protocol", &["troop-model"]),
     ("troop-agent", &["troop-model", "troop-protocol"]),
-    ("troop-runtime", &["troop-model", "troop-store"]),
+    ("troop-runtime", &["troop-model", "troop-protocol", "troop-store"]),
     ("troop", &["troop-agent", "troop-model", "troop-protocol", "troop-runtime", "troop-store"]),
     ("troop-testkit", &["troop-model", "troop-store"]),
     (

@@ -94,11 +94,20 @@ impl ScriptAgent {
         let ended = match work {
             Work::Start => performance.react(|when| *when == When::Started).await,
             Work::Shutdown { .. } => performance.react(|when| *when == When::Shutdown).await,
-            Work::Mail(mail) => performance.read(mail).await,
+            Work::Mail(mail) => match performance.read(mail).await {
+                Ok(None) => Ok(()),
+                Ok(Some(reason)) => Err(Stop::Failed(reason)),
+                Err(stop) => Err(stop),
+            },
             Work::Task(task) => performance.work_on(&task).await,
             Work::Resume { task, mail } => match performance.read(mail).await {
-                Ok(()) => performance.work_on(&task).await,
-                stopped => stopped,
+                Ok(fault) => {
+                    if let Some(reason) = fault {
+                        turn.log(Level::Error, &reason).await;
+                    }
+                    performance.work_on(&task).await
+                }
+                Err(stop) => Err(stop),
             },
         };
         ended.map_or_else(Outcome::from, |()| Outcome::Done)
@@ -125,12 +134,14 @@ impl Performance<'_> {
         Err(Stop::End(Outcome::Completed { result, summary: None }))
     }
 
-    async fn read(&mut self, mail: Vec<MessageIn>) -> Result<(), Stop> {
+    /// Does something about each message. What could not be done first of all comes back; the others get their turn.
+    async fn read(&mut self, mail: Vec<MessageIn>) -> Result<Option<String>, Stop> {
+        let mut fault = None;
         for message in mail {
             let Err(stop) = self.receive(message).await else { continue };
             match Outcome::from(stop) {
                 end @ (Outcome::Stop { .. } | Outcome::Interrupted) => return Err(Stop::End(end)),
-                Outcome::Failed { reason } => self.turn.log(Level::Error, &reason).await,
+                Outcome::Failed { reason } => fault = fault.or(Some(reason)),
                 // There is no task that this could end.
                 Outcome::Completed { .. }
                 | Outcome::GaveBack { .. }
@@ -138,6 +149,6 @@ impl Performance<'_> {
                 | Outcome::Done => {}
             }
         }
-        Ok(())
+        Ok(fault)
     }
 }

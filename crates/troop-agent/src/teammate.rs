@@ -14,6 +14,7 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::mpsc,
+    time::timeout,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::MessageKind;
@@ -31,6 +32,9 @@ use desk::{Desk, Farewell};
 
 /// How often a turn gives a sign of life if it says nothing else.
 pub const ALIVE: Duration = Duration::from_secs(10);
+
+/// How long a teammate that ends at once waits for somebody to read what it said before.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// How a teammate is run.
 #[derive(Clone, Debug)]
@@ -69,7 +73,11 @@ where
     let Err(exit) = teammate.run().await;
     match exit {
         Exit::Shutdown => peer.close().await,
-        Exit::LeadGone | Exit::Terminated | Exit::Stopped(_) => peer.cut(),
+        // Nothing runs any more. What was said is still written, as far as somebody reads it.
+        Exit::LeadGone | Exit::Terminated | Exit::Stopped(_) => {
+            drop(timeout(LAST_WORDS, peer.close()).await);
+            peer.cut();
+        }
     }
     exit
 }

@@ -10,6 +10,8 @@ mod team;
 mod tick;
 mod work;
 
+pub use lead::LEAD_ENDED;
+
 use smol_str::SmolStr;
 
 use crate::{

@@ -41,7 +41,7 @@ pub use command::{
     Command, DelegationOutcome, NewMember, NewTask, NewTeamCommand, Outgoing, Spawn, TaskAction,
     TaskCommand, TaskUpdate,
 };
-pub use decide::decide;
+pub use decide::{LEAD_ENDED, decide};
 pub use delegation::{Delegation, DelegationStatus};
 pub use event::{Event, Fact, RejectMode, Surface, TaskChange};
 pub use ids::{IdPrefix, OperationId, TaskNumber, TeamId, Version};

@@ -4,6 +4,7 @@
 mod bench;
 mod member;
 mod message;
+mod run;
 mod task;
 mod team;
 mod trust;
@@ -17,6 +18,7 @@ pub(crate) use bench::{
 };
 pub(crate) use member::MemberCommand;
 pub(crate) use message::MessageCommand;
+pub(crate) use run::{DemoArgs, LeadArgs, LogArgs, ResumeArgs, RunArgs, StopArgs};
 pub(crate) use task::{RejectModeArg, TaskCommand, TaskFields, UntilArg};
 pub(crate) use team::{DialectArg, TeamCommand};
 pub(crate) use trust::TrustArgs;
@@ -63,6 +65,14 @@ pub(crate) enum Colour {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// See a whole team at work on a sample, offline: nothing to set up
+    Demo(DemoArgs),
+    /// Let a team work on this project until it is done: plan, spawn, work, report
+    Run(RunArgs),
+    /// Go on with a team whose lead ended
+    Resume(ResumeArgs),
+    /// Stop a team, whoever leads it
+    Stop(StopArgs),
     /// Teams and their settings
     #[command(subcommand)]
     Team(TeamCommand),
@@ -77,6 +87,8 @@ pub(crate) enum Command {
     Message(MessageCommand),
     /// The log, as it grows
     Events(EventsArgs),
+    /// What was seen of a member: what it said, and how it ended
+    Log(LogArgs),
     /// What this project's own files would run, such as hooks, and whether they may
     Trust(TrustArgs),
     /// What is installed, reachable, misconfigured, and how to fix it

@@ -1,11 +1,16 @@
 //! What each command does: one file for each noun.
 
 mod bench;
+mod demo;
 mod doctor;
 mod events;
+mod log;
 mod member;
 mod message;
+mod resume;
+mod run;
 mod settings;
+mod stop;
 mod task;
 mod team;
 mod trust;
@@ -17,7 +22,7 @@ use troop_runtime::Following;
 use troop_store::Missing;
 
 use crate::{
-    cli::{Cli, Command, TaskCommand, TeamCommand},
+    cli::{Cli, Command, MemberCommand, TaskCommand, TeamCommand},
     config::Surroundings,
     desk::Desk,
     output::Printer,
@@ -39,6 +44,9 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         let hint = format!("switch them on: {}", off.fix);
         return Err(Refused::new(format!("teams are switched off by {}", off.by), hint).into());
     }
+    if let Command::Demo(args) = &cli.command {
+        return demo::run(args, &cli.global, surroundings.user, printer).await;
+    }
     let (following, missing) = (following(&cli.command), missing(&cli.command));
     let mut desk = Desk::open(&cli.global, surroundings, following, missing).await?;
     let result = match cli.command {
@@ -47,9 +55,15 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         Command::Task(command) => task::run(command, &mut desk, printer).await,
         Command::Message(command) => message::run(command, &mut desk, printer).await,
         Command::Events(args) => events::run(&args, &mut desk, printer).await,
-        Command::Trust(_) | Command::Doctor | Command::Bench(_) | Command::Completions { .. } => {
-            Ok(())
-        }
+        Command::Run(args) => run::run(args, &mut desk, printer).await,
+        Command::Resume(args) => resume::run(args, &mut desk, printer).await,
+        Command::Stop(args) => stop::run(&args, &mut desk, printer).await,
+        Command::Log(args) => log::run(&args, &mut desk, printer).await,
+        Command::Demo(_)
+        | Command::Trust(_)
+        | Command::Doctor
+        | Command::Bench(_)
+        | Command::Completions { .. } => Ok(()),
     };
     desk.close().await;
     result
@@ -57,15 +71,23 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
 
 /// Only what waits for others must keep up with them.
 fn following(command: &Command) -> Following {
-    let waits = matches!(command, Command::Events(args) if args.follow)
-        || matches!(command, Command::Task(TaskCommand::Claim { wait: Some(_), .. }));
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most commands look once")]
+    let waits = match command {
+        Command::Events(args) => args.follow,
+        Command::Task(TaskCommand::Claim { wait, .. }) => wait.is_some(),
+        Command::Member(MemberCommand::Spawn { .. }) => true,
+        Command::Run(_) | Command::Resume(_) | Command::Stop(_) => true,
+        _ => false,
+    };
     if waits { Following::Always } else { Following::WhenAsked }
 }
 
 /// Only what makes a team may make the store for it: any other command on a missing store has mistyped its name.
 fn missing(command: &Command) -> Missing {
-    let makes_a_team =
-        matches!(command, Command::Team(TeamCommand::Create { .. } | TeamCommand::Import { .. }));
+    let makes_a_team = matches!(
+        command,
+        Command::Run(_) | Command::Team(TeamCommand::Create { .. } | TeamCommand::Import { .. })
+    );
     if makes_a_team { Missing::Make } else { Missing::Refuse }
 }
 

@@ -6,6 +6,7 @@ mod teams;
 
 use std::{
     env,
+    ffi::OsString,
     path::{Path, PathBuf},
 };
 
@@ -36,6 +37,9 @@ pub(crate) struct Config {
     pub(crate) store: Option<String>,
     /// The team, where there are several.
     pub(crate) team: Option<String>,
+    /// What thinks for the lead of `troop run`: `script:FILE`, or an agent that is described. In a project's file it counts
+    /// once the project is trusted.
+    pub(crate) agent: Option<String>,
     /// The name of the person at the keyboard, as it stands in the log.
     pub(crate) user: Option<String>,
     /// Whether there are teams, and what they are like.
@@ -54,6 +58,8 @@ pub(crate) struct Surroundings {
     pub(crate) user: String,
     pub(crate) teams: Teams,
     pub(crate) hooks: HookFiles,
+    /// What the project's own file says thinks for the lead.
+    pub(crate) project_agent: Option<(PathBuf, String)>,
     /// What a person should know about the files that were read.
     pub(crate) warnings: Vec<String>,
 }
@@ -105,6 +111,7 @@ impl Surroundings {
             (&claude_path, &claude_teams),
             (&personal_path, &personal.teams),
         ]);
+        let project_agent = shared.agent.map(|agent| (shared_path.clone(), agent));
         let hooks = HookFiles {
             personal: personal_hooks,
             project: vec![(shared_path, shared_hooks), (claude_path, claude_hooks)],
@@ -113,12 +120,13 @@ impl Surroundings {
         let config = Config {
             store,
             team: shared.team.or(personal.team),
+            agent: personal.agent,
             user: personal.user.or(shared.user),
             ..Config::default()
         };
         let user =
             config.user.clone().or_else(|| variable("USER")).unwrap_or_else(|| "user".to_owned());
-        Ok(Self { home, project, config, user, teams, hooks, warnings })
+        Ok(Self { home, project, config, user, teams, hooks, project_agent, warnings })
     }
 
     /// The store that is meant: as said, as configured, or the embedded one.
@@ -174,7 +182,7 @@ fn find_project(folder: &Path, home: &Path) -> PathBuf {
 }
 
 /// A store in a project's file is meant from the project's folder on, wherever a command is typed.
-fn from_folder(store: &str, folder: &Path) -> String {
+pub(crate) fn from_folder(store: &str, folder: &Path) -> String {
     match store.split_once(':') {
         Some((scheme @ ("sqlite" | "files"), path)) if !path.is_empty() => {
             format!("{scheme}:{}", folder.join(path.trim_start_matches("//")).display())
@@ -188,6 +196,11 @@ fn from_folder(store: &str, folder: &Path) -> String {
 pub(crate) fn schema() -> String {
     let schema = schemars::schema_for!(Config);
     serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n"
+}
+
+/// The environment of this process, for what it starts.
+pub(crate) fn environment() -> Vec<(OsString, OsString)> {
+    env::vars_os().collect()
 }
 
 /// The person's own folder, as the environment has it.

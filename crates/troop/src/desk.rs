@@ -28,6 +28,15 @@ pub(crate) struct Desk {
     pub(crate) clock: Clock,
     team: Option<String>,
     member: Option<String>,
+    /// What was said about this one command, and not in a file.
+    said: Said,
+}
+
+/// What was said about one command.
+#[derive(Debug)]
+struct Said {
+    store: Option<String>,
+    team: Option<String>,
 }
 
 impl Desk {
@@ -53,7 +62,10 @@ impl Desk {
         let said = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
         let team = said(&global.team).or_else(|| surroundings.config.team.clone());
         let member = said(&global.acting);
-        Ok(Self { surroundings, store, session, clock, team, member })
+        let folder = std::env::current_dir().unwrap_or_default();
+        let store_said = said(&global.store).map(|store| config::from_folder(&store, &folder));
+        let said = Said { store: store_said, team: said(&global.team) };
+        Ok(Self { surroundings, store, session, clock, team, member, said })
     }
 
     /// Opens the team that is meant: by name, the only one, or the only active one.
@@ -69,6 +81,16 @@ impl Desk {
             }
         };
         Ok(board.clone())
+    }
+
+    /// Where teams are kept, if that was said for this command. It means the same in every folder.
+    pub(crate) fn said_store(&self) -> Option<&str> {
+        self.said.store.as_deref()
+    }
+
+    /// The team, if it was named for this command.
+    pub(crate) fn said_team(&self) -> Option<&str> {
+        self.said.team.as_deref()
     }
 
     /// Who acts.

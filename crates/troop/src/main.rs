@@ -6,6 +6,7 @@ mod commands;
 mod config;
 mod desk;
 mod guard;
+mod leading;
 mod output;
 mod render;
 mod report;

@@ -5,7 +5,10 @@ use std::io::{self, IsTerminal, Write};
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::cli::{Colour, Global};
+use crate::{
+    cli::{Colour, Global},
+    render::Screen,
+};
 
 /// How wide a page is when nobody says.
 const DEFAULT_WIDTH: usize = 100;
@@ -44,6 +47,34 @@ impl Printer {
     /// Whether a person watches the screen.
     pub(crate) fn is_terminal(&self) -> bool {
         io::stdout().is_terminal()
+    }
+
+    /// How big the screen is that a person watches, if one does.
+    pub(crate) fn screen(&self) -> Option<Screen> {
+        let (width, height) = self.is_terminal().then(terminal_size::terminal_size).flatten()?;
+        Some(Screen { width: width.0.into(), height: height.0.into() })
+    }
+
+    /// Writes a text over the last lines of the screen, which are cleared one by one: some terminals keep what is cleared
+    /// all at once.
+    pub(crate) fn redraw(&self, n_lines: usize, text: &str) -> Result<()> {
+        let mut out = io::stdout();
+        let has_colours = anstream::AutoStream::choice(&out) != anstream::ColorChoice::Never;
+        let text = if has_colours {
+            text.to_owned()
+        } else {
+            anstream::adapter::strip_str(text).to_string()
+        };
+        let up = |n_lines: usize| match n_lines {
+            0 => String::new(),
+            n_lines => format!("\r\u{1b}[{n_lines}A"),
+        };
+        let mut screen = up(n_lines);
+        text.lines().for_each(|line| screen.push_str(&format!("{line}\u{1b}[K\n")));
+        let n_left = n_lines.saturating_sub(text.lines().count());
+        screen.push_str(&"\u{1b}[K\n".repeat(n_left));
+        screen.push_str(&up(n_left));
+        write_all(&mut out, &screen)
     }
 
     /// Prints text for people. Colours are taken out where nobody would see them.

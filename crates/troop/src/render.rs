@@ -4,7 +4,11 @@ mod board;
 mod detail;
 mod event;
 mod graph;
+mod live;
+mod story;
+mod summary;
 mod table;
+mod transcript;
 
 use std::time::Duration;
 
@@ -16,7 +20,11 @@ pub(crate) use board::{Row, board};
 pub(crate) use detail::{message, task_detail, team_status};
 pub(crate) use event::event;
 pub(crate) use graph::{Node, dot, graph, graph_json};
+pub(crate) use live::{Recent, Screen, live};
+pub(crate) use story::Story;
+pub(crate) use summary::{summary, summary_json};
 pub(crate) use table::table;
+pub(crate) use transcript::transcript;
 
 /// Text that cannot act on the terminal: what would move the cursor or turn the reading direction is spelled out.
 pub(crate) fn clean(text: &str) -> String {
@@ -116,6 +124,22 @@ pub(crate) fn span(duration: Duration) -> String {
         3_600..86_400 => format!("{}h", seconds / 3_600),
         _ => format!("{}d", seconds / 86_400),
     }
+}
+
+/// How long something took, as exactly as people care.
+pub(crate) fn took(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0..10 => format!("{:.1}s", duration.as_secs_f64()),
+        10..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h {:02}m", seconds / 3_600, seconds % 3_600 / 60),
+    }
+}
+
+/// The time of day of a moment, to the second, in UTC.
+pub(crate) fn second(time: Time) -> String {
+    moment(time).split_once(' ').map(|(_, second)| second.to_owned()).unwrap_or_default()
 }
 
 /// A moment as people read it: to the second, in UTC.

@@ -11,7 +11,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use troop_agent::{ALIVE, Exit, Options, Place};
 
-use crate::{config, report};
+use crate::{
+    config,
+    report::{self, Usage},
+};
 use arguments::Arguments;
 
 /// What shells say of a process that was told to end: 128 and the number of the signal.
@@ -29,8 +32,10 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode>
 fn serve(arguments: Arguments) -> Result<ExitCode> {
     let path = std::fs::canonicalize(&arguments.path).with_context(|| {
         format!("the working folder `{}` cannot be used", arguments.path.display())
-    })?;
-    let agent = troop_agent::find_agent(&arguments.agent, &path, config::home().as_deref())?;
+    });
+    let path = path.map_err(|error| wrong_use(&error))?;
+    let agent = troop_agent::find_agent(&arguments.agent, &path, config::home().as_deref());
+    let agent = agent.map_err(|error| wrong_use(&error.into()))?;
     let place = Place {
         name: arguments.name,
         team: arguments.team,
@@ -64,4 +69,9 @@ fn serve(arguments: Arguments) -> Result<ExitCode> {
         Exit::Terminated => ExitCode::from(TERMINATED),
         Exit::Stopped(code) => ExitCode::from(code),
     })
+}
+
+/// A lead that says what cannot be done says it again the next time, so this is no failure that may pass.
+fn wrong_use(error: &anyhow::Error) -> anyhow::Error {
+    Usage::new(format!("{error:#}"), arguments::HINT).into()
 }

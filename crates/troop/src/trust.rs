@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
+use troop_agent::Definition;
 use troop_model::Time;
 use troop_runtime::HooksConfig;
 
@@ -129,26 +130,81 @@ pub(crate) fn allowed_hooks(surroundings: &Surroundings, trust: &Trust) -> Hooks
     allowed
 }
 
+/// The keys of the agents that the project describes and that must not run.
+pub(crate) fn untrusted_agents(surroundings: &Surroundings, trust: &Trust) -> Vec<String> {
+    match trust.standing {
+        Standing::Trusted | Standing::RunsNothing => Vec::new(),
+        Standing::Changed | Standing::Unknown => {
+            agents(surroundings).into_iter().map(|(definition, _)| definition.key).collect()
+        }
+    }
+}
+
+/// What thinks for the lead where nobody says so: as the project has it, if it may, or as the person has it.
+pub(crate) fn lead_agent(surroundings: &Surroundings, trust: &Trust) -> Option<String> {
+    let project = surroundings.project_agent.as_ref().map(|(_, agent)| agent.clone());
+    project.filter(|_| trust.standing == Standing::Trusted).or(surroundings.config.agent.clone())
+}
+
 /// All that the project's files would run. What else they may run one day is added here.
 fn runs(surroundings: &Surroundings) -> Vec<Runs> {
+    let from = |path: &Path| {
+        let file = path.strip_prefix(&surroundings.project).unwrap_or(path);
+        file.display().to_string()
+    };
     let mut runs = Vec::new();
     for (path, config) in surroundings.hooks.of_project() {
-        let file = path.strip_prefix(&surroundings.project).unwrap_or(path);
         runs.extend(config.hooks.iter().map(|hook| Runs {
             kind: "hook",
             when: hook.when(),
             command: hook.command.clone(),
-            file: file.display().to_string(),
+            file: from(path),
         }));
+    }
+    for (definition, command) in agents(surroundings) {
+        let when = format!("a member with the agent `{}`", definition.key);
+        runs.push(Runs { kind: "agent", when, command, file: from(&definition.file) });
+    }
+    if let Some((path, agent)) = &surroundings.project_agent {
+        let command = match agent.strip_prefix("script:") {
+            Some(script) => follows(surroundings, script),
+            None => agent.clone(),
+        };
+        let when = "`troop run`".to_owned();
+        runs.push(Runs { kind: "lead", when, command, file: from(path) });
     }
     runs
 }
 
+/// The agents that the project describes, and what each would run.
+fn agents(surroundings: &Surroundings) -> Vec<(Definition, String)> {
+    let described = Definition::read_all(&Definition::folders(&surroundings.project, None));
+    let command = |definition: &Definition| match (&definition.agent, &definition.script) {
+        _ if !definition.program.is_empty() => Some(definition.program.join(" ")),
+        (Some(agent), Some(script)) if agent == "script" => Some(follows(surroundings, script)),
+        (Some(agent), _) => match agent.strip_prefix("script:") {
+            Some(script) => Some(follows(surroundings, script)),
+            None => (agent == "command").then(|| "the commands of tasks".to_owned()),
+        },
+        // This version does not run it.
+        (None, _) => None,
+    };
+    described.into_iter().filter_map(|it| command(&it).map(|command| (it, command))).collect()
+}
+
+/// A script, and what is in it now: another text is another script.
+fn follows(surroundings: &Surroundings, script: &str) -> String {
+    let text = fs::read(surroundings.project.join(script)).unwrap_or_default();
+    format!("the script {script} ({})", hash(&text))
+}
+
 /// What a person agrees to, in short: exactly what was shown, and nothing else that is in the files.
 fn fingerprint(runs: &[Runs]) -> String {
-    let text = serde_json::to_vec(runs).expect("what is all text is JSON");
-    let hash = Sha256::digest(text);
-    let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    hash(&serde_json::to_vec(runs).expect("what is all text is JSON"))
+}
+
+fn hash(bytes: &[u8]) -> String {
+    let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     format!("sha256:{hex}")
 }
 

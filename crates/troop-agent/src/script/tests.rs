@@ -232,6 +232,18 @@ fn files_outside_the_working_folder_are_out_of_reach() {
     }
 }
 
+#[test]
+fn the_examples_of_the_documentation_are_scripts() {
+    let documentation = include_str!("../../../../docs/script.md");
+    let examples: Vec<_> = documentation
+        .split("```text\n")
+        .skip(1)
+        .filter_map(|rest| rest.split_once("```"))
+        .map(|(example, _)| Script::parse(example).unwrap().handlers.len())
+        .collect();
+    assert_eq!(examples, [5, 2]);
+}
+
 proptest! {
     #[test]
     fn no_text_makes_the_parser_panic(text in "(when (task|mail|started)|[ \t]{0,4}|(try |plan|call|write|on attempt|if rejected|replace|flood|sleep)|[\\PC\n]|[ \n\"{}*]){0,60}") {

@@ -104,7 +104,7 @@ async fn of_a_long_output_the_end_is_kept_and_few_lines_are_shown() {
     let report = loop {
         match lead.hear().await {
             (method, log) if method == "team.log" => {
-                logs.push(log["text"].as_str().unwrap().to_owned())
+                logs.push(log["text"].as_str().unwrap().to_owned());
             }
             (_, report) => break report,
         }

@@ -94,13 +94,15 @@ impl Lead {
         self.next().await.expect("the teammate is there").1
     }
 
-    /// The next thing that the teammate says, which is this; gives the parameters.
-    #[track_caller]
-    pub(crate) fn hears(&mut self, method: &str) -> impl Future<Output = Value> {
-        async move {
+    /// The next thing that the teammate says, which is this; gives the parameters. That it has dealt with its mail is passed
+    /// over, unless it is what is meant.
+    pub(crate) async fn hears(&mut self, method: &str) -> Value {
+        loop {
             let (said, params) = self.hear().await;
-            assert_eq!(said, method, "{params}");
-            params
+            if said == method {
+                return params;
+            }
+            assert_eq!(said, "turn/end", "before `{method}`: {params}");
         }
     }
 

@@ -130,6 +130,7 @@ async fn mail_is_handled_by_what_it_says_and_who_says_it() {
     lead.mail("please stop now").await;
     let answer = json!({"to": "lead", "content": "heard: please stop now"});
     assert_eq!(lead.hears("team.message").await, answer);
+    lead.hears("turn/end").await;
     lead.say("team.message", json!({"from": "bob", "content": "stop"})).await;
     assert_eq!(lead.hears("team.message").await, json!({"to": "bob", "content": "thanks"}));
 }
@@ -151,6 +152,7 @@ async fn it_waits_for_mail_and_handles_other_mail_meanwhile() {
 async fn mail_that_came_too_early_is_there_when_it_is_waited_for() {
     let mut lead = lead(&folder("when task *\n  wait for mail go*\n  complete {mail}")).await;
     lead.mail("go already").await;
+    lead.hears("turn/end").await;
     assert_eq!(work(&mut lead).await["result"], "go already");
 }
 
@@ -219,6 +221,7 @@ async fn a_lead_answers_plans() {
             "to": "bob", "content": content, "kind": "plan_approval_response", "requestId": id, "approve": approve,
         });
         assert_eq!(lead.hears("team.message").await, response);
+        lead.hears("turn/end").await;
     }
 }
 

@@ -5,7 +5,6 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use troop_agent::{ALIVE, Agent, BoxFuture, Exit, Outcome, Turn, Work};
-use troop_model::Permissions;
 use troop_protocol::Level;
 
 use crate::lead::{Acts, Lead};
@@ -140,6 +139,7 @@ async fn mail_that_comes_twice_is_read_once_and_acknowledged_again() {
     let message = json!({"from": "bob", "content": "hi", "id": ID});
     lead.say("team.message", message.clone()).await;
     lead.hears("message/read").await;
+    lead.hears("turn/end").await;
     lead.say("team.message", message).await;
     lead.assign("task-1", "done").await;
     assert_eq!(lead.hears("message/read").await["messages"], json!([ID]));
@@ -156,8 +156,19 @@ async fn mail_without_an_id_is_not_acknowledged() {
     works.recv().await;
     lead.mail("hi").await;
     assert!(matches!(works.recv().await, Some(Work::Mail(mail)) if mail[0].content == "hi"));
+    assert_eq!(lead.hears("turn/end").await, json!({}), "the lead knows that it is idle");
     lead.assign("task-1", "done").await;
     lead.hears("team.taskUpdate").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_lead_hears_when_mail_has_been_dealt_with() {
+    let (agent, mut works) = obedient();
+    let mut lead = Lead::of(agent, here()).await;
+    works.recv().await;
+    lead.mail("hi").await;
+    lead.hears("turn/end").await;
+    assert!(matches!(works.try_recv(), Ok(Work::Mail(_))));
 }
 
 #[tokio::test(start_paused = true)]
@@ -248,10 +259,8 @@ async fn a_busy_teammate_finishes_its_task_before_it_stops_and_gives_back_the_re
 async fn an_agent_may_refuse_to_stop() {
     let (agent, _works) = Acts::new(|work, _| {
         Box::pin(async move {
-            match work {
-                Work::Shutdown { reason } => Outcome::Refused { reason: format!("no {reason}") },
-                _ => Outcome::Done,
-            }
+            let Work::Shutdown { reason } = work else { return Outcome::Done };
+            Outcome::Refused { reason: format!("no {reason}") }
         }) as BoxFuture<'_, Outcome>
     });
     let mut lead = Lead::of(agent, here()).await;
@@ -355,13 +364,8 @@ async fn a_lead_that_asks_for_an_answer_gets_one() {
 async fn the_context_says_what_a_member_may_do() {
     let (agent, _works) = Acts::new(|work, turn: &Turn| {
         Box::pin(async move {
-            match work {
-                Work::Task(_) => {
-                    let n_tasks = turn.context().tasks.len();
-                    completed(&format!("{n_tasks} {}", turn.mode()))
-                }
-                _ => Outcome::Done,
-            }
+            let Work::Task(_) = work else { return Outcome::Done };
+            completed(&format!("{} {}", turn.context().tasks.len(), turn.mode()))
         }) as BoxFuture<'_, Outcome>
     });
     let mut lead = Lead::of(agent, here()).await;
@@ -377,5 +381,4 @@ async fn the_context_says_what_a_member_may_do() {
     assert_eq!(result(json!({"tasks": [], "mode": "plan"})).await, "0 plan");
     assert_eq!(result(json!({"tasks": tasks})).await, "1 plan", "what is not said stays");
     assert_eq!(result(json!({"tasks": [], "mode": "bypass"})).await, "0 bypass");
-    assert_eq!(Permissions::Plan.to_string(), "plan");
 }

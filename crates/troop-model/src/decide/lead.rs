@@ -10,6 +10,9 @@ use crate::{Fact, LeadLease, Refusal, Role, text};
 /// How long a session supervises without saying that it still does.
 const LEASE: Duration = Duration::from_secs(if cfg!(test) { 240 * 60 } else { 60 });
 
+/// Why a member does not run whose lead ended without stopping it.
+pub const LEAD_ENDED: &str = "its lead ended";
+
 /// Refuses what a session passes on that no longer supervises the team.
 pub(super) fn check_fence(draft: &Draft<'_>) -> Result<(), Refusal> {
     match (draft.ctx.fence, &draft.team()?.lead_lease) {
@@ -49,7 +52,7 @@ pub(super) fn take(
     // No child outlives its lead: whoever ran under the former one does not run any more.
     let orphans = draft.state.members().filter(|it| it.role == Role::Member && it.is_running());
     for member in orphans {
-        supervision::lose(draft, member, "its lead ended");
+        supervision::lose(draft, member, LEAD_ENDED);
     }
     Ok(())
 }

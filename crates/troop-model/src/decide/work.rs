@@ -138,11 +138,16 @@ pub(super) fn progress(
     let step = if step.is_empty() { String::new() } else { text::line("step", step)? };
     let lease_until = draft.ctx.now + draft.team()?.settings.lease();
     recover_if_stale(draft, task);
+    let what = format!("{} is at {percent}%: {step}", task.number);
     draft.push(Fact::TaskProgressed {
         task: task.number,
         progress: Progress { percent, step },
         lease_until,
     });
+    if draft.team()?.settings.progress_notifications {
+        let what = what.trim_end_matches(": ").to_owned();
+        draft.tell(Party::user(), MessageKind::System, what, Some(task.number));
+    }
     Ok(())
 }
 

@@ -401,3 +401,22 @@ fn the_lead_is_recorded_by_its_own_name() {
     let refusal = team.member("ann").refusal(create("write"));
     assert!(matches!(refusal, Refusal::Forbidden { .. }));
 }
+
+#[test]
+fn progress_is_told_to_the_user_where_the_team_says_so() {
+    for is_told in [false, true] {
+        let mut team = Bench::with(|settings| settings.progress_notifications = is_told);
+        team.lead().ok(create("one"));
+        team.member("ann").ok(claim(1));
+        let step = |step: &str| TaskCommand::Progress {
+            task: task(1),
+            percent: 40,
+            step: step.to_owned(),
+        };
+        team.member("ann").ok(step("half of it"));
+        team.member("ann").ok(step(""));
+        let wanted: &[&str] =
+            if is_told { &["task-1 is at 40%: half of it", "task-1 is at 40%"] } else { &[] };
+        assert_eq!(team.unread("user"), wanted);
+    }
+}

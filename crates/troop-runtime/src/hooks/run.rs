@@ -54,6 +54,8 @@ impl Call {
         let mut environment = options.environment.clone();
         // Hooks that were written for Claude Code find their scripts by it.
         environment.push(("CLAUDE_PROJECT_DIR".into(), folder.clone().into()));
+        // What a hook leaves behind is found by it.
+        environment.push(("TROOP_LEAD_SESSION".into(), context.session.clone().into()));
         let variables = context.variables().into_iter();
         environment.extend(variables.map(|(name, value)| (name.into(), value.into())));
         let input = format!("{}\n", context.json(&folder)).into_bytes();

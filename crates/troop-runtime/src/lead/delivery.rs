@@ -4,7 +4,7 @@ use troop_model::{Command, MemberName, Message, MessageKind, Party};
 use troop_protocol::{FromLead, MessageIn, WireId};
 use uuid::Uuid;
 
-use super::{dispatcher::Dispatcher, input::Due};
+use super::{dispatcher::Dispatcher, input::Due, transcript::Line};
 
 /// How many messages a member may have been handed without having read them. The others wait on the board.
 const WINDOW: usize = 64;
@@ -15,7 +15,7 @@ impl Dispatcher {
     /// Hands a member the mail that waits for it, in order, as far as it can take it.
     pub(super) async fn deliver(&mut self, member: &MemberName) {
         let Some(link) = self.links.get_mut(member).filter(|link| link.is_open()) else { return };
-        let mut handed = Vec::new();
+        let (mut handed, mut texts, mut is_full) = (Vec::new(), Vec::new(), false);
         for message in self.state.mailbox().unread_of(&Party::member(member)) {
             let is_known = link.handed.contains(&message.id);
             // The request to stop has a method of its own.
@@ -26,13 +26,18 @@ impl Dispatcher {
                 break;
             }
             if link.tell(&FromLead::Message(written(message))).is_err() {
-                self.timers.set(RETRY, Due::Retry(link.runner.clone()));
+                is_full = true;
                 break;
             }
             link.handed.insert(message.id);
             handed.push(message.id);
+            texts.push(shown(message));
         }
         let acknowledges = link.acknowledges;
+        if is_full {
+            self.retry_soon(member);
+        }
+        texts.iter().for_each(|text| self.note(member, Line::note(text)));
         if !handed.is_empty() {
             self.record(member, handed, acknowledges).await;
         }
@@ -55,10 +60,25 @@ impl Dispatcher {
         let was_full = link.handed.len() >= WINDOW;
         link.handed.retain(|id| !messages.contains(id));
         if was_full {
-            let runner = link.runner.clone();
-            self.timers.set(std::time::Duration::ZERO, Due::Retry(runner));
+            self.timers.set(std::time::Duration::ZERO, Due::Retry(link.runner.clone()));
         }
         self.has_news = true;
+    }
+
+    /// Writes to a member again soon, once however often that is asked for.
+    pub(super) fn retry_soon(&mut self, member: &MemberName) {
+        if let Some(link) = self.links.get_mut(member)
+            && !std::mem::replace(&mut link.is_retrying, true)
+        {
+            self.timers.set(RETRY, Due::Retry(link.runner.clone()));
+        }
+    }
+
+    /// Forgets what a member was handed and need not read any more, because something newer took its place.
+    pub(super) fn mail_was_superseded(&mut self, reader: &Party, message: Uuid) {
+        if let Some(link) = self.links.get_mut(reader.as_str()) {
+            link.handed.remove(&message);
+        }
     }
 
     /// The newest request to stop that waits for a member.
@@ -67,6 +87,11 @@ impl Dispatcher {
         let unread = self.state.mailbox().unread_of(&reader);
         unread.filter(|it| it.kind == MessageKind::ShutdownRequest).last().cloned()
     }
+}
+
+/// A message as whoever looks at its receiver sees it arrive.
+fn shown(message: &Message) -> String {
+    format!("[Team message from {}]: {}", message.from, message.content)
 }
 
 /// A message as it goes over the wire.

@@ -21,10 +21,17 @@ use super::{
     timers::Timers,
     transcript::{Line, Transcripts},
 };
-use crate::{Board, BoardError, Clock, Given, Hooks, Request, Signature, Subscription};
+use crate::{
+    Board, BoardError, BoardResult, Clock, Done, Given, Hooks, Request, Signature, Subscription,
+};
 
 /// How many inputs are taken before what they have in common is done.
 const DRAIN: usize = 64;
+
+/// How long a store that does not do its part is waited for before it is asked again ...
+const PATIENCE: std::time::Duration = std::time::Duration::from_millis(500);
+/// ... and how often.
+const N_PATIENCE: u32 = 60;
 
 /// All that a lead knows and holds.
 #[derive(Debug)]
@@ -52,6 +59,10 @@ pub(super) struct Dispatcher {
     pub(super) ended: Option<Ended>,
     /// What has been through hooks already.
     pub(super) gated: Seen,
+    /// How many things wait for hooks.
+    pub(super) n_gated: usize,
+    /// Whether members have not been told yet how the tasks stand.
+    pub(super) has_new_context: bool,
     /// Whether something happened that may have made work available.
     pub(super) has_news: bool,
     /// Ends all that runs when this process is gone, however it went.
@@ -98,6 +109,8 @@ impl Dispatcher {
             stop: None,
             ended: None,
             gated: Seen::new(),
+            n_gated: 0,
+            has_new_context: false,
             has_news: true,
             guard,
         })
@@ -144,7 +157,7 @@ impl Dispatcher {
             Input::Refused(runner, what) => self.refused(&runner, what),
             Input::Superseded => self.ended = Some(Ended::Superseded),
             Input::Until(until) => (self.until, self.has_news) = (until, true),
-            Input::Hurry => self.hurry(),
+            Input::Hurry => self.hurry().await,
             Input::Due(Due::Ready(runner)) => self.not_ready(&runner),
             Input::Due(Due::Grace(runner)) => self.grace_is_over(&runner),
             Input::Due(Due::Term(runner)) => self.kill(&runner),
@@ -192,6 +205,7 @@ impl Dispatcher {
     async fn tick(&mut self) {
         self.timers.set(self.timing.tick, Due::Tick);
         self.renew_leases().await;
+        self.send_contexts();
         if self.is_something_due() {
             self.give(Command::Tick).await;
         }
@@ -270,12 +284,15 @@ impl Dispatcher {
     /// if it is refused, things were not as they seemed, and the log says how they are.
     pub(super) async fn give(&mut self, command: Command) {
         let request = self.own(command);
-        let Some(given) = self.enqueue(request).await else { return };
-        let inputs = self.inputs.clone();
+        let Some(given) = self.enqueue(request.clone()).await else { return };
+        let (board, inputs) = (self.board.clone(), self.inputs.clone());
         self.tracker.spawn(async move {
-            if let Err(BoardError::Refused(troop_model::Refusal::Superseded)) = given.done().await {
-                drop(inputs.send(Input::Superseded).await);
-            }
+            let input = match insist(&board, request, given, &inputs).await {
+                Err(BoardError::Refused(troop_model::Refusal::Superseded)) => Input::Superseded,
+                Err(error @ BoardError::Store(_)) => Input::LogLost(Some(error)),
+                Ok(_) | Err(_) => return,
+            };
+            drop(inputs.send(input).await);
         });
     }
 
@@ -307,15 +324,43 @@ impl Dispatcher {
     }
 }
 
+/// Waits for what comes of a command, and gives it again as long as the store does not do its part: what was seen of a
+/// member must not be lost because a disk was full for a while. The same operation again has one effect.
+pub(super) async fn insist(
+    board: &Board,
+    request: Request,
+    given: Given,
+    inputs: &mpsc::Sender<Input>,
+) -> BoardResult<Done> {
+    let mut done = given.done().await;
+    for _ in 0..N_PATIENCE {
+        if !matches!(done, Err(BoardError::Store(_))) || inputs.is_closed() {
+            break;
+        }
+        tokio::time::sleep(PATIENCE).await;
+        done = board.submit(request.clone()).await;
+    }
+    done
+}
+
 /// Puts the log in line with everything else.
 async fn pass_on(mut news: Subscription, inputs: mpsc::Sender<Input>) {
+    let mut n_failures = 0;
     loop {
         let next = tokio::select! {
             next = news.next() => next,
             () = inputs.closed() => return,
         };
         let input = match next {
-            Ok(Some(event)) => Input::Log(event),
+            Err(BoardError::Store(_)) if n_failures < N_PATIENCE => {
+                n_failures += 1;
+                tokio::time::sleep(PATIENCE).await;
+                continue;
+            }
+            Ok(Some(event)) => {
+                n_failures = 0;
+                Input::Log(event)
+            }
             Ok(None) => Input::LogLost(None),
             Err(error) => Input::LogLost(Some(error)),
         };

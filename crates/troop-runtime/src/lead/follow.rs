@@ -11,6 +11,7 @@ impl Dispatcher {
     pub(super) async fn follow(&mut self, event: &Event) {
         let silent = self.silent_holder(event);
         self.state.apply(event);
+        self.has_new_context |= event.fact.task().is_some();
         if let Some(member) = silent {
             self.hangs(&member);
         }
@@ -36,11 +37,22 @@ impl Dispatcher {
             Fact::TaskAssigned { task, owner, attempt, .. } => {
                 self.assigned(*task, owner, *attempt);
             }
+            Fact::TaskClaimed { task, owner, attempt, .. } => {
+                self.has_news = true;
+                if let Some(link) = self.links.get_mut(owner) {
+                    // It knows what it took.
+                    link.told.insert(*task, *attempt);
+                }
+            }
+            Fact::TaskRejected { task, .. } => self.sent_back(*task),
             Fact::TaskReleased { task, owner, .. } => self.released(*task, owner),
             Fact::TaskCreated { task, .. } => self.created(event, *task),
             Fact::TaskCompleted { .. } | Fact::TaskApproved { .. } => self.task_is_over(event),
-            Fact::MessageSent { readers, message_kind, .. } => {
+            Fact::MessageSent { readers, message_kind, supersedes, .. } => {
                 let (readers, kind) = (readers.clone(), *message_kind);
+                if let Some(older) = supersedes {
+                    readers.iter().for_each(|it| self.mail_was_superseded(it, *older));
+                }
                 self.mail_came(&readers, kind).await;
             }
             Fact::MessageRead { reader, messages } => self.mail_was_read(reader, messages),
@@ -82,6 +94,10 @@ impl Dispatcher {
         };
         let task = self.state.tasks().get(*task)?;
         let is_over = task.lease_until.is_some_and(|until| until <= event.at);
+        // Who gives a task back itself is late, but not silent.
+        let by_itself =
+            task.owner.as_ref().is_some_and(|owner| *owner.as_str() == *event.actor.name);
+        let is_over = is_over && !by_itself;
         task.owner.clone().filter(|owner| is_over && self.links.contains_key(owner))
     }
 
@@ -108,9 +124,22 @@ impl Dispatcher {
         self.fire_completed_elsewhere(event, task);
     }
 
+    /// A result was not good enough: its holder, if there still is one, gets the task again.
+    fn sent_back(&mut self, task: TaskNumber) {
+        self.has_news = true;
+        let owner = self.state.tasks().get(task).and_then(|task| task.owner.clone());
+        if let Some(owner) = owner
+            && let Some(link) = self.links.get_mut(&owner)
+        {
+            link.told.remove(&task);
+            self.retry_soon(&owner);
+        }
+    }
+
     fn let_go(&mut self, member: &MemberName) {
         self.restarts.forget(member);
-        if let Some(link) = self.links.get(member) {
+        if let Some(link) = self.links.get_mut(member) {
+            link.is_let_go = true;
             let runner = link.runner.clone();
             self.kill(&runner);
         }

@@ -12,6 +12,9 @@ use crate::{
     hooks::{Fired, HookContext, HookEvent, HookTask, Occasion, Verdict},
 };
 
+/// How the summary of a message begins by which a member hears that a hook was against what it wanted.
+pub const VETOED: &str = "a hook said no";
+
 /// Something that waited for hooks, and what they said.
 #[derive(Debug)]
 pub(super) struct Passed {
@@ -97,6 +100,8 @@ impl Dispatcher {
 
     /// Hooks have spoken.
     pub(super) async fn passed(&mut self, passed: Passed) {
+        self.n_gated -= 1;
+        self.has_news = true;
         self.hear_complaints_about_hooks(&passed.fired);
         match (passed.what, passed.fired.verdict) {
             (Gated::Deed(deed), verdict) => self.deed_passed(*deed, verdict).await,
@@ -104,7 +109,7 @@ impl Dispatcher {
                 self.report_idle(&runner, last_task).await;
             }
             (Gated::Idle(runner, _), Verdict::Veto { feedback }) => {
-                self.tell_member(&runner.member, feedback).await;
+                self.tell_member(&runner.member, feedback, "to being idle").await;
             }
             (Gated::Created(task), Verdict::Veto { feedback }) => {
                 let order = TaskCommand::Cancel { task: task.into(), reason: feedback };
@@ -140,24 +145,25 @@ impl Dispatcher {
             return self.refuse(responder, failure);
         }
         let Some(runner) = deed.runner else { return };
-        self.tell_member(&runner.member, feedback).await;
+        self.tell_member(&runner.member, feedback, "to what it did").await;
         if let Command::Task(TaskCommand::Complete { task, .. }) = &deed.request.command
             && let Ok(number) = self.state.resolve(task)
         {
-            // The task comes again with what the hook said.
+            // The task comes again with what the hook said, or soon after.
             if let Some(link) = self.link(&runner) {
                 link.told.remove(&number);
+                self.retry_soon(&runner.member);
             }
         }
     }
 
-    /// Tells a member something in a way that lasts.
-    async fn tell_member(&mut self, member: &MemberName, content: String) {
+    /// Tells a member in a way that lasts why a hook was against something.
+    async fn tell_member(&mut self, member: &MemberName, content: String, to_what: &str) {
         self.give(Command::Send(Outgoing {
             to: member.to_string(),
             kind: MessageKind::System,
             content,
-            summary: None,
+            summary: Some(format!("{VETOED} {to_what}")),
             request_id: None,
             approve: None,
         }))
@@ -199,12 +205,13 @@ impl Dispatcher {
     }
 
     /// Runs hooks, and lets what waits for them go on when they have spoken.
-    fn fire(&self, occasion: Occasion, what: Gated) {
+    fn fire(&mut self, occasion: Occasion, what: Gated) {
         let context =
             HookContext { team: self.team_name(), session: self.session.to_string(), occasion };
         if !self.hooks.has(context.event()) {
             return;
         }
+        self.n_gated += 1;
         let (hooks, inputs) = (std::sync::Arc::clone(&self.hooks), self.inputs.clone());
         self.tracker.spawn(async move {
             let fired = hooks.fire(&context).await;
@@ -212,13 +219,13 @@ impl Dispatcher {
         });
     }
 
-    pub(super) fn fire_created(&self) {
+    pub(super) fn fire_created(&mut self) {
         if self.fence == 1 {
             self.fire(Occasion::TeamCreated, Gated::Nothing);
         }
     }
 
-    pub(super) fn fire_spawned(&self, member: &MemberName, pid: Option<u32>) {
+    pub(super) fn fire_spawned(&mut self, member: &MemberName, pid: Option<u32>) {
         let agent = self.state.member(member).map(|it| it.agent.to_string()).unwrap_or_default();
         if let Some(pid) = pid {
             let teammate = member.clone();
@@ -226,7 +233,7 @@ impl Dispatcher {
         }
     }
 
-    pub(super) fn fire_assigned(&self, task: TaskNumber) {
+    pub(super) fn fire_assigned(&mut self, task: TaskNumber) {
         if let Some(task) = self.hook_task(task) {
             self.fire(Occasion::TaskAssigned { task }, Gated::Nothing);
         }

@@ -11,7 +11,7 @@ use troop_protocol::{
 
 use super::{
     Runner,
-    dispatcher::Dispatcher,
+    dispatcher::{Dispatcher, insist},
     gate::Deed,
     input::{Due, Input},
     link::Asked,
@@ -139,16 +139,17 @@ impl Dispatcher {
     pub(super) fn settled(&mut self, runner: &Runner, version: Option<troop_model::Version>) {
         if let Some(link) = self.link(runner) {
             link.asked = version.map_or(Asked::No, Asked::Until);
-            self.has_news = true;
+            // What did not work is not tried again at once; the next tick will do.
+            self.has_news |= version.is_some();
         }
     }
 
     /// Gives a command for a member. It hears of it if that is refused.
     pub(super) async fn do_for(&mut self, runner: &Runner, request: Request) {
-        let Some(given) = self.enqueue(request).await else { return };
-        let (runner, inputs) = (runner.clone(), self.inputs.clone());
+        let Some(given) = self.enqueue(request.clone()).await else { return };
+        let (runner, inputs, board) = (runner.clone(), self.inputs.clone(), self.board.clone());
         self.tracker.spawn(async move {
-            if let Err(error) = given.done().await {
+            if let Err(error) = insist(&board, request, given, &inputs).await {
                 drop(inputs.send(Input::Refused(runner, error.to_string())).await);
             }
         });
@@ -179,7 +180,8 @@ impl Dispatcher {
         let Some(link) = self.link(runner) else { return };
         let Some(stop) = &mut link.stop else { return };
         let asked = stop.asked.take();
-        if !ack.approve && !stop.is_forced {
+        let goes_on = !ack.approve && !stop.is_forced;
+        if goes_on {
             link.stop = None;
         }
         if let Some((request_id, to)) = asked {
@@ -193,6 +195,13 @@ impl Dispatcher {
             };
             let request = self.signed(Actor::agent(&runner.member), Command::Send(outgoing));
             self.do_for(runner, request).await;
+        }
+        if goes_on {
+            // What came while it was to stop has waited.
+            self.has_news = true;
+            self.send_context(&runner.member);
+            self.send_held_tasks(&runner.member);
+            self.deliver(&runner.member).await;
         }
     }
 
@@ -219,7 +228,8 @@ impl Dispatcher {
         let Some(team) = self.state.team() else { return };
         let often = std::time::Duration::from_secs(u64::from(team.settings.lease_seconds)) / 3;
         let is_due = |link: &&super::link::Link| {
-            link.heard_at > link.renewed_at && link.renewed_at.elapsed() >= often
+            let is_alive = link.n_held > 0 || link.heard_at > link.renewed_at;
+            is_alive && link.renewed_at.elapsed() >= often
         };
         let due: Vec<MemberName> =
             self.links.values().filter(is_due).map(|link| link.runner.member.clone()).collect();

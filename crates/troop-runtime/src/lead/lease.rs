@@ -35,6 +35,13 @@ pub fn find(folder: &Path) -> Option<LeadEntry> {
     }
 }
 
+/// Whether a session led the team from this machine and is dead, without having said so.
+#[must_use]
+pub fn has_died(folder: &Path, session: Uuid) -> bool {
+    let Ok(mut file) = File::open(path(folder)) else { return false };
+    file.try_lock_shared().is_ok() && read(&mut file).is_some_and(|it| it.session == session)
+}
+
 fn path(folder: &Path) -> PathBuf {
     folder.join("lead.lock")
 }
@@ -84,6 +91,9 @@ impl Lock {
         options.board.submit(Request::new(Actor::system(), command)).await?;
         let fence = current(options).await?.filter(|it| it.session == session);
         let fence = fence.ok_or(BoardError::from(Refusal::Superseded))?.fence;
+        // From now on the file says who died, if we do.
+        let entry = LeadEntry { session, pid: std::process::id(), socket: None };
+        write(&mut file, &entry).map_err(unusable)?;
         Ok(Self { fence, session, file })
     }
 

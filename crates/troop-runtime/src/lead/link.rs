@@ -47,6 +47,10 @@ impl Body {
 
 /// A member that runs.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own, and no two exclude each other"
+)]
 pub(super) struct Link {
     pub(super) runner: Runner,
     pub(super) peer: Peer,
@@ -71,6 +75,10 @@ pub(super) struct Link {
     pub(super) n_held: usize,
     /// It said that it is idle while they did, and what it did last.
     pub(super) idle_after: Option<Option<TaskRef>>,
+    /// Whether it will be written to again, because it did not read.
+    pub(super) is_retrying: bool,
+    /// Whether it was removed from the team; its end is nobody's any more.
+    pub(super) is_let_go: bool,
     /// Whether its wire has ended.
     pub(super) is_silent: bool,
     /// How it ended, once it has. What it said before that may still be on its way.
@@ -109,6 +117,8 @@ impl Link {
             stop: None,
             n_held: 0,
             idle_after: None,
+            is_retrying: false,
+            is_let_go: false,
             is_silent: false,
             exit: None,
             heard_at: now,
@@ -119,7 +129,8 @@ impl Link {
 
     /// Whether it takes work and mail now.
     pub(super) fn is_open(&self) -> bool {
-        self.phase == Phase::Ready && self.stop.is_none()
+        let is_alive = !self.is_silent && self.exit.is_none();
+        self.phase == Phase::Ready && self.stop.is_none() && is_alive
     }
 
     /// Whether it may be given more work, as far as the log has been followed.

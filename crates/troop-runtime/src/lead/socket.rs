@@ -52,8 +52,11 @@ impl Socket {
             let stream = tokio::select! {
                 accepted = self.listener.accept() => match accepted {
                     Ok((stream, _)) => stream,
-                    // One who could not come in is not everybody.
-                    Err(_) => continue,
+                    // One who could not come in is not everybody. There may be too many at the moment.
+                    Err(_) => {
+                        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                        continue;
+                    }
                 },
                 () = host.inputs.closed() => return,
             };

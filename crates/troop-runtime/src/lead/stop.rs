@@ -1,6 +1,6 @@
 //! Stopping: asked first, then told by a signal, then killed.
 
-use troop_model::{Command, MemberName, MemberState, Party, Role, Status};
+use troop_model::{Command, Member, MemberName, MemberState, Party, Role, Status};
 use troop_protocol::FromLead;
 use uuid::Uuid;
 
@@ -21,6 +21,24 @@ pub(super) struct Stop {
     pub(super) asked: Option<(Uuid, Party)>,
     /// Whether it is not asked for its opinion.
     pub(super) is_forced: bool,
+}
+
+/// How the reason begins for which a member does not run that was stopped with all others.
+pub const WITH_TEAM: &str = "its team stopped";
+
+impl Stop {
+    /// The reason as the log has it.
+    pub(super) fn recorded(&self) -> String {
+        if self.is_forced { format!("{WITH_TEAM}: {}", self.reason) } else { self.reason.clone() }
+    }
+}
+
+/// Whether a member does not run because its lead does not any more, and not on its own account.
+#[must_use]
+pub fn ended_with_lead(member: &Member) -> bool {
+    let reason = member.state_reason.as_deref().unwrap_or_default();
+    let is_with = reason == troop_model::LEAD_ENDED || reason.starts_with(WITH_TEAM);
+    member.role == Role::Member && !member.is_running() && is_with
 }
 
 /// A team that is being stopped.
@@ -96,7 +114,7 @@ impl Dispatcher {
     /// Ends when all have stopped and the board knows; stops when nobody has anything left to do.
     pub(super) async fn look_for_the_end(&mut self) {
         match &self.stop {
-            None if self.may_end() && self.is_quiet() => {
+            None if self.may_end() && self.is_quiet() && self.has_followed_all().await => {
                 self.stop_team(Ended::Quiet, "nobody has anything left to do").await;
             }
             Some(stop) if self.links.is_empty() && !stop.is_told => self.say_goodbye().await,
@@ -122,6 +140,13 @@ impl Dispatcher {
         }
     }
 
+    /// Whether all that was given to the board is decided, and followed. This look waits behind everything given before;
+    /// what is still to be followed brings the question up again.
+    async fn has_followed_all(&self) -> bool {
+        let version = self.board.look(troop_model::State::version).await;
+        version.is_ok_and(|version| version == self.state.version())
+    }
+
     /// Whether it is over when nobody has anything left to do.
     fn may_end(&self) -> bool {
         match self.until {
@@ -132,7 +157,8 @@ impl Dispatcher {
     }
 
     /// Ends everybody who has not stopped yet, without waiting for their answers.
-    pub(super) fn hurry(&mut self) {
+    pub(super) async fn hurry(&mut self) {
+        self.begin_team_stop("it was told to, at once").await;
         let runners: Vec<_> = self.links.values().map(|link| link.runner.clone()).collect();
         for runner in runners {
             self.kill(&runner);
@@ -152,14 +178,15 @@ impl Dispatcher {
             let has_mail = self.state.mailbox().n_unread(&party) > 0;
             link.is_free(followed) && link.is_at_rest && is_idle && !has_mail
         };
-        let will_run = |it: &troop_model::Member| {
+        let will_run = |it: &Member| {
             let is_coming = it.state == MemberState::Spawning || self.restarts.is_waiting(&it.name);
             it.role == Role::Member && is_coming
         };
         let waits = tasks
             .with_status(Status::Failed)
             .any(|number| tasks.get(number).is_some_and(|task| task.not_before.is_some()));
-        self.links.values().all(is_at_rest)
+        self.n_gated == 0
+            && self.links.values().all(is_at_rest)
             && !self.state.members().any(will_run)
             && tasks.n_with(Status::InProgress) == 0
             && !waits

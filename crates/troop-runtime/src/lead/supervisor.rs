@@ -17,6 +17,7 @@ use super::{
     input::{Due, Ear, Input},
     launch::{LaunchSpec, Life},
     link::{Body, Link, Phase},
+    stop::WITH_TEAM,
     transcript::Line,
 };
 use crate::process::{self, Mark, Signal};
@@ -62,7 +63,7 @@ impl Dispatcher {
             return;
         }
         if self.is_ending() {
-            let reason = Some("the team stops".to_owned());
+            let reason = Some(WITH_TEAM.to_owned());
             return self.set_state(member, MemberState::Stopped, reason, None).await;
         }
         let Some(found) = self.state.member(member) else { return };
@@ -178,10 +179,18 @@ impl Dispatcher {
         let Some(mut link) = is_over.then(|| self.links.remove(member)).flatten() else { return };
         let Some(exit) = link.exit.take() else { return };
         self.note(member, Line::note(&exit.to_string()));
+        if link.is_let_go {
+            // Somebody else may bear the name by now, and wait to be started.
+            let waits = |it: &troop_model::Member| it.state == MemberState::Spawning;
+            if self.state.member(member).is_some_and(waits) {
+                Box::pin(self.start(member)).await;
+            }
+            return;
+        }
         let words = link.last_words();
         let reason = if words.is_empty() { exit.to_string() } else { format!("{exit}: {words}") };
         if let Some(stop) = &link.stop {
-            let reason = stop.reason.clone();
+            let reason = stop.recorded();
             self.set_state(member, MemberState::Stopped, Some(reason), None).await;
             self.tell_lead(member, format!("Teammate {member} has shut down.")).await;
             self.restarts.forget(member);
@@ -224,7 +233,7 @@ impl Dispatcher {
 
     /// Starts a member again that crashed.
     pub(super) async fn restart(&mut self, member: &MemberName) {
-        let is_down = self.state.member(member).is_some_and(|it| it.state == MemberState::Crashed);
+        let is_down = self.state.member(member).is_some_and(|it| !it.is_running());
         if self.restarts.begin(member)
             && is_down
             && !self.links.contains_key(member)
@@ -249,7 +258,11 @@ impl Dispatcher {
 
     /// Sends a signal to the group of a member's process.
     pub(super) fn signal(&mut self, runner: &Runner, signal: Signal) {
-        if let Some(pid) = self.link(runner).and_then(|link| link.body.own_process()) {
+        if let Some(pid) = self
+            .link(runner)
+            .filter(|link| link.exit.is_none())
+            .and_then(|link| link.body.own_process())
+        {
             // One that has just ended cannot be signalled; its end is on its way.
             drop(process::kill_group(pid, signal));
         }

@@ -3,16 +3,14 @@
 use std::collections::BTreeSet;
 
 use troop_model::{
-    Assignment, Command, MemberName, MemberState, Role, TaskCommand, TaskNumber, TaskView,
+    Assignment, Command, MemberName, MemberState, Role, Status, TaskCommand, TaskNumber, TaskView,
 };
 use troop_protocol::{FromLead, TeamContext, WireTask};
 
-use super::{Runner, dispatcher::Dispatcher, input::Due, transcript::Line};
+use super::{Runner, dispatcher::Dispatcher, transcript::Line};
 
 /// How many tasks of the board a member is shown.
 const MAX_CONTEXT: usize = 200;
-/// How long to wait before writing again to a member that does not read.
-const RETRY: std::time::Duration = std::time::Duration::from_millis(50);
 
 impl Dispatcher {
     /// Gives every member without work the next task that it may have.
@@ -56,7 +54,6 @@ impl Dispatcher {
         }
         let Some(found) = self.state.tasks().get(task) else { return };
         let view = TaskView::brief(&self.state, found);
-        let runner = link.runner.clone();
         let said = FromLead::AssignTask { task: WireTask::from(&view) };
         match link.tell(&said) {
             Ok(()) => {
@@ -66,16 +63,27 @@ impl Dispatcher {
                 }
                 self.note(owner, Line::note(&what));
             }
-            Err(_) => self.timers.set(RETRY, Due::Retry(runner)),
+            Err(_) => self.retry_soon(owner),
         }
     }
 
     /// Tells a member of all tasks that it holds and does not know of.
     pub(super) fn send_held_tasks(&mut self, member: &MemberName) {
-        let held: Vec<_> = self.state.tasks().held_by(member).collect();
+        let tasks = self.state.tasks();
+        // A result that waits for approval is not to be worked on.
+        let is_open = |task: &TaskNumber| tasks.status(*task) != Some(Status::InReview);
+        let held: Vec<_> = tasks.held_by(member).filter(is_open).collect();
         for task in held {
             let attempt = self.state.tasks().get(task).map_or(0, |task| task.attempts);
             self.send_task(member, task, attempt);
+        }
+    }
+
+    /// Tells everybody what is on the board, if that has changed. Not with every change: members ask when they must know.
+    pub(super) fn send_contexts(&mut self) {
+        if std::mem::take(&mut self.has_new_context) {
+            let members: Vec<_> = self.links.keys().cloned().collect();
+            members.iter().for_each(|member| self.send_context(member));
         }
     }
 
@@ -93,7 +101,8 @@ impl Dispatcher {
 
     /// Writes again to a member that did not read.
     pub(super) async fn try_again(&mut self, runner: &Runner) {
-        if self.link(runner).is_some() {
+        if let Some(link) = self.link(runner) {
+            link.is_retrying = false;
             self.send_held_tasks(&runner.member);
             self.deliver(&runner.member).await;
         }

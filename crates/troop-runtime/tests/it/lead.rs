@@ -5,16 +5,19 @@ mod processes;
 mod socket;
 mod stage;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU32, Ordering::SeqCst},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::SeqCst},
+    },
+    time::Duration,
 };
 
 use troop_model::{
     Actor, Command, MemberState, MessageKind, Outgoing, Permissions, Settings, Status, TaskNumber,
 };
-use troop_protocol::{FromLead, FromTeammate, MessageOut, ReportedStatus, ShutdownAck};
-use troop_runtime::{BoardError, Ended, LeadError, Until};
+use troop_protocol::{FromLead, FromTeammate, MessageOut, Ready, ReportedStatus, ShutdownAck};
+use troop_runtime::{BoardError, Ended, LeadError, Timing, Until};
 
 use self::stage::{Part, Play, Setting, Stage, play, quick, raw, without_restarts, worker};
 use crate::support::{name, say};
@@ -423,6 +426,92 @@ async fn a_quiet_team_ends_by_itself() {
 }
 
 #[tokio::test]
+async fn a_team_is_not_at_rest_while_somebody_thinks_about_its_mail() {
+    let mut stage = Stage::new(Setting::default()).await;
+    let lead = stage.lead.take().unwrap();
+    lead.stop("to begin again").await.unwrap();
+    lead.ended().await;
+    stage.plays.add(
+        "person",
+        play(|mut part| async move {
+            part.ready(false).await;
+            while part.hear().await.is_some() {}
+        }),
+    );
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    stage.plays.add(
+        "thinker",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                let name = part.spec.member.to_string();
+                let ready = Ready { name, acknowledges: true, version: Some(1) };
+                part.say(FromTeammate::Ready(ready)).await;
+                part.idle().await;
+                while let Some(said) = part.hear().await {
+                    match &said {
+                        FromLead::Message(message) => {
+                            let id = message.id.unwrap();
+                            let read = raw("message/read", &format!(r#"{{"messages":["{id}"]}}"#));
+                            drop(part.peer.notify(read).await);
+                        }
+                        FromLead::Interrupt { .. } => part.say(FromTeammate::TurnEnd {}).await,
+                        FromLead::AssignTask { .. }
+                        | FromLead::UpdateContext(_)
+                        | FromLead::Shutdown { .. } => {}
+                    }
+                    tell.send(said).unwrap();
+                }
+            }
+        }),
+    );
+    let lead = stage.start(Setting::default()).await.unwrap();
+    stage.spawn("bob", "thinker").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    let done = stage.submit(Actor::human("zoe"), say("bob", "think")).await.unwrap();
+    lead.handle().end(Until::QuietAfter(done.version)).await;
+    stage
+        .until("it is read", |state| {
+            state.mailbox().iter().find(|it| it.content == "think")?.receipts.first()?.read_at
+        })
+        .await;
+    // What the lead does next comes after all that it made of that.
+    stage.lead_does(Command::InterruptMember { member: name("bob"), reason: None }).await;
+    loop {
+        match told.recv().await.unwrap() {
+            FromLead::Interrupt { .. } => break,
+            FromLead::Shutdown { .. } => panic!("it was still thinking"),
+            FromLead::AssignTask { .. } | FromLead::Message(_) | FromLead::UpdateContext(_) => {}
+        }
+    }
+    assert_eq!(lead.ended().await, Ended::Quiet);
+}
+
+#[tokio::test]
+async fn who_hurries_does_not_wait_for_the_grace() {
+    let mut stage = Stage::new(Setting {
+        timing: Timing { grace: Duration::from_secs(3_600), ..quick() },
+        ..Setting::default()
+    })
+    .await;
+    stage.plays.add(
+        "deaf",
+        play(|part| async move {
+            part.ready(true).await;
+            std::future::pending::<()>().await;
+        }),
+    );
+    stage.spawn("bob", "deaf").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    let lead = stage.lead.take().unwrap();
+    let handle = lead.handle();
+    lead.stop("now").await.unwrap();
+    stage.until_state("bob", MemberState::Stopping).await;
+    handle.hurry().await;
+    assert_eq!(lead.ended().await, Ended::Stopped { reason: "now".to_owned() });
+}
+
+#[tokio::test]
 async fn a_failed_task_is_tried_again() {
     let stage = Stage::new(Setting::default()).await;
     stage.plays.add(
@@ -463,7 +552,7 @@ async fn who_is_silent_for_longer_than_its_lease_is_replaced() {
     stage.spawn("bob", "sleeper").await;
     stage.task("wait").await;
     stage.until_state("bob", MemberState::Working).await;
-    clock.set(clock.now() + std::time::Duration::from_secs(61));
+    clock.set(clock.now() + Duration::from_secs(61));
     stage.until("it is done by the one that came after", is_done(1)).await;
     let trace = stage.trace().await;
     assert!(trace.contains(&"task.released".to_owned()), "{trace:?}");
@@ -551,7 +640,7 @@ async fn a_removed_member_is_ended() {
 
 #[tokio::test]
 async fn who_is_about_to_start_when_the_team_stops_does_not() {
-    let timing = troop_runtime::Timing { grace: std::time::Duration::from_secs(600), ..quick() };
+    let timing = Timing { grace: Duration::from_secs(600), ..quick() };
     let mut stage = Stage::new(Setting { timing, ..Setting::default() }).await;
     let may_end = Arc::new(tokio::sync::Notify::new());
     let gate = Arc::clone(&may_end);
@@ -573,4 +662,203 @@ async fn who_is_about_to_start_when_the_team_stops_does_not() {
     stage.until_state("bob", MemberState::Stopped).await;
     may_end.notify_one();
     assert!(matches!(lead.ended().await, Ended::Stopped { .. }));
+}
+
+#[tokio::test]
+async fn teammates_are_told_how_the_board_stands() {
+    let stage = Stage::new(Setting::default()).await;
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    stage.plays.add(
+        "listener",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                part.ready(true).await;
+                while let Some(said) = part.hear().await {
+                    if let FromLead::UpdateContext(context) = said {
+                        tell.send(context.tasks).unwrap();
+                    }
+                }
+            }
+        }),
+    );
+    stage.spawn("bob", "listener").await;
+    assert_eq!(told.recv().await.unwrap(), []);
+    stage.task("write").await;
+    let tasks = told.recv().await.unwrap();
+    assert_eq!(tasks[0].subject, "write");
+}
+
+#[tokio::test]
+async fn a_plan_is_rejected_revised_and_approved_and_only_then_carried_out() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.plays.add(
+        "planner",
+        play(|mut part| async move {
+            part.ready(true).await;
+            part.idle().await;
+            let task = part.task().await.unwrap();
+            for plan in ["hastily", "carefully"] {
+                let plan =
+                    format!(r#"{{"to":"lead","kind":"plan_approval_request","content":"{plan}"}}"#);
+                drop(part.peer.notify(raw("team.message", &plan)).await);
+                // Too early: nobody has agreed yet.
+                part.report(&task, ReportedStatus::Completed, "done in a hurry").await;
+                let answer = loop {
+                    let said = part.hear().await.unwrap();
+                    if let FromLead::Message(message) = said
+                        && message.approve.is_some()
+                    {
+                        break message;
+                    }
+                };
+                if answer.approve == Some(true) {
+                    part.complete(&task).await;
+                }
+            }
+            while part.hear().await.is_some() {}
+        }),
+    );
+    let member = troop_model::NewMember {
+        name: name("zoe"),
+        agent: "planner".into(),
+        expertise: String::new(),
+        model: None,
+        permissions: Some(Permissions::Plan),
+    };
+    let spawn = troop_model::Spawn { member, prompt: None };
+    stage.lead_does(Command::SpawnMember(spawn)).await;
+    stage.task("build").await;
+    for (plan, approve) in [("hastily", false), ("carefully", true)] {
+        let request_id = stage
+            .until(plan, move |state| {
+                state.mailbox().iter().find(|it| it.content == plan)?.request_id
+            })
+            .await;
+        let status = stage.board.look(|state| state.tasks().status(TaskNumber(1))).await.unwrap();
+        assert_eq!(status, Some(Status::InProgress), "not before its plan is approved");
+        stage
+            .lead_does(Command::Send(Outgoing {
+                to: "zoe".to_owned(),
+                kind: MessageKind::PlanApprovalResponse,
+                content: "think again".to_owned(),
+                summary: None,
+                request_id: Some(request_id),
+                approve: Some(approve),
+            }))
+            .await;
+    }
+    stage.until("it is built", is_done(1)).await;
+}
+
+#[tokio::test]
+async fn to_stop_who_has_stopped_is_harmless_and_who_does_not_exist_is_an_error() {
+    let stage = Stage::new(Setting::default()).await;
+    let ask = |to: &str| {
+        Command::Send(Outgoing {
+            to: to.to_owned(),
+            kind: MessageKind::ShutdownRequest,
+            content: String::new(),
+            summary: None,
+            request_id: None,
+            approve: None,
+        })
+    };
+    stage.spawn("bob", "worker").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    for _ in 0..2 {
+        stage.lead_does(ask("bob")).await;
+        stage.until_state("bob", MemberState::Stopped).await;
+    }
+    let refused = stage.submit(Actor::human("zoe"), ask("eve")).await.unwrap_err();
+    assert!(refused.to_string().starts_with("there is no member `eve`"), "{refused}");
+    stage.spawn("bob", "worker").await;
+    stage.task("more").await;
+    stage.until("it works again, and is not stopped by what was asked before", is_done(1)).await;
+}
+
+#[tokio::test]
+async fn a_transcript_shows_what_was_told() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.spawn("bob", "worker").await;
+    stage.submit(Actor::human("zoe"), say("bob", "hello")).await.unwrap();
+    troop_testkit::wait_for("the mail is in the transcript", async || {
+        let read = troop_runtime::read_transcript(stage.folder.path(), &name("bob"), 0);
+        let (entries, _) = read.unwrap();
+        let is_it = |it: &troop_runtime::Entry| it.line.text == "[Team message from user]: hello";
+        entries.iter().any(is_it).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_teammate_took_itself_is_not_given_to_it_again() {
+    let settings =
+        Settings { assignment: troop_model::Assignment::Claim, ..Setting::default().settings };
+    let stage = Stage::new(Setting { settings, ..Setting::default() }).await;
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    stage.plays.add(
+        "claimer",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                part.ready(true).await;
+                let claim = raw("task/claim", "{}");
+                part.peer.request::<serde_json::Value>(claim).await.unwrap();
+                while let Some(said) = part.hear().await {
+                    tell.send(said).unwrap();
+                }
+            }
+        }),
+    );
+    stage.task("write").await;
+    stage.spawn("bob", "claimer").await;
+    stage.until("it has the task", |state| state.tasks().held_by(&name("bob")).next()).await;
+    for content in ["one", "two"] {
+        stage.submit(Actor::human("zoe"), say("bob", content)).await.unwrap();
+    }
+    loop {
+        match told.recv().await.unwrap() {
+            FromLead::Message(message) if message.content == "two" => break,
+            FromLead::AssignTask { task } => panic!("it has {} already", task.id),
+            FromLead::Message(_)
+            | FromLead::UpdateContext(_)
+            | FromLead::Shutdown { .. }
+            | FromLead::Interrupt { .. } => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_result_that_must_be_revised_comes_back_to_its_holder() {
+    let settings = Settings { require_review: true, ..Setting::default().settings };
+    let stage = Stage::new(Setting { settings, ..Setting::default() }).await;
+    stage.spawn("bob", "worker").await;
+    stage.task("write").await;
+    let in_review = |state: &troop_model::State| {
+        (state.tasks().status(TaskNumber(1))? == Status::InReview).then_some(state.version())
+    };
+    let first = stage.until("it is handed in", in_review).await;
+    let order = troop_model::TaskCommand::Reject {
+        task: TaskNumber(1).into(),
+        reason: "shorter".to_owned(),
+        mode: troop_model::RejectMode::Revise,
+    };
+    stage.lead_does(Command::Task(order)).await;
+    stage
+        .until("it is handed in again", move |state| in_review(state).filter(|it| *it > first))
+        .await;
+}
+
+#[tokio::test]
+async fn a_name_can_be_used_again_while_its_former_bearer_still_ends() {
+    let stage = Stage::new(Setting::default()).await;
+    for _ in 0..5 {
+        stage.spawn("bob", "worker").await;
+        stage.until_state("bob", MemberState::Idle).await;
+        stage.lead_does(Command::RemoveMember { member: name("bob"), reason: None }).await;
+    }
+    stage.spawn("bob", "worker").await;
+    stage.task("write").await;
+    stage.until("the new one works", is_done(1)).await;
 }

@@ -15,6 +15,7 @@ fn agents(folder: &std::path::Path) -> Agents {
         user: "me".to_owned(),
         teams: Teams::of(&[]),
         hooks: HookFiles { personal: HooksConfig::none(), project: Vec::new() },
+        project_agent: None,
         warnings: Vec::new(),
     };
     Agents::read(&surroundings)

@@ -26,8 +26,35 @@ pub(crate) enum MemberCommand {
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
-    /// Who belongs to the team
+    /// Who belongs to the team, and what each is doing
     List,
+    /// Start a process for a new member, or for one that does not run; somebody must lead the team
+    Spawn {
+        /// NAME=AGENT, or NAME for a member that is there already
+        member: String,
+        /// What it is told first; - reads it from standard input
+        #[arg(long, value_name = "TEXT")]
+        prompt: Option<String>,
+        /// It may only read until its plan is approved
+        #[arg(long)]
+        plan: bool,
+    },
+    /// Ask a member to stop; it may refuse
+    Stop {
+        /// Who
+        name: String,
+        /// Why
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        reason: String,
+    },
+    /// Break off what a member does now; it stays, and goes on with the next message
+    Interrupt {
+        /// Who
+        name: String,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
     /// Change what a member may do without asking: plan, default, accept-edits or bypass
     Mode {
         /// Who

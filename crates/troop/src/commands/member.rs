@@ -1,9 +1,11 @@
 //! `troop member …`
 
+mod running;
+
 use anyhow::Result;
 use serde_json::json;
 use smol_str::SmolStr;
-use troop_model::{Command, Fact, MemberName, Refusal};
+use troop_model::{Command, Fact, Member, MemberName, Refusal, Time};
 
 use crate::{agents::Agents, cli::MemberCommand, desk::Desk, output::Printer, render};
 
@@ -20,25 +22,7 @@ pub(super) async fn run(command: MemberCommand, desk: &mut Desk, printer: &Print
             desk.submit(Command::AddMember(new)).await?;
             confirm(desk, "added", &name, printer).await
         }
-        MemberCommand::Remove { name, reason } => {
-            let member: MemberName = name.parse().map_err(Refusal::from)?;
-            let done =
-                desk.submit(Command::RemoveMember { member: member.clone(), reason }).await?;
-            let released = done
-                .events
-                .iter()
-                .filter(|event| matches!(event.fact, Fact::TaskReleased { .. }))
-                .count();
-            if printer.json {
-                return printer
-                    .json(&json!({"name": member, "removed": true, "released_tasks": released}));
-            }
-            printer.text(&match released {
-                0 => format!("removed {member}\n"),
-                1 => format!("removed {member}; its task is back on the board\n"),
-                n => format!("removed {member}; its {n} tasks are back on the board\n"),
-            })
-        }
+        MemberCommand::Remove { name, reason } => remove(&name, reason, desk, printer).await,
         MemberCommand::Mode { name, mode } => {
             let member: MemberName = name.parse().map_err(Refusal::from)?;
             let permissions = mode.parse().map_err(Refusal::from)?;
@@ -46,17 +30,47 @@ pub(super) async fn run(command: MemberCommand, desk: &mut Desk, printer: &Print
             confirm(desk, "changed", &member, printer).await
         }
         MemberCommand::List => list(desk, printer).await,
+        MemberCommand::Spawn { member, prompt, plan } => {
+            running::spawn(&member, prompt, plan, desk, printer).await
+        }
+        MemberCommand::Stop { name, reason } => running::stop(&name, reason, desk, printer).await,
+        MemberCommand::Interrupt { name, reason } => {
+            running::interrupt(&name, reason, desk, printer).await
+        }
     }
 }
 
+async fn remove(
+    name: &str,
+    reason: Option<String>,
+    desk: &mut Desk,
+    printer: &Printer,
+) -> Result<()> {
+    let member: MemberName = name.parse().map_err(Refusal::from)?;
+    let done = desk.submit(Command::RemoveMember { member: member.clone(), reason }).await?;
+    let is_release = |fact: &Fact| matches!(fact, Fact::TaskReleased { .. });
+    let released = done.events.iter().filter(|event| is_release(&event.fact)).count();
+    if printer.json {
+        return printer.json(&json!({"name": member, "removed": true, "released_tasks": released}));
+    }
+    printer.text(&match released {
+        0 => format!("removed {member}\n"),
+        1 => format!("removed {member}; its task is back on the board\n"),
+        n => format!("removed {member}; its {n} tasks are back on the board\n"),
+    })
+}
+
 async fn confirm(desk: &mut Desk, verb: &str, name: &MemberName, printer: &Printer) -> Result<()> {
-    let board = desk.team(None).await?;
-    let text = name.clone();
-    let member = board.look(move |state| state.find_member(text.as_str()).cloned()).await??;
+    let member = find(desk, name.as_str()).await?;
     if printer.json {
         return printer.json(&member);
     }
     printer.text(&format!("{verb} {} ({}, {})\n", member.name, member.agent, member.permissions))
+}
+
+async fn find(desk: &mut Desk, name: &str) -> Result<Member> {
+    let (board, name) = (desk.team(None).await?, name.to_owned());
+    Ok(board.look(move |state| state.find_member(&name).cloned()).await??)
 }
 
 async fn list(desk: &mut Desk, printer: &Printer) -> Result<()> {
@@ -65,17 +79,25 @@ async fn list(desk: &mut Desk, printer: &Printer) -> Result<()> {
     if printer.json {
         return printer.json(&json!({ "members": members }));
     }
-    let row = |member: &troop_model::Member| {
-        vec![
-            format!("{} {}", render::member_icon(member.state), member.name),
-            member.role.to_string(),
-            member.agent.to_string(),
-            member.state.to_string(),
-            member.permissions.to_string(),
-            render::one_line(&member.expertise),
-        ]
-    };
-    let rows: Vec<_> = members.iter().map(row).collect();
-    let header = ["  NAME", "ROLE", "AGENT", "STATE", "MODE", "EXPERTISE"];
+    let now = desk.clock.now();
+    let rows: Vec<_> = members.iter().map(|member| row(member, now)).collect();
+    let header = ["  NAME", "ROLE", "AGENT", "STATE", "SINCE", "PROCESS", "MODE", "ABOUT"];
     printer.text(&render::table(&header, &rows, printer.width()))
+}
+
+fn row(member: &Member, now: Time) -> Vec<String> {
+    let reason = member.state_reason.as_deref().map(render::one_line);
+    let expertise = render::one_line(&member.expertise);
+    let about: Vec<_> =
+        reason.into_iter().chain(Some(expertise)).filter(|it| !it.is_empty()).collect();
+    vec![
+        format!("{} {}", render::member_icon(member.state), member.name),
+        member.role.to_string(),
+        member.agent.to_string(),
+        member.state.to_string(),
+        render::span(now.since(member.state_since)),
+        member.pid.map(|pid| pid.to_string()).unwrap_or_default(),
+        member.permissions.to_string(),
+        about.join("; "),
+    ]
 }

@@ -9,7 +9,7 @@ use super::{Config, hooks::suggestion, teams, teams::TeammateMode};
 use crate::report::{Usage, nearest};
 
 /// The keys of a configuration file.
-pub(super) const KEYS: [&str; 6] = ["$schema", "hooks", "store", "team", "teams", "user"];
+pub(super) const KEYS: [&str; 7] = ["$schema", "agent", "hooks", "store", "team", "teams", "user"];
 
 /// Reads a configuration. A file that is not there says nothing.
 pub(super) fn read(path: &Path, warnings: &mut Vec<String>) -> Result<Config> {

@@ -4,16 +4,39 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use tokio_util::task::TaskTracker;
-use troop_model::TeamId;
-use troop_protocol::{Client, ClientError, Session};
+use troop_model::{Context, TeamId, decide};
+use troop_protocol::{Client, ClientError, Failure, Session};
 use troop_runtime::{Board, Done, Request, find_lead};
 
 use super::Desk;
+
+/// How long a lead has to answer at all. One that was stopped, or hangs, must not hold up everybody else.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(2);
 
 impl Desk {
     /// Where what belongs to a team besides its log is kept.
     pub(crate) fn folder(&self, team: TeamId) -> PathBuf {
         self.surroundings.home.join("teams").join(team.to_string())
+    }
+
+    /// What a lead refuses is refused here for the same reason, and here is known what to do then.
+    async fn explain(
+        &self,
+        failure: Failure,
+        board: &Board,
+        request: &Request,
+    ) -> Result<anyhow::Error> {
+        let context = Context {
+            now: self.clock.now(),
+            actor: request.actor.clone(),
+            operation: request.operation,
+            origin: request.origin.clone(),
+            fence: request.fence,
+        };
+        let command = request.command.clone();
+        let refused = board.look(move |state| decide(state, &command, &context).err()).await?;
+        let same = refused.filter(|refusal| refusal.to_string() == failure.message);
+        Ok(same.map_or_else(|| failure.into(), Into::into))
     }
 
     /// Gives a command to the lead. None if nobody leads here, or it went away: then the board itself takes it, and if the
@@ -23,9 +46,13 @@ impl Desk {
         let Some(socket) = entry.and_then(|entry| entry.socket) else { return Ok(None) };
         let tracker = TaskTracker::new();
         let asked = async {
-            let client = Client::connect(&socket, &tracker).await?;
-            let (actor, origin) = (request.actor.clone(), request.origin.clone());
-            client.open(&Session { actor, origin }).await?;
+            let client = tokio::time::timeout(PATIENCE, async {
+                let client = Client::connect(&socket, &tracker).await?;
+                let (actor, origin) = (request.actor.clone(), request.origin.clone());
+                client.open(&Session { actor, origin }).await?;
+                Ok::<_, ClientError>(client)
+            });
+            let client = client.await.unwrap_or(Err(ClientError::Gone))?;
             client.call(request.command.clone(), request.operation).await
         };
         match asked.await {
@@ -35,7 +62,7 @@ impl Desk {
                 Ok(Some(Done { version: answer.version, events: answer.events.into() }))
             }
             Err(ClientError::NoLead { .. } | ClientError::Gone) => Ok(None),
-            Err(ClientError::Failed(failure)) => Err(failure.into()),
+            Err(ClientError::Failed(failure)) => Err(self.explain(failure, board, request).await?),
             Err(error) => Err(error.into()),
         }
     }

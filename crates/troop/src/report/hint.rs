@@ -93,6 +93,28 @@ pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {
             }
             None => return None,
         },
+        _ => return for_running(refusal),
+    })
+}
+
+/// What to type after a refusal about what runs.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the text of the others says it all")]
+fn for_running(refusal: &Refusal) -> Option<String> {
+    Some(match refusal {
+        Refusal::LeadHeld { .. } => {
+            "see what it does: `troop events --follow`; stop it: `troop stop`".to_owned()
+        }
+        Refusal::NobodyLeads => {
+            "let it run: `troop resume`, or make another: `troop run \"GOAL\"`".to_owned()
+        }
+        Refusal::AlreadyRunning { member, .. } => {
+            format!("stop it first: `troop member stop {member}`")
+        }
+        Refusal::NotRunning { member, .. } => format!("start it: `troop member spawn {member}`"),
+        Refusal::TooManyTeammates { .. } => {
+            "stop one: `troop member stop NAME`, or allow more: `troop team set max_teammates=10`"
+                .to_owned()
+        }
         _ => return None,
     })
 }

@@ -1,11 +1,14 @@
 //! Runs the program in an environment of its own.
 
 use std::{
-    io::Write as _,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
     path::Path,
     process::{Child, Command, Output, Stdio},
+    sync::mpsc,
+    time::Duration,
 };
 
+use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -120,6 +123,79 @@ impl Troop {
         let words = split(line);
         let mut command = self.command(&words.iter().map(String::as_str).collect::<Vec<_>>());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+}
+
+/// A program that runs, and what it prints.
+pub(crate) struct Printing {
+    child: Child,
+    lines: mpsc::Receiver<String>,
+    seen: String,
+}
+
+/// Much longer than it may take, so that only what never comes fails.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+impl Printing {
+    pub(crate) fn new(mut child: Child) -> Self {
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let (tell, lines) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in out.lines().map_while(Result::ok) {
+                if tell.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { child, lines, seen: String::new() }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits for a line with a text in it.
+    #[track_caller]
+    pub(crate) fn wait_for(&mut self, what: &str) -> String {
+        loop {
+            let Ok(line) = self.lines.recv_timeout(PATIENCE) else {
+                let mut err = String::new();
+                self.child.kill().unwrap();
+                self.child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+                panic!("`{what}` was never seen in:\n{}{err}", self.seen);
+            };
+            self.seen.push_str(&line);
+            self.seen.push('\n');
+            if line.contains(what) {
+                return line;
+            }
+        }
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(self.id().try_into().unwrap()).unwrap();
+        rustix::process::kill_process(pid, signal).unwrap();
+    }
+
+    /// Waits for its end; gives all that it printed.
+    pub(crate) fn end(mut self) -> Run {
+        while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
+            self.seen.push_str(&line);
+            self.seen.push('\n');
+        }
+        let code = self.child.wait().unwrap().code().unwrap_or(-1);
+        let mut err = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+        Run { code, out: std::mem::take(&mut self.seen), err }
+    }
+}
+
+impl Drop for Printing {
+    fn drop(&mut self) {
+        // It may have ended already.
+        drop(self.child.kill());
+        self.child.wait().unwrap();
     }
 }
 

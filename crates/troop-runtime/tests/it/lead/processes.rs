@@ -212,7 +212,12 @@ async fn nothing_that_a_teammate_started_outlives_it() {
 
 #[tokio::test]
 async fn who_is_stopped_past_its_lease_loses_its_task_to_another() {
-    let settings = Settings { lease_seconds: 1, retry_backoff_seconds: 0, ..Settings::default() };
+    let settings = Settings {
+        lease_seconds: 3,
+        max_attempts: 10,
+        retry_backoff_seconds: 0,
+        ..Settings::default()
+    };
     let stage =
         Stage::new(Setting { others: Some(programs()), settings, ..Setting::default() }).await;
     stage.spawn("bob", "plain").await;

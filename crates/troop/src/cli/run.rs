@@ -1,0 +1,72 @@
+//! `troop run`, `troop resume`, `troop stop`, `troop log`, `troop demo`
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// What is to be done; - reads it from standard input
+    pub(crate) goal: String,
+    /// What thinks for the lead: command, script:FILE, or an agent that is described [default: `agent` in config.json]
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
+    /// Who works from the beginning: NAME=AGENT; once for each
+    #[arg(long = "member", short, value_name = "MEMBER")]
+    pub(crate) members: Vec<String>,
+    /// How many teammates may run at once [default: `teams.maxTeammates` in config.json, or 5]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_teammates: Option<u32>,
+    #[command(flatten)]
+    pub(crate) lead: LeadArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArgs {
+    /// The team
+    #[arg(value_name = "TEAM")]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) lead: LeadArgs,
+}
+
+/// How a team is led.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct LeadArgs {
+    /// How long teammates have to stop by themselves before they are made to
+    #[arg(long, value_name = "SECONDS", default_value_t = 3, value_parser = clap::value_parser!(u64).range(0..=3600))]
+    pub(crate) grace: u64,
+    /// Stay when nobody has anything left to do, until `troop stop` or Ctrl-C
+    #[arg(long)]
+    pub(crate) keep: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StopArgs {
+    /// The team
+    #[arg(value_name = "TEAM")]
+    pub(crate) name: Option<String>,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    /// How long to wait until it has stopped
+    #[arg(long, value_name = "SECONDS", default_value_t = 15, value_parser = clap::value_parser!(u64).range(0..=3600))]
+    pub(crate) wait: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LogArgs {
+    /// Whose
+    pub(crate) member: String,
+    /// Go on showing lines as they come
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+    /// Only the last so many lines
+    #[arg(long, short = 'n', value_name = "N")]
+    pub(crate) lines: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Stay at the end, until `troop stop` or Ctrl-C
+    #[arg(long)]
+    pub(crate) keep: bool,
+}

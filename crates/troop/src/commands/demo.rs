@@ -1,0 +1,209 @@
+//! `troop demo`: a whole team on a sample repository, offline. Real processes, scripted agents.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use anyhow::{Context as _, Result};
+use serde_json::json;
+use troop_model::{NewMember, NewTeamCommand, Settings, TeamId};
+use troop_runtime::{Following, HooksConfig, process};
+use troop_store::Missing;
+use uuid::Uuid;
+
+use super::run as running;
+use crate::{
+    cli::{DemoArgs, Global, LeadArgs},
+    config::{Config, HookFiles, Surroundings, Teams},
+    desk::Desk,
+    leading::{Beginning, Finished, Leading, Runnable},
+    output::Printer,
+    render,
+    report::Refused,
+    trust::Trust,
+};
+
+const GOAL: &str = "Add --top N and --json to tally";
+
+/// The sample repository, and what its team does to it.
+const SAMPLE: [(&str, &str); 7] = [
+    (
+        "home/agents/scripted.md",
+        "---\ndescription: follows a script\nagent: script\nscript: .demo/teammate.script\n---\n",
+    ),
+    ("tally/tally.py", include_str!("demo/sample/tally.py")),
+    ("tally/test_tally.py", include_str!("demo/sample/test_tally.py")),
+    ("tally/README.md", include_str!("demo/sample/README.md")),
+    ("tally/.demo/check.sh", include_str!("demo/sample/check.sh")),
+    ("tally/.demo/lead.script", include_str!("demo/sample/lead.script")),
+    ("tally/.demo/teammate.script", include_str!("demo/sample/teammate.script")),
+];
+
+pub(super) async fn run(
+    args: &DemoArgs,
+    global: &Global,
+    user: String,
+    printer: &Printer,
+) -> Result<()> {
+    if super::doctor::find("python3").is_none() {
+        let hint = "install it: `apt-get install python3`, then `troop demo`";
+        return Err(Refused::new(
+            "the sample of the demo is written in Python, and there is no `python3`",
+            hint,
+        )
+        .into());
+    }
+    let place = Place::make()?;
+    let surroundings = place.surroundings(user);
+    let global = Global {
+        store: None,
+        team: None,
+        acting: None,
+        home: Some(place.home()),
+        ..global.clone()
+    };
+    let mut desk = Desk::open(&global, surroundings, Following::Always, Missing::Make).await?;
+    if !printer.json {
+        printer.line(&format!(
+            "A lead and three teammates are about to work on a small program in {}.\n\
+             They follow scripts; the processes, the board, the mail and the hook are real.\n",
+            place.project().display()
+        ))?;
+    }
+    let finished = lead(args, &mut desk, printer).await;
+    desk.close().await;
+    conclude(&finished?, &place, printer).await
+}
+
+async fn lead(args: &DemoArgs, desk: &mut Desk, printer: &Printer) -> Result<Finished> {
+    let trust = Trust::look(&desk.surroundings)?;
+    let agents = Arc::new(Runnable::new(&desk.surroundings, &trust, None)?);
+    let new = NewTeamCommand {
+        team: TeamId(Uuid::now_v7()),
+        name: "tally".parse().map_err(troop_model::Refusal::from)?,
+        description: GOAL.to_owned(),
+        settings: Settings::default(),
+        lead: NewMember {
+            name: troop_model::MemberName::lead(),
+            agent: "script:.demo/lead.script".into(),
+            expertise: "coordination".to_owned(),
+            model: None,
+            permissions: None,
+        },
+        members: Vec::new(),
+    };
+    let signature = desk.signature()?;
+    let board = desk.session.create(&signature, new).await?.clone();
+    let args = LeadArgs { grace: 3, keep: args.keep };
+    let leading = Leading { desk, board, printer, trust: &trust, agents, args };
+    let beginning = Beginning { members: Vec::new(), goal: Some(GOAL.to_owned()) };
+    leading.begin().await?.run(beginning).await
+}
+
+/// Lets the sample's own tests say what the team's work is worth.
+async fn conclude(finished: &Finished, place: &Place, printer: &Printer) -> Result<()> {
+    let tested = process::command("python3")
+        .args(["-B", "-m", "unittest"])
+        .current_dir(place.project())
+        .output()
+        .await
+        .context("`python3` cannot be started")?;
+    let says = String::from_utf8_lossy(&tested.stderr).into_owned();
+    if printer.json {
+        let tests = json!({"passed": tested.status.success(), "output": says});
+        let extra = vec![
+            ("tests", tests),
+            ("home", json!(place.home())),
+            ("project", json!(place.project())),
+        ];
+        running::print_json(finished, extra, printer)?;
+    } else {
+        printer.text(&running::text(finished, printer))?;
+        printer.text(&tests(&says, tested.status.success()))?;
+        printer.text(&place.where_to_look())?;
+    }
+    finished.check()?;
+    if !tested.status.success() {
+        let hint = format!("see why: `cd {} && python3 -m unittest`", place.project().display());
+        return Err(Refused::new("the tests of the sample fail", hint).into());
+    }
+    Ok(())
+}
+
+/// What the tests say: all of it where they fail, else how many there were.
+fn tests(says: &str, is_good: bool) -> String {
+    let head = render::paint(render::BOLD, "The tests of the sample, run just now");
+    let lines = says.lines().filter(|line| !line.trim().is_empty());
+    let lines = lines.skip_while(|line| is_good && !line.starts_with("Ran "));
+    let lines: Vec<_> = lines.map(|line| format!("  {}", render::clean(line))).collect();
+    format!("\n{head}\n{}\n", lines.join("\n"))
+}
+
+/// Where a demonstration takes place. It stays there afterwards.
+struct Place(PathBuf);
+
+impl Place {
+    fn make() -> Result<Self> {
+        let folder = tempfile::Builder::new()
+            .prefix("troop-demo-")
+            .tempdir()
+            .context("no temporary folder can be made")?;
+        let place = Self(folder.keep());
+        for (path, text) in SAMPLE {
+            let file = place.0.join(path);
+            let cannot = || format!("`{}` cannot be written", file.display());
+            fs::create_dir_all(file.parent().unwrap_or(Path::new("."))).with_context(cannot)?;
+            fs::write(&file, text).with_context(cannot)?;
+        }
+        Ok(place)
+    }
+
+    fn project(&self) -> PathBuf {
+        self.0.join("tally")
+    }
+
+    fn home(&self) -> PathBuf {
+        self.0.join("home")
+    }
+
+    fn surroundings(&self, user: String) -> Surroundings {
+        let hook = json!({"hooks": [{"event": "task-completed", "command": "sh .demo/check.sh"}]});
+        Surroundings {
+            home: self.home(),
+            project: self.project(),
+            config: Config::default(),
+            user,
+            teams: Teams::of(&[]),
+            hooks: HookFiles { personal: HooksConfig::read(&hook).0, project: Vec::new() },
+            project_agent: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    fn where_to_look(&self) -> String {
+        let (troop, code) = (program(), self.project());
+        let lines = [
+            (format!("export TROOP_HOME={}", self.home().display()), ""),
+            (format!("{troop} events"), "# all that happened"),
+            (format!("{troop} log bob"), "# what was seen of bob"),
+            (format!("{troop} task list --status all"), "# the board"),
+            (format!("{troop} message read --all"), "# who said what to whom"),
+            (format!("ls {}", code.display()), "# what they made"),
+        ];
+        let mut text = format!("\n{}\n", render::paint(render::BOLD, "Where to look"));
+        let width = lines.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
+        for (command, what) in lines {
+            text.push_str(format!("  {command:<width$} {what}").trim_end());
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// How this program was called, so that what is printed can be pasted.
+fn program() -> String {
+    let called = std::env::args_os().next().map(|it| it.to_string_lossy().into_owned());
+    called.filter(|it| it.contains('/')).unwrap_or_else(|| "troop".to_owned())
+}

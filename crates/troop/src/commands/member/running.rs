@@ -1,0 +1,136 @@
+//! `troop member spawn|stop|interrupt`: asks whoever leads the team to start, stop or interrupt a member.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use serde_json::json;
+use tokio::time::timeout;
+use troop_model::{
+    Command, Fact, Member, MemberName, MemberState, MessageKind, NewMember, Outgoing, Permissions,
+    Refusal, Spawn,
+};
+use troop_runtime::{BoardResult, Subscription};
+
+use super::find;
+use crate::{
+    agents::Agents, commands::given, desk::Desk, output::Printer, render, report::Refused,
+};
+
+/// How long a member that starts is waited for.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+pub(super) async fn spawn(
+    text: &str,
+    prompt: Option<String>,
+    plan: bool,
+    desk: &mut Desk,
+    printer: &Printer,
+) -> Result<()> {
+    let prompt = prompt.map(given).transpose()?;
+    let known = find(desk, text.split('=').next().unwrap_or_default()).await.ok();
+    let mut member = match &known {
+        Some(known) if !text.contains('=') => again(known),
+        Some(_) | None => Agents::read(&desk.surroundings).member(text)?,
+    };
+    member.permissions = plan.then_some(Permissions::Plan);
+    let board = desk.team(None).await?;
+    let mut news = board.subscribe(board.look(troop_model::State::version).await?);
+    let name = member.name.clone();
+    if plan && known.is_some() {
+        let (member, permissions) = (name.clone(), Permissions::Plan);
+        desk.submit(Command::SetMemberMode { member, permissions }).await?;
+    }
+    desk.submit(Command::SpawnMember(Spawn { member, prompt })).await?;
+    let Ok(started) = timeout(PATIENCE, started(&mut news, &name)).await else {
+        let message = format!("{name} has not said yet that it is ready");
+        let hint = format!("see what it does: `troop log {name} --follow`");
+        return Err(Refused::new(message, hint).into());
+    };
+    if let Err(reason) = started? {
+        let hint = format!("see what it said: `troop log {name}`");
+        return Err(Refused::new(render::one_line(&reason), hint).into());
+    }
+    let member = find(desk, name.as_str()).await?;
+    if printer.json {
+        return printer.json(&member);
+    }
+    let process = member.pid.map(|pid| format!(", process {pid}")).unwrap_or_default();
+    printer.line(&format!("{name} is {} ({}{process})", member.state, member.agent))
+}
+
+fn again(member: &Member) -> NewMember {
+    NewMember {
+        name: member.name.clone(),
+        agent: member.agent.clone(),
+        expertise: member.expertise.clone(),
+        model: member.model.clone(),
+        permissions: None,
+    }
+}
+
+/// Waits until a member runs, or why it does not.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the rest is not waited for")]
+async fn started(news: &mut Subscription, name: &MemberName) -> BoardResult<Result<(), String>> {
+    while let Some(event) = news.next().await? {
+        match &event.fact {
+            Fact::MemberStateChanged { member, state, reason, .. } if member == name => {
+                let reason = || reason.clone().unwrap_or_else(|| state.to_string());
+                match state {
+                    MemberState::Spawning => {}
+                    MemberState::Crashed | MemberState::Stopped => {
+                        return Ok(Err(format!("{name} did not start: {}", reason())));
+                    }
+                    MemberState::Working
+                    | MemberState::Idle
+                    | MemberState::Planning
+                    | MemberState::Stopping => return Ok(Ok(())),
+                }
+            }
+            Fact::MemberRemoved { member, reason } if member == name => {
+                return Ok(Err(reason.clone().unwrap_or_else(|| format!("{name} was removed"))));
+            }
+            _ => {}
+        }
+    }
+    Ok(Err("the team is gone".to_owned()))
+}
+
+pub(super) async fn stop(
+    name: &str,
+    reason: String,
+    desk: &mut Desk,
+    printer: &Printer,
+) -> Result<()> {
+    let member = find(desk, name).await?;
+    if !member.is_running() {
+        return Err(Refusal::NotRunning { member: member.name, state: member.state }.into());
+    }
+    let request = Outgoing {
+        to: member.name.to_string(),
+        kind: MessageKind::ShutdownRequest,
+        content: reason,
+        summary: None,
+        request_id: None,
+        approve: None,
+    };
+    desk.submit(Command::Send(request)).await?;
+    said(&member.name, "asked to stop", printer)
+}
+
+pub(super) async fn interrupt(
+    name: &str,
+    reason: Option<String>,
+    desk: &mut Desk,
+    printer: &Printer,
+) -> Result<()> {
+    let member = find(desk, name).await?.name;
+    desk.submit(Command::InterruptMember { member: member.clone(), reason }).await?;
+    said(&member, "interrupted", printer)
+}
+
+fn said(member: &MemberName, what: &str, printer: &Printer) -> Result<()> {
+    if printer.json {
+        return printer.json(&json!({"name": member, "done": what}));
+    }
+    printer.line(&format!("{member} was {what}"))
+}

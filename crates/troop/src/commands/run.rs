@@ -1,0 +1,200 @@
+//! `troop run`: a team for this project, led from here until it is over.
+
+use std::{path::Path, sync::Arc};
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use troop_model::{
+    MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId, TeamName,
+};
+use troop_runtime::{Board, Ended};
+use uuid::Uuid;
+
+use super::given;
+use crate::{
+    agents::Agents,
+    cli::RunArgs,
+    config::Surroundings,
+    desk::Desk,
+    leading::{Beginning, Finished, HOW, Leading, Runnable},
+    output::Printer,
+    render,
+    report::{Refused, Usage},
+    trust::{self, Trust},
+};
+
+pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
+    let goal = goal(given(args.goal)?)?;
+    let trust = trust(desk, printer)?;
+    let agents = Agents::read(&desk.surroundings);
+    let runnable = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.said_store())?);
+    let lead = lead(args.agent, &desk.surroundings, &trust, &agents)?;
+    let members: Vec<NewMember> =
+        args.members.iter().map(|member| agents.member(member)).collect::<Result<_>>()?;
+    for member in members.iter().chain([&lead]) {
+        runnable.check(&member.agent)?;
+    }
+    let max_teammates = args.max_teammates.unwrap_or(desk.surroundings.teams.max_teammates);
+    let settings = Settings { max_teammates, ..Settings::default() };
+    settings.check().map_err(Refusal::BadSetting)?;
+    if members.len() > max_teammates as usize {
+        let (running, limit) = (members.len(), max_teammates);
+        return Err(Refusal::TooManyTeammates { running, limit }.into());
+    }
+    let board = make_team(desk, &goal, lead, settings).await?;
+    let leading =
+        Leading { desk, board, printer, trust: &trust, agents: runnable, args: args.lead };
+    let members = members.into_iter().map(|member| Spawn { member, prompt: None }).collect();
+    let finished = leading.begin().await?.run(Beginning { members, goal: Some(goal) }).await?;
+    conclude(&finished, printer)
+}
+
+/// What this project may run; a person hears of what it may not.
+pub(super) fn trust(desk: &Desk, printer: &Printer) -> Result<Trust> {
+    let trust = Trust::look(&desk.surroundings)?;
+    if let Some(warning) = trust.warning() {
+        printer.warn(&warning);
+    }
+    Ok(trust)
+}
+
+/// Tells what came of it, and fails if that is not what was wanted.
+pub(super) fn conclude(finished: &Finished, printer: &Printer) -> Result<()> {
+    if printer.json {
+        print_json(finished, Vec::new(), printer)?;
+        return finished.check();
+    }
+    let mut text = text(finished, printer);
+    if let Some(team) = finished.story.state().team() {
+        let look = format!(
+            "\nlook: `troop --team {0} events`, `troop --team {0} log MEMBER`\n",
+            team.name
+        );
+        text.push_str(&render::paint(render::DIM, &look));
+    }
+    printer.text(&text)?;
+    finished.check()
+}
+
+/// The report for people.
+pub(super) fn text(finished: &Finished, printer: &Printer) -> String {
+    // Where a screen was, there is room already.
+    let gap = if printer.screen().is_some() { "" } else { "\n" };
+    format!("{gap}{}", render::summary(&finished.story, printer.width()))
+}
+
+/// The report for programs, with what else there is to say.
+pub(super) fn print_json(
+    finished: &Finished,
+    extra: Vec<(&str, Value)>,
+    printer: &Printer,
+) -> Result<()> {
+    let (how, reason) = match &finished.ended {
+        Ended::Quiet => ("quiet", None),
+        Ended::Stopped { reason } => ("stopped", Some(reason)),
+        Ended::Superseded => ("superseded", None),
+        Ended::Lost { reason } => ("lost", Some(reason)),
+    };
+    let mut report = render::summary_json(&finished.story);
+    if let Some(fields) = report.as_object_mut() {
+        fields.insert("ended".to_owned(), json!({"how": how, "reason": reason}));
+        fields.insert("success".to_owned(), finished.check().is_ok().into());
+        fields.extend(extra.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    }
+    printer.json(&report)
+}
+
+/// What is to be done. It must be something that can be told.
+fn goal(goal: String) -> Result<String> {
+    let n_chars = goal.chars().count();
+    if goal.trim().is_empty() {
+        return Err(Refusal::Empty { field: "goal" }.into());
+    }
+    if n_chars > MAX_TEXT {
+        return Err(Refusal::TooLong { field: "goal", n_chars, limit: MAX_TEXT }.into());
+    }
+    Ok(goal)
+}
+
+/// Who leads: as said, or as configured.
+fn lead(
+    said: Option<String>,
+    surroundings: &Surroundings,
+    trust: &Trust,
+    agents: &Agents,
+) -> Result<NewMember> {
+    let Some(agent) = said.or_else(|| trust::lead_agent(surroundings, trust)) else {
+        let message = "there is no agent to lead the team: none was given with `--agent`, and none is set as `agent` in config.json";
+        return Err(Refused::new(message, HOW).into());
+    };
+    if agent == "command" {
+        let message = "`command` cannot lead: it does what a task says, and somebody must say it";
+        return Err(Usage::new(message, HOW).into());
+    }
+    agents.member(&format!("lead={agent}"))
+}
+
+/// Makes the team, named after the project's folder.
+async fn make_team(
+    desk: &mut Desk,
+    goal: &str,
+    lead: NewMember,
+    settings: Settings,
+) -> Result<Board> {
+    let name = match desk.said_team() {
+        Some(name) => name.parse().map_err(Refusal::from)?,
+        None => {
+            let teams = desk.session.teams().await?;
+            let taken: Vec<_> = teams.iter().map(|team| team.name.as_str()).collect();
+            free_name(&desk.surroundings.project, &taken)?
+        }
+    };
+    let new = NewTeamCommand {
+        team: TeamId(Uuid::now_v7()),
+        name,
+        description: goal.to_owned(),
+        settings,
+        lead,
+        members: Vec::new(),
+    };
+    let signature = desk.signature()?;
+    Ok(desk.session.create(&signature, new).await?.clone())
+}
+
+/// A name like that of the folder which nobody has yet.
+fn free_name(project: &Path, taken: &[&str]) -> Result<TeamName> {
+    let folder = project.file_name().map(|name| name.to_string_lossy().to_lowercase());
+    let is_good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
+    let name: String = folder
+        .unwrap_or_default()
+        .chars()
+        .map(|c| if is_good(c) { c } else { '-' })
+        .take(50)
+        .collect();
+    let name = name.trim_matches(['-', '_', '.']);
+    let name = if name.is_empty() { "team" } else { name };
+    let numbered = (2..).map(|nth| format!("{name}-{nth}"));
+    let mut names = std::iter::once(name.to_owned()).chain(numbered);
+    let free = names.find(|name| !taken.contains(&name.as_str())).unwrap_or_default();
+    Ok(free.parse().map_err(Refusal::from)?)
+}
+
+#[cfg(test)]
+mod tests {
+    //! Names of teams.
+
+    use std::path::Path;
+
+    use super::free_name;
+
+    #[test]
+    fn a_team_is_named_after_its_folder_and_nobody_elses_name_is_taken() {
+        let name =
+            |folder: &str, taken: &[&str]| free_name(Path::new(folder), taken).unwrap().to_string();
+        assert_eq!(name("/home/pat/Parser", &[]), "parser");
+        assert_eq!(name("/home/pat/Größe & Co.", &[]), "gr--e---co");
+        assert_eq!(name("/", &[]), "team");
+        assert_eq!(name("/.config", &["config", "config-2"]), "config-3");
+        assert_eq!(name(&format!("/{}", "x".repeat(200)), &[]).len(), 50);
+    }
+}

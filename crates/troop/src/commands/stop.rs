@@ -1,0 +1,76 @@
+//! `troop stop`: stops a team, whoever leads it.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use serde_json::json;
+use tokio::time::{Instant, timeout_at};
+use troop_model::{Command, Fact, LeadLease, MemberState, Refusal};
+use troop_runtime::{BoardResult, Subscription, lead_has_died};
+
+use crate::{cli::StopArgs, desk::Desk, output::Printer, render, report::Refused};
+
+pub(super) async fn run(args: &StopArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
+    let board = desk.team(args.name.as_deref()).await?;
+    let look = |state: &troop_model::State| {
+        let team = state.team()?;
+        Some((team.name.clone(), team.lead_lease.clone(), state.version()))
+    };
+    let (name, lease, version) = board.look(look).await?.ok_or(Refusal::NoTeam)?;
+    let lease = lease.ok_or(Refusal::NobodyLeads)?;
+    let folder = desk.folder(board.team());
+    if lead_has_died(&folder, lease.session) {
+        return Err(died(&lease, name.as_str()));
+    }
+    let mut news = board.subscribe(version);
+    let since = Instant::now();
+    desk.submit(Command::StopTeam { reason: args.reason.clone() }).await?;
+    let deadline = since + Duration::from_secs(args.wait);
+    let Ok(stopped) = timeout_at(deadline, released(&mut news)).await else {
+        if lead_has_died(&folder, lease.session) {
+            return Err(died(&lease, name.as_str()));
+        }
+        let message = format!(
+            "{} was asked to stop `{name}`, and has not after {}s",
+            lease.holder, args.wait
+        );
+        let hint = format!("see what it waits for: `troop --team {name} events --follow`");
+        return Err(Refused::new(message, hint).into());
+    };
+    let stopped = stopped?;
+    let took = since.elapsed();
+    if printer.json {
+        let seconds = took.as_secs_f64();
+        let members: Vec<_> = stopped.iter().map(|(member, _)| member).collect();
+        return printer
+            .json(&json!({"team": name, "stopped": true, "seconds": seconds, "members": members}));
+    }
+    for (member, reason) in stopped {
+        printer.line(&format!("{member}: {}", render::one_line(&reason)))?;
+    }
+    printer.line(&format!("{name} has stopped, after {}", render::took(took)))
+}
+
+/// Waits until nobody leads the team any more. Who stopped, and how.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the rest is not waited for")]
+async fn released(news: &mut Subscription) -> BoardResult<Vec<(String, String)>> {
+    let mut stopped = Vec::new();
+    while let Some(event) = news.next().await? {
+        match &event.fact {
+            Fact::LeadReleased {} | Fact::LeadTaken { .. } | Fact::TeamDeleted {} => break,
+            Fact::MemberStateChanged { member, state, reason, .. }
+                if matches!(state, MemberState::Stopped | MemberState::Crashed) =>
+            {
+                let reason = reason.clone().unwrap_or_else(|| state.to_string());
+                stopped.push((member.to_string(), reason));
+            }
+            _ => {}
+        }
+    }
+    Ok(stopped)
+}
+
+fn died(lease: &LeadLease, name: &str) -> anyhow::Error {
+    let message = format!("nobody runs this team now: {} is dead", lease.holder);
+    Refused::new(message, format!("go on with it: `troop resume {name}`")).into()
+}

@@ -1,0 +1,311 @@
+//! Leads a team from this process, and shows what happens, until it is over.
+
+mod agents;
+mod view;
+
+use std::{pin::pin, sync::Arc, time::Duration};
+
+use anyhow::Result;
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    sync::mpsc,
+    time::Instant,
+};
+use tokio_util::task::TaskTracker;
+use troop_model::{Actor, Command, MemberState, MessageKind, Outgoing, Spawn, State, Status};
+use troop_runtime::{
+    Board, Complaint, Ended, HookOptions, Hooks, Lead, LeadError, LeadHandle, LeadOptions, Request,
+    Subscription, Timing, Until,
+};
+
+use crate::{
+    cli::LeadArgs,
+    config,
+    desk::Desk,
+    output::Printer,
+    render::{self, Story},
+    report::Refused,
+    trust::{self, Trust},
+};
+use agents::Watch;
+pub(crate) use agents::{HOW, Runnable};
+use view::View;
+
+/// How often a screen is drawn anew.
+const FRAME: Duration = Duration::from_millis(100);
+/// How long a team that was told to hurry is waited for.
+const HURRY: Duration = Duration::from_secs(5);
+/// How many complaints about hooks may wait to be shown.
+const COMPLAINTS: usize = 64;
+
+/// What a team begins with when somebody takes its lead.
+#[derive(Debug, Default)]
+pub(crate) struct Beginning {
+    /// Who is started.
+    pub(crate) members: Vec<Spawn>,
+    /// What the lead is told.
+    pub(crate) goal: Option<String>,
+}
+
+/// A team whose lead is over.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) ended: Ended,
+    pub(crate) story: Story,
+    /// What went wrong with the lead's agent.
+    fault: Option<String>,
+}
+
+/// Somebody who leads a team from this process.
+pub(crate) struct Leading<'a> {
+    pub(crate) desk: &'a Desk,
+    pub(crate) board: Board,
+    pub(crate) printer: &'a Printer,
+    pub(crate) trust: &'a Trust,
+    pub(crate) agents: Arc<Runnable>,
+    pub(crate) args: LeadArgs,
+}
+
+/// A lead that has begun.
+pub(crate) struct Begun<'a> {
+    leading: Leading<'a>,
+    lead: Lead,
+    story: Story,
+    news: Subscription,
+    watch: Watch,
+    complaints: mpsc::Receiver<Complaint>,
+    hooks: TaskTracker,
+}
+
+impl<'a> Leading<'a> {
+    /// Takes the lead. Refused while somebody else has it.
+    pub(crate) async fn begin(self) -> Result<Begun<'a>> {
+        let Self { desk, board, .. } = &self;
+        let surroundings = &desk.surroundings;
+        let (late, complaints) = mpsc::channel(COMPLAINTS);
+        let hooks = TaskTracker::new();
+        let options = HookOptions {
+            folder: surroundings.project.clone(),
+            environment: config::environment(),
+            tracker: hooks.clone(),
+            late,
+        };
+        let allowed = trust::allowed_hooks(surroundings, self.trust);
+        let watch = Watch::default();
+        let (story, news) = follow(board, desk).await?;
+        let options = LeadOptions {
+            board: board.clone(),
+            clock: desk.clock.clone(),
+            folder: desk.folder(board.team()),
+            project: surroundings.project.clone(),
+            holder: holder(&surroundings.user),
+            launch: Arc::clone(&self.agents).launch(watch.clone()),
+            hooks: Hooks::new(allowed, options),
+            timing: Timing { grace: Duration::from_secs(self.args.grace), ..Timing::default() },
+            until: Until::Stopped,
+        };
+        let lead = Lead::start(options).await.map_err(refusal)?;
+        Ok(Begun { leading: self, lead, story, news, watch, complaints, hooks })
+    }
+}
+
+/// The team as it is now, and what happens from now on.
+async fn follow(board: &Board, desk: &Desk) -> Result<(Story, Subscription)> {
+    let state = board.look(State::clone).await?;
+    let news = board.subscribe(state.version());
+    Ok((Story::new(state, desk.clock.now()), news))
+}
+
+impl Begun<'_> {
+    /// Sets the team to work and follows it until it is over.
+    pub(crate) async fn run(self, beginning: Beginning) -> Result<Finished> {
+        let Begun { leading, lead, mut story, mut news, watch, complaints, hooks } = self;
+        let begun = leading.set_to_work(beginning, &lead.handle()).await;
+        if begun.is_err() {
+            lead.stop("it could not begin").await.map_err(refusal)?;
+        }
+        let (ended, shown) = leading.watch(lead, &mut story, &mut news, complaints).await;
+        hooks.close();
+        hooks.wait().await;
+        begun.and(shown)?;
+        Ok(Finished { ended, story, fault: watch.fault() })
+    }
+}
+
+impl Leading<'_> {
+    async fn set_to_work(&self, beginning: Beginning, handle: &LeadHandle) -> Result<()> {
+        for spawn in beginning.members {
+            let request = self.desk.request(Command::SpawnMember(spawn))?;
+            self.board.submit(request).await?;
+        }
+        if let Some(content) = beginning.goal {
+            let goal = Outgoing {
+                to: "lead".to_owned(),
+                kind: MessageKind::Message,
+                content,
+                summary: None,
+                request_id: None,
+                approve: None,
+            };
+            self.board.submit(self.desk.request(Command::Send(goal))?).await?;
+        }
+        if !self.args.keep {
+            let version = self.board.look(State::version).await?;
+            handle.end(Until::QuietAfter(version)).await;
+        }
+        Ok(())
+    }
+
+    /// Follows the team until its lead is over. What cannot be shown stops the team, and is told in the end.
+    async fn watch(
+        &self,
+        lead: Lead,
+        story: &mut Story,
+        news: &mut Subscription,
+        mut complaints: mpsc::Receiver<Complaint>,
+    ) -> (Ended, Result<()>) {
+        let mut stopper = match Stopper::new(self, lead.handle()) {
+            Ok(stopper) => stopper,
+            Err(error) => return (lead.ended().await, Err(error)),
+        };
+        let (mut view, mut shown) = (View::new(self.printer), Ok(()));
+        let mut frames = tokio::time::interval(FRAME);
+        let mut ended = pin!(lead.ended());
+        let how = loop {
+            let show = tokio::select! {
+                biased;
+                how = &mut ended => break how,
+                wanted = stopper.wanted() => match wanted {
+                    Some(signal) => {
+                        stopper.stop(&format!("it got {signal}")).await;
+                        Ok(())
+                    }
+                    None => {
+                        let reason = "it did not stop when it was told to hurry".to_owned();
+                        break Ended::Lost { reason };
+                    }
+                },
+                Ok(Some(event)) = news.next() => view.tell_if(story.tell(&event)),
+                Some(complaint) = complaints.recv() => view.tell(format!("warning: {complaint}")),
+                _ = frames.tick(), if view.is_screen() => view.draw(story, self.desk.clock.now()),
+            };
+            if let Err(error) = show {
+                view.close();
+                shown = Err(error);
+                stopper.stop("nobody sees any more what it does").await;
+            }
+        };
+        // What was written last.
+        while let Ok(Some(event)) = news.next_stored().await {
+            shown = shown.and(view.tell_if(story.tell(&event)));
+        }
+        (how, shown.and(view.clear()))
+    }
+}
+
+/// Stops the team when somebody wants that: first in good order, then at once.
+struct Stopper<'a> {
+    leading: &'a Leading<'a>,
+    handle: LeadHandle,
+    signals: [(&'static str, Signal); 3],
+    n_asked: usize,
+    /// When nothing more is waited for.
+    deadline: Option<Instant>,
+}
+
+impl<'a> Stopper<'a> {
+    fn new(leading: &'a Leading<'a>, handle: LeadHandle) -> Result<Self> {
+        let signals = [
+            ("SIGINT", signal(SignalKind::interrupt())?),
+            ("SIGTERM", signal(SignalKind::terminate())?),
+            ("SIGHUP", signal(SignalKind::hangup())?),
+        ];
+        Ok(Self { leading, handle, signals, n_asked: 0, deadline: None })
+    }
+
+    /// Waits for a signal to stop, and says which it was; none if the team had time enough.
+    async fn wanted(&mut self) -> Option<&'static str> {
+        let deadline = self.deadline;
+        let patience = async move {
+            match deadline {
+                Some(deadline) => tokio::time::sleep_until(deadline).await,
+                None => std::future::pending().await,
+            }
+        };
+        let [interrupt, terminate, hangup] = &mut self.signals;
+        tokio::select! {
+            _ = interrupt.1.recv() => Some(interrupt.0),
+            _ = terminate.1.recv() => Some(terminate.0),
+            _ = hangup.1.recv() => Some(hangup.0),
+            () = patience => None,
+        }
+    }
+
+    async fn stop(&mut self, reason: &str) {
+        self.n_asked += 1;
+        if self.n_asked == 1 {
+            let Leading { desk, board, .. } = self.leading;
+            let person = Actor::human(&desk.surroundings.user);
+            let command = Command::StopTeam { reason: Some(reason.to_owned()) };
+            if board.submit(Request::new(person, command)).await.is_err() {
+                // The board does not take it, so the lead must hear of it in another way.
+                self.handle.hurry().await;
+            }
+        } else {
+            self.handle.hurry().await;
+            self.deadline.get_or_insert_with(|| Instant::now() + HURRY);
+        }
+    }
+}
+
+impl Finished {
+    /// What is left to complain about, if anything is: the team has not done what it was to do.
+    pub(crate) fn check(&self) -> Result<()> {
+        let state = self.story.state();
+        let name = state.team().map(|team| team.name.to_string()).unwrap_or_default();
+        let on = format!("go on: `troop resume {name}`");
+        match &self.ended {
+            Ended::Superseded => {
+                let hint = "see what it does: `troop events --follow`";
+                return Err(Refused::new("another session leads the team now", hint).into());
+            }
+            Ended::Lost { reason } => {
+                return Err(Refused::new(format!("the team was lost: {reason}"), on).into());
+            }
+            Ended::Stopped { .. } | Ended::Quiet => {}
+        }
+        if let Some(fault) = &self.fault {
+            let message = format!("the lead could not go on: {}", render::one_line(fault));
+            let lead = state.lead().map_or("lead", |lead| lead.name.as_str());
+            let hint = format!("see what it did: `troop --team {name} log {lead}`");
+            return Err(Refused::new(message, hint).into());
+        }
+        if let Some(reason) = state.lead().filter(|it| it.state == MemberState::Crashed) {
+            let reason = reason.state_reason.as_deref().unwrap_or("no reason is known");
+            let message = format!("the lead crashed: {}", render::one_line(reason));
+            return Err(Refused::new(message, on).into());
+        }
+        let is_over = |status| matches!(status, Status::Completed | Status::Cancelled);
+        let n_open = state.tasks().iter().filter(|task| !is_over(task.status)).count();
+        match n_open {
+            0 => Ok(()),
+            1 => Err(Refused::new("1 task is not done", on).into()),
+            n => Err(Refused::new(format!("{n} tasks are not done"), on).into()),
+        }
+    }
+}
+
+/// Who leads, for people.
+fn holder(user: &str) -> String {
+    let host = rustix::system::uname();
+    let host = host.nodename().to_string_lossy();
+    format!("{user} on {host}, process {}", std::process::id())
+}
+
+/// What the board is against is told as that.
+fn refusal(error: LeadError) -> anyhow::Error {
+    match error {
+        LeadError::Board(error) => error.into(),
+        other @ (LeadError::Folder { .. } | _) => other.into(),
+    }
+}

@@ -1,0 +1,196 @@
+//! Which agents may run for a team, and how they are started.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    io,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use anyhow::{Context as _, Result};
+use smol_str::SmolStr;
+use tokio::io::DuplexStream;
+use tokio_util::sync::CancellationToken;
+use troop_agent::{
+    ALIVE, Agent, BoxFuture, Definition, Exit, Outcome, Place, RegistryError, Turn, Work,
+};
+use troop_model::Role;
+use troop_runtime::{InProcess, Launch, LaunchSpec, Launched, Programs};
+use uuid::Uuid;
+
+use crate::{
+    config::Surroundings,
+    report::Refused,
+    trust::{self, Trust},
+};
+
+/// What this version runs.
+const AVAILABLE: &str = "command, script:FILE, your own program";
+/// What people should know who have no agent that runs.
+pub(crate) const HOW: &str = "lead with a script (`--agent script:FILE`), or describe your own program in \
+                              `.troop/agents/NAME.md` (`program: [python3, agent.py]`) and say `--agent NAME`; to see a \
+                              team at work without either: `troop demo`";
+/// Agents that are known, and run in a later version.
+const LATER: [&str; 4] = ["builtin", "claude", "codex", "acp"];
+
+/// The agents that may run for a team.
+#[derive(Debug)]
+pub(crate) struct Runnable {
+    programs: Programs,
+    project: PathBuf,
+    home: PathBuf,
+    /// The keys of agents that the project describes and nobody has agreed to.
+    untrusted: Vec<String>,
+}
+
+impl Runnable {
+    pub(crate) fn new(
+        surroundings: &Surroundings,
+        trust: &Trust,
+        store: Option<&str>,
+    ) -> Result<Self> {
+        let troop = std::env::current_exe().context("the program itself cannot be found")?;
+        let home = std::path::absolute(&surroundings.home)?;
+        let project = surroundings.project.clone();
+        let definitions = Definition::read_all(&Definition::folders(&project, Some(&home)));
+        let programs = definitions.iter().filter(|it| !it.program.is_empty() && !is_own(&it.key));
+        let own: BTreeMap<SmolStr, Vec<OsString>> = programs
+            .map(|it| (SmolStr::new(&it.key), it.program.iter().map(OsString::from).collect()))
+            .collect();
+        // What they start finds the same teams.
+        let mut environment = vec![("TROOP_HOME".into(), home.clone().into_os_string())];
+        environment.extend(store.map(|store| ("TROOP_STORE".into(), store.into())));
+        let programs = Programs { troop, own, environment };
+        let untrusted = trust::untrusted_agents(surroundings, trust);
+        Ok(Self { programs, project, home, untrusted })
+    }
+
+    /// Says why an agent cannot run, if it cannot.
+    pub(crate) fn check(&self, key: &str) -> Result<()> {
+        self.find(key).map(drop)
+    }
+
+    /// The agent for a key. None if a program of its own is to be started for it.
+    fn find(&self, key: &str) -> Result<Option<Box<dyn Agent>>> {
+        if self.untrusted.iter().any(|it| it == key) {
+            let message =
+                format!("the agent `{key}` is this project's own, and the project is not trusted");
+            return Err(Refused::new(message, "look and decide: `troop trust`").into());
+        }
+        match troop_agent::find_agent(key, &self.project, Some(&self.home)) {
+            Ok(agent) => Ok(Some(agent)),
+            Err(RegistryError::Foreign { .. }) => Ok(None),
+            Err(RegistryError::CannotRun { .. }) => Err(not_available(key)),
+            Err(RegistryError::Unknown { .. }) if LATER.contains(&key) => Err(not_available(key)),
+            Err(error) => {
+                let hint = format!("available: {AVAILABLE}");
+                Err(Refused::new(chain(&error), hint).into())
+            }
+        }
+    }
+
+    /// Runs the lead's agent in this process, and all others as processes.
+    pub(super) fn launch(self: Arc<Self>, watch: Watch) -> Arc<dyn Launch> {
+        let others: Arc<dyn Launch> = Arc::clone(&self) as Arc<dyn Launch>;
+        let run = move |spec: &LaunchSpec, wire: DuplexStream| {
+            let is_lead = spec.role == Role::Lead;
+            // What is wrong with it is said by who starts processes.
+            let agent = is_lead.then(|| self.find(&spec.agent)).and_then(Result::ok).flatten()?;
+            Some(serve(agent, spec, wire, watch.clone()))
+        };
+        Arc::new(InProcess { run, others })
+    }
+}
+
+impl Launch for Runnable {
+    fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched> {
+        self.check(&spec.agent).map_err(io::Error::other)?;
+        self.programs.launch(spec)
+    }
+
+    fn guard(&self, session: Uuid) -> io::Result<Option<tokio::process::Child>> {
+        self.programs.guard(session)
+    }
+}
+
+/// Whether troop itself is the agent of this key, whatever files describe.
+fn is_own(key: &str) -> bool {
+    key == "command" || key == "script" || key.starts_with("script:")
+}
+
+fn not_available(key: &str) -> anyhow::Error {
+    let message =
+        format!("the agent `{key}` is not available in this version; available: {AVAILABLE}");
+    Refused::new(message, HOW).into()
+}
+
+fn chain(error: &RegistryError) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+/// Lets an agent of this process think for a member.
+fn serve(
+    agent: Box<dyn Agent>,
+    spec: &LaunchSpec,
+    wire: DuplexStream,
+    watch: Watch,
+) -> BoxFuture<'static, ()> {
+    let place = Place {
+        name: spec.member.to_string(),
+        team: spec.team.to_string(),
+        path: spec.path.clone(),
+        raw_write: None,
+    };
+    let options =
+        troop_agent::Options { place, alive: ALIVE, terminated: CancellationToken::new() };
+    let (reader, writer) = tokio::io::split(wire);
+    Box::pin(async move {
+        let agent = Box::new(Watched { agent, watch: watch.clone() });
+        let exit = troop_agent::serve(agent, reader, writer, options).await;
+        if let Exit::Stopped(code) = exit {
+            watch.note(format!("it ended by itself, with code {code}"));
+        }
+    })
+}
+
+/// What went wrong with the lead's agent, if anything did.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Watch(Arc<Mutex<Option<String>>>);
+
+impl Watch {
+    fn note(&self, fault: String) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
+    }
+
+    pub(super) fn fault(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// An agent, and somebody who notes when it cannot go on.
+struct Watched {
+    agent: Box<dyn Agent>,
+    watch: Watch,
+}
+
+impl Agent for Watched {
+    fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, Outcome> {
+        // What becomes of a task is on the board.
+        let is_noted = !matches!(work, Work::Task(_) | Work::Resume { .. });
+        let watch = self.watch.clone();
+        Box::pin(async move {
+            let outcome = self.agent.turn(work, turn).await;
+            if let (true, Outcome::Failed { reason }) = (is_noted, &outcome) {
+                watch.note(reason.clone());
+            }
+            outcome
+        })
+    }
+}

@@ -1,0 +1,88 @@
+//! What a person sees of a team at work: a screen that changes, or lines in a pipe.
+
+use anyhow::Result;
+use troop_model::Time;
+
+use crate::{
+    output::Printer,
+    render::{self, Recent, Screen, Story},
+};
+
+/// A screen must be so big to be worth one.
+const MIN_HEIGHT: usize = 8;
+const MIN_WIDTH: usize = 40;
+
+#[derive(Debug)]
+pub(super) struct View<'a> {
+    printer: &'a Printer,
+    form: Form,
+    recent: Recent,
+    /// How many lines of the screen are ours.
+    n_drawn: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// A screen that changes.
+    Screen,
+    /// One line after the other.
+    Lines,
+    /// Nothing: a program waits for the end.
+    Nothing,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(printer: &'a Printer) -> Self {
+        let form = match printer.screen() {
+            _ if printer.json => Form::Nothing,
+            Some(screen) if is_big(screen) => Form::Screen,
+            Some(_) | None => Form::Lines,
+        };
+        Self { printer, form, recent: Recent::default(), n_drawn: 0 }
+    }
+
+    pub(super) fn is_screen(&self) -> bool {
+        self.form == Form::Screen
+    }
+
+    /// Shows nothing more: nobody looks.
+    pub(super) fn close(&mut self) {
+        self.form = Form::Nothing;
+    }
+
+    pub(super) fn tell(&mut self, line: String) -> Result<()> {
+        match self.form {
+            Form::Screen => self.recent.push(line),
+            Form::Lines => self.printer.line(&line)?,
+            Form::Nothing => {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn tell_if(&mut self, line: Option<String>) -> Result<()> {
+        line.map_or(Ok(()), |line| self.tell(line))
+    }
+
+    /// Draws the screen anew, if there is one.
+    pub(super) fn draw(&mut self, story: &Story, now: Time) -> Result<()> {
+        let screen = self.printer.screen().filter(|screen| is_big(*screen));
+        if let (Form::Screen, Some(screen)) = (self.form, screen) {
+            let text = render::live(story, &self.recent, now, screen);
+            self.printer.redraw(self.n_drawn, &text)?;
+            self.n_drawn = text.lines().count();
+        }
+        Ok(())
+    }
+
+    /// Takes the screen away; what comes next stands where it was.
+    pub(super) fn clear(&mut self) -> Result<()> {
+        if self.form == Form::Screen {
+            self.printer.redraw(std::mem::take(&mut self.n_drawn), "")?;
+        }
+        Ok(())
+    }
+}
+
+fn is_big(screen: Screen) -> bool {
+    screen.height >= MIN_HEIGHT && screen.width >= MIN_WIDTH
+}

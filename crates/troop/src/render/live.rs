@@ -1,0 +1,151 @@
+//! A team at work on one screen: its tasks, its members, and what happened last.
+
+use std::collections::VecDeque;
+
+use troop_model::{Member, Role, State, Status, Task, Time};
+use unicode_width::UnicodeWidthStr;
+
+use super::{
+    BOLD, DIM, Story, fit, member_icon, one_line, pad, paint, status_icon, status_style, took,
+};
+
+/// How big a screen is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Screen {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+}
+
+/// How many of the last lines are kept, however big the screen is.
+const KEPT: usize = 100;
+
+/// The last lines of a story.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recent(VecDeque<String>);
+
+impl Recent {
+    pub(crate) fn push(&mut self, line: String) {
+        if self.0.len() == KEPT {
+            self.0.pop_front();
+        }
+        self.0.push_back(line);
+    }
+}
+
+/// The screen as text. No line is wider, and there are fewer lines, than the screen has, if it has 40 columns and 8 lines.
+pub(crate) fn live(story: &Story, recent: &Recent, now: Time, screen: Screen) -> String {
+    let Screen { width, height } = screen;
+    let state = story.state();
+    let mut lines = vec![headline(story, now, width)];
+    let members: Vec<_> = state.members().filter(|it| it.role == Role::Member).collect();
+    // The head, three gaps, and the line that the cursor is on.
+    let room = height.saturating_sub(5).max(3);
+    let n_members = members.len().min(room / 3);
+    let n_tasks = state.tasks().len().min((room - n_members) * 2 / 3);
+    let n_recent = room.saturating_sub(n_members + n_tasks).min(recent.0.len());
+    add(&mut lines, task_lines(state, now, width, n_tasks));
+    add(&mut lines, member_lines(state, &members, now, width, n_members));
+    let skipped = recent.0.len() - n_recent;
+    add(&mut lines, recent.0.iter().skip(skipped).map(|it| paint(DIM, &fit(it, width))).collect());
+    lines.truncate(height.saturating_sub(1).max(1));
+    lines.join("\n") + "\n"
+}
+
+fn add(lines: &mut Vec<String>, more: Vec<String>) {
+    if !more.is_empty() {
+        lines.push(String::new());
+        lines.extend(more);
+    }
+}
+
+fn headline(story: &Story, now: Time, width: usize) -> String {
+    let state = story.state();
+    let name = state.team().map(|team| team.name.to_string()).unwrap_or_default();
+    let tasks = state.tasks();
+    let n_done = tasks.n_with(Status::Completed);
+    let took = took(now.since(story.tally().since));
+    let text = format!("{name}  {n_done} of {} tasks done  {took}", tasks.len());
+    paint(BOLD, &fit(&text, width))
+}
+
+/// The tasks that fit: all, or those that are not over first.
+fn task_lines(state: &State, now: Time, width: usize, n_lines: usize) -> Vec<String> {
+    let mut tasks: Vec<&Task> = state.tasks().iter().collect();
+    let n_hidden = if tasks.len() > n_lines { tasks.len() + 1 - n_lines.max(1) } else { 0 };
+    if n_hidden > 0 {
+        tasks.sort_by_key(|task| task.status.is_terminal());
+        tasks.truncate(n_lines.saturating_sub(1));
+        tasks.sort_by_key(|task| task.number);
+    }
+    let who_width = state.members().map(|it| it.name.as_str().width()).max().unwrap_or(0).min(16);
+    let subject_width = tasks.iter().map(|task| one_line(&task.subject).width()).max().unwrap_or(0);
+    let number_width = state.tasks().last().0.to_string().len().max(3);
+    // The sign and the number, with what separates them.
+    let taken = 4 + number_width + 2;
+    let subject_width = subject_width.min(width.saturating_sub(taken + 16 + who_width).max(10));
+    let note_width = width.saturating_sub(taken + subject_width + 2 + who_width + 2);
+    let line = |task: &&Task| {
+        let status = state.tasks().status(task.number).unwrap_or(task.status);
+        let who = task.owner.as_ref().or(task.assignee.as_ref());
+        format!(
+            "  {} {:>number_width$}  {}  {}  {}",
+            paint(status_style(status), status_icon(status)),
+            task.number.0,
+            pad(&one_line(&task.subject), subject_width),
+            pad(&who.map(ToString::to_string).unwrap_or_default(), who_width),
+            paint(DIM, &fit(&note(state, task, status, now), note_width)),
+        )
+    };
+    let mut lines: Vec<_> = tasks.iter().map(line).collect();
+    if n_hidden > 0 && n_lines > 0 {
+        lines.push(paint(DIM, &fit(&format!("    and {n_hidden} more"), width)));
+    }
+    lines
+}
+
+fn note(state: &State, task: &Task, status: Status, now: Time) -> String {
+    let attempt =
+        if task.attempts > 1 { format!(", attempt {}", task.attempts) } else { String::new() };
+    match status {
+        Status::InProgress => {
+            let since = task.held_since.map(|since| took(now.since(since))).unwrap_or_default();
+            let progress = task.progress.as_ref().map(|it| format!(" {}%", it.percent));
+            format!("{since}{}{attempt}", progress.unwrap_or_default())
+        }
+        Status::Blocked => {
+            let open = state.tasks().open_dependencies(task.number);
+            let open: Vec<_> = open.iter().map(|it| it.task.0.to_string()).collect();
+            format!("after {}", open.join(", "))
+        }
+        Status::Completed => format!("done{attempt}"),
+        Status::Pending | Status::InReview | Status::Failed | Status::Cancelled | Status::Stale => {
+            format!("{status}{attempt}")
+        }
+    }
+}
+
+fn member_lines(
+    state: &State,
+    members: &[&Member],
+    now: Time,
+    width: usize,
+    n_lines: usize,
+) -> Vec<String> {
+    let who = |member: &Member| format!("{} ({})", member.name, member.agent);
+    let who_width = members.iter().map(|it| who(it).width()).max().unwrap_or(0).min(width / 2);
+    let line = |member: &&Member| {
+        let held: Vec<_> = state.tasks().held_by(&member.name).map(|it| it.to_string()).collect();
+        let reason = member.state_reason.as_deref().map(one_line).unwrap_or_default();
+        let about = if held.is_empty() { reason } else { held.join(", ") };
+        let since = took(now.since(member.state_since));
+        let text = format!("{} {since}  {about}", member.state);
+        let room = width.saturating_sub(4 + who_width + 2);
+        format!(
+            "  {} {}  {}",
+            member_icon(member.state),
+            pad(&who(member), who_width),
+            paint(DIM, &fit(text.trim_end(), room)),
+        )
+    };
+    members.iter().take(n_lines).map(line).collect()
+}

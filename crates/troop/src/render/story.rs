@@ -1,0 +1,219 @@
+//! What happens in a team, told one line at a time, and counted on the way.
+
+mod tally;
+
+use troop_model::{
+    Actor, ActorKind, Event, Fact, MemberState, MessageKind, Party, RejectMode, Role, State, Time,
+};
+use troop_runtime::{VETOED, WITH_TEAM};
+
+use tally::Tally;
+pub(super) use tally::{Deed, Deeds};
+
+use super::{one_line, second};
+
+/// A team as far as its log has been told.
+#[derive(Debug)]
+pub(crate) struct Story {
+    state: State,
+    tally: Tally,
+}
+
+impl Story {
+    /// Begins where a team is now.
+    pub(crate) fn new(state: State, now: Time) -> Self {
+        Self { state, tally: Tally::new(now) }
+    }
+
+    pub(crate) fn state(&self) -> &State {
+        &self.state
+    }
+
+    pub(crate) fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// Takes in an event. What is worth telling comes back on one line, with its time.
+    pub(crate) fn tell(&mut self, event: &Event) -> Option<String> {
+        let line = self.line(event);
+        self.tally.count(&self.state, event);
+        self.state.apply(event);
+        line.map(|line| format!("{} {line}", second(event.at)))
+    }
+
+    /// What an event says, seen from the state before it.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the rest is for `troop events`")]
+    fn line(&self, event: &Event) -> Option<String> {
+        let who = name(&event.actor);
+        Some(match &event.fact {
+            Fact::LeadTaken { holder, .. } => format!("{} leads", one_line(holder)),
+            Fact::TeamStopRequested { reason } => {
+                format!("{who} asks the team to stop{}", because(reason.as_deref()))
+            }
+            Fact::MemberStateChanged { member, state, reason, pid } => {
+                return self.moved(member.as_str(), *state, reason.as_deref(), *pid);
+            }
+            Fact::MemberRemoved { member, reason } => {
+                format!("{member} is gone{}", because(reason.as_deref()))
+            }
+            Fact::MemberInterrupted { member, reason } => {
+                format!("{who} interrupts {member}{}", because(reason.as_deref()))
+            }
+            Fact::MemberModeChanged { member, permissions } => {
+                format!("{member} works in mode {permissions} now")
+            }
+            Fact::MessageSent { .. } => return self.said(&event.fact),
+            _ => return self.worked(&who, event),
+        })
+    }
+
+    fn moved(
+        &self,
+        member: &str,
+        state: MemberState,
+        reason: Option<&str>,
+        pid: Option<u32>,
+    ) -> Option<String> {
+        let before = self.state.find_member(member).ok()?;
+        let is_lead = before.role == Role::Lead;
+        match state {
+            MemberState::Spawning if before.state == MemberState::Crashed => {
+                Some(format!("{member} is started again"))
+            }
+            MemberState::Idle | MemberState::Planning
+                if before.state == MemberState::Spawning && !is_lead =>
+            {
+                let pid = pid.map(|pid| format!(", process {pid}")).unwrap_or_default();
+                let plan = if state == MemberState::Planning { "; it may only plan" } else { "" };
+                Some(format!("{member} is there ({}{pid}){plan}", before.agent))
+            }
+            MemberState::Crashed => Some(format!("{member} crashed{}", because(reason))),
+            MemberState::Stopped if !is_lead && !is_with_team(reason) => {
+                Some(format!("{member} stopped{}", because(reason)))
+            }
+            MemberState::Spawning
+            | MemberState::Working
+            | MemberState::Idle
+            | MemberState::Planning
+            | MemberState::Stopping
+            | MemberState::Stopped => None,
+        }
+    }
+
+    fn said(&self, fact: &Fact) -> Option<String> {
+        let Fact::MessageSent { from, to, message_kind, content, summary, approve, .. } = fact
+        else {
+            return None;
+        };
+        let content = one_line(content);
+        let about = if content.is_empty() { String::new() } else { format!(": {content}") };
+        let is_yes = *approve == Some(true);
+        Some(match message_kind {
+            MessageKind::Message | MessageKind::Broadcast => {
+                let to = if *to == Party::everybody() { "all" } else { to.as_str() };
+                format!("{from} → {to}: {content}")
+            }
+            MessageKind::PlanApprovalRequest => format!("{from} plans: {content}"),
+            MessageKind::PlanApprovalResponse if is_yes => {
+                format!("{from} approves the plan of {to}{about}")
+            }
+            MessageKind::PlanApprovalResponse => {
+                format!("{from} rejects the plan of {to}{about}")
+            }
+            MessageKind::ShutdownRequest => format!("{from} asks {to} to stop{about}"),
+            MessageKind::ShutdownResponse if is_yes => format!("{from} agrees to stop"),
+            MessageKind::ShutdownResponse => format!("{from} does not want to stop{about}"),
+            MessageKind::System if is_veto(summary.as_deref()) => {
+                format!("{VETOED} to {to}: {content}")
+            }
+            // What the lead is told by troop has just been told here, too.
+            MessageKind::System if !self.is_lead(to) => format!("troop → {to}: {content}"),
+            MessageKind::System | MessageKind::Idle | MessageKind::TaskAssignment => return None,
+        })
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the rest is for `troop events`")]
+    fn worked(&self, who: &str, event: &Event) -> Option<String> {
+        let task = event.fact.task()?;
+        Some(match &event.fact {
+            Fact::TaskCreated { subject, blocked_by, .. } => {
+                let after: Vec<_> = blocked_by.iter().map(|it| it.task.to_string()).collect();
+                let after = match after.as_slice() {
+                    [] => String::new(),
+                    after => format!(" (after {})", after.join(", ")),
+                };
+                format!("{who} created {task}: {}{after}", one_line(subject))
+            }
+            Fact::TaskClaimed { owner, attempt, .. } => {
+                format!("{owner} took {task}{}", nth(*attempt))
+            }
+            Fact::TaskAssigned { owner, attempt, .. } => {
+                format!("{task} goes to {owner}{}", nth(*attempt))
+            }
+            Fact::TaskReleased { reason, .. } => {
+                format!("{task} is back on the board{}", because(Some(reason)))
+            }
+            Fact::TaskProgressed { progress, .. } => {
+                let owner = self.owner(event);
+                format!("{owner} is at {}% of {task}: {}", progress.percent, progress.step)
+            }
+            Fact::TaskSubmitted { .. } => format!("{who} hands in {task}"),
+            Fact::TaskCompleted { summary, .. } => {
+                format!("{} completed {task}: {}", self.owner(event), one_line(summary))
+            }
+            Fact::TaskApproved { .. } => format!("{who} approved {task}"),
+            Fact::TaskRejected { reason, mode, .. } => {
+                let what = match mode {
+                    RejectMode::Cancel => "rejected",
+                    RejectMode::Revise => "sent back",
+                };
+                format!("{who} {what} {task}{}", because(Some(reason)))
+            }
+            Fact::TaskCancelled { reason, .. } => {
+                format!("{who} cancelled {task}{}", because(Some(reason)))
+            }
+            Fact::TaskFailed { reason, retry_at, .. } => {
+                let again = if retry_at.is_some() { "; it is tried again" } else { "" };
+                format!("{} failed at {task}{}{again}", self.owner(event), because(Some(reason)))
+            }
+            _ => return None,
+        })
+    }
+
+    /// Who holds the task that an event is about, or whoever made the event.
+    fn owner(&self, event: &Event) -> String {
+        let task = event.fact.task().and_then(|number| self.state.tasks().get(number));
+        let owner = task.and_then(|task| task.owner.as_ref()).map(ToString::to_string);
+        owner.unwrap_or_else(|| name(&event.actor))
+    }
+
+    fn is_lead(&self, party: &Party) -> bool {
+        self.state.lead().is_some_and(|lead| lead.name.as_str() == party.as_str())
+    }
+}
+
+/// Whether a message of troop's own says that a hook was against something.
+fn is_veto(summary: Option<&str>) -> bool {
+    summary.is_some_and(|summary| summary.starts_with(VETOED))
+}
+
+/// Whether a member stops because all do. That is told once, by the end of it all.
+fn is_with_team(reason: Option<&str>) -> bool {
+    reason.is_some_and(|reason| reason.starts_with(WITH_TEAM))
+}
+
+fn name(actor: &Actor) -> String {
+    if actor.kind == ActorKind::System { "troop".to_owned() } else { one_line(&actor.name) }
+}
+
+fn because(reason: Option<&str>) -> String {
+    let reason = one_line(reason.unwrap_or_default());
+    if reason.is_empty() { reason } else { format!(": {reason}") }
+}
+
+fn nth(attempt: u32) -> String {
+    if attempt > 1 { format!(" (attempt {attempt})") } else { String::new() }
+}
+
+#[cfg(test)]
+mod tests;

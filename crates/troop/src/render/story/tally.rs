@@ -1,0 +1,172 @@
+//! Who did what, when, and how long it took.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use troop_model::{
+    Event, Fact, MemberName, MemberState, MessageKind, Party, Role, State, TaskNumber, Time,
+};
+
+use super::is_veto;
+
+/// What was counted.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    pub(crate) since: Time,
+    pub(crate) until: Time,
+    pub(crate) members: BTreeMap<MemberName, Deeds>,
+    /// Messages that members and people sent.
+    pub(crate) n_messages: usize,
+    pub(crate) recoveries: Vec<Recovery>,
+    pub(crate) vetoes: Vec<Veto>,
+    pub(crate) answers: Vec<Answer>,
+}
+
+/// What one member did.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Deeds {
+    pub(crate) completed: Vec<Deed>,
+    pub(crate) n_messages: usize,
+    pub(crate) n_crashes: usize,
+    pub(crate) worked: Duration,
+}
+
+/// A task that was completed.
+#[derive(Clone, Debug)]
+pub(crate) struct Deed {
+    pub(crate) task: TaskNumber,
+    pub(crate) began_at: Time,
+    pub(crate) ended_at: Time,
+}
+
+/// A task that its holder lost, and who got it then.
+#[derive(Clone, Debug)]
+pub(crate) struct Recovery {
+    pub(crate) at: Time,
+    pub(crate) task: TaskNumber,
+    pub(crate) from: MemberName,
+    pub(crate) reason: String,
+    pub(crate) to: Option<(MemberName, Time)>,
+}
+
+/// Something that a hook was against.
+#[derive(Clone, Debug)]
+pub(crate) struct Veto {
+    pub(crate) at: Time,
+    pub(crate) member: Party,
+    pub(crate) feedback: String,
+}
+
+/// The answer to a plan.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    pub(crate) at: Time,
+    pub(crate) member: Party,
+    pub(crate) is_yes: bool,
+    pub(crate) feedback: String,
+}
+
+impl Tally {
+    pub(super) fn new(since: Time) -> Self {
+        Self {
+            since,
+            until: since,
+            members: BTreeMap::new(),
+            n_messages: 0,
+            recoveries: Vec::new(),
+            vetoes: Vec::new(),
+            answers: Vec::new(),
+        }
+    }
+
+    /// Counts an event, seen from the state before it.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the rest is not counted")]
+    pub(super) fn count(&mut self, before: &State, event: &Event) {
+        self.until = event.at;
+        match &event.fact {
+            Fact::MemberStateChanged { member, state: MemberState::Crashed, .. } => {
+                self.of(member).n_crashes += 1;
+            }
+            Fact::TaskAssigned { task, owner, .. } | Fact::TaskClaimed { task, owner, .. } => {
+                let waits = |it: &&mut Recovery| it.task == *task && it.to.is_none();
+                if let Some(recovery) = self.recoveries.iter_mut().rev().find(waits) {
+                    recovery.to = Some((owner.clone(), event.at));
+                }
+            }
+            Fact::TaskReleased { task, owner, reason } => {
+                self.ends(before, *task, event.at, None);
+                let is_loss =
+                    before.member(owner).is_none_or(|it| it.state == MemberState::Crashed)
+                        || before.tasks().get(*task).is_some_and(|it| {
+                            it.lease_until.is_some_and(|until| until <= event.at)
+                        });
+                if is_loss {
+                    let (from, reason) = (owner.clone(), reason.clone());
+                    let recovery = Recovery { at: event.at, task: *task, from, reason, to: None };
+                    self.recoveries.push(recovery);
+                }
+            }
+            Fact::TaskCompleted { task, .. } | Fact::TaskApproved { task, .. } => {
+                self.ends(before, *task, event.at, Some(()));
+            }
+            Fact::TaskFailed { task, .. } => self.ends(before, *task, event.at, None),
+            Fact::MessageSent { .. } => self.said(before, event),
+            _ => {}
+        }
+    }
+
+    fn of(&mut self, member: &MemberName) -> &mut Deeds {
+        self.members.entry(member.clone()).or_default()
+    }
+
+    /// Somebody is done with a task, or at least does not work on it any more.
+    fn ends(&mut self, before: &State, number: TaskNumber, at: Time, done: Option<()>) {
+        let Some(task) = before.tasks().get(number) else { return };
+        let (Some(owner), Some(since)) = (&task.owner, task.held_since) else { return };
+        let deeds = self.of(owner);
+        deeds.worked += at.since(since);
+        deeds.completed.extend(done.map(|()| Deed { task: number, began_at: since, ended_at: at }));
+    }
+
+    fn said(&mut self, before: &State, event: &Event) {
+        let Fact::MessageSent { from, to, message_kind, content, summary, approve, .. } =
+            &event.fact
+        else {
+            return;
+        };
+        let (at, member, feedback) = (event.at, to.clone(), content.clone());
+        match message_kind {
+            MessageKind::System if is_veto(summary.as_deref()) => {
+                self.vetoes.push(Veto { at, member, feedback });
+            }
+            MessageKind::System | MessageKind::Idle | MessageKind::TaskAssignment => return,
+            MessageKind::PlanApprovalResponse => {
+                let is_yes = *approve == Some(true);
+                self.answers.push(Answer { at, member, is_yes, feedback });
+            }
+            MessageKind::Message
+            | MessageKind::Broadcast
+            | MessageKind::ShutdownRequest
+            | MessageKind::ShutdownResponse
+            | MessageKind::PlanApprovalRequest => {}
+        }
+        if *message_kind != MessageKind::System {
+            self.n_messages += 1;
+            if let Ok(member) = before.find_member(from.as_str()) {
+                let name = member.name.clone();
+                self.of(&name).n_messages += 1;
+            }
+        }
+    }
+
+    /// Teammates that did something, in the order of their names.
+    pub(crate) fn workers<'a>(&'a self, state: &'a State) -> Vec<(&'a MemberName, Deeds)> {
+        let members = state.members().filter(|member| member.role == Role::Member);
+        let gone = self.members.keys().filter(|name| state.member(name).is_none());
+        let mut names: Vec<_> = members.map(|member| &member.name).chain(gone).collect();
+        names.sort();
+        names
+            .into_iter()
+            .map(|it| (it, self.members.get(it).cloned().unwrap_or_default()))
+            .collect()
+    }
+}

@@ -1,0 +1,242 @@
+//! A team's story, told, shown and summed up. The log is made by the rules themselves.
+
+use std::time::Duration;
+
+use anstream::adapter::strip_str;
+use insta::assert_snapshot;
+use troop_model::{
+    Actor, Command, Context, MemberName, MemberState, MessageKind, NewMember, NewTask,
+    NewTeamCommand, OperationId, Origin, Outgoing, Permissions, Settings, Spawn, State,
+    TaskCommand, TaskNumber, TeamId, Time, decide,
+};
+use troop_runtime::VETOED;
+use unicode_width::UnicodeWidthStr;
+use uuid::Uuid;
+
+use super::Story;
+use crate::render::{Recent, Screen, live, summary, summary_json};
+
+/// A team to whom things happen, one tenth of a second after the other.
+struct World {
+    story: Story,
+    now: Time,
+    lines: Vec<String>,
+}
+
+fn name(text: &str) -> MemberName {
+    text.parse().unwrap()
+}
+
+fn member(text: &str) -> NewMember {
+    let (name, agent) = (name(text), "script".into());
+    NewMember { name, agent, expertise: String::new(), model: None, permissions: None }
+}
+
+impl World {
+    fn new() -> Self {
+        let now = Time::from_micros(1_700_000_000_000_000);
+        let mut world = Self { story: Story::new(State::default(), now), now, lines: Vec::new() };
+        world.does(
+            Actor::human("pat"),
+            Command::CreateTeam(NewTeamCommand {
+                team: TeamId(Uuid::nil()),
+                name: "crew".parse().unwrap(),
+                description: String::new(),
+                settings: Settings { retry_backoff_seconds: 0, ..Settings::default() },
+                lead: member("lead"),
+                members: Vec::new(),
+            }),
+        );
+        let holder = "pat on here".to_owned();
+        world.troop(Command::TakeLead { session: Uuid::nil(), holder, over: None });
+        world
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "stories read better without borrowing")]
+    fn does(&mut self, actor: Actor, command: Command) {
+        self.now = self.now + Duration::from_millis(100);
+        let operation = OperationId(Uuid::now_v7());
+        let (now, origin) = (self.now, Origin::default());
+        let ctx = Context { now, actor, operation, origin, fence: None };
+        for event in decide(self.story.state(), &command, &ctx).unwrap() {
+            self.lines.extend(self.story.tell(&event));
+        }
+    }
+
+    fn troop(&mut self, command: Command) {
+        self.does(Actor::system(), command);
+    }
+
+    fn agent(&mut self, who: &str, command: Command) {
+        self.does(Actor::agent(&name(who)), command);
+    }
+
+    fn state(&mut self, who: &str, state: MemberState, reason: Option<&str>) {
+        let reason = reason.map(str::to_owned);
+        let pid = (state != MemberState::Crashed && state != MemberState::Stopped).then_some(7);
+        self.troop(Command::SetMemberState { member: name(who), state, reason, pid });
+    }
+
+    fn spawn(&mut self, who: &str, permissions: Option<Permissions>) {
+        let member = NewMember { permissions, ..member(who) };
+        self.agent("lead", Command::SpawnMember(Spawn { member, prompt: None }));
+        let is_plan = permissions == Some(Permissions::Plan);
+        let state = if is_plan { MemberState::Planning } else { MemberState::Idle };
+        self.state(who, state, None);
+    }
+
+    fn task(&mut self, subject: &str, after: &[u32]) {
+        let blocked_by = after.iter().map(|number| TaskNumber(*number).into()).collect();
+        let new = NewTask { subject: subject.to_owned(), blocked_by, ..NewTask::default() };
+        self.agent("lead", Command::Task(TaskCommand::Create(new)));
+    }
+
+    fn give(&mut self, task: u32, to: &str) {
+        let task = Some(TaskNumber(task).into());
+        self.troop(Command::Task(TaskCommand::Assign { task, to: name(to) }));
+    }
+
+    fn complete(&mut self, who: &str, task: u32, result: &str) {
+        let (task, result) = (TaskNumber(task).into(), result.to_owned());
+        let order = TaskCommand::Complete { task, result, summary: None, attempt: None };
+        self.agent(who, Command::Task(order));
+    }
+
+    fn send(&mut self, actor: Actor, to: &str, kind: MessageKind, content: &str) {
+        let is_answer = kind == MessageKind::PlanApprovalResponse;
+        let request = self.story.state().requests().map(|(id, _)| *id).max();
+        let outgoing = Outgoing {
+            to: to.to_owned(),
+            kind,
+            content: content.to_owned(),
+            summary: (kind == MessageKind::System).then(|| format!("{VETOED} to what it did")),
+            request_id: request.filter(|_| is_answer),
+            approve: is_answer.then(|| content.starts_with("good")),
+        };
+        self.does(actor, Command::Send(outgoing));
+    }
+
+    /// Everything that the demonstration shows, in brief.
+    fn with_all() -> Self {
+        let mut world = Self::new();
+        world.spawn("ann", None);
+        world.spawn("bob", Some(Permissions::Plan));
+        let [lead, bob] = ["lead", "bob"].map(|it| Actor::agent(&name(it)));
+        world.send(bob.clone(), "lead", MessageKind::PlanApprovalRequest, "cut corners");
+        world.send(lead.clone(), "bob", MessageKind::PlanApprovalResponse, "no corners");
+        world.send(bob, "lead", MessageKind::PlanApprovalRequest, "go straight");
+        world.send(lead, "bob", MessageKind::PlanApprovalResponse, "good");
+        world.task("write", &[]);
+        world.task("test", &[1]);
+        world.give(1, "ann");
+        world.state("ann", MemberState::Crashed, Some("exit code 9"));
+        world.give(1, "bob");
+        world.state("ann", MemberState::Spawning, None);
+        world.state("ann", MemberState::Idle, None);
+        world.send(Actor::system(), "bob", MessageKind::System, "the tests fail");
+        world.complete("bob", 1, "it is \u{1b}[2Jwritten\nand signed");
+        world.send(Actor::agent(&name("ann")), "*", MessageKind::Message, "well done");
+        world.give(2, "ann");
+        world
+    }
+}
+
+#[test]
+fn what_is_worth_telling_is_told_on_one_line() {
+    let mut world = World::with_all();
+    let order =
+        TaskCommand::Fail { task: TaskNumber(2).into(), reason: "no luck".into(), attempt: None };
+    world.agent("ann", Command::Task(order));
+    world.does(Actor::human("pat"), Command::StopTeam { reason: Some("enough".into()) });
+    assert_snapshot!(world.lines.join("\n"), @r#"
+    22:13:20 pat on here leads
+    22:13:20 ann is there (script, process 7)
+    22:13:20 bob is there (script, process 7); it may only plan
+    22:13:20 bob plans: cut corners
+    22:13:20 lead rejects the plan of bob: no corners
+    22:13:20 bob plans: go straight
+    22:13:21 lead approves the plan of bob: good
+    22:13:21 bob works in mode default now
+    22:13:21 lead created task-1: write
+    22:13:21 lead created task-2: test (after task-1)
+    22:13:21 task-1 goes to ann
+    22:13:21 ann crashed: exit code 9
+    22:13:21 task-1 is back on the board: ann crashed
+    22:13:21 task-1 goes to bob (attempt 2)
+    22:13:21 ann is started again
+    22:13:21 ann is there (script, process 7)
+    22:13:21 a hook said no to bob: the tests fail
+    22:13:21 bob completed task-1: it is \u{1b}[2Jwritten
+    22:13:22 ann → all: well done
+    22:13:22 task-2 goes to ann
+    22:13:22 ann failed at task-2: no luck; it is tried again
+    22:13:22 pat asks the team to stop: enough
+    "#);
+}
+
+#[test]
+fn what_came_of_it_is_summed_up() {
+    let mut world = World::with_all();
+    world.complete("ann", 2, "all tests pass");
+    assert_snapshot!(strip_str(&summary(&world.story, 80)).to_string(), @r#"
+    crew: 2 of 2 tasks done in 2.2s, 5 messages
+
+      ✓ task-1   write  bob  at  1.5s for  0.4s  it is \u{1b}[2Jwritten and signed
+      ✓ task-2   test   ann  at  2.1s for  0.1s  all tests pass
+
+      ann  (script) 1 task, worked 0.2s, 1 sent, crashed once
+      bob  (script) 1 task, worked 0.4s, 2 sent
+
+      22:13:20  rejected   the plan of bob: no corners; approved 0.2s later
+      22:13:21  recovered  task-1: ann crashed; given to bob 0.1s later
+      22:13:21  vetoed     bob: the tests fail
+    "#);
+    let json = summary_json(&world.story);
+    assert_eq!(json["recoveries"][0]["to"], "bob");
+    assert_eq!(json["plans"].as_array().unwrap().len(), 2);
+    assert_eq!(json["members"][0]["crashes"], 1);
+}
+
+#[test]
+fn a_team_fits_on_a_screen_of_any_size() {
+    let mut world = World::with_all();
+    let mut recent = Recent::default();
+    world.lines.iter().for_each(|line| recent.push(line.clone()));
+    let small = Screen { width: 80, height: 24 };
+    let shown = live(&world.story, &recent, world.now, small);
+    assert_snapshot!(strip_str(&shown).to_string(), @r#"
+    crew  1 of 2 tasks done  2.1s
+
+      ✓   1  write  bob   done, attempt 2
+      ●   2  test   ann   0.0s
+
+      ● ann (script)  working 0.0s  task-2
+      ○ bob (script)  idle 0.2s
+
+    22:13:20 bob plans: go straight
+    22:13:21 lead approves the plan of bob: good
+    22:13:21 bob works in mode default now
+    22:13:21 lead created task-1: write
+    22:13:21 lead created task-2: test (after task-1)
+    22:13:21 task-1 goes to ann
+    22:13:21 ann crashed: exit code 9
+    22:13:21 task-1 is back on the board: ann crashed
+    22:13:21 task-1 goes to bob (attempt 2)
+    22:13:21 ann is started again
+    22:13:21 ann is there (script, process 7)
+    22:13:21 a hook said no to bob: the tests fail
+    22:13:21 bob completed task-1: it is \u{1b}[2Jwritten
+    22:13:22 ann → all: well done
+    22:13:22 task-2 goes to ann
+    "#);
+    for nth in 0..60 {
+        world.task(&format!("one of very many tasks, and with a long name at that: {nth}"), &[]);
+    }
+    for (width, height) in [(80, 24), (120, 40), (40, 8), (200, 9), (41, 100)] {
+        let text = live(&world.story, &recent, world.now, Screen { width, height });
+        let text = strip_str(&text).to_string();
+        assert!(text.lines().count() < height, "{width}x{height}:\n{text}");
+        let widest = text.lines().map(UnicodeWidthStr::width).max().unwrap();
+        assert!(widest <= width, "{width}x{height} has a line of {widest}:\n{text}");
+    }
+}

@@ -1,0 +1,198 @@
+//! What came of a team's work: who did what, when, how long it took, and what went wrong on the way.
+
+use serde_json::{Value, json};
+use troop_model::{Status, TaskNumber, Time};
+use unicode_width::UnicodeWidthStr;
+
+use super::{
+    BOLD, DIM, Story, fit, one_line, pad, paint, second, status_icon, status_style, story::Deed,
+    took,
+};
+
+/// The report of a team's work for people.
+pub(crate) fn summary(story: &Story, width: usize) -> String {
+    let mut text = format!("{}\n", paint(BOLD, &headline(story)));
+    push(&mut text, tasks(story, width));
+    push(&mut text, workers(story, width));
+    push(&mut text, incidents(story, width));
+    text
+}
+
+fn push(text: &mut String, lines: Vec<String>) {
+    if !lines.is_empty() {
+        text.push('\n');
+    }
+    for line in lines {
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+}
+
+/// How many tasks are done, of how many, in what time.
+fn headline(story: &Story) -> String {
+    let (state, tally) = (story.state(), story.tally());
+    let name = state.team().map(|team| team.name.to_string()).unwrap_or_default();
+    let tasks = state.tasks();
+    let n_done = tasks.iter().filter(|task| task.status == Status::Completed).count();
+    let n_tasks = tasks.len() - tasks.n_with(Status::Cancelled);
+    let took = took(tally.until.since(tally.since));
+    let n_messages = tally.n_messages;
+    let messages = if n_messages == 1 { "message" } else { "messages" };
+    match n_tasks {
+        0 => format!("{name}: no tasks, {n_messages} {messages}, {took}"),
+        _ => format!("{name}: {n_done} of {n_tasks} tasks done in {took}, {n_messages} {messages}"),
+    }
+}
+
+fn tasks(story: &Story, width: usize) -> Vec<String> {
+    let (state, tally) = (story.state(), story.tally());
+    let subject_width = state.tasks().iter().map(|it| one_line(&it.subject).width()).max();
+    let subject_width = subject_width.unwrap_or(0).min(width * 2 / 5);
+    let owners = state.tasks().iter().filter_map(|task| task.owner.as_ref());
+    let who_width = owners.map(|owner| owner.as_str().width()).max().unwrap_or(0).min(16);
+    let mut lines = Vec::new();
+    for task in state.tasks().iter() {
+        let status = state.tasks().status(task.number).unwrap_or(task.status);
+        let owner = task.owner.as_ref().map(ToString::to_string).unwrap_or_default();
+        let when = deed(story, task.number).map_or_else(String::new, |deed| {
+            let began = took(deed.began_at.since(tally.since));
+            format!("at {began:>5} for {:>5}", took(deed.ended_at.since(deed.began_at)))
+        });
+        let head = format!(
+            "  {} {:<7}  {}  {}  {when:<18}",
+            paint(status_style(status), status_icon(status)),
+            task.number.to_string(),
+            pad(&one_line(&task.subject), subject_width),
+            pad(&owner, who_width),
+        );
+        let what = match status {
+            Status::Completed => one_line(task.result.as_deref().unwrap_or_default()),
+            Status::Failed | Status::Cancelled => {
+                format!("{status}: {}", one_line(task.result.as_deref().unwrap_or_default()))
+            }
+            Status::Pending
+            | Status::InProgress
+            | Status::InReview
+            | Status::Blocked
+            | Status::Stale => status.to_string(),
+        };
+        let room = width.saturating_sub(4 + 7 + 2 + subject_width + 2 + who_width + 2 + 18 + 2);
+        let what = if room < 12 && status == Status::Completed { String::new() } else { what };
+        lines.push(format!("{head}  {}", paint(DIM, &fit(&what, room.max(12)))));
+    }
+    lines
+}
+
+fn deed(story: &Story, task: TaskNumber) -> Option<&Deed> {
+    let mut all = story.tally().members.values().flat_map(|deeds| &deeds.completed);
+    all.rfind(|deed| deed.task == task)
+}
+
+fn workers(story: &Story, width: usize) -> Vec<String> {
+    let state = story.state();
+    let workers = story.tally().workers(state);
+    let name_width = workers.iter().map(|(name, _)| name.as_str().width()).max().unwrap_or(0);
+    let line = |(name, deeds): &(&troop_model::MemberName, super::story::Deeds)| {
+        let n_done = deeds.completed.len();
+        let mut parts = vec![
+            format!("{n_done} {}", if n_done == 1 { "task" } else { "tasks" }),
+            format!("worked {}", took(deeds.worked)),
+            format!("{} sent", deeds.n_messages),
+        ];
+        match deeds.n_crashes {
+            0 => {}
+            1 => parts.push("crashed once".to_owned()),
+            n => parts.push(format!("crashed {n} times")),
+        }
+        let agent = state.member(name).map(|member| format!("({}) ", member.agent));
+        let text = format!("{}{}", agent.unwrap_or_default(), parts.join(", "));
+        format!(
+            "  {}  {}",
+            pad(name.as_str(), name_width),
+            fit(&text, width.saturating_sub(4 + name_width))
+        )
+    };
+    workers.iter().map(line).collect()
+}
+
+/// What went wrong, and what was done about it.
+fn incidents(story: &Story, width: usize) -> Vec<String> {
+    let tally = story.tally();
+    let mut all: Vec<(Time, &str, String)> = Vec::new();
+    for it in &tally.recoveries {
+        let then = match &it.to {
+            Some((to, at)) => format!("given to {to} {} later", took(at.since(it.at))),
+            None => "nobody has taken it".to_owned(),
+        };
+        all.push((it.at, "recovered", format!("{}: {}; {then}", it.task, one_line(&it.reason))));
+    }
+    for it in &tally.vetoes {
+        all.push((it.at, "vetoed", format!("{}: {}", it.member, one_line(&it.feedback))));
+    }
+    for it in tally.answers.iter().filter(|it| !it.is_yes) {
+        let later = tally
+            .answers
+            .iter()
+            .find(|then| then.is_yes && then.member == it.member && then.at > it.at);
+        let then = later.map_or_else(String::new, |then| {
+            format!("; approved {} later", took(then.at.since(it.at)))
+        });
+        let feedback = one_line(&it.feedback);
+        all.push((it.at, "rejected", format!("the plan of {}: {feedback}{then}", it.member)));
+    }
+    all.sort();
+    let line = |(at, what, text): (Time, &str, String)| {
+        let room = width.saturating_sub(2 + 8 + 2 + 9 + 2);
+        format!("  {}  {what:<9}  {}", paint(DIM, &second(at)), fit(&text, room))
+    };
+    all.into_iter().map(line).collect()
+}
+
+/// The same for programs.
+pub(crate) fn summary_json(story: &Story) -> Value {
+    let (state, tally) = (story.state(), story.tally());
+    let team = state.team();
+    let tasks: Vec<_> = state
+        .tasks()
+        .iter()
+        .map(|task| {
+            let deed = deed(story, task.number);
+            json!({
+                "number": task.number, "subject": task.subject, "owner": task.owner, "attempts": task.attempts,
+                "status": state.tasks().status(task.number), "result": task.result,
+                "began_at": deed.map(|deed| deed.began_at), "ended_at": deed.map(|deed| deed.ended_at),
+            })
+        })
+        .collect();
+    let members: Vec<_> = tally
+        .workers(state)
+        .into_iter()
+        .map(|(name, deeds)| {
+            let completed: Vec<_> = deeds.completed.iter().map(|deed| deed.task).collect();
+            json!({
+                "name": name, "agent": state.member(name).map(|it| &it.agent), "completed": completed,
+                "worked_seconds": deeds.worked.as_secs_f64(), "messages": deeds.n_messages, "crashes": deeds.n_crashes,
+            })
+        })
+        .collect();
+    let recoveries: Vec<_> = tally
+        .recoveries
+        .iter()
+        .map(|it| json!({"at": it.at, "task": it.task, "from": it.from, "reason": it.reason, "to": it.to.as_ref().map(|(to, _)| to)}))
+        .collect();
+    let vetoes: Vec<_> = tally
+        .vetoes
+        .iter()
+        .map(|it| json!({"at": it.at, "member": it.member, "feedback": it.feedback}))
+        .collect();
+    let plans: Vec<_> = tally
+        .answers
+        .iter()
+        .map(|it| json!({"at": it.at, "member": it.member, "approved": it.is_yes, "feedback": it.feedback}))
+        .collect();
+    json!({
+        "team": team.map(|team| &team.name), "id": team.map(|team| team.id), "began_at": tally.since,
+        "ended_at": tally.until, "messages": tally.n_messages, "tasks": tasks, "members": members,
+        "recoveries": recoveries, "vetoes": vetoes, "plans": plans,
+    })
+}

@@ -1,0 +1,111 @@
+//! `troop demo`, as people try it first.
+
+use std::{fs, path::Path, process::Command};
+
+use serde_json::Value;
+
+use crate::troop::{Run, Troop};
+
+/// Runs the demonstration with its temporary files in a folder of the test.
+fn demo(troop: &Troop, arguments: &[&str]) -> Run {
+    let mut command = troop.command(arguments);
+    let output = command.env("TMPDIR", troop.folder()).output().unwrap();
+    Run {
+        code: output.status.code().unwrap_or(-1),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn a_whole_team_works_through_a_crash_a_rejected_plan_and_a_veto() {
+    let troop = Troop::new();
+    let run = demo(&troop, &["demo"]);
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    let out = &run.out;
+    for part in [
+        "lead rejects the plan of cyd: two words can be equally frequent",
+        "lead approves the plan of cyd",
+        "ann → cyd: of two equally frequent words, which comes first?",
+        "cyd → ann: by the alphabet",
+        " crashed: exit code 9\n",
+        "task-2 is back on the board: ",
+        " (attempt 2)\n",
+        "a hook said no to ",
+        "the tests fail: README.md lacks --json, --top\n",
+        "5 of 5 tasks done in ",
+        "  rejected   the plan of cyd: ",
+        "  recovered  task-2: ",
+        "  vetoed     ",
+        "  Ran 5 tests in ",
+        "\n  OK\n",
+    ] {
+        assert!(out.contains(part), "`{part}` is missing from:\n{out}");
+    }
+    let (lost, after) = out.split_once(" crashed: exit code 9\n").unwrap();
+    let lost = lost.rsplit(' ').next().unwrap();
+    assert!(!after.contains(&format!("task-2 goes to {lost} ")), "another one has it: {out}");
+    what_is_printed_can_be_pasted(out);
+}
+
+fn what_is_printed_can_be_pasted(out: &str) {
+    let (_, look) = out.split_once("Where to look\n").unwrap();
+    let commands: Vec<_> = look.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let (export, commands) = commands.split_first().unwrap();
+    assert_eq!(commands.len(), 5, "{look}");
+    for command in commands {
+        let line = format!("{export}; {command}");
+        let output = Command::new("/bin/sh").args(["-c", &line]).output().unwrap();
+        assert!(output.status.success() && !output.stdout.is_empty(), "`{line}`: {output:?}");
+    }
+}
+
+#[test]
+fn the_demonstration_reports_to_programs_too() {
+    let troop = Troop::new();
+    let run = demo(&troop, &["demo", "--json"]);
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    let report: Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(report["success"], true);
+    assert_eq!(report["tests"]["passed"], true);
+    assert_eq!(report["tasks"].as_array().unwrap().len(), 5);
+    assert_eq!(report["members"].as_array().unwrap().len(), 3);
+    assert_eq!(report["recoveries"][0]["task"], 2);
+    assert_ne!(report["recoveries"][0]["from"], report["recoveries"][0]["to"]);
+    assert_eq!(report["vetoes"].as_array().unwrap().len(), 1);
+    let approved: Vec<_> =
+        report["plans"].as_array().unwrap().iter().map(|it| &it["approved"]).collect();
+    assert_eq!(approved, [&Value::Bool(false), &Value::Bool(true)]);
+    let notes = Path::new(report["project"].as_str().unwrap()).join("CHANGES.md");
+    assert!(fs::read_to_string(notes).unwrap().contains("--top N"));
+}
+
+#[test]
+fn without_python_it_says_what_to_install() {
+    let troop = Troop::new();
+    let mut command = troop.command(&["demo"]);
+    let output = command.env("PATH", troop.folder()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        err.contains("there is no `python3`\nhint: install it: `apt-get install python3`"),
+        "{err}"
+    );
+}
+
+#[test]
+fn on_a_terminal_it_is_one_screen_that_changes() {
+    let troop = Troop::new();
+    let line = format!("stty rows 24 cols 80; {} demo", env!("CARGO_BIN_EXE_troop"));
+    let mut command = Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]).current_dir(troop.folder());
+    command.env("TROOP_HOME", troop.folder().join("home")).env("TMPDIR", troop.folder());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let screen = String::from_utf8(output.stdout).unwrap().replace("\r\n", "\n");
+    assert!(screen.contains("\u{1b}[K\n"), "lines are drawn over");
+    assert!(screen.contains("  5  Write the release notes"), "the board is shown");
+    assert!(!screen.contains("\u{1b}[2J"), "nothing is cleared that is not ours");
+    let (_, report) = screen.rsplit_once("5 of 5 tasks done in ").unwrap();
+    assert!(report.contains("Ran 5 tests in "), "{report}");
+}

@@ -1,0 +1,393 @@
+//! `troop run`, `resume`, `stop` and `member spawn|stop|interrupt`: real teams of real processes.
+
+mod agents;
+mod refusals;
+
+use std::{fs, path::PathBuf};
+
+use rustix::process::Signal;
+use serde_json::Value;
+use troop_runtime::{find_lead, process::Mark};
+use troop_testkit::wait_for;
+
+use crate::troop::{Printing, Troop};
+
+/// A lead that has two things done, one after the other.
+const GREET: &str = r#"
+when mail * from user
+    call task/create {"subject": "say hello", "description": "echo hello: {mail}"} as hello
+    call task/create {"subject": "say bye", "description": "echo bye", "blocked_by": ["{hello.task.number}"]}
+    wait until all tasks are done
+    message user all is said
+"#;
+
+/// A lead that has two things done which wait for the file `go`.
+const WAIT: &str = r#"
+when mail * from user
+    call task/create {"subject": "one", "description": "until [ -e go ]; do sleep 0.01; done; echo one"}
+    call task/create {"subject": "two", "description": "until [ -e go ]; do sleep 0.01; done; echo two"}
+    wait until all tasks are done
+"#;
+
+/// A project whose lead follows a script.
+fn project(script: &str) -> Troop {
+    let troop = Troop::new();
+    write(&troop, "lead.script", script);
+    troop
+}
+
+fn write(troop: &Troop, path: &str, text: &str) {
+    let file = troop.folder().join(path);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(file, text).unwrap();
+}
+
+/// Starts a team whose members run commands, named `crew`.
+fn start(troop: &Troop, more: &str) -> Printing {
+    let line = format!("--team crew run 'the goal' --agent script:lead.script {more}");
+    Printing::new(troop.start(&line))
+}
+
+/// A team of two that is at work on two tasks, and cannot go on before there is a file `go`.
+fn at_work(troop: &Troop) -> Printing {
+    let mut team = start(troop, "-m ann=command -m bob=command");
+    for wanted in ["goes to", "goes to"] {
+        team.wait_for(wanted);
+    }
+    team
+}
+
+/// All processes that run for the lead of the only team.
+fn processes(troop: &Troop) -> Mark {
+    let team = troop.json("team list")["teams"][0]["id"].as_str().unwrap().to_owned();
+    let lead = find_lead(&troop.folder().join("home/teams").join(team)).unwrap();
+    Mark { session: lead.session, run: None }
+}
+
+async fn all_end(mark: Mark) {
+    wait_for("no process is left", async || mark.processes().is_empty().then_some(())).await;
+}
+
+fn statuses(troop: &Troop) -> Vec<String> {
+    let tasks = troop.json("task list --status all");
+    let tasks = tasks["tasks"].as_array().unwrap().clone();
+    tasks.iter().map(|task| task["status"].as_str().unwrap().to_owned()).collect()
+}
+
+fn members(troop: &Troop) -> Vec<(String, String)> {
+    let members = troop.json("member list");
+    let text = |it: &Value| it.as_str().unwrap().to_owned();
+    let members = members["members"].as_array().unwrap();
+    members.iter().map(|it| (text(&it["name"]), text(&it["state"]))).collect()
+}
+
+#[test]
+fn a_team_does_what_its_lead_plans_and_ends_when_all_is_done() {
+    let troop = project(GREET);
+    let run = troop.run("run 'be nice' --agent script:lead.script -m ann=command -m bob=command");
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    let steps = [
+        "user → lead: be nice",
+        "lead created task-2: say bye (after task-1)",
+        "completed task-1: hello: be nice",
+        "completed task-2: bye",
+        "lead → user: all is said",
+        "2 of 2 tasks done in ",
+    ];
+    let mut rest = run.out.as_str();
+    for step in steps {
+        let at = rest.find(step);
+        let at =
+            at.unwrap_or_else(|| panic!("`{step}` is missing, or too early, in:\n{}", run.out));
+        rest = rest.split_at(at).1;
+    }
+    let team = troop.json("team show");
+    assert_eq!((&team["status"], &team["description"]), (&"completed".into(), &"be nice".into()));
+    assert!(members(&troop).iter().all(|(_, state)| state == "stopped"));
+    let said = troop.json("message read");
+    assert_eq!(said["messages"][0]["content"], "all is said");
+}
+
+#[test]
+fn what_came_of_it_is_told_to_programs() {
+    let troop = project(GREET);
+    let run = troop.run("--json run 'be nice' --agent script:lead.script -m ann=command");
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    let report: Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!((&report["success"], &report["ended"]["how"]), (&true.into(), &"quiet".into()));
+    assert_eq!(report["tasks"][1]["result"], "bye");
+    assert_eq!(report["members"][0]["completed"], serde_json::json!([1, 2]));
+    assert_eq!(report["members"][0]["name"], "ann");
+}
+
+#[test]
+fn a_member_that_fails_for_good_is_a_failed_run() {
+    let script = GREET.replace("echo bye", "exit 3");
+    let troop = project(&script);
+    troop.ok("team list");
+    let mut team = start(&troop, "-m ann=command --keep");
+    team.wait_for("failed at task-2: exit code 3");
+    troop.ok("--team crew task cancel 2 --reason 'it never works'");
+    troop.ok("stop");
+    let run = team.end();
+    assert_eq!(run.code, 0, "what is cancelled is over: {}{}", run.out, run.err);
+}
+
+#[test]
+fn a_lead_that_cannot_go_on_is_a_failed_run() {
+    let troop = project("when mail *\n    call task/create {\"subject\": \"\"}\n");
+    let run = troop.run("run x --agent script:lead.script");
+    assert_eq!(run.code, 1, "{}", run.out);
+    let says = "error: the lead could not go on: line 2 of the script: the subject is empty\nhint: see what it did: `troop --team ";
+    assert!(run.err.starts_with(says), "{}", run.err);
+    let troop = project("when mail *\n    crash 3\n");
+    let run = troop.run("run x --agent script:lead.script");
+    assert_eq!(run.code, 1, "{}", run.out);
+    let says = "error: the lead could not go on: it ended by itself, with code 3";
+    assert!(run.err.starts_with(says), "{}", run.err);
+}
+
+#[tokio::test]
+async fn a_killed_lead_takes_its_team_with_it_and_resume_goes_on() {
+    let troop = project(WAIT);
+    let team = at_work(&troop);
+    let mark = processes(&troop);
+    assert!(mark.processes().len() >= 4, "two teammates, two shells");
+    team.signal(Signal::KILL);
+    all_end(mark).await;
+    drop(team);
+    // Nobody pretends that they live, and nobody leads.
+    let (code, err) = troop.refused("stop");
+    assert_eq!(code, 1);
+    assert!(err.contains(" is dead\nhint: go on with it: `troop resume crew`\n"), "{err}");
+    write(&troop, "go", "");
+    let run = troop.run("resume");
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    let says = "2 teammates ended with the lead; started again: ann, bob\n";
+    assert!(run.out.starts_with(says), "{}", run.out);
+    assert_eq!(statuses(&troop), ["completed", "completed"]);
+    let log = troop.ok("events --json");
+    assert_eq!(log.matches("\"kind\":\"task.completed\"").count(), 2, "{log}");
+}
+
+#[test]
+fn a_second_lead_is_refused_with_who_leads() {
+    let troop = project(WAIT);
+    let team = at_work(&troop);
+    let (code, err) = troop.refused("resume crew");
+    assert_eq!(code, 1);
+    let who = format!("error: the team is led by pat on {}", "");
+    assert!(err.starts_with(&who), "{err}");
+    assert!(err.contains(&format!(", process {} since ", team.id())), "{err}");
+    assert!(
+        err.contains("hint: see what it does: `troop events --follow`; stop it: `troop stop`"),
+        "{err}"
+    );
+    write(&troop, "go", "");
+    assert_eq!(team.end().code, 0, "the first one goes on");
+}
+
+#[tokio::test]
+async fn a_team_is_stopped_from_elsewhere_and_goes_on_later() {
+    let troop = project(WAIT);
+    let team = at_work(&troop);
+    let mark = processes(&troop);
+    write(&troop, "later", "");
+    // Its commands do not end by themselves, so the grace has to.
+    let stopped = Printing::new(troop.start("stop --reason 'lunch'"));
+    let stopped = stopped.end();
+    assert_eq!((stopped.code, stopped.err.as_str()), (0, ""), "{}", stopped.out);
+    assert!(stopped.out.contains("ann: its team stopped: lunch\n"), "{}", stopped.out);
+    assert!(stopped.out.contains("crew has stopped, after "), "{}", stopped.out);
+    all_end(mark).await;
+    let run = team.end();
+    assert_eq!(run.code, 1, "{}", run.out);
+    assert!(run.out.contains("pat asks the team to stop: lunch\n"), "{}", run.out);
+    assert_eq!(run.err, "error: 2 tasks are not done\nhint: go on: `troop resume crew`\n");
+    let (code, err) = troop.refused("stop");
+    assert_eq!((code, err.starts_with("error: nobody runs this team now\n")), (1, true), "{err}");
+    write(&troop, "go", "");
+    let run = troop.run("resume crew");
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    assert_eq!(statuses(&troop), ["completed", "completed"]);
+    let run = troop.run("resume crew");
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(run.out.contains("no task is open, so nobody is started again"), "{}", run.out);
+}
+
+#[tokio::test]
+async fn a_signal_stops_the_team_in_good_order() {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let troop = project(WAIT);
+        let team = at_work(&troop);
+        let mark = processes(&troop);
+        team.signal(signal);
+        write(&troop, "go", "");
+        let run = team.end();
+        // What was being worked on is finished, and then all stop.
+        assert!(run.out.contains("pat asks the team to stop: it got SIG"), "{}", run.out);
+        assert_eq!(run.code, 0, "{}{}", run.out, run.err);
+        assert!(mark.processes().is_empty());
+        assert!(members(&troop).iter().all(|(_, state)| state == "stopped"));
+    }
+}
+
+#[tokio::test]
+async fn a_second_signal_does_not_wait_for_anybody() {
+    let troop = project(WAIT);
+    write(&troop, "stubborn.script", "when task *\n    hang\n");
+    let mut team = start(&troop, "-m ann=script:stubborn.script --grace 3600");
+    team.wait_for("task-1 goes to ann");
+    let mark = processes(&troop);
+    team.signal(Signal::INT);
+    team.wait_for("asks the team to stop");
+    team.signal(Signal::INT);
+    let run = team.end();
+    assert_eq!(run.code, 1, "{}{}", run.out, run.err);
+    assert!(mark.processes().is_empty());
+    // It was in good order all the same: nobody leads.
+    let (_, err) = troop.refused("stop");
+    assert!(err.starts_with("error: nobody runs this team now\n"), "{err}");
+}
+
+#[tokio::test]
+async fn a_reader_that_goes_away_stops_the_team() {
+    let troop = project(WAIT);
+    let mut child = troop.start("--team crew run x --agent script:lead.script -m ann=command");
+    let mut first = [0; 1];
+    std::io::Read::read_exact(&mut child.stdout.take().unwrap(), &mut first).unwrap();
+    write(&troop, "go", "");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    wait_for("nobody leads", async || {
+        troop.run("stop").err.starts_with("error: nobody runs this team now\n").then_some(())
+    })
+    .await;
+    assert!(members(&troop).iter().all(|(_, state)| state == "stopped"));
+}
+
+#[test]
+fn a_team_that_is_kept_takes_work_and_mail_from_other_terminals() {
+    let troop = project("when mail ping from user\n    message user pong\n");
+    write(&troop, "ear.script", "when mail *\n    message user heard: {mail}\n");
+    let mut team = start(&troop, "-m ann=script:ear.script -m bob=command --keep");
+    team.wait_for("bob is there");
+    troop.ok("message send ann 'can you hear me?'");
+    team.wait_for("ann → user: heard: can you hear me?");
+    troop.ok("message send lead ping");
+    team.wait_for("lead → user: pong");
+    troop.ok("task create 'count' --description 'echo 1 2 3' --assignee bob");
+    team.wait_for("bob completed task-1: 1 2 3");
+    troop.ok("stop");
+    assert_eq!(team.end().code, 0);
+}
+
+#[test]
+fn members_are_spawned_interrupted_and_stopped_from_other_terminals() {
+    let troop = project("when started\n    log here\n");
+    let mut team = start(&troop, "--keep");
+    team.wait_for("leads");
+    let out = troop.ok("member spawn ann=command");
+    assert!(out.starts_with("ann is idle (command, process "), "{out}");
+    let (code, err) = troop.refused("member spawn ann");
+    assert_eq!(code, 1);
+    assert!(err.starts_with("error: teammate `ann` runs already; it is idle\n"), "{err}");
+    let listed = troop.json("member list");
+    let ann = &listed["members"][0];
+    assert!(ann["pid"].as_u64().is_some() && ann["state_since"].is_string(), "{ann}");
+    troop.ok("task create 'wait' --description 'until [ -e go ]; do sleep 0.01; done'");
+    team.wait_for("task-1 goes to ann");
+    assert_eq!(troop.ok("member interrupt ann --reason 'the door'"), "ann was interrupted\n");
+    team.wait_for("pat interrupts ann: the door");
+    write(&troop, "go", "");
+    troop.ok("message send ann 'go on'");
+    team.wait_for("ann completed task-1");
+    assert_eq!(troop.ok("member stop ann --reason 'thank you'"), "ann was asked to stop\n");
+    team.wait_for("ann stopped: thank you");
+    let (code, err) = troop.refused("member stop ann");
+    assert_eq!(code, 1);
+    let says = "error: teammate `ann` does not run; it is stopped\nhint: start it: `troop member spawn ann`\n";
+    assert_eq!(err, says);
+    let told = troop.ok("message read --all");
+    assert!(told.contains("Teammate ann has shut down."), "{told}");
+    // The name is free for the same member, who may only plan this time.
+    let out = troop.ok("member spawn ann --plan");
+    assert!(out.starts_with("ann is planning (command, process "), "{out}");
+    let table = troop.ok("member list");
+    assert!(table.contains("SINCE") && table.contains("PROCESS"), "{table}");
+    let (code, err) = troop.refused("team delete");
+    assert_eq!(code, 1, "who lives is in the way: {err}");
+    assert!(err.contains("ann"), "{err}");
+    troop.ok("stop");
+    assert_eq!(team.end().code, 0);
+    troop.ok("team delete");
+    assert_eq!(troop.ok("team list"), "no teams\n");
+}
+
+#[test]
+fn a_prompt_is_what_a_member_hears_first() {
+    let troop = project("when started\n    log here\n");
+    write(&troop, "ear.script", "when mail *\n    message user heard: {mail}\n");
+    let mut team = start(&troop, "--keep");
+    team.wait_for("leads");
+    troop.ok("member spawn eve=script:ear.script --prompt 'read the manual'");
+    team.wait_for("eve → user: heard: read the manual");
+    troop.ok("stop");
+    assert_eq!(team.end().code, 0);
+}
+
+#[test]
+fn who_does_not_start_is_not_left_behind_and_its_last_words_are_kept() {
+    let troop = project("when started\n    log here\n");
+    write(
+        &troop,
+        "home/agents/broken.md",
+        "---\nprogram: [sh, -c, \"echo no such thing >&2; exit 7\"]\n---\n",
+    );
+    let mut team = start(&troop, "--keep");
+    team.wait_for("leads");
+    let (code, err) = troop.refused("member spawn eve=broken");
+    assert_eq!(code, 1);
+    let says = "error: eve did not start: it cannot be started: exit code 7: no such thing\nhint: see what it said: `troop log eve`\n";
+    assert_eq!(err, says);
+    assert!(members(&troop).iter().all(|(name, _)| name != "eve"));
+    let log = troop.ok("log eve");
+    assert!(log.contains("stderr  no such thing"), "{log}");
+    troop.ok("stop");
+    assert_eq!(team.end().code, 0);
+}
+
+#[test]
+fn one_teammate_too_many_is_refused_and_the_others_go_on() {
+    let troop = project(GREET);
+    write(&troop, "home/config.json", r#"{"teams": {"maxTeammates": 2}}"#);
+    let (code, err) =
+        troop.refused("run x --agent script:lead.script -m a=command -m b=command -m c=command");
+    assert_eq!(code, 1);
+    assert!(err.contains("hint: stop one: `troop member stop NAME`"), "{err}");
+    assert_eq!(troop.ok("team list"), "no teams\n");
+    let mut team = start(&troop, "-m ann=command -m bob=command --keep");
+    team.wait_for("all is said");
+    let (code, err) = troop.refused("member spawn cyd=command");
+    assert_eq!(code, 1);
+    assert!(err.contains("max_teammates=10"), "{err}");
+    troop.ok("task create 'more' --description 'echo more'");
+    team.wait_for("completed task-3: more");
+    troop.ok("stop");
+    assert_eq!(team.end().code, 0);
+}
+
+#[test]
+fn teams_are_named_after_the_folder_and_kept_apart() {
+    let troop = project(GREET);
+    let folder: PathBuf = troop.folder().join("My Parser");
+    fs::create_dir(&folder).unwrap();
+    fs::copy(troop.folder().join("lead.script"), folder.join("lead.script")).unwrap();
+    for _ in 0..2 {
+        let mut command =
+            troop.command(&["run", "x", "--agent", "script:lead.script", "-m", "ann=command"]);
+        assert!(command.current_dir(&folder).output().unwrap().status.success());
+    }
+    let teams = troop.ok("team list");
+    assert!(teams.contains("my-parser ") && teams.contains("my-parser-2 "), "{teams}");
+}

@@ -1,0 +1,140 @@
+//! Who may lead and work: troop's own agents, and programs that a project or a person describes.
+
+use std::fs;
+
+use super::{GREET, project, start, write};
+use crate::troop::Troop;
+
+/// A teammate in thirty lines that knows nothing but the table of the protocol.
+const TEAMMATE: &str = r#"
+import json, sys
+
+def say(method, **params):
+    print(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}), flush=True)
+
+name = sys.argv[sys.argv.index("--name") + 1]
+say("team.ready", name=name)
+say("team.idle")
+for line in sys.stdin:
+    message = json.loads(line)
+    params = message.get("params", {})
+    if message["method"] == "team.assignTask":
+        task = params["task"]
+        say("team.taskUpdate", taskId=task["id"], status="in_progress")
+        say("team.log", level="info", text="python works on " + task["id"])
+        say("team.taskUpdate", taskId=task["id"], status="completed", result="in python: " + task["description"])
+        say("team.idle", lastTask=task["id"])
+    elif message["method"] == "team.shutdown":
+        say("team.shutdownAck")
+        break
+"#;
+
+fn with_program() -> Troop {
+    let troop = project(GREET);
+    write(&troop, "mate.py", TEAMMATE);
+    write(
+        &troop,
+        ".troop/agents/snake.md",
+        "---\ndescription: any program\nprogram: [python3, mate.py]\n---\n",
+    );
+    troop
+}
+
+#[test]
+fn any_program_that_speaks_the_table_is_a_teammate() {
+    let troop = with_program();
+    troop.ok("trust --yes");
+    let run = troop.run("run hi --agent script:lead.script -m eve=snake");
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    assert!(run.out.contains("eve completed task-2: in python: echo bye"), "{}", run.out);
+    let log = troop.ok("log eve");
+    assert!(log.contains("python works on task-1"), "{log}");
+}
+
+#[test]
+fn an_agent_of_a_project_does_not_run_before_the_project_is_trusted() {
+    let troop = with_program();
+    let (code, err) = troop.refused("run hi --agent script:lead.script -m eve=snake");
+    assert_eq!(code, 1);
+    assert!(err.starts_with("warning: this project is not trusted yet: 1 thing that its files would run will not run"), "{err}");
+    assert!(err.contains("error: the agent `snake` is this project's own, and the project is not trusted\nhint: look and decide: `troop trust`\n"), "{err}");
+    assert_eq!(troop.ok("team list"), "no teams\n", "nothing was made");
+    let shown = troop.ok("trust --show");
+    assert!(
+        shown.contains("agent on a member with the agent `snake`, from .troop/agents/snake.md"),
+        "{shown}"
+    );
+    assert!(shown.contains("    python3 mate.py\n"), "{shown}");
+    // Nor when somebody asks a team for it that runs.
+    let mut team = start(&troop, "--keep");
+    team.wait_for("leads");
+    let (code, err) = troop.refused("member spawn eve=snake");
+    assert_eq!(code, 1);
+    assert!(
+        err.contains(
+            "eve did not start: it cannot be started: the agent `snake` is this project's own"
+        ),
+        "{err}"
+    );
+    troop.ok("stop");
+    team.end();
+}
+
+#[test]
+fn another_script_of_a_project_asks_again() {
+    let troop = project(GREET);
+    write(&troop, ".troop/agents/coder.md", "---\nagent: script\nscript: coder.script\n---\n");
+    write(&troop, "coder.script", "when task *\n    complete as planned\n");
+    troop.ok("trust --yes");
+    let run = troop.run("run hi --agent script:lead.script -m eve=coder");
+    assert_eq!(run.code, 0, "{}{}", run.out, run.err);
+    write(&troop, "coder.script", "when task *\n    run rm -rf all\n");
+    let (_, err) = troop.refused("run hi --agent script:lead.script -m eve=coder");
+    assert!(err.starts_with("warning: this project changed since you trusted it"), "{err}");
+}
+
+#[test]
+fn who_leads_can_be_set_by_a_person_and_by_a_trusted_project() {
+    let troop = project(GREET);
+    write(&troop, "home/config.json", r#"{"agent": "script:lead.script"}"#);
+    let run = troop.run("run hi -m ann=command");
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    fs::remove_file(troop.folder().join("home/config.json")).unwrap();
+    write(&troop, ".troop/config.json", r#"{"agent": "script:lead.script"}"#);
+    let (code, err) = troop.refused("run hi -m ann=command");
+    assert_eq!(code, 1);
+    assert!(err.contains("error: there is no agent to lead the team: "), "{err}");
+    assert!(err.contains("`troop demo`"), "{err}");
+    troop.ok("trust --yes");
+    let run = troop.run("run hi -m ann=command");
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+}
+
+#[test]
+fn hooks_of_a_project_run_once_it_is_trusted() {
+    let troop = project(GREET);
+    write(
+        &troop,
+        ".troop/config.json",
+        r#"{"hooks": {"hooks": [{"event": "task-completed", "command": "echo $HOOK_TEAM_TASK_ID >> seen"}]}}"#,
+    );
+    let run = troop.run("run hi --agent script:lead.script -m ann=command");
+    assert_eq!(run.code, 0, "{}", run.out);
+    assert!(run.err.starts_with("warning: this project is not trusted yet"), "{}", run.err);
+    assert!(!troop.folder().join("seen").exists());
+    troop.ok("trust --yes");
+    let run = troop.run("run hi --agent script:lead.script -m ann=command");
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    assert_eq!(fs::read_to_string(troop.folder().join("seen")).unwrap(), "task-1\ntask-2\n");
+}
+
+#[test]
+fn what_members_start_finds_the_same_teams() {
+    let script = GREET
+        .replace("echo hello: {mail}", "$TROOP --as ann message send user found")
+        .replace("echo bye", "true");
+    let troop = project(&script.replace("$TROOP", env!("CARGO_BIN_EXE_troop")));
+    let run = troop.run("--store files:kept run hi --agent script:lead.script -m ann=command");
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    assert!(run.out.contains("ann → user: found"), "{}", run.out);
+}

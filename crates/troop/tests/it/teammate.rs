@@ -1,0 +1,305 @@
+//! `troop --mode teammate` over real pipes.
+
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    os::unix::process::ExitStatusExt as _,
+    process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use troop_testkit::wait_for;
+
+use crate::troop::Troop;
+
+/// A teammate `ann` that is ready and idle.
+struct Mate {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Mate {
+    fn start(troop: &Troop, agent: &str) -> Self {
+        let arguments = "--mode teammate --team blue --name ann --lead-session s1 --agent";
+        let arguments: Vec<_> = arguments.split(' ').chain([agent]).collect();
+        let mut command = troop.command(&arguments);
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        let mut child = command.spawn().unwrap();
+        let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+        let mut mate = Self { child, input, output };
+        mate.hears("team.ready");
+        mate.hears("team.idle");
+        mate
+    }
+
+    fn say(&mut self, method: &str, params: &Value) {
+        let line = json!({"jsonrpc": "2.0", "method": method, "params": params});
+        self.write(format!("{line}\n").as_bytes());
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.input.as_mut().unwrap().write_all(bytes).unwrap();
+    }
+
+    fn assign(&mut self, description: &str) {
+        let task = json!({"id": "task-1", "subject": "x", "description": description});
+        self.say("team.assignTask", &json!({ "task": task }));
+        assert_eq!(self.hears("team.taskUpdate")["status"], "in_progress");
+    }
+
+    /// The next line, in bytes; empty at the end.
+    fn line(&mut self) -> Vec<u8> {
+        let mut line = Vec::new();
+        self.output.read_until(b'\n', &mut line).unwrap();
+        line
+    }
+
+    #[track_caller]
+    fn hears(&mut self, method: &str) -> Value {
+        let line = self.line();
+        let mut said: Value = serde_json::from_slice(&line)
+            .unwrap_or_else(|_| panic!("no message: {}", String::from_utf8_lossy(&line)));
+        assert_eq!(said["method"], method, "{said}");
+        said["params"].take()
+    }
+
+    /// Starts a command with a process of its own, and gives the number of that process.
+    fn start_family(&mut self) -> String {
+        self.assign("sleep 600 & echo $!; wait");
+        self.hears("team.log")["text"].as_str().unwrap().to_owned()
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
+        kill_process(pid, signal).unwrap();
+    }
+
+    async fn exit(&mut self) -> ExitStatus {
+        wait_for("the teammate ends", async || self.child.try_wait().unwrap()).await
+    }
+}
+
+impl Drop for Mate {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+async fn is_gone(pid: &str) {
+    wait_for("the process is gone", async || {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+        stat.map_or(Some(()), |stat| stat.contains(") Z ").then_some(()))
+    })
+    .await;
+}
+
+fn with_script(script: &str) -> Troop {
+    let troop = Troop::new();
+    std::fs::write(troop.folder().join("ann.script"), script).unwrap();
+    troop
+}
+
+#[tokio::test]
+async fn a_teammate_is_this_program_and_speaks_in_the_order_of_the_table() {
+    let troop = Troop::new();
+    let mut mate = Mate::start(&troop, "command");
+    mate.assign("echo hi");
+    assert_eq!(mate.hears("team.log")["text"], "hi");
+    let done = json!({"taskId": "task-1", "status": "completed", "result": "hi"});
+    assert_eq!(mate.hears("team.taskUpdate"), done);
+    assert_eq!(mate.hears("team.idle"), json!({"lastTask": "task-1"}));
+    mate.say("team.shutdown", &json!({"reason": "enough"}));
+    assert_eq!(mate.hears("team.shutdownAck"), json!({}));
+    assert_eq!(mate.line(), b"");
+    assert_eq!(mate.exit().await.code(), Some(0));
+}
+
+#[tokio::test]
+async fn a_teammate_whose_lead_is_gone_ends_with_all_that_it_runs() {
+    let troop = Troop::new();
+    let mut mate = Mate::start(&troop, "command");
+    let grandchild = mate.start_family();
+    drop(mate.input.take());
+    assert_eq!(mate.exit().await.code(), Some(0));
+    is_gone(&grandchild).await;
+}
+
+#[tokio::test]
+async fn a_teammate_that_is_terminated_ends_with_all_that_it_runs() {
+    let troop = Troop::new();
+    let mut mate = Mate::start(&troop, "command");
+    let grandchild = mate.start_family();
+    mate.signal(Signal::TERM);
+    assert_eq!(mate.exit().await.code(), Some(143));
+    is_gone(&grandchild).await;
+}
+
+#[tokio::test]
+async fn an_interrupted_teammate_lives_on() {
+    let troop = Troop::new();
+    let mut mate = Mate::start(&troop, "command");
+    let grandchild = mate.start_family();
+    mate.say("turn/interrupt", &json!({"reason": "wait"}));
+    is_gone(&grandchild).await;
+    mate.say("team.shutdown", &json!({}));
+    assert_eq!(mate.hears("team.taskUpdate")["status"], "pending");
+    mate.hears("team.shutdownAck");
+    assert_eq!(mate.exit().await.code(), Some(0));
+}
+
+#[test]
+fn garbage_from_the_lead_is_passed_over() {
+    let troop = Troop::new();
+    let mut mate = Mate::start(&troop, "command");
+    mate.write(b"\xff\xfe\n\nhello\n[]\n{\"method\":\"no.such\"}\n");
+    mate.assign("true");
+    assert_eq!(mate.hears("team.taskUpdate")["result"], "exit code 0");
+}
+
+#[test]
+fn a_lead_written_without_troop_drives_our_teammate() {
+    let troop = Troop::new();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/teammate_lead.py");
+    let mut python = Command::new("python3");
+    let python = python.args([script, env!("CARGO_BIN_EXE_troop")]).arg(troop.folder());
+    let output = python.output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "served\n", "{error}");
+}
+
+#[test]
+fn wrong_arguments_are_refused_on_standard_error() {
+    let troop = Troop::new();
+    for (line, message) in [
+        ("--mode teammate --team blue", "a teammate needs `--agent`"),
+        (
+            "--mode teammate --team blue --agent x --name n --lead-session s",
+            "there is no agent `x`",
+        ),
+        (
+            "--mode teammate --team blue --agent command --name n --lead-session s --path /nowhere",
+            "the working folder `/nowhere` cannot be used",
+        ),
+        (
+            "--mode teammate --team blue --agent script:no.script --name n --lead-session s",
+            "no.script` cannot be read",
+        ),
+    ] {
+        let (code, error) = troop.refused(line);
+        assert_eq!(code, 2, "{error}");
+        assert!(error.contains(message), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_teammate_may_be_started_with_its_base_directory() {
+    let troop = Troop::new();
+    let team = troop.folder().join("base/teams/blue");
+    std::fs::create_dir_all(&team).unwrap();
+    let config = r#"{"members": [{"name": "ann", "agentType": "command"}]}"#;
+    std::fs::write(team.join("config.json"), config).unwrap();
+    let run = troop.run("--teammate --team blue --agent ann --base-dir base");
+    assert_eq!(run.code, 0, "{run:?}");
+    let ready = run.out.lines().next().unwrap();
+    assert!(ready.contains(r#""method":"team.ready","params":{"name":"ann""#), "{ready}");
+}
+
+#[tokio::test]
+async fn a_scripted_teammate_crashes_on_its_first_attempt_only() {
+    let troop = with_script("when task *\n  on attempt 1\n    crash 9\n  complete second time");
+    let mut mate = Mate::start(&troop, "script:ann.script");
+    mate.assign("");
+    assert_eq!(mate.line(), b"");
+    assert_eq!(mate.exit().await.code(), Some(9));
+    let mut mate = Mate::start(&troop, "script:ann.script");
+    let task = json!({"id": "task-1", "subject": "x", "attempt": 2});
+    mate.say("team.assignTask", &json!({ "task": task }));
+    mate.hears("team.taskUpdate");
+    assert_eq!(mate.hears("team.taskUpdate")["result"], "second time");
+}
+
+#[tokio::test]
+async fn a_scripted_teammate_kills_itself() {
+    let troop = with_script("when task *\n  kill");
+    let mut mate = Mate::start(&troop, "script:ann.script");
+    mate.assign("");
+    assert_eq!(mate.exit().await.signal(), Some(9));
+}
+
+#[tokio::test]
+async fn a_scripted_teammate_that_hangs_does_not_hear_that_it_is_terminated() {
+    let troop = with_script("when task *\n  log now\n  hang\nwhen mail *\n  log never");
+    let mut mate = Mate::start(&troop, "script:ann.script");
+    mate.assign("");
+    mate.hears("team.log");
+    mate.signal(Signal::TERM);
+    mate.say("team.shutdown", &json!({}));
+    // Another mate's whole life is time enough to die of a signal.
+    let mut other = Mate::start(&troop, "script:ann.script");
+    drop(other.input.take());
+    other.exit().await;
+    assert_eq!(mate.child.try_wait().unwrap(), None, "it hangs");
+    drop(mate.input.take());
+    assert_eq!(mate.exit().await.code(), Some(0), "but never without its lead");
+}
+
+#[tokio::test]
+async fn a_scripted_teammate_writes_garbage_between_its_messages() {
+    let script = "when task *\n  garbage\n  flood 5000 bytes\n  complete clean\nwhen mail *\n  garbage half\n  crash 1";
+    let troop = with_script(script);
+    let mut mate = Mate::start(&troop, "script:ann.script");
+    mate.assign("");
+    let mut n_bytes = 0;
+    let report = loop {
+        let line = mate.line();
+        assert_ne!(line, b"", "it ended after {n_bytes} bytes of garbage");
+        match serde_json::from_slice::<Value>(&line) {
+            Ok(said) if said["method"] == "team.taskUpdate" => break said,
+            _ => n_bytes += line.len(),
+        }
+    };
+    assert_eq!(report["params"]["result"], "clean");
+    assert!(n_bytes > 16 * 1024 * 1024, "{n_bytes}");
+    mate.hears("team.idle");
+    mate.say("team.message", &json!({"from": "lead", "content": "x"}));
+    let half = mate.line();
+    assert!(!half.is_empty() && !half.ends_with(b"\n"), "{half:?}");
+    assert_eq!(mate.exit().await.code(), Some(1));
+}
+
+#[test]
+fn an_agent_of_the_project_is_found_by_its_name() {
+    let troop = with_script("when task *\n  complete by script");
+    let agents = troop.folder().join(".troop/agents");
+    std::fs::create_dir_all(&agents).unwrap();
+    std::fs::write(
+        agents.join("a.md"),
+        "---\nname: actor\nagent: script\nscript: ann.script\n---\n",
+    )
+    .unwrap();
+    std::fs::write(agents.join("b.md"), "---\nname: foreign\nprogram: [python3, x.py]\n---\n")
+        .unwrap();
+    std::fs::write(agents.join("c.md"), "---\nname: thinker\n---\n").unwrap();
+    let mut mate = Mate::start(&troop, "actor");
+    mate.assign("");
+    assert_eq!(mate.hears("team.taskUpdate")["result"], "by script");
+    for (agent, message) in [
+        (
+            "nobody",
+            "there is no agent `nobody`; there is: `command`, `script:FILE`, `actor`, `foreign`, `thinker`",
+        ),
+        (
+            "foreign",
+            "`foreign` is a program of its own; its lead starts `python3 x.py` instead of troop",
+        ),
+        ("thinker", "a teammate cannot run the agent `builtin` of `thinker`"),
+        ("script", "which script? write `script:FILE`"),
+    ] {
+        let (_, error) = troop.refused(&format!(
+            "--mode teammate --team t --name n --lead-session s --agent {agent}"
+        ));
+        assert!(error.contains(message), "{error}");
+    }
+}
