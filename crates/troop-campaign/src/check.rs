@@ -126,7 +126,9 @@ fn mail(trial: &Trial, events: &[Event], broken: &mut Vec<String>) {
                     }
                 }
             }
-            Fact::MemberStateChanged { member, state: MemberState::Idle, pid: Some(pid), .. } => {
+            Fact::MemberStateChanged {
+                member, state: MemberState::Idle, pid: Some(pid), ..
+            } => {
                 ready.entry((member.as_str(), *pid)).or_insert(event.version);
             }
             _ => {}

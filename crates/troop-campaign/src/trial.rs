@@ -21,9 +21,7 @@ use troop_model::{
     NewTeamCommand, Outgoing, Party, Role, Settings, Spawn, State, Status, TaskCommand, TaskNumber,
     TeamId,
 };
-use troop_runtime::{
-    Board, BoardError, Clock, Following, Request, Signature, process::Mark,
-};
+use troop_runtime::{Board, BoardError, Clock, Following, Request, Signature, process::Mark};
 use troop_store::{Missing, Store, StoreUrl};
 use uuid::Uuid;
 
@@ -55,10 +53,11 @@ pub(crate) async fn hold(options: Options, plan: Plan, nth: u64) -> Result<Held>
         false => None,
     };
     let mut trial = Trial::new(&options, plan, folder.clone(), disk).await?;
-    let mut what = match trial.run().await {
-        Ok(()) => Vec::new(),
-        Err(error) => vec![format!("{error:#}")],
-    };
+    let mut what = Vec::new();
+    if let Err(error) = trial.run().await {
+        what.push(format!("{error:#}"));
+        trial.lead.end().await;
+    }
     let n_events = trial.board.look(|state| state.version().0).await?;
     what.extend(check::all(&trial).await?);
     let violation =
@@ -234,7 +233,8 @@ impl Trial {
     /// What has not come to rest yet; nothing if all has.
     async fn unrest(&self) -> Result<String> {
         let look = |state: &State| {
-            let session = state.team().and_then(|team| team.lead_lease.as_ref()).map(|it| it.session);
+            let session =
+                state.team().and_then(|team| team.lead_lease.as_ref()).map(|it| it.session);
             let pids = mates(state).filter_map(|it| Some((it.name.to_string(), it.pid?)));
             (unrest(state), session, pids.collect::<Vec<_>>())
         };
@@ -245,7 +245,9 @@ impl Trial {
         let Some(session) = session else { return Ok("nobody leads".to_owned()) };
         let alive = Mark { session, run: None }.processes();
         let dead = pids.into_iter().find(|(_, pid)| !alive.contains(pid));
-        Ok(dead.map(|(name, pid)| format!("{name} runs, but process {pid} is dead")).unwrap_or_default())
+        Ok(dead
+            .map(|(name, pid)| format!("{name} runs, but process {pid} is dead"))
+            .unwrap_or_default())
     }
 
     async fn stop(&mut self) -> Result<()> {
@@ -253,8 +255,7 @@ impl Trial {
         while self.lead.is_running()? {
             if !self.lead.is_told_to_stop {
                 let stop = Command::StopTeam { reason: Some("the trial is over".to_owned()) };
-                self.lead.is_told_to_stop =
-                    self.board.submit(person(stop)).await.is_ok();
+                self.lead.is_told_to_stop = self.board.submit(person(stop)).await.is_ok();
             }
             if Instant::now() > deadline {
                 bail!("the lead did not stop when it was told to");
@@ -267,8 +268,7 @@ impl Trial {
     /// Ends what may still run. Where something was broken, the log is kept in a form that people can read.
     async fn close(self, is_kept: bool) -> Result<(Plan, Vec<Fault>, Option<Disk>)> {
         let Self { plan, folder, board, faults, disk, mut lead, .. } = self;
-        lead.kill();
-        lead.wait().await;
+        lead.end().await;
         if is_kept {
             keep_log(&board, &folder.join("log.jsonl")).await?;
             fs::write(folder.join("plan.txt"), format!("{plan:#?}\n{faults:#?}\n"))?;
@@ -348,8 +348,7 @@ fn new_task(nth: usize, chore: &Chore) -> NewTask {
         false => "",
     };
     let takes = chore.takes.as_secs_f64();
-    let script =
-        format!("sleep {takes}; {fails}echo $PPID >>done-$TROOP_TASK; echo by $PPID");
+    let script = format!("sleep {takes}; {fails}echo $PPID >>done-$TROOP_TASK; echo by $PPID");
     let command = json!(["sh", "-c", script]);
     NewTask {
         subject: format!("chore {nth}"),

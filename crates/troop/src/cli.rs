@@ -14,7 +14,8 @@ use std::path::PathBuf;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 pub(crate) use bench::{
-    BenchBoardArgs, BenchChildCommand, BenchCommand, BenchPart, BenchTeam, BenchTeamArgs, BenchTeamPart,
+    BenchBoardArgs, BenchChildCommand, BenchCommand, BenchPart, BenchTeam, BenchTeamArgs,
+    BenchTeamPart,
 };
 pub(crate) use member::MemberCommand;
 pub(crate) use message::MessageCommand;

@@ -70,8 +70,9 @@ impl LeadProcess {
         }
     }
 
-    /// Waits until it has ended.
-    pub(super) async fn wait(&mut self) {
+    /// Kills it, if it still runs, and waits for its end.
+    pub(super) async fn end(&mut self) {
+        self.kill();
         if let Some(child) = &mut self.child {
             drop(child.wait().await);
         }

@@ -22,6 +22,9 @@ pub struct LeadEntry {
     pub pid: u32,
     /// Where it takes commands.
     pub socket: Option<PathBuf>,
+    /// The dead session from which it takes the lead over, until it has done so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub former: Option<Uuid>,
 }
 
 /// The lead of a team that runs on this machine, if one does.
@@ -39,7 +42,13 @@ pub fn find(folder: &Path) -> Option<LeadEntry> {
 #[must_use]
 pub fn has_died(folder: &Path, session: Uuid) -> bool {
     let Ok(mut file) = File::open(path(folder)) else { return false };
-    file.try_lock_shared().is_ok() && read(&mut file).is_some_and(|it| it.session == session)
+    file.try_lock_shared().is_ok() && read(&mut file).is_some_and(|it| it.names(session))
+}
+
+impl LeadEntry {
+    fn names(&self, session: Uuid) -> bool {
+        self.session == session || self.former == Some(session)
+    }
 }
 
 fn path(folder: &Path) -> PathBuf {
@@ -49,7 +58,7 @@ fn path(folder: &Path) -> PathBuf {
 fn read(file: &mut File) -> Option<LeadEntry> {
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;
-    serde_json::from_str(&text).ok()
+    serde_json::from_str(text.lines().next()?).ok()
 }
 
 /// The right to lead, as long as this is held.
@@ -67,12 +76,12 @@ impl Lock {
         let unusable = |source| LeadError::Folder { path: options.folder.clone(), source };
         fs::create_dir_all(&options.folder).map_err(unusable)?;
         let mut file = open(&path(&options.folder)).map_err(unusable)?;
-        let lease = current(options).await?;
         let is_ours = match file.try_lock() {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => false,
             Err(TryLockError::Error(source)) => return Err(unusable(source)),
         };
+        let lease = current(options).await?;
         if !is_ours {
             let refusal = match lease {
                 Some(LeadLease { holder, since, .. }) => Refusal::LeadHeld { holder, since },
@@ -84,23 +93,25 @@ impl Lock {
             return Err(BoardError::from(refusal).into());
         }
         // Whoever wrote this does not hold the lock any more, so it is dead.
-        let dead = read(&mut file).map(|entry| entry.session);
-        let over = lease.filter(|it| Some(it.session) == dead).map(|it| it.fence);
+        let dead = read(&mut file);
+        let lease = lease.filter(|it| dead.is_some_and(|dead| dead.names(it.session)));
+        let (over, former) = lease.map(|it| (it.fence, it.session)).unzip();
+        // From now on the file says who died, if we do, whether we have come to lead or not.
+        let entry = LeadEntry { session, pid: std::process::id(), socket: None, former };
+        write(&mut file, &entry).map_err(unusable)?;
         let holder = options.holder.clone();
         let command = Command::TakeLead { session, holder, over };
         options.board.submit(Request::new(Actor::system(), command)).await?;
         let fence = current(options).await?.filter(|it| it.session == session);
         let fence = fence.ok_or(BoardError::from(Refusal::Superseded))?.fence;
-        // From now on the file says who died, if we do.
-        let entry = LeadEntry { session, pid: std::process::id(), socket: None };
-        write(&mut file, &entry).map_err(unusable)?;
         Ok(Self { fence, session, file })
     }
 
     /// Says where this lead takes commands.
     pub(super) fn announce(&mut self, socket: &Path) -> io::Result<()> {
         let (pid, socket) = (std::process::id(), Some(socket.to_owned()));
-        write(&mut self.file, &LeadEntry { session: self.session, pid, socket })
+        let session = self.session;
+        write(&mut self.file, &LeadEntry { session, pid, socket, former: None })
     }
 }
 
@@ -113,9 +124,11 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
 }
 
+/// Writes in one step, so that whoever is killed meanwhile leaves the old entry or the new one. What is behind the first line
+/// is no part of it.
 fn write(file: &mut File, entry: &LeadEntry) -> io::Result<()> {
-    file.set_len(0)?;
+    let line = format!("{}\n", serde_json::to_string(entry)?);
     file.rewind()?;
-    file.write_all(&serde_json::to_vec(entry)?)?;
-    file.flush()
+    file.write_all(line.as_bytes())?;
+    file.set_len(line.len() as u64)
 }

@@ -4,6 +4,7 @@ mod hooks;
 mod processes;
 mod socket;
 mod stage;
+mod takeover;
 
 use std::{
     sync::{

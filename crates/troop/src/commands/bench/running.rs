@@ -12,8 +12,8 @@ use smol_str::SmolStr;
 use tokio::io::DuplexStream;
 use tokio_util::task::TaskTracker;
 use troop_model::{
-    Command, Event, Fact, MemberName, MemberState, NewMember, NewTask, Role, Settings,
-    Spawn, TaskCommand,
+    Command, Event, Fact, MemberName, MemberState, NewMember, NewTask, Role, Settings, Spawn,
+    TaskCommand,
 };
 use troop_protocol::{FromTeammate, Peer, Ready};
 use troop_runtime::{
