@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use tokio::io::DuplexStream;
@@ -80,9 +80,11 @@ pub async fn run() -> Result<()> {
         until: Until::Stopped,
     });
     match lead.await?.ended().await {
-        Ended::Stopped { .. } | Ended::Quiet => Ok(board.close().await),
-        how => anyhow::bail!("it ended before it was told to: {how:?}"),
+        Ended::Stopped { .. } | Ended::Quiet => {}
+        how @ (Ended::Superseded | Ended::Lost { .. }) => bail!("it lost the lead: {how:?}"),
     }
+    board.close().await;
+    Ok(())
 }
 
 /// Times that do not keep a trial waiting.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// A source of such numbers (SplitMix64).
+/// A source of such numbers: the generator that is known as `SplitMix64`.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 

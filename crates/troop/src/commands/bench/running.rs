@@ -131,6 +131,7 @@ impl Running {
         self.submit(Command::Task(TaskCommand::Create(task))).await
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "only the end of the wait matters")]
     async fn until_idle(&mut self, name: &MemberName) -> Result<()> {
         self.until(|event| match &event.fact {
             Fact::MemberStateChanged { member, state: MemberState::Idle, .. } if member == name => {

@@ -78,11 +78,9 @@ async fn assigned(
     wanted: Option<TaskNumber>,
 ) -> Result<(TaskNumber, MemberName)> {
     running
-        .until(|event| match &event.fact {
-            Fact::TaskAssigned { task, owner, .. } if wanted.is_none_or(|it| it == *task) => {
-                Some((*task, owner.clone()))
-            }
-            _ => None,
+        .until(|event| {
+            let Fact::TaskAssigned { task, owner, .. } = &event.fact else { return None };
+            wanted.is_none_or(|it| it == *task).then(|| (*task, owner.clone()))
         })
         .await
 }
