@@ -23,7 +23,7 @@ use troop_store::Missing;
 
 use crate::{
     cli::{Cli, Command, MemberCommand, TaskCommand, TeamCommand},
-    config::Surroundings,
+    config::{self, Surroundings},
     desk::Desk,
     output::Printer,
     report::{Refused, Usage},
@@ -43,6 +43,14 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
     if let Some(off) = &surroundings.teams.off {
         let hint = format!("switch them on: {}", off.fix);
         return Err(Refused::new(format!("teams are switched off by {}", off.by), hint).into());
+    }
+    let makes_a_team = missing(&cli.command) == Missing::Make;
+    let leads = makes_a_team || matches!(cli.command, Command::Resume(_) | Command::Demo(_));
+    if leads && config::is_teammate() {
+        let hint = "ask the lead: `troop message send lead \"…\"`";
+        return Err(
+            Refused::new("a teammate makes no team of its own, and leads none", hint).into()
+        );
     }
     if let Command::Demo(args) = &cli.command {
         return demo::run(args, &cli.global, surroundings.user, printer).await;

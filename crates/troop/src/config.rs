@@ -198,6 +198,11 @@ pub(crate) fn schema() -> String {
     serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n"
 }
 
+/// Whether this runs in the process of a teammate, or in one that it started.
+pub(crate) fn is_teammate() -> bool {
+    variable("TROOP_TEAMMATE").is_some_and(|value| value == "1")
+}
+
 /// The environment of this process, for what it starts.
 pub(crate) fn environment() -> Vec<(OsString, OsString)> {
     env::vars_os().collect()

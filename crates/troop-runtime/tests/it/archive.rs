@@ -158,12 +158,12 @@ async fn deleted_tasks_are_gone_wherever_they_were(store: TestStore) {
     probe.is_full.store(false, SeqCst);
     let board = save(&probe, board).await;
     assert_complete(&board, &gone).await;
-    // In the archive; the store has them until the next snapshot.
+    // In the archive; the store has them until the next snapshot, which may come at any moment.
     for number in [2, 40, 90] {
         board.submit(by(LEAD, delete(number))).await.unwrap();
         gone.push(number);
     }
-    assert_eq!(n_in_store(&store, &board).await, 89);
+    assert!((86..=89).contains(&n_in_store(&store, &board).await));
     assert_complete(&board, &gone).await;
     let reopened = reopen(&probe, &board).await;
     assert_complete(&reopened, &gone).await;

@@ -4,23 +4,12 @@ use std::{fs, path::Path, process::Command};
 
 use serde_json::Value;
 
-use crate::troop::{Run, Troop};
-
-/// Runs the demonstration with its temporary files in a folder of the test.
-fn demo(troop: &Troop, arguments: &[&str]) -> Run {
-    let mut command = troop.command(arguments);
-    let output = command.env("TMPDIR", troop.folder()).output().unwrap();
-    Run {
-        code: output.status.code().unwrap_or(-1),
-        out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
-    }
-}
+use crate::troop::Troop;
 
 #[test]
 fn a_whole_team_works_through_a_crash_a_rejected_plan_and_a_veto() {
     let troop = Troop::new();
-    let run = demo(&troop, &["demo"]);
+    let run = troop.run("demo");
     assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
     let out = &run.out;
     for part in [
@@ -63,7 +52,7 @@ fn what_is_printed_can_be_pasted(out: &str) {
 #[test]
 fn the_demonstration_reports_to_programs_too() {
     let troop = Troop::new();
-    let run = demo(&troop, &["demo", "--json"]);
+    let run = troop.run("demo --json");
     assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
     let report: Value = serde_json::from_str(&run.out).unwrap();
     assert_eq!(report["success"], true);

@@ -24,8 +24,8 @@ when mail * from user
 /// A lead that has two things done which wait for the file `go`.
 const WAIT: &str = r#"
 when mail * from user
-    call task/create {"subject": "one", "description": "until [ -e go ]; do sleep 0.01; done; echo one"}
-    call task/create {"subject": "two", "description": "until [ -e go ]; do sleep 0.01; done; echo two"}
+    call task/create {"subject": "one", "description": "touch one; until [ -e go ]; do sleep 0.01; done; echo one"}
+    call task/create {"subject": "two", "description": "touch two; until [ -e go ]; do sleep 0.01; done; echo two"}
     wait until all tasks are done
 "#;
 
@@ -53,6 +53,12 @@ fn at_work(troop: &Troop) -> Printing {
     let mut team = start(troop, "-m ann=command -m bob=command");
     for wanted in ["goes to", "goes to"] {
         team.wait_for(wanted);
+    }
+    // Given is not begun: who is asked to stop in between gives its task back.
+    let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(40);
+    while !["one", "two"].iter().all(|file| troop.folder().join(file).exists()) {
+        assert!(tokio::time::Instant::now() < deadline, "both tasks are never begun");
+        std::thread::yield_now();
     }
     team
 }
@@ -106,6 +112,19 @@ fn a_team_does_what_its_lead_plans_and_ends_when_all_is_done() {
     assert!(members(&troop).iter().all(|(_, state)| state == "stopped"));
     let said = troop.json("message read");
     assert_eq!(said["messages"][0]["content"], "all is said");
+}
+
+#[test]
+fn the_first_team_of_the_documentation_works() {
+    let text = fs::read_to_string(troop_testkit::repository().join("docs/running.md")).unwrap();
+    let script = text.split_once("```text\n").unwrap().1.split_once("```").unwrap().0;
+    let line = text.lines().find_map(|line| line.strip_prefix("troop run ")).unwrap();
+    let troop = project(script);
+    write(&troop, "README.md", "one\ntwo\n");
+    let run = troop.run(&format!("run {}", line.replace('"', "'")));
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    assert!(run.out.contains("completed task-1: 2 README.md"), "{}", run.out);
+    assert!(run.out.contains("lead → user: done: look at this project"), "{}", run.out);
 }
 
 #[test]

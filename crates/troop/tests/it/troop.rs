@@ -60,6 +60,7 @@ impl Troop {
             .current_dir(self.folder.path())
             .env_clear()
             .env("TROOP_HOME", self.folder.path().join("home"))
+            .env("TMPDIR", self.folder.path())
             .env("USER", "pat")
             .env("PATH", "/usr/bin:/bin");
         if let Some(store) = &self.store {

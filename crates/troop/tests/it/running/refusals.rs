@@ -138,6 +138,22 @@ fn members_cannot_stop_the_team_or_start_others() {
 }
 
 #[test]
+fn a_teammate_makes_no_team_and_leads_none() {
+    let troop = project(GREET);
+    for line in ["run hi --agent script:lead.script", "team create nested", "demo", "resume"] {
+        let words: Vec<_> = line.split(' ').collect();
+        let output = troop.command(&words).env("TROOP_TEAMMATE", "1").output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            err.starts_with("error: a teammate makes no team of its own, and leads none\n"),
+            "{err}"
+        );
+    }
+    assert_eq!(troop.ok("team list"), "no teams\n");
+}
+
+#[test]
 fn where_teams_are_switched_off_nothing_runs() {
     let troop = project(GREET);
     write(&troop, "home/config.json", r#"{"teams": {"enabled": false}}"#);
