@@ -14,7 +14,7 @@ use smol_str::SmolStr;
 use tokio::io::DuplexStream;
 use tokio_util::task::TaskTracker;
 use troop_model::{Role, TeamId};
-use troop_protocol::{FromTeammate, Peer, Ready};
+use troop_protocol::{FromLead, FromTeammate, Incoming, Peer, Ready};
 use troop_runtime::{
     Board, BoxFuture, Clock, Ended, Following, Hooks, InProcess, LaunchSpec, Lead, LeadOptions,
     Programs, Timing, Until,
@@ -110,6 +110,10 @@ fn silent_lead(spec: &LaunchSpec, wire: DuplexStream) -> Option<BoxFuture<'stati
         let ready = FromTeammate::Ready(Ready { name, acknowledges: false, version: None });
         // A wire that has ended ends this too.
         drop(peer.notify(&ready).await);
-        while heard.recv().await.is_some() {}
+        while let Some(Incoming::Notification(said)) = heard.recv().await {
+            if let Ok(FromLead::Shutdown { .. }) = FromLead::try_from(&said) {
+                break;
+            }
+        }
     }))
 }

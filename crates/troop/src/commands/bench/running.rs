@@ -15,7 +15,7 @@ use troop_model::{
     Command, Event, Fact, MemberName, MemberState, NewMember, NewTask, Role, Settings, Spawn,
     TaskCommand,
 };
-use troop_protocol::{FromTeammate, Peer, Ready};
+use troop_protocol::{FromLead, FromTeammate, Incoming, Peer, Ready};
 use troop_runtime::{
     Board, BoxFuture, Clock, Done, Hooks, InProcess, LaunchSpec, Lead, LeadOptions, Programs,
     Request, Subscription, Timing, Until,
@@ -181,6 +181,10 @@ fn only_lead(spec: &LaunchSpec, wire: DuplexStream) -> Option<BoxFuture<'static,
         let ready = FromTeammate::Ready(Ready { name, acknowledges: false, version: None });
         // A wire that has ended ends this too.
         drop(peer.notify(&ready).await);
-        while heard.recv().await.is_some() {}
+        while let Some(Incoming::Notification(said)) = heard.recv().await {
+            if let Ok(FromLead::Shutdown { .. }) = FromLead::try_from(&said) {
+                break;
+            }
+        }
     }))
 }

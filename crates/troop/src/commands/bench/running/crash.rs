@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use tokio::time::Instant;
-use troop_model::{Fact, MemberName, Metadata, NewTask, TaskNumber};
+use troop_model::{Event, Fact, MemberName, Metadata, NewTask, TaskNumber};
 use troop_runtime::process::{Signal, kill_group};
 
 use super::{Bench, Running};
@@ -68,7 +68,11 @@ async fn crash(bench: &Bench, running: &mut Running, nth: usize) -> Result<f64> 
         ..NewTask::default()
     };
     running.add_task(task).await?;
-    running.until_idle(&first).await?;
+    let is_done = |event: &Event| {
+        let is_theirs = event.actor.name.as_str() == first.as_str();
+        (is_theirs && matches!(event.fact, Fact::TaskCompleted { .. })).then_some(())
+    };
+    running.until(is_done).await?;
     Ok(elapsed.as_secs_f64() * 1e6)
 }
 
