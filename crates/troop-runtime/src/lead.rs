@@ -15,6 +15,8 @@ mod input;
 mod launch;
 mod lease;
 mod link;
+mod places;
+mod proof;
 mod restarts;
 mod socket;
 mod stop;
@@ -23,7 +25,7 @@ mod timers;
 mod transcript;
 mod work;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
@@ -31,9 +33,9 @@ use tokio_util::task::TaskTracker;
 use troop_model::{Actor, Command, MemberName, Version};
 use uuid::Uuid;
 
-use crate::{Board, BoardError, Clock, Hooks, Request};
+use crate::{Board, BoardError, Clock, Hooks, Isolation, Request};
 
-pub use gate::VETOED;
+pub use gate::{REFUSED, VETOED};
 pub use launch::{InProcess, Launch, LaunchSpec, Launched, Life, Programs};
 pub use lease::{LeadEntry, find as find_lead, has_died as lead_has_died};
 pub use stop::{WITH_TEAM, was_cut_short};
@@ -59,6 +61,10 @@ pub struct LeadOptions {
     pub launch: Arc<dyn Launch>,
     /// What people have run when something happens.
     pub hooks: Hooks,
+    /// How teammates get folders of their own; none if all work in the project's.
+    pub isolation: Option<Isolation>,
+    /// What the checks of tasks find in their environment.
+    pub environment: Vec<(OsString, OsString)>,
     /// How long things may take.
     pub timing: Timing,
     /// When it is over.

@@ -24,8 +24,8 @@ pub use isolation::{
 };
 pub use lead::{
     Ended, Entry, InProcess, Launch, LaunchSpec, Launched, Lead, LeadEntry, LeadError, LeadHandle,
-    LeadOptions, Life, Line, Programs, Source, Timing, Until, VETOED, WITH_TEAM, find_lead,
-    lead_has_died, read_transcript, was_cut_short,
+    LeadOptions, Life, Line, Programs, REFUSED, Source, Timing, Until, VETOED, WITH_TEAM,
+    find_lead, lead_has_died, read_transcript, was_cut_short,
 };
 pub use session::{Session, TeamSummary};
 

@@ -12,11 +12,16 @@ use crate::{
 const MAX_COMMENTS: usize = 10_000;
 /// How many things one task may wait for.
 const MAX_DEPENDENCIES: usize = 1_000;
+/// Checks are run by troop itself, whatever the member that named them may do.
+const NAME_CHECKS: &str = "say what is run to check tasks";
 
 pub(super) fn create(draft: &mut Draft<'_>, new: &NewTask) -> Result<TaskNumber, Refusal> {
     let settings = &draft.team()?.settings;
     if settings.task_creation == TaskCreation::Lead {
         draft.only_lead("create tasks")?;
+    }
+    if !new.checks.is_empty() {
+        draft.only_lead(NAME_CHECKS)?;
     }
     let number =
         draft.state.tasks.last().0.checked_add(1).map(TaskNumber).ok_or(Refusal::NoMoreNumbers)?;
@@ -61,6 +66,9 @@ pub(super) fn update(
         settings.task_creation == TaskCreation::Members && task.created_by == draft.actor();
     if !is_own {
         draft.only_lead("change tasks")?;
+    }
+    if update.checks.is_some() {
+        draft.only_lead(NAME_CHECKS)?;
     }
     if task.status.is_finished() {
         let status = draft.status(task);

@@ -4,7 +4,9 @@ use super::{
     bench::{Bench, TEN, kinds},
     commands::*,
 };
-use crate::{Evidence, MAX_TAIL, Merged, NewTask, Proof, Status, TaskCommand, TaskUpdate};
+use crate::{
+    Evidence, MAX_TAIL, Merged, NewTask, Proof, Status, TaskCommand, TaskCreation, TaskUpdate,
+};
 
 fn evidence(command: &str, exit_code: i32) -> Evidence {
     Evidence {
@@ -122,6 +124,18 @@ fn where_work_was_merged_is_kept_with_its_task() {
     let events = team.system().ok(TaskCommand::Prove(proof));
     assert_eq!(kinds(&events), ["task.merged"]);
     assert_eq!(team.task(1).merged, merge);
+}
+
+#[test]
+fn a_member_does_not_say_what_troop_runs() {
+    let mut team = Bench::with(|settings| settings.task_creation = TaskCreation::Members);
+    let new = NewTask { checks: vec!["rm -rf /".to_owned()], ..create("write") };
+    let refused = team.member("ann").refused(TaskCommand::Create(new));
+    let says = "`ann` may not say what is run to check tasks; the lead or a person may";
+    assert_eq!(refused, says);
+    team.member("ann").ok(create("mine"));
+    let change = TaskUpdate { checks: Some(Vec::new()), ..TaskUpdate::default() };
+    assert_eq!(team.member("ann").refused(update(1, change)), says);
 }
 
 #[test]

@@ -52,12 +52,21 @@ pub struct Finished {
 /// What became of a piece of work.
 #[derive(Debug)]
 pub enum Outcome {
-    /// It is committed and good, and waits.
-    HandedIn,
+    /// It is good, and was not to be merged now.
+    Ready,
     /// It is in the team's branch.
     Merged(Merge),
     /// It is not, and the team's branch is as it was.
     Not(NotMerged),
+}
+
+impl Finished {
+    /// What was checked, and is not to be merged now.
+    pub(crate) fn without_merge(evidence: Vec<Evidence>) -> Self {
+        let is_good = evidence.iter().all(Evidence::is_good);
+        let outcome = if is_good { Outcome::Ready } else { Outcome::Not(NotMerged::Unproved) };
+        Self { outcome, evidence }
+    }
 }
 
 impl From<NotMerged> for Finished {
@@ -153,10 +162,8 @@ impl Isolation {
         let own = git.run(&["rev-parse", "--verify", "HEAD"]).await?;
         if aim == Aim::HandIn {
             let evidence = checks.run(&self.below(&folder), Some(&own)).await;
-            let is_good = evidence.iter().all(Evidence::is_good);
-            let outcome =
-                if is_good { Outcome::HandedIn } else { Outcome::Not(NotMerged::Unproved) };
-            return Ok(Finished { outcome, evidence });
+            self.hand_in(work, &own).await?;
+            return Ok(Finished::without_merge(evidence));
         }
         self.merge(work, &own, checks, &folder).await
     }
@@ -164,9 +171,8 @@ impl Isolation {
     /// Merges what a member handed in for a task, as it was then, after it is checked in a folder apart.
     pub async fn approve(&self, work: &Work, checks: &Checks) -> Result<Finished, GitError> {
         let _turn = self.inner.turn.acquire().await;
-        let branch = names::task_branch(self.branch(), &work.member, work.task, work.attempt);
-        let branch = format!("refs/heads/{branch}");
-        let own = self.inner.git.ask(&["rev-parse", "--quiet", "--verify", &branch]).await?;
+        let handed_in = names::handed_in(self.branch(), work.task);
+        let own = self.inner.git.ask(&["rev-parse", "--quiet", "--verify", &handed_in]).await?;
         let own = match own {
             Some(own) => own,
             // Nothing was made for it in a folder of its own.
@@ -184,7 +190,16 @@ impl Isolation {
         if !checks.is_empty() {
             self.inner.git.ask(&remove).await?;
         }
+        if let Ok(Finished { outcome: Outcome::Merged(_), .. }) = &finished {
+            self.inner.git.run(&["update-ref", "-d", &handed_in]).await?;
+        }
         finished
+    }
+
+    /// Remembers what was handed in for a task, whatever its member does next.
+    async fn hand_in(&self, work: &Work, own: &str) -> GitResult<()> {
+        let handed_in = names::handed_in(self.branch(), work.task);
+        self.inner.git.run(&["update-ref", &handed_in, own]).await.map(drop)
     }
 
     /// Merges a commit into the team's branch, again and again if that moves meanwhile. The folder is where it is checked.

@@ -39,6 +39,11 @@ pub(super) fn loose_branch(team_branch: &str, member: &MemberName) -> String {
     format!("{}/{}/without-task", work_branches(team_branch), written(member.as_str()))
 }
 
+/// What was handed in for a task. No branch, so that nobody works on it.
+pub(super) fn handed_in(team_branch: &str, task: TaskNumber) -> String {
+    format!("refs/{}/{task}", work_branches(team_branch))
+}
+
 /// The task that a branch is for.
 pub(super) fn task_of(branch: &str) -> Option<TaskNumber> {
     let last = branch.rsplit('/').next()?.strip_prefix("task-")?;

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
+    fs, io,
     path::Path,
 };
 
@@ -123,10 +123,17 @@ impl Isolation {
 
 /// All that is in a folder as a tree, made with a copy of its index.
 async fn tree_of(git: &Git, index: &Path, copy: &Path) -> GitResult<String> {
-    fs::copy(index, copy).map_err(GitError::file(copy))?;
+    copy_as_old(index, copy).map_err(GitError::file(copy))?;
     let git = git.with_index(copy);
     git.run(&["add", "--all", "--", ":/"]).await?;
     git.run(&["write-tree"]).await
+}
+
+/// Copies an index with its age: by that git knows which files may have changed in the same moment.
+fn copy_as_old(index: &Path, copy: &Path) -> io::Result<()> {
+    let modified = fs::metadata(index)?.modified()?;
+    fs::copy(index, copy)?;
+    fs::File::options().write(true).open(copy)?.set_modified(modified)
 }
 
 impl Clash {

@@ -45,10 +45,15 @@ impl Dispatcher {
 
     /// Gives a command and answers with what came of it.
     pub(super) async fn call(&mut self, request: Request, responder: Responder) {
+        let readying = self.readying(&request.command);
         let Some(given) = self.enqueue(request).await else { return };
         let board = self.board.clone();
         self.tracker.spawn(async move {
-            let answered = match answers::change(&board, given.done().await).await {
+            let done = given.done().await;
+            if let (Some(readying), Ok(done)) = (readying, &done) {
+                readying.ready(&board, done).await;
+            }
+            let answered = match answers::change(&board, done).await {
                 Ok(answer) => responder.answer(&answer),
                 Err(failure) => responder.refuse(failure),
             };

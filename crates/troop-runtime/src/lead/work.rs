@@ -52,6 +52,10 @@ impl Dispatcher {
         if link.told.get(&task) == Some(&attempt) {
             return;
         }
+        if !self.is_ready_for(owner, task, attempt) {
+            return;
+        }
+        let Some(link) = self.links.get(owner) else { return };
         let Some(found) = self.state.tasks().get(task) else { return };
         let view = TaskView::brief(&self.state, found);
         let said = FromLead::AssignTask { task: WireTask::from(&view) };

@@ -51,6 +51,7 @@ impl Step {
                 anybody()
             }
             Command::Task(TaskCommand::Claim { .. }) => worker(),
+            Command::Task(TaskCommand::Prove(_)) => Actor::human("pat"),
             Command::Task(
                 TaskCommand::Complete { task, .. }
                 | TaskCommand::Progress { task, .. }

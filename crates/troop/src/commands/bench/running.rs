@@ -100,6 +100,8 @@ impl Running {
             holder: "bench".to_owned(),
             launch: std::sync::Arc::new(InProcess { run: only_lead, others }),
             hooks: Hooks::none(),
+            isolation: None,
+            environment: Vec::new(),
             timing: Timing { restart: Duration::from_millis(1), ..Timing::default() },
             until: Until::Stopped,
         });
