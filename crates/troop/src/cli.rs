@@ -93,7 +93,11 @@ pub(crate) enum Command {
     /// What this project's own files would run, such as hooks, and whether they may
     Trust(TrustArgs),
     /// What is installed, reachable, misconfigured, and how to fix it
-    Doctor,
+    Doctor {
+        /// Commit what teams left in folders of their own, and keep only the branches
+        #[arg(long)]
+        rescue: bool,
+    },
     /// The numbers of docs/performance.md, on this machine
     #[command(subcommand)]
     Bench(BenchCommand),

@@ -7,6 +7,7 @@ mod events;
 mod log;
 mod member;
 mod message;
+mod proof;
 mod resume;
 mod run;
 mod settings;
@@ -31,8 +32,9 @@ use crate::{
 
 /// Carries out a command.
 pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer) -> Result<()> {
-    if let Command::Doctor = &cli.command {
-        return doctor::run(&cli.global, surroundings, printer).await;
+    if let Command::Doctor { rescue } = &cli.command {
+        let care = if *rescue { doctor::Care::Rescue } else { doctor::Care::Look };
+        return doctor::run(&cli.global, surroundings, care, printer).await;
     }
     if let Command::Bench(command) = &cli.command {
         return bench::run(command, printer).await;
@@ -69,7 +71,7 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         Command::Log(args) => log::run(&args, &mut desk, printer).await,
         Command::Demo(_)
         | Command::Trust(_)
-        | Command::Doctor
+        | Command::Doctor { .. }
         | Command::Bench(_)
         | Command::Completions { .. } => Ok(()),
     };

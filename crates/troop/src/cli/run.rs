@@ -15,6 +15,9 @@ pub(crate) struct RunArgs {
     /// How many teammates may run at once [default: `teams.maxTeammates` in config.json, or 5]
     #[arg(long, value_name = "N")]
     pub(crate) max_teammates: Option<u32>,
+    /// A command that must pass before any task is done; once for each
+    #[arg(long = "check", value_name = "COMMAND")]
+    pub(crate) checks: Vec<String>,
     #[command(flatten)]
     pub(crate) lead: LeadArgs,
 }

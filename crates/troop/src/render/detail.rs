@@ -39,6 +39,10 @@ pub(crate) fn task_detail(state: &State, task: &Task) -> String {
         ("asks", task.question.as_ref().map(|question| one_line(&question.text))),
         ("created", Some(format!("{} by {}", moment(task.created_at), task.created_by))),
         ("completed", task.completed_at.map(moment)),
+        ("checks", non_empty(checks(state, task).join("; "))),
+        ("unchecked", task.waived.as_deref().map(one_line)),
+        ("failed", (task.n_failed_checks > 0).then(|| failed(task.n_failed_checks))),
+        ("merged", task.merged.as_ref().map(|it| format!("{} into {}", it.commit, it.into))),
         ("metadata", metadata(task)),
         ("id", Some(task.id.to_string())),
     ];
@@ -57,8 +61,46 @@ pub(crate) fn task_detail(state: &State, task: &Task) -> String {
             &preview(result, MAX_SHOWN_RESULT),
         );
     }
+    evidence(&mut text, task);
     discussion(&mut text, task);
     text
+}
+
+/// What must pass before a task is done.
+fn checks(state: &State, task: &Task) -> Vec<String> {
+    let settings = state.team().map(|team| &team.settings);
+    let required = settings.map(|settings| task.required_checks(settings)).unwrap_or_default();
+    required.into_iter().map(one_line).collect()
+}
+
+fn failed(n_failed: u32) -> String {
+    if n_failed == 1 {
+        "checked once in vain".to_owned()
+    } else {
+        format!("checked {n_failed} times in vain")
+    }
+}
+
+/// What checks said about a task.
+fn evidence(text: &mut String, task: &Task) {
+    if task.evidence.is_empty() {
+        return;
+    }
+    line(text, &format!("\n{}", paint(BOLD, "Evidence")));
+    for it in &task.evidence {
+        let style = if it.is_good() { super::GOOD } else { super::BAD };
+        let took = super::took(std::time::Duration::from_millis(it.took_ms));
+        let commit: String = it.commit.iter().flat_map(|it| it.chars().take(10)).collect();
+        let about = format!("exit code {}, {took}, {}  {commit}", it.exit_code, moment(it.at));
+        let mark = paint(style, if it.is_good() { "✓" } else { "✗" });
+        line(
+            text,
+            &format!("  {mark} {}  {}", one_line(&it.command), paint(DIM, about.trim_end())),
+        );
+        if !it.tail.trim().is_empty() {
+            line(text, &indent(&it.tail, 4));
+        }
+    }
 }
 
 /// What was said about a task, which files it has, and what happened to it.
