@@ -23,6 +23,7 @@ mod task;
 mod text;
 mod time;
 mod word;
+mod workspace;
 
 mod query;
 mod view;
@@ -62,7 +63,8 @@ pub use task::{
 };
 pub use text::{MAX_LINE, MAX_TEXT, is_unprintable, preview};
 pub use time::Time;
-pub use view::{MessageView, TaskDetail, TaskView, TeamView};
+pub use view::{AttachmentView, MessageView, TaskDetail, TaskView, TeamView};
 pub use word::UnknownWord;
+pub use workspace::{FileQuestion, WorkspaceFile, WorkspaceFolder};
 
 use journaled::Journaled;

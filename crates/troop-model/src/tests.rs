@@ -19,4 +19,5 @@ mod snapshot;
 mod supervision;
 mod team;
 mod work;
+mod workspace;
 mod written;
