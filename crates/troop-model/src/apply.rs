@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::{
     Delegation, DelegationStatus, Event, Fact, LeadLease, Member, MemberName, MemberState, Message,
-    MessageKind, Party, Receipt, Role, State, Team, TeamStatus, Time, Version,
-    WorkspaceFile, state::Request,
+    MessageKind, Party, Receipt, Role, State, Team, TeamStatus, Time, Version, WorkspaceFile,
+    state::Request,
 };
 
 impl State {

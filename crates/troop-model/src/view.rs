@@ -6,8 +6,9 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::{
-    Actor, Attachment, Comment, Link, Member, Message, Party, Progress, Question, Settings, State, Status,
-    Task, TaskNumber, Team, TeamStatus, Time, TrailEntry, Version, WorkspaceFolder, query::MAX_SHOWN_RESULT, text,
+    Actor, Attachment, Comment, Link, Member, Message, Party, Progress, Question, Settings, State,
+    Status, Task, TaskNumber, Team, TeamStatus, Time, TrailEntry, Version, WorkspaceFolder,
+    query::MAX_SHOWN_RESULT, text,
 };
 
 /// A task as programs see it.

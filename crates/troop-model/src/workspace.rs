@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use crate::{
-    Actor, ActorKind, Attachment, Journaled, MemberName, Origin, Refusal, Role, State, TaskNumber, TaskRef,
-    Time, WorkspaceScope,
+    Actor, ActorKind, Attachment, Journaled, MemberName, Origin, Refusal, Role, State, TaskNumber,
+    TaskRef, Time, WorkspaceScope,
 };
 
 /// How many files of one folder are remembered. A folder holds fewer; what was taken away behind our back may count too.
@@ -16,17 +16,7 @@ const MAX_REMEMBERED: usize = 1_000;
 
 /// A folder of a team's workspace: the one that all share, or that of one conversation.
 #[derive(
-    Clone,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    JsonSchema,
+    Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(deny_unknown_fields)]
 pub struct WorkspaceFolder {
@@ -140,9 +130,10 @@ impl State {
     ) -> Result<(WorkspaceFolder, Option<TaskNumber>), Refusal> {
         let scope = self.existing_team()?.settings.workspace_scope;
         let member = match actor.kind {
-            ActorKind::Agent => Some(self.find_member(&actor.name).map_err(|_| {
-                Refusal::NotAMember { name: actor.name.to_string() }
-            })?),
+            ActorKind::Agent => Some(
+                self.find_member(&actor.name)
+                    .map_err(|_| Refusal::NotAMember { name: actor.name.to_string() })?,
+            ),
             ActorKind::Human | ActorKind::System => None,
         };
         let ordinary = member.filter(|member| member.role == Role::Member).map(|it| &it.name);

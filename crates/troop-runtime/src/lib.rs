@@ -7,6 +7,7 @@ mod hooks;
 mod lead;
 pub mod process;
 mod session;
+mod workspace;
 
 pub use board::{Board, Done, Following, Given, Request, Signature, Subscription, TaskPage};
 pub use clock::Clock;
@@ -21,6 +22,10 @@ pub use lead::{
     find_lead, lead_has_died, read_transcript,
 };
 pub use session::{Session, TeamSummary};
+pub use workspace::{
+    Asker, FilePath, FileStat, Files, Listing, MAX_FILE, MAX_FILES, Noted, Workspace,
+    WorkspaceError,
+};
 
 /// A future that can be passed around.
 pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -285,7 +285,8 @@ fn attach(task: &mut Task, event: &Event, folder: &WorkspaceFolder, path: &str, 
         size: Some(size),
         folder: Some(folder.clone()),
     };
-    let is_same = |it: &&mut Attachment| it.path == path && it.folder.as_ref().is_none_or(|it| it == folder);
+    let is_same =
+        |it: &&mut Attachment| it.path == path && it.folder.as_ref().is_none_or(|it| it == folder);
     match task.attachments.iter_mut().find(is_same) {
         Some(known) => *known = attachment,
         None => {

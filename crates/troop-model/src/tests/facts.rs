@@ -6,8 +6,7 @@ use uuid::Uuid;
 use super::bench::{TEN, name, number};
 use crate::{
     Condition, Dependency, Fact, Link, MemberState, MessageKind, Metadata, Origin, Party,
-    Permissions, Progress, RejectMode, Role, Settings, TaskChange, TeamId,
-    WorkspaceFolder,
+    Permissions, Progress, RejectMode, Role, Settings, TaskChange, TeamId, WorkspaceFolder,
 };
 
 const ID: Uuid = Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0001);
