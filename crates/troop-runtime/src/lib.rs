@@ -3,15 +3,18 @@
 mod board;
 mod clock;
 mod error;
+mod export;
 mod hooks;
 mod lead;
 pub mod process;
+mod profile;
 mod session;
 mod workspace;
 
 pub use board::{Board, Done, Following, Given, Request, Signature, Subscription, TaskPage};
 pub use clock::Clock;
 pub use error::{BoardError, BoardResult};
+pub use export::{ExportError, ExportHeader, Moment, export, read_export, replay};
 pub use hooks::{
     Complaint, Fired, Hook, HookContext, HookEvent, HookOptions, HookTask, Hooks, HooksConfig,
     Mistake, MistakeKind, Occasion, Verdict,
@@ -21,6 +24,7 @@ pub use lead::{
     LeadOptions, Life, Line, Programs, Source, Timing, Until, VETOED, WITH_TEAM, ended_with_lead,
     find_lead, lead_has_died, read_transcript,
 };
+pub use profile::{Language, Location, Profile, Severity, Signal, Structure, Suggestion, profile};
 pub use session::{Session, TeamSummary};
 pub use workspace::{
     Asker, FilePath, FileStat, Files, Listing, MAX_FILE, MAX_FILES, Noted, Workspace,
