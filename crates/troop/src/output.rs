@@ -110,12 +110,12 @@ impl Printer {
 
     /// Prints one line of a stream.
     pub(crate) fn line(&self, line: &str) -> Result<()> {
-        write_all(&mut anstream::stdout(), &format!("{line}\n"))
+        write_all(&mut anstream::stdout(), format!("{line}\n"))
     }
 
     /// Asks a person; anything but a clear yes is a no.
     pub(crate) fn confirm(&self, question: &str) -> Result<bool> {
-        write_all(&mut anstream::stderr(), &format!("{question} [y/N] "))?;
+        write_all(&mut anstream::stderr(), format!("{question} [y/N] "))?;
         let mut answer = String::new();
         io::stdin().read_line(&mut answer)?;
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))

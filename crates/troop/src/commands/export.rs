@@ -48,7 +48,8 @@ async fn to_file(
     let mut file = BufWriter::new(tempfile::NamedTempFile::new_in(folder).with_context(unwritten)?);
     let write = |lines: &str| file.write_all(lines.as_bytes()).with_context(unwritten);
     let header = troop_runtime::export(desk.store.as_ref(), team, write).await?;
-    let file = file.into_inner().map_err(|error| error.into_error()).with_context(unwritten)?;
+    let file =
+        file.into_inner().map_err(std::io::IntoInnerError::into_error).with_context(unwritten)?;
     file.as_file().sync_all().with_context(unwritten)?;
     file.persist(path).with_context(unwritten)?;
     Ok(header)
@@ -97,10 +98,11 @@ pub(super) async fn replay(
     let board = desk.team(name).await?;
     let state = troop_runtime::replay(desk.store.as_ref(), board.team(), moment).await?;
     check_moment(&state, until)?;
+    let members: Vec<_> = state.members().cloned().collect();
     if printer.json {
         let tasks: Vec<_> =
             state.tasks().iter().map(|task| TaskView::brief(&state, task)).collect();
-        let team = team::status_json(&state);
+        let team = team::status_json(&state, &members);
         return printer.json(&json!({
             "version": state.version(), "at": state.latest(), "team": team, "tasks": tasks,
         }));
@@ -108,7 +110,7 @@ pub(super) async fn replay(
     let now = state.latest();
     let rows: Vec<_> =
         state.tasks().iter().map(|task| render::Row::new(&state, task, now)).collect();
-    let status = render::team_status(&state, now);
+    let status = render::team_status(&state, &members, now);
     let tasks = render::board(&rows, printer.width());
     let when = format!("version {}, {}", state.version(), render::moment(now));
     printer.text(&format!("{}\n{status}\n{tasks}", render::paint(render::DIM, &when)))

@@ -1,9 +1,6 @@
 //! `troop workspace …`
 
-use std::{
-    io::{Read, Write as _},
-    path::Path,
-};
+use std::{io::Read as _, path::Path};
 
 use anyhow::{Context as _, Result};
 use troop_model::{FileQuestion, TaskRef};

@@ -9,6 +9,7 @@
 mod bad_input;
 mod bench;
 mod board;
+mod campaign;
 mod demo;
 mod desk;
 mod follow;
