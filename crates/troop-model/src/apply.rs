@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crate::{
     Delegation, DelegationStatus, Event, Fact, LeadLease, Member, MemberName, MemberState, Message,
-    MessageKind, Party, Receipt, Role, State, Team, TeamStatus, Time, Version, state::Request,
+    MessageKind, Party, Receipt, Role, State, Team, TeamStatus, Time, Version, WorkspaceFile,
+    state::Request,
 };
 
 impl State {
@@ -58,6 +59,13 @@ impl State {
             | Fact::DelegationCompleted { .. }
             | Fact::DelegationFailed { .. }
             | Fact::DelegationCancelled { .. } => self.apply_delegation(event),
+            Fact::FileWritten { folder, path, size, task } => {
+                let (by, at) = (event.actor.clone(), event.at);
+                let file = WorkspaceFile { by, at, size: *size, task: *task };
+                self.files.get_mut().note(folder, path, file);
+                task.iter().for_each(|task| self.apply_task(*task, event));
+            }
+            Fact::FileDeleted { folder, path } => self.files.get_mut().forget(folder, path),
             fact => {
                 if let Some(task) = fact.task() {
                     self.apply_task(task, event);

@@ -24,6 +24,7 @@ mod task;
 mod text;
 mod time;
 mod word;
+mod workspace;
 
 mod query;
 mod view;
@@ -64,7 +65,8 @@ pub use task::{
 };
 pub use text::{MAX_LINE, MAX_TEXT, is_unprintable, preview};
 pub use time::Time;
-pub use view::{MessageView, TaskDetail, TaskView, TeamView};
+pub use view::{AttachmentView, MessageView, TaskDetail, TaskView, TeamView};
 pub use word::UnknownWord;
+pub use workspace::{FileQuestion, WorkspaceFile, WorkspaceFolder};
 
 use journaled::Journaled;

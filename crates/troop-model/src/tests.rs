@@ -20,4 +20,5 @@ mod snapshot;
 mod supervision;
 mod team;
 mod work;
+mod workspace;
 mod written;

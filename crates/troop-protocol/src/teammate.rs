@@ -14,7 +14,7 @@ use crate::{
     envelope::Notification,
     method::{self, MethodError},
 };
-pub use task::{WireId, WireTask};
+pub use task::{WireContext, WireId, WireTask};
 
 #[cfg(test)]
 mod tests;

@@ -68,8 +68,12 @@ pub(crate) async fn run(line: &Line, run: Run<'_>) -> io::Result<(Ended, String)
         .env("TROOP_MEMBER", &place.name)
         .stdout(writer.try_clone()?)
         .stderr(writer);
-    if let Some(task) = run.task {
-        command.env("TROOP_TASK", task.id.as_str());
+    for (name, value) in context_of(run.task) {
+        match value {
+            Some(value) => command.env(name, value),
+            // What somebody else's lead said to us is not about this task.
+            None => command.env_remove(name),
+        };
     }
     let mut child = command.spawn()?;
     // Else this process would hold the writing end open.
@@ -96,6 +100,18 @@ pub(crate) async fn run(line: &Line, run: Run<'_>) -> io::Result<(Ended, String)
         shown.finish();
     }
     Ok((ended, output.tail.into_text()))
+}
+
+/// Which task it is and where it belongs, as far as its lead said.
+fn context_of(task: Option<&WireTask>) -> [(&'static str, Option<&str>); 5] {
+    let context = task.and_then(|task| task.context.as_deref());
+    [
+        ("TROOP_TASK", task.map(|task| task.id.as_str())),
+        ("TROOP_TEAM_ID", context.and_then(|it| it.team_id.as_deref())),
+        ("TROOP_WORKSPACE", context.and_then(|it| it.workspace.as_deref())),
+        ("TROOP_CHANNEL", context.and_then(|it| it.channel.as_deref())),
+        ("TROOP_CHAT", context.and_then(|it| it.chat_id.as_deref())),
+    ]
 }
 
 struct Output<'a> {

@@ -38,9 +38,9 @@ pub(super) enum Stop {
 /// One turn of a script.
 pub(super) struct Performance<'a> {
     script: &'a Script,
-    memory: &'a mut Memory,
+    pub(super) memory: &'a mut Memory,
     pub(super) turn: &'a Turn,
-    task: Option<WireTask>,
+    pub(super) task: Option<WireTask>,
     /// The message that is being handled.
     mail: Option<MessageIn>,
 }
@@ -59,6 +59,10 @@ impl<'a> Performance<'a> {
         variables.set("subject", task.subject.as_str());
         variables.set("description", task.description.as_str());
         variables.set("attempt", task.attempt.unwrap_or(1));
+        let context = task.context.as_deref().cloned().unwrap_or_default();
+        variables.set("workspace", context.workspace.unwrap_or_default());
+        variables.set("channel", context.channel.unwrap_or_default());
+        variables.set("chat", context.chat_id.unwrap_or_default());
         self.task = Some(task.clone());
     }
 
@@ -153,6 +157,7 @@ impl<'a> Performance<'a> {
             }
             Act::Replace { old, new, file } => self.replace(old, new, file)?,
             Act::Run(command) => self.run(command).await?,
+            Act::Share(share) => self.share(share).await?,
             Act::Call { method, params, name } => {
                 let params = self.memory.variables.expand_json(params);
                 let answer = self.ask(method, &params).await?;
@@ -192,7 +197,7 @@ impl<'a> Performance<'a> {
         }
     }
 
-    fn fill(&self, text: &str) -> String {
+    pub(super) fn fill(&self, text: &str) -> String {
         self.memory.variables.expand(text)
     }
 
@@ -300,7 +305,7 @@ impl<'a> Performance<'a> {
     }
 
     /// Waits for an answer, but not for ever.
-    async fn within<T>(
+    pub(super) async fn within<T>(
         &self,
         answer: impl Future<Output = Result<T, ClientError>>,
     ) -> Result<T, Stop> {
@@ -321,7 +326,7 @@ impl<'a> Performance<'a> {
         files::inside(self.turn.path(), &self.fill(file)).map_err(Stop::Failed)
     }
 
-    fn check_mode(&self) -> Result<(), Stop> {
+    pub(super) fn check_mode(&self) -> Result<(), Stop> {
         if self.turn.mode() == Permissions::Plan {
             let reason = "plan mode is read-only; `plan TEXT` asks the lead for more";
             return Err(Stop::Failed(reason.to_owned()));

@@ -166,3 +166,19 @@ async fn in_plan_mode_nothing_runs_before_the_lead_agrees() {
     assert_eq!(lead.waits_for("team.taskUpdate").await["status"], "completed");
     assert!(folder.path().join("done").exists());
 }
+
+#[tokio::test]
+async fn a_command_finds_in_its_environment_where_its_task_belongs() {
+    let mut lead = lead().await;
+    let names = "TEAM MEMBER TASK TEAM_ID WORKSPACE CHANNEL CHAT";
+    let show = format!("for name in {names}; do printenv TROOP_$name || echo -; done");
+    let context = json!({"teamId": "t1", "workspace": "/w", "channel": "web", "chatId": "c1"});
+    let task = json!({"id": "task-7", "subject": "x", "description": show, "context": context});
+    lead.say("team.assignTask", json!({ "task": task })).await;
+    lead.hears("team.taskUpdate").await;
+    let report = lead.waits_for("team.taskUpdate").await;
+    assert_eq!(report["result"], "blue\nann\ntask-7\nt1\n/w\nweb\nc1");
+    lead.hears("team.idle").await;
+    // One that says nothing about it says nothing.
+    assert_eq!(result(&mut lead, &show).await, "blue\nann\ntask-7\n-\n-\n-\n-");
+}

@@ -18,6 +18,7 @@ fn rich() -> Bench {
     team.member("ann").ok(progress(1, 30));
     team.member("ann").ok(comment(1, "hm"));
     team.member("ann").ok(attach(1, "a.txt"));
+    team.member("ann").ok(record("b.txt", 3, Some(1)));
     team.lead().ok(say("*", "all hands"));
     team.member("bob").ok(read_all());
     team.lead().ok(send("ann", MessageKind::ShutdownRequest, ""));

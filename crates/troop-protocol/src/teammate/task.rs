@@ -109,9 +109,34 @@ pub struct WireTask {
         skip_serializing_if = "Option::is_none"
     )]
     pub completed_at: Option<Time>,
+    /// Where it belongs; said when it is assigned.
+    #[serde(
+        default,
+        deserialize_with = "super::if_clear",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub context: Option<Box<WireContext>>,
     /// Free data.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
+}
+
+/// Where a task belongs, for whatever works on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WireContext {
+    /// The identity of the team.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub team_id: Option<String>,
+    /// The folder of the workspace that its files belong in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    /// The channel that it came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    /// The chat that it came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chat_id: Option<String>,
 }
 
 impl From<&TaskView<'_>> for WireTask {
@@ -129,6 +154,7 @@ impl From<&TaskView<'_>> for WireTask {
             result: task.result.clone(),
             created_at: Some(task.created_at),
             completed_at: task.completed_at,
+            context: None,
             metadata: task.metadata.clone(),
         }
     }

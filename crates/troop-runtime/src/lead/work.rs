@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use troop_model::{
-    Assignment, Command, MemberName, MemberState, Role, Status, TaskCommand, TaskNumber, TaskView,
+    Assignment, Command, MemberName, MemberState, Role, Status, Task, TaskCommand, TaskNumber,
+    TaskView, WorkspaceFolder, WorkspaceScope,
 };
-use troop_protocol::{FromLead, TeamContext, WireTask};
+use troop_protocol::{FromLead, TeamContext, WireContext, WireTask};
 
 use super::{Runner, dispatcher::Dispatcher, transcript::Line};
 
@@ -58,7 +59,8 @@ impl Dispatcher {
         let Some(link) = self.links.get(owner) else { return };
         let Some(found) = self.state.tasks().get(task) else { return };
         let view = TaskView::brief(&self.state, found);
-        let said = FromLead::AssignTask { task: WireTask::from(&view) };
+        let task_sent = self.with_place(WireTask::from(&view), found);
+        let said = FromLead::AssignTask { task: task_sent };
         match link.tell(&said) {
             Ok(()) => {
                 let what = format!("given {task}: {}", view.subject);
@@ -69,6 +71,25 @@ impl Dispatcher {
             }
             Err(_) => self.retry_soon(owner),
         }
+    }
+
+    /// A task with where its files belong. A workspace that cannot be used is no reason to keep the task back; who wants to
+    /// write there hears of it.
+    fn with_place(&self, sent: WireTask, task: &Task) -> WireTask {
+        let Some(team) = self.state.team() else { return sent };
+        let folder = match team.settings.workspace_scope {
+            WorkspaceScope::Shared => WorkspaceFolder::shared(),
+            WorkspaceScope::Isolated => WorkspaceFolder::of_chat(task.origin.chat_id.clone()),
+        };
+        let path = self.workspace.prepare(&folder).ok();
+        let workspace = path.and_then(|path| std::path::absolute(path).ok());
+        let context = WireContext {
+            team_id: Some(team.id.to_string()),
+            workspace: workspace.map(|path| path.display().to_string()),
+            channel: task.origin.channel.as_ref().map(ToString::to_string),
+            chat_id: task.origin.chat_id.as_ref().map(ToString::to_string),
+        };
+        WireTask { context: Some(Box::new(context)), ..sent }
     }
 
     /// Tells a member of all tasks that it holds and does not know of.
