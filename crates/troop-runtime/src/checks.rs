@@ -29,6 +29,9 @@ const SIGNALLED: i32 = 128;
 /// How long what a check printed last is waited for after its end: something that it left behind may hold its output open.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
+/// Takes a line that a check prints.
+pub type Show = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// Commands that say whether a task is done, and how they are run.
 #[derive(Clone)]
 pub struct Checks {
@@ -43,7 +46,7 @@ pub struct Checks {
     /// For which session of a lead they run, so that what they leave behind is found.
     pub session: Uuid,
     /// Where the lines go that they print. Called often; it must not wait.
-    pub show: Option<Arc<dyn Fn(&str) + Send + Sync>>,
+    pub show: Option<Show>,
 }
 
 impl Checks {

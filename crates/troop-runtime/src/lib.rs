@@ -14,7 +14,7 @@ mod session;
 mod workspace;
 
 pub use board::{Board, Done, Following, Given, Request, Signature, Subscription, TaskPage};
-pub use checks::{Checks, complaint};
+pub use checks::{Checks, Show, complaint};
 pub use clock::Clock;
 pub use error::{BoardError, BoardResult};
 pub use export::{ExportError, ExportHeader, Moment, export, read_export, replay};

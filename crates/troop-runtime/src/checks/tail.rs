@@ -1,9 +1,11 @@
 //! What a check prints: its lines as they come, not too many, and the end of it.
 
-use std::{collections::VecDeque, io, sync::Arc};
+use std::{collections::VecDeque, io};
 
 use tokio::net::unix::pipe::Receiver;
 use troop_model::MAX_TAIL;
+
+use super::Show;
 
 /// How many lines of one check are shown.
 const MAX_LINES: u32 = 1_000;
@@ -13,14 +15,14 @@ const CHUNK: usize = 8 * 1024;
 
 /// The end of what a check printed.
 pub(super) struct Tail {
-    show: Option<Arc<dyn Fn(&str) + Send + Sync>>,
+    show: Option<Show>,
     bytes: VecDeque<u8>,
     line: Vec<u8>,
     n_lines: u32,
 }
 
 impl Tail {
-    pub(super) fn new(show: Option<Arc<dyn Fn(&str) + Send + Sync>>) -> Self {
+    pub(super) fn new(show: Option<Show>) -> Self {
         Self { show, bytes: VecDeque::new(), line: Vec::new(), n_lines: 0 }
     }
 

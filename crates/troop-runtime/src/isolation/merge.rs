@@ -11,7 +11,7 @@ use super::{
     Isolation, Work,
     git::{Git, GitError, GitResult, parts},
     names,
-    worktree::{commit_all, head, is_dirty},
+    worktree::{commit_all, head},
 };
 use crate::Checks;
 
@@ -154,12 +154,15 @@ impl Isolation {
         let _turn = self.inner.turn.acquire().await;
         let (git, folder) =
             (self.git_of(&work.member), names::folder(&self.inner.worktrees, &work.member));
-        let marked = marked(&git, &folder).await?;
+        let seen = Seen::of(&git).await?;
+        let marked = seen.marked(&folder);
         if !marked.is_empty() {
             return Ok(NotMerged::Unresolved(marked).into());
         }
-        self.commit(work, &git).await?;
-        let own = git.run(&["rev-parse", "--verify", "HEAD"]).await?;
+        let own = match seen.is_dirty {
+            true => self.commit(work, &git).await?,
+            false => seen.commit,
+        };
         if aim == Aim::HandIn {
             let evidence = checks.run(&self.below(&folder), Some(&own)).await;
             self.hand_in(work, &own).await?;
@@ -211,8 +214,8 @@ impl Isolation {
         folder: &Path,
     ) -> GitResult<Finished> {
         for _ in 0..MAX_ROUNDS {
-            let team = self.team_commit().await?;
-            let merged = match self.merged(work, &team, own).await? {
+            let (team, base) = self.team_and_base(own).await?;
+            let merged = match self.merged(work, &team, &base, own).await? {
                 Ok(merged) => merged,
                 Err(conflict) => return Ok(NotMerged::Conflict(conflict).into()),
             };
@@ -242,15 +245,28 @@ impl Isolation {
         Err(self.inner.git.nonsense(&["update-ref", self.branch()]))
     }
 
+    /// Where the team's branch is, and where a commit and it parted.
+    async fn team_and_base(&self, own: &str) -> GitResult<(String, String)> {
+        let parted = format!("refs/heads/{}...{own}", self.branch());
+        let parse = ["rev-parse", &parted];
+        let said = self.inner.git.run(&parse).await?;
+        let mut lines = said.lines();
+        let (team, base) = (lines.next(), lines.find_map(|line| line.strip_prefix('^')));
+        match (team, base) {
+            (Some(team), Some(base)) => Ok((team.to_owned(), base.to_owned())),
+            _ => Err(self.inner.git.nonsense(&parse)),
+        }
+    }
+
     /// The commit that has both; the conflict, if they do not fit.
     async fn merged(
         &self,
         work: &Work,
         team: &str,
+        base: &str,
         own: &str,
     ) -> GitResult<Result<String, Conflict>> {
         let git = &self.inner.git;
-        let base = git.run(&["merge-base", team, own]).await?;
         if base == team {
             return Ok(Ok(own.to_owned()));
         }
@@ -290,16 +306,14 @@ impl Isolation {
     }
 
     /// Commits all that is in a member's folder as its work on a task.
-    async fn commit(&self, work: &Work, git: &Git) -> GitResult<()> {
-        if !is_dirty(git).await? {
-            return Ok(());
-        }
+    async fn commit(&self, work: &Work, git: &Git) -> GitResult<String> {
         if head(git).await?.branch.is_none() {
             let wanted = names::task_branch(self.branch(), &work.member, work.task, work.attempt);
             let branch = self.free_name(git, wanted).await?;
             git.run(&["checkout", "--quiet", "-b", &branch]).await?;
         }
-        commit_all(git, &message(work)).await
+        commit_all(git, &message(work)).await?;
+        git.run(&["rev-parse", "--verify", "HEAD"]).await
     }
 
     /// The project's place below the top of a working folder.
@@ -351,17 +365,44 @@ pub(super) async fn fit(git: &Git, one: &str, other: &str) -> GitResult<Fit> {
     }
 }
 
-/// Files of a merge in this folder that still have its marks.
-async fn marked(git: &Git, folder: &Path) -> GitResult<Vec<String>> {
-    let unmerged = git.run(&["ls-files", "--unmerged", "-z", "--full-name"]).await?;
-    let mut files: Vec<_> =
-        parts(&unmerged).filter_map(|it| it.split_once('\t')).map(|it| it.1).collect();
-    files.dedup();
-    let has_marks = |file: &&str| {
-        let bytes = fs::read(folder.join(file)).unwrap_or_default();
-        bytes.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"<<<<<<< "))
-    };
-    Ok(files.into_iter().filter(has_marks).map(str::to_owned).collect())
+/// What a folder holds, in one look.
+struct Seen {
+    commit: String,
+    is_dirty: bool,
+    /// Files of a merge that is not at its end.
+    unmerged: Vec<String>,
+}
+
+impl Seen {
+    async fn of(git: &Git) -> GitResult<Self> {
+        let status = ["status", "--porcelain=v2", "--branch", "-z", "--ignore-submodules=dirty"];
+        let said = git.run(&status).await?;
+        let mut seen = Self { commit: String::new(), is_dirty: false, unmerged: Vec::new() };
+        for part in parts(&said) {
+            match part.split_once(' ') {
+                Some(("#", head)) => {
+                    let commit = head.strip_prefix("branch.oid ").unwrap_or(&seen.commit);
+                    seen.commit = commit.to_owned();
+                }
+                // Nine words about the three sides come before the name.
+                Some(("u", entry)) => {
+                    seen.is_dirty = true;
+                    seen.unmerged.extend(entry.splitn(10, ' ').nth(9).map(str::to_owned));
+                }
+                _ => seen.is_dirty = true,
+            }
+        }
+        if seen.commit.is_empty() { Err(git.nonsense(&status)) } else { Ok(seen) }
+    }
+
+    /// Files of a merge in this folder that still have its marks.
+    fn marked(&self, folder: &Path) -> Vec<String> {
+        let has_marks = |file: &&String| {
+            let bytes = fs::read(folder.join(file)).unwrap_or_default();
+            bytes.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"<<<<<<< "))
+        };
+        self.unmerged.iter().filter(has_marks).cloned().collect()
+    }
 }
 
 /// What a commit of a task's work says.

@@ -65,9 +65,9 @@ pub(super) struct Readying {
 impl Readying {
     /// Makes the folder ready for what was claimed. What goes wrong is heard where the log is followed.
     pub(super) async fn ready(self, board: &Board, done: &Done) {
-        let claimed = done.events.iter().find_map(|event| match &event.fact {
-            Fact::TaskClaimed { task, owner, .. } => Some((*task, owner.clone())),
-            _ => None,
+        let claimed = done.events.iter().find_map(|event| {
+            let Fact::TaskClaimed { task, owner, .. } = &event.fact else { return None };
+            Some((*task, owner.clone()))
         });
         let Some((task, member)) = claimed.filter(|it| self.isolation.has_place(&it.1)) else {
             return;

@@ -13,7 +13,8 @@ use super::{
     input::Input,
 };
 use crate::{
-    Aim, Checks, Finished, GitError, Isolation, Merge, Outcome, Request, Work, checks::complaint,
+    Aim, Checks, Finished, GitError, Isolation, Merge, Outcome, Request, Work,
+    checks::{Show, complaint},
 };
 
 /// How often a member may say in one attempt that it is done when it is not. Then the task fails, and is tried anew.
@@ -137,7 +138,7 @@ impl Dispatcher {
                 // A lead that has enough to do does not show it.
                 drop(inputs.try_send(Input::Shown(owner.clone(), line.to_owned())));
             };
-            Arc::new(show) as Arc<dyn Fn(&str) + Send + Sync>
+            Arc::new(show) as Show
         });
         Checks {
             commands,

@@ -1,6 +1,6 @@
 //! A person says that a task is done: its checks run here first, in the project.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use anyhow::Result;
 use troop_model::{ActorKind, Command, Proof, State, TaskCommand, TaskRef};
@@ -54,7 +54,7 @@ pub(super) async fn prove(
         environment: config::environment(),
         clock: desk.clock.clone(),
         session: Uuid::now_v7(),
-        show: None::<Arc<dyn Fn(&str) + Send + Sync>>,
+        show: None,
     };
     proof.evidence = checks.run(&desk.surroundings.project, None).await;
     let bad = complaint(&proof.evidence);

@@ -83,13 +83,14 @@ impl Home {
             }
         }
         for kept in &self.kept {
-            let what =
-                if kept.is_dirty { "changes that are not committed" } else { "unmerged work" };
+            let what = if kept.is_dirty {
+                "changes that are not committed are"
+            } else {
+                "unmerged work is"
+            };
+            let (member, folder) = (&kept.member, kept.folder.display());
             lines.push(format!(
-                "{} of {} are kept in {}; keep the branch alone: `troop doctor --rescue`",
-                what,
-                kept.member,
-                kept.folder.display()
+                "{what} kept in the folder of {member}, {folder}; keep only the branch: `troop doctor --rescue`"
             ));
         }
         lines
