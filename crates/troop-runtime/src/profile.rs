@@ -123,12 +123,13 @@ pub async fn profile(path: &Path) -> Profile {
 
 fn make(root: &Path, files: list::FileList) -> Profile {
     let mut notes = files.notes;
-    let languages = recognise::languages(&files.paths);
+    let manifests = recognise::manifests(&files.paths);
+    let languages = recognise::languages(&manifests);
     let structure = recognise::structure(root);
-    let manifests = recognise::packages(&files.paths);
-    let (frameworks, mut complaints) = scan::frameworks(root, &manifests);
+    let packages = recognise::packages(&manifests);
+    let (frameworks, mut complaints) = scan::frameworks(root, &packages);
     notes.append(&mut complaints);
-    let room = MAX_SCANNED.saturating_sub(manifests.len());
+    let room = MAX_SCANNED.saturating_sub(packages.len());
     let todos =
         scan::todos(root, files.paths.iter().filter(|it| recognise::is_source(it)).take(room));
     let signals = recognise::signals(&todos, structure);
@@ -138,7 +139,7 @@ fn make(root: &Path, files: list::FileList) -> Profile {
         path: root.display().to_string(),
         git: files.is_git,
         files: files.paths.len(),
-        scanned: todos.n_files + manifests.len(),
+        scanned: todos.n_files + packages.len(),
         languages,
         frameworks,
         structure,

@@ -315,8 +315,9 @@ fn check_size(path: &FilePath, size: u64) -> Result<(), WorkspaceError> {
 fn replace(root: &Dir, dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     let writing = step(root, WRITING, Missing::Make)?;
     // Who holds the lock is alone: what lies here was left behind.
-    for entry in writing.entries()? {
-        writing.remove_file(entry?.file_name())?;
+    for left in writing.entries()?.flatten() {
+        // What cannot be removed is in nobody's way.
+        drop(writing.remove_file(left.file_name()));
     }
     let draft = Uuid::now_v7().simple().to_string();
     let written = fill(&writing, &draft, bytes).and_then(|()| writing.rename(&draft, dir, name));

@@ -1,6 +1,9 @@
 //! What names of files and what was found in them mean. Reads nothing.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
 
 use super::{Language, Severity, Signal, Structure, scan::Todos};
 
@@ -45,34 +48,39 @@ const MAX_PACKAGES: usize = 10;
 const FEW: usize = 5;
 const SOME: usize = 20;
 
-/// The languages of a repository, each once, with the manifest that is nearest to the root.
-pub(super) fn languages(paths: &[PathBuf]) -> Vec<Language> {
+/// The manifests of a repository: files of such names that lie near the root, and are its own.
+pub(super) fn manifests(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let is_manifest = |path: &&PathBuf| {
+        let name = path.file_name();
+        MANIFESTS.iter().any(|(manifest, _)| name.is_some_and(|name| name == *manifest))
+    };
+    let is_foreign = |part: &OsStr| FOREIGN.iter().any(|foreign| part == *foreign);
+    let is_own = |path: &&PathBuf| {
+        path.components().count() <= MANIFEST_DEPTH && !path.iter().any(is_foreign)
+    };
+    paths.iter().filter(is_manifest).filter(is_own).cloned().collect()
+}
+
+/// The languages that manifests are of, each once, with the manifest that is nearest to the root.
+pub(super) fn languages(manifests: &[PathBuf]) -> Vec<Language> {
     let mut languages: Vec<Language> = Vec::new();
     for (manifest, name) in MANIFESTS {
         if languages.iter().any(|it| it.name == name) {
             continue;
         }
-        let nearest = named(paths, manifest).min_by_key(|path| path.components().count());
+        let nearest = named(manifests, manifest).min_by_key(|path| path.components().count());
         languages.extend(nearest.map(|it| Language { name, manifest: it.display().to_string() }));
     }
     languages
 }
 
 /// The manifests that say which frameworks there are.
-pub(super) fn packages(paths: &[PathBuf]) -> Vec<PathBuf> {
-    named(paths, "package.json").take(MAX_PACKAGES).cloned().collect()
+pub(super) fn packages(manifests: &[PathBuf]) -> Vec<PathBuf> {
+    named(manifests, "package.json").take(MAX_PACKAGES).cloned().collect()
 }
 
-/// Files of a name that lie near the root, and are the repository's own.
 fn named<'a>(paths: &'a [PathBuf], name: &'a str) -> impl Iterator<Item = &'a PathBuf> {
-    let is_own = |path: &Path| {
-        !path.components().any(|it| FOREIGN.iter().any(|foreign| it.as_os_str() == *foreign))
-    };
-    paths.iter().filter(move |path| {
-        path.file_name().is_some_and(|it| it == name)
-            && path.components().count() <= MANIFEST_DEPTH
-            && is_own(path)
-    })
+    paths.iter().filter(move |path| path.file_name().is_some_and(|it| it == name))
 }
 
 pub(super) fn is_source(path: &Path) -> bool {

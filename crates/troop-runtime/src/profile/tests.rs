@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::{
     MAX_LOCATIONS, MAX_SCANNED, Profile, Severity, profile,
-    recognise::{languages, severity},
+    recognise::{languages, manifests, severity},
     scan::n_words,
 };
 use crate::process;
@@ -57,7 +57,7 @@ fn names(profile: &Profile) -> Vec<&str> {
 fn each_language_is_known_by_its_manifests_and_told_once() {
     let check = |files: &[&str], expected: &[&str]| {
         let paths: Vec<_> = files.iter().map(PathBuf::from).collect();
-        let found: Vec<_> = languages(&paths).iter().map(|it| it.name).collect();
+        let found: Vec<_> = languages(&manifests(&paths)).iter().map(|it| it.name).collect();
         assert_eq!(found, expected, "{files:?}");
     };
     for (manifest, name) in [

@@ -1,6 +1,6 @@
 //! The files of a team: what lies on the disk, and what the board knows about it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use troop_model::{
     Actor, Command, Context, FileQuestion, OperationId, Origin, State, TaskNumber, Time,
@@ -120,12 +120,6 @@ impl Files {
         let look = move |state: &State| state.file(&known, &name).and_then(|file| file.task);
         let task = self.board.look(look).await?;
         Ok(Noted { changed: FileChanged { path: path.to_string(), size, task }, command })
-    }
-
-    /// Where the files of a conversation, or those that all share, are on this machine.
-    #[must_use]
-    pub fn path_of(&self, folder: &WorkspaceFolder) -> PathBuf {
-        self.workspace.path_of(folder)
     }
 
     async fn place(&self, asker: Asker) -> Result<Place, WorkspaceError> {

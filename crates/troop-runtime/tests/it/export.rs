@@ -51,7 +51,7 @@ async fn what_is_exported_is_imported_elsewhere_as_it_was(store: TestStore) {
 fn tasks(state: &State) -> Vec<(u32, String, String)> {
     let row =
         |task: &troop_model::Task| (task.number.0, task.subject.clone(), task.status.to_string());
-    state.tasks().iter().map(|task| row(task)).collect()
+    state.tasks().iter().map(row).collect()
 }
 
 async fn a_team_is_shown_as_it_once_was(store: TestStore) {
@@ -102,7 +102,7 @@ async fn a_file_that_is_not_whole_is_refused() {
     }
     // Cut anywhere, also within a line.
     for cut in (joined(&lines[..1]).len()..file.len() - 1).step_by(97) {
-        let error = refused(&file[..cut]);
+        let error = refused(file.get(..cut).unwrap());
         assert!(matches!(error, ExportError::Incomplete { .. }), "{cut}: {error}");
     }
     let longer = format!("{file}{}\n", lines[1]);

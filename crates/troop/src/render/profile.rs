@@ -1,6 +1,6 @@
 //! What a repository is made of, for people.
 
-use troop_runtime::{Profile, Severity, Signal};
+use troop_runtime::{Profile, Severity, Signal, Suggestion};
 
 use super::{BAD, BOLD, DIM, clean, one_line, paint};
 
@@ -27,10 +27,16 @@ pub(crate) fn profile(profile: &Profile) -> String {
         profile.signals.iter().for_each(|it| signal(&mut text, it));
     }
     text.push_str(&format!("\n{}\n", paint(BOLD, "A team that would suit it")));
-    let width = profile.team.iter().map(|it| it.name.len()).max().unwrap_or(0);
+    let widest = |part: fn(&Suggestion) -> &String| {
+        profile.team.iter().map(|it| part(it).len()).max().unwrap_or(0)
+    };
+    let (name_width, width) = (widest(|it| &it.name), widest(|it| &it.expertise));
     for member in &profile.team {
         let reason = paint(DIM, &one_line(&member.reason));
-        text.push_str(&format!("  {:<width$}  {}  {reason}\n", member.name, member.expertise));
+        text.push_str(&format!(
+            "  {:<name_width$}  {:<width$}  {reason}\n",
+            member.name, member.expertise
+        ));
     }
     text.push_str(&format!("\n  {}\n", one_line(&profile.command)));
     for note in &profile.notes {
