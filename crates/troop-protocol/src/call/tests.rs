@@ -55,6 +55,7 @@ fn samples() -> Vec<(&'static str, Value)> {
         ("task/comment", json!({"task": 7, "text": "hm"})),
         ("task/progress", json!({"task": 7, "percent": 50})),
         ("task/attach", json!({"task": 7, "path": "a.md"})),
+        ("task/prove", json!({"task": 7, "waived": "no time"})),
         ("task/ask_user", json!({"task": 7, "question": "why?"})),
         ("task/clear_ask_user", json!({"task": 7})),
         ("task/update", json!({"task": 7, "change": {"assignee": null}})),

@@ -250,7 +250,8 @@ impl Isolation {
         let parted = format!("refs/heads/{}...{own}", self.branch());
         let parse = ["rev-parse", &parted];
         let said = self.inner.git.run(&parse).await?;
-        let mut lines = said.lines();
+        // First the right side, then the left one.
+        let mut lines = said.lines().skip(1);
         let (team, base) = (lines.next(), lines.find_map(|line| line.strip_prefix('^')));
         match (team, base) {
             (Some(team), Some(base)) => Ok((team.to_owned(), base.to_owned())),

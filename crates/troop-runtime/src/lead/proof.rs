@@ -173,7 +173,7 @@ impl Dispatcher {
             Err(error) => {
                 let feedback =
                     format!("your work could not be merged, and is as it was: {}", error.chain());
-                self.vetoed(deed, feedback, REFUSED).await;
+                self.not_done(deed, task, feedback).await;
             }
         }
         if let Some(runner) = runner {

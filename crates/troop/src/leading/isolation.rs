@@ -34,7 +34,9 @@ pub(super) async fn open(
         environment: config::environment(),
     };
     let opened = Isolation::open(options).await.map_err(|error| cannot(&error, &team))?;
-    opened.notices.iter().for_each(|notice| printer.warn(notice));
+    if !printer.json {
+        opened.notices.iter().try_for_each(|notice| printer.line(notice))?;
+    }
     Ok(opened.isolation)
 }
 

@@ -13,6 +13,7 @@ mod campaign;
 mod demo;
 mod desk;
 mod follow;
+mod isolation;
 mod json;
 mod logs;
 mod profile;
