@@ -42,7 +42,7 @@ pub use command::{
     TaskCommand, TaskUpdate,
 };
 pub use decide::{LEAD_ENDED, decide};
-pub use delegation::{Delegation, DelegationStatus};
+pub use delegation::{Delegation, DelegationStatus, SessionKey};
 pub use event::{Event, Fact, RejectMode, Surface, TaskChange};
 pub use ids::{IdPrefix, OperationId, TaskNumber, TeamId, Version};
 pub use message::{MAX_UNREAD, Mailbox, Message, MessageKind, Party, Receipt};
@@ -62,7 +62,7 @@ pub use task::{
 };
 pub use text::{MAX_LINE, MAX_TEXT, is_unprintable, preview};
 pub use time::Time;
-pub use view::{MessageView, TaskDetail, TaskView, TeamView};
+pub use view::{DelegationView, MessageView, TaskDetail, TaskView, TeamView};
 pub use word::UnknownWord;
 
 use journaled::Journaled;

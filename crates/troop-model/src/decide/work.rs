@@ -220,9 +220,12 @@ pub(super) fn fail_now(draft: &mut Draft<'_>, task: &Task, reason: &str) -> Resu
     let will_retry = n < settings.max_attempts;
     let retry_at = will_retry.then(|| draft.ctx.now + settings.backoff(n));
     draft.push(Fact::TaskFailed { task: task.number, reason: reason.to_owned(), retry_at });
-    if !will_retry {
+    // What came of a delegation is announced with its siblings.
+    if !will_retry && draft.state.delegation_of(task.number).is_none() {
         let times = if n == 1 { "attempt" } else { "attempts" };
         draft.tell_lead(format!("{} failed after {n} {times}: {reason}", task.number), task.number);
+    }
+    if !will_retry {
         tell_about_dependents(draft, task.number, Status::Failed);
     }
     Ok(())
