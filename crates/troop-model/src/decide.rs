@@ -15,8 +15,9 @@ pub use lead::LEAD_ENDED;
 use smol_str::SmolStr;
 
 use crate::{
-    Actor, ActorKind, Command, Context, Event, Fact, MemberName, MessageKind, Origin, Party, Refusal,
-    Role, State, Task, TaskCommand, TaskNumber, TaskRef, Team, access, message::MAX_UNREAD,
+    Actor, ActorKind, Command, Context, Event, Fact, MemberName, MessageKind, Origin, Party,
+    Refusal, Role, State, Task, TaskCommand, TaskNumber, TaskRef, Team, access,
+    message::MAX_UNREAD,
 };
 
 /// Decides a command: the facts that it makes, or why it is refused. No facts means that things are so already.

@@ -20,6 +20,7 @@ mod name;
 mod roster;
 mod settings;
 mod task;
+mod team_md;
 mod text;
 mod time;
 mod word;
@@ -60,6 +61,7 @@ pub use task::{
     Attachment, Comment, Dependency, Finished, LIVE_FINISHED, Metadata, Progress, Question,
     StartGate, Status, Task, TaskRef, TaskTable, TrailEntry,
 };
+pub use team_md::team_md;
 pub use text::{MAX_LINE, MAX_TEXT, is_unprintable, preview};
 pub use time::Time;
 pub use view::{DelegationView, MessageView, TaskDetail, TaskView, TeamView};

@@ -6,8 +6,9 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::{
-    Attachment, Comment, Delegation, DelegationStatus, Link, Member, Message, Origin, Party, Progress,
-    Question, Settings, State, Status, Task, TaskNumber, Team, TeamStatus, Time, TrailEntry, Version, query::MAX_SHOWN_RESULT, text,
+    Attachment, Comment, Delegation, DelegationStatus, Link, Member, Message, Origin, Party,
+    Progress, Question, Settings, State, Status, Task, TaskNumber, Team, TeamStatus, Time,
+    TrailEntry, Version, query::MAX_SHOWN_RESULT, text,
 };
 
 /// A task as programs see it.

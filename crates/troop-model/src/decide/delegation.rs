@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use super::{Draft, Standing, task, work};
 use crate::{
-    Delegation, DelegationOutcome, DelegationStatus, Fact, MemberName, MessageKind, NewTask, Origin,
-    Party, Refusal, Status, TaskNumber, TaskRef, access, text,
+    Delegation, DelegationOutcome, DelegationStatus, Fact, MemberName, MessageKind, NewTask,
+    Origin, Party, Refusal, Status, TaskNumber, TaskRef, access, text,
 };
 
 pub(super) fn start(
@@ -159,7 +159,10 @@ fn ends<'a>(draft: &Draft<'a>) -> Vec<End<'a>> {
 }
 
 /// How a fact ends a delegation, if it does.
-#[expect(clippy::wildcard_enum_match_arm, reason = "everything else leaves the task with its holder")]
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "everything else leaves the task with its holder"
+)]
 fn outcome(draft: &Draft<'_>, delegation: &Delegation, fact: &Fact) -> Option<DelegationOutcome> {
     Some(match fact {
         Fact::DelegationCompleted { result, .. } | Fact::TaskCompleted { result, .. } => {

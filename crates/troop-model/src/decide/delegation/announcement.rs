@@ -133,8 +133,12 @@ fn content(rows: &[Row<'_>]) -> String {
     let n_done = rows.iter().filter(|row| row.is_done()).count();
     let mut text = match (n, n_done) {
         (1, 1) => format!("The task that you delegated is done, after {took}.\n"),
-        (1, 0) => format!("The task that you delegated did not work out this time, after {took}.\n"),
-        (_, 0) => format!("None of the {n} tasks that you delegated worked out this time, after {took}.\n"),
+        (1, 0) => {
+            format!("The task that you delegated did not work out this time, after {took}.\n")
+        }
+        (_, 0) => format!(
+            "None of the {n} tasks that you delegated worked out this time, after {took}.\n"
+        ),
         _ => format!("All {n} tasks that you delegated have ended, after {took}: {n_done} done.\n"),
     };
     let room = (RESULTS / n.clamp(1, SECTIONS)).min(RESULT);
@@ -165,14 +169,16 @@ fn section(row: &Row<'_>, room: usize) -> String {
     let Row { delegation, task, outcome, .. } = row;
     let number = delegation.task;
     let subject = task.map(|task| format!(" ({})", task.subject)).unwrap_or_default();
-    let how = match outcome {
-        DelegationOutcome::Completed(_) => "completed",
-        DelegationOutcome::Failed(_) if row.is_retried => "failed, and is tried again by itself",
-        DelegationOutcome::Failed(_) => "failed",
-        DelegationOutcome::Cancelled(_) => "was called off",
+    let (how, then) = match outcome {
+        DelegationOutcome::Completed(_) => ("completed", ""),
+        DelegationOutcome::Failed(_) if row.is_retried => {
+            ("failed", "; it is tried again by itself")
+        }
+        DelegationOutcome::Failed(_) => ("failed", ""),
+        DelegationOutcome::Cancelled(_) => ("was called off", ""),
     };
     let took = took(row.ended_at.since(delegation.started_at));
-    let mut text = format!("\n## {}: {number}{subject} {how} after {took}\n", delegation.to);
+    let mut text = format!("\n## {}: {number}{subject} {how} after {took}{then}\n", delegation.to);
     let said = outcome.said().trim();
     text.push_str(&text::preview(said, room));
     if said.chars().nth(room).is_some() {
