@@ -28,6 +28,8 @@ pub struct Place {
     pub team: String,
     /// The working folder.
     pub path: PathBuf,
+    /// What the programs that it runs find in their environment besides what is in ours.
+    pub environment: Vec<(String, String)>,
     /// How a scripted member writes what is no message, where that is possible: only tests and demonstrations do.
     pub raw_write: Option<RawWrite>,
 }

@@ -243,7 +243,9 @@ impl Settings {
         in_range("delegation.max_per_member", self.delegation.max_per_member, 1..=1_000)
     }
 
-    pub(crate) fn lease(&self) -> Duration {
+    /// How long a claim holds without a sign of life.
+    #[must_use]
+    pub fn lease(&self) -> Duration {
         Duration::from_secs(self.lease_seconds.into())
     }
 

@@ -36,7 +36,7 @@ use crate::{Board, BoardError, Clock, Hooks, Request};
 pub use gate::VETOED;
 pub use launch::{InProcess, Launch, LaunchSpec, Launched, Life, Programs};
 pub use lease::{LeadEntry, find as find_lead, has_died as lead_has_died};
-pub use stop::{WITH_TEAM, ended_with_lead};
+pub use stop::{WITH_TEAM, was_cut_short};
 pub use transcript::{Entry, Line, Source, read as read_transcript};
 
 /// How many things may wait for the dispatcher. Who comes later waits, so a flood slows down those who make it.

@@ -6,8 +6,11 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use smol_str::SmolStr;
-use troop_model::{Actor, Command, MemberName, Origin, Refusal, TeamId, TeamStatus};
-use troop_runtime::{Board, Clock, Done, Following, Request, Session, Signature};
+use troop_model::{
+    Actor, Command, LEAD_ENDED, Member, MemberName, MemberState, Origin, Refusal, State, TeamId,
+    TeamStatus,
+};
+use troop_runtime::{Board, Clock, Done, Following, Request, Session, Signature, lead_has_died};
 use troop_store::{Missing, Store};
 
 use crate::{
@@ -81,6 +84,25 @@ impl Desk {
             }
         };
         Ok(board.clone())
+    }
+
+    /// The members of a team as they are now. When a lead is killed nobody is left to write down what became of its
+    /// teammates, before another lead does.
+    pub(crate) async fn roster(&self, board: &Board) -> Result<Vec<Member>> {
+        let look = |state: &State| {
+            let lease = state.team().and_then(|team| team.lead_lease.clone());
+            (state.members().cloned().collect::<Vec<_>>(), lease)
+        };
+        let (mut members, lease) = board.look(look).await?;
+        let folder = self.folder(board.team());
+        if lease.is_some_and(|lease| lead_has_died(&folder, lease.session)) {
+            for member in members.iter_mut().filter(|it| it.is_running()) {
+                member.state = MemberState::Crashed;
+                member.state_reason = Some(LEAD_ENDED.to_owned());
+                member.pid = None;
+            }
+        }
+        Ok(members)
     }
 
     /// Where teams are kept, if that was said for this command. It means the same in every folder.

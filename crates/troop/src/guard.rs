@@ -1,11 +1,16 @@
 //! `troop --guard SESSION`: outlives a lead, and ends all that ran for it. However the lead went, what this process reads
-//! ends with it.
+//! ends with it; a lead that has ended everybody itself says so before.
 
-use std::{ffi::OsString, io, process::ExitCode};
+use std::{ffi::OsString, io, process::ExitCode, thread, time::Duration};
 
 use troop_runtime::process::Mark;
 
 use crate::report::{self, Usage};
+
+/// How often is looked again for what was being started when the lead went ...
+const N_LOOKS: usize = 20;
+/// ... and how long after one another.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Guards a session, if that is what the arguments ask for.
 pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
@@ -17,8 +22,21 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitC
         let usage = Usage::new("`--guard` needs the id of a session", "leads use this, not people");
         return Some(report::plain(&usage.into()));
     };
-    // Whatever is read, and whether it can be read: its end is what counts.
-    drop(io::copy(&mut io::stdin().lock(), &mut io::sink()));
-    Mark { session, run: None }.kill_all();
+    // Whether it can be read at all: its end is what counts.
+    let n_read = io::copy(&mut io::stdin().lock(), &mut io::sink()).unwrap_or(0);
+    let mark = Mark { session, run: None };
+    mark.kill_all();
+    if n_read == 0 {
+        look_again(&mark);
+    }
     Some(ExitCode::SUCCESS)
+}
+
+/// A lead that was killed may have been about to start something.
+#[expect(clippy::disallowed_methods, reason = "nothing tells that a process is being started")]
+fn look_again(mark: &Mark) {
+    for _ in 0..N_LOOKS {
+        thread::sleep(PAUSE);
+        mark.kill_all();
+    }
 }

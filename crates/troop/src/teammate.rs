@@ -40,6 +40,7 @@ fn serve(arguments: Arguments) -> Result<ExitCode> {
         name: arguments.name,
         team: arguments.team,
         path,
+        environment: Vec::new(),
         raw_write: Some(|bytes| {
             let mut out = std::io::stdout();
             out.write_all(bytes)?;

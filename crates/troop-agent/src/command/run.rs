@@ -63,6 +63,7 @@ pub(crate) async fn run(line: &Line, run: Run<'_>) -> io::Result<(Ended, String)
     command
         .args(&line.arguments)
         .current_dir(&place.path)
+        .envs(place.environment.iter().map(|(name, value)| (name, value)))
         .env("TROOP_TEAM", &place.team)
         .env("TROOP_MEMBER", &place.name)
         .stdout(writer.try_clone()?)

@@ -36,6 +36,7 @@ impl Lead {
             name: "ann".to_owned(),
             team: "blue".to_owned(),
             path: path.to_owned(),
+            environment: Vec::new(),
             raw_write: None,
         };
         let options = Options { place, alive: ALIVE, terminated: terminated.clone() };

@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use tokio::{process::Child, sync::mpsc};
+use tokio::{io::AsyncWriteExt as _, process::Child, sync::mpsc};
 use tokio_util::task::TaskTracker;
 use troop_model::{
     Actor, Command, Context, MemberName, MessageKind, OperationId, Origin, Outgoing, State,
-    TeamName, decide,
+    TeamName, Time, decide,
 };
 use uuid::Uuid;
 
@@ -53,6 +53,8 @@ pub(super) struct Dispatcher {
     pub(super) n_runs: u64,
     pub(super) restarts: Restarts,
     pub(super) timers: Timers,
+    /// When it last looked at leases.
+    ticked_at: Time,
     pub(super) transcripts: Transcripts,
     pub(super) stop: Option<TeamStop>,
     /// How it ended, once it has.
@@ -86,7 +88,7 @@ impl Dispatcher {
             .guard(session)
             .map_err(|source| LeadError::Folder { path: options.folder.clone(), source })?;
         let state = options.board.look(State::clone).await?;
-        let news = options.board.subscribe(state.version());
+        let (news, ticked_at) = (options.board.subscribe(state.version()), options.clock.now());
         tracker.spawn(pass_on(news, inputs.clone()));
         Ok(Self {
             board: options.board,
@@ -105,6 +107,7 @@ impl Dispatcher {
             n_runs: 0,
             restarts: Restarts::default(),
             timers: Timers::default(),
+            ticked_at,
             transcripts: Transcripts::new(&options.folder),
             stop: None,
             ended: None,
@@ -155,6 +158,7 @@ impl Dispatcher {
             Input::Called(called) => self.called(*called).await,
             Input::Settled(runner, version) => self.settled(&runner, version),
             Input::Refused(runner, what) => self.refused(&runner, what),
+            Input::NotRestarted(member, why) => self.not_restarted(&member, &why).await,
             Input::Superseded => self.ended = Some(Ended::Superseded),
             Input::Until(until) => (self.until, self.has_news) = (until, true),
             Input::Hurry => self.hurry().await,
@@ -204,12 +208,25 @@ impl Dispatcher {
 
     async fn tick(&mut self) {
         self.timers.set(self.timing.tick, Due::Tick);
-        self.renew_leases().await;
-        self.send_contexts();
-        if self.is_something_due() {
-            self.give(Command::Tick).await;
+        if self.was_away() {
+            // Nobody was silent: nobody listened.
+            self.renew_all_leases().await;
+        } else {
+            self.renew_leases().await;
+            if self.is_something_due() {
+                self.give(Command::Tick).await;
+            }
         }
+        self.send_contexts();
         self.has_news = true;
+    }
+
+    /// Whether so much time has passed since the last look that this process, or the whole machine, must have been asleep.
+    fn was_away(&mut self) -> bool {
+        let now = self.clock.now();
+        let since = now.since(std::mem::replace(&mut self.ticked_at, now));
+        let lease = self.state.team().map(|team| team.settings.lease()).unwrap_or_default();
+        since > 2 * self.timing.tick + lease / 3
     }
 
     /// Whether the passing of time has an effect now, by the rules themselves.
@@ -239,8 +256,10 @@ impl Dispatcher {
         self.transcripts.flush();
         self.links.clear();
         if let Some(mut guard) = self.guard.take() {
-            // It ends with what it reads, and sees that nobody is left.
-            drop(guard.stdin.take());
+            // It ends with what it reads, and sees that nobody is left. A word says that nothing is being started any more.
+            if let Some(mut words) = guard.stdin.take() {
+                drop(words.write_all(b"over\n").await);
+            }
             drop(guard.wait().await);
         }
     }

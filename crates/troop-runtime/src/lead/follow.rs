@@ -3,7 +3,7 @@
 use troop_model::{Event, Fact, MemberName, MemberState, MessageKind, Party, TaskNumber};
 use troop_protocol::FromLead;
 
-use super::{Ended, dispatcher::Dispatcher, link::Asked, transcript::Line};
+use super::{Ended, dispatcher::Dispatcher, transcript::Line};
 
 impl Dispatcher {
     /// Takes one event into account and acts on it.
@@ -71,12 +71,7 @@ impl Dispatcher {
     /// Somebody holds a task: it is told, if it runs here.
     fn assigned(&mut self, task: TaskNumber, owner: &MemberName, attempt: u32) {
         self.has_news = true;
-        if let Some(link) = self.links.get_mut(owner) {
-            if link.asked != Asked::Waiting {
-                link.asked = Asked::No;
-            }
-            self.send_task(owner, task, attempt);
-        }
+        self.send_task(owner, task, attempt);
         self.fire_assigned(task);
     }
 

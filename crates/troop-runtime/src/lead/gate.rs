@@ -15,6 +15,9 @@ use crate::{
 /// How the summary of a message begins by which a member hears that a hook was against what it wanted.
 pub const VETOED: &str = "a hook said no";
 
+/// How many deeds are remembered that hooks have seen and the log does not show yet.
+const MAX_GATED: usize = 1_024;
+
 /// Something that waited for hooks, and what they said.
 #[derive(Debug)]
 pub(super) struct Passed {
@@ -74,6 +77,10 @@ impl Dispatcher {
 
     fn hold(&mut self, occasion: Occasion, deed: Deed) {
         self.gated.insert(deed.request.operation);
+        // What the board refused afterwards is never seen again. Operations are in order of time.
+        while self.gated.len() > MAX_GATED {
+            self.gated.pop_first();
+        }
         if let Some(link) = deed.runner.as_ref().and_then(|runner| self.link(runner)) {
             link.n_held += 1;
         }

@@ -2,7 +2,7 @@
 
 use tokio::time::Instant;
 use troop_model::{
-    Actor, Command, MemberName, MessageKind, Outgoing, Status, TaskCommand, TaskRef,
+    Actor, Command, MemberName, MessageKind, Outgoing, Status, TaskCommand, TaskRef, Version,
 };
 use troop_protocol::{
     FromLead, FromTeammate, Idle, Incoming, Log, MessageIn, MessageOut, MethodError, Notification,
@@ -14,7 +14,6 @@ use super::{
     dispatcher::{Dispatcher, insist},
     gate::Deed,
     input::{Due, Input},
-    link::Asked,
     transcript::Line,
 };
 use crate::Request;
@@ -127,7 +126,7 @@ impl Dispatcher {
     /// Gives a command that may give a member work; until it is known whether it did, the member is given no other.
     pub(super) async fn ask_for(&mut self, runner: &Runner, request: Request) {
         let Some(link) = self.link(runner) else { return };
-        link.asked = Asked::Waiting;
+        link.asked.n_waiting += 1;
         let Some(given) = self.enqueue(request).await else { return };
         let (runner, inputs) = (runner.clone(), self.inputs.clone());
         self.tracker.spawn(async move {
@@ -136,9 +135,10 @@ impl Dispatcher {
         });
     }
 
-    pub(super) fn settled(&mut self, runner: &Runner, version: Option<troop_model::Version>) {
+    pub(super) fn settled(&mut self, runner: &Runner, version: Option<Version>) {
         if let Some(link) = self.link(runner) {
-            link.asked = version.map_or(Asked::No, Asked::Until);
+            link.asked.n_waiting -= 1;
+            link.asked.until = link.asked.until.max(version.unwrap_or(Version::ZERO));
             // What did not work is not tried again at once; the next tick will do.
             self.has_news |= version.is_some();
         }
@@ -183,6 +183,8 @@ impl Dispatcher {
         let goes_on = !ack.approve && !stop.is_forced;
         if goes_on {
             link.stop = None;
+            self.timers.forget(&Due::Grace(runner.clone()));
+            self.timers.forget(&Due::Term(runner.clone()));
         }
         if let Some((request_id, to)) = asked {
             let outgoing = Outgoing {
@@ -226,14 +228,24 @@ impl Dispatcher {
     /// Keeps the claims of all who were heard of lately.
     pub(super) async fn renew_leases(&mut self) {
         let Some(team) = self.state.team() else { return };
-        let often = std::time::Duration::from_secs(u64::from(team.settings.lease_seconds)) / 3;
+        let often = team.settings.lease() / 3;
         let is_due = |link: &&super::link::Link| {
             let is_alive = link.n_held > 0 || link.heard_at > link.renewed_at;
             is_alive && link.renewed_at.elapsed() >= often
         };
         let due: Vec<MemberName> =
             self.links.values().filter(is_due).map(|link| link.runner.member.clone()).collect();
-        for member in due {
+        self.renew_leases_of(due).await;
+    }
+
+    /// Keeps the claims of all who run.
+    pub(super) async fn renew_all_leases(&mut self) {
+        let all = self.links.keys().cloned().collect();
+        self.renew_leases_of(all).await;
+    }
+
+    async fn renew_leases_of(&mut self, members: Vec<MemberName>) {
+        for member in members {
             let held: Vec<_> = self.state.tasks().held_by(&member).collect();
             for task in held {
                 let order = TaskCommand::Renew { task: task.into(), attempt: None };

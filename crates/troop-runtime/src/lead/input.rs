@@ -32,6 +32,8 @@ pub(super) enum Input {
     Settled(Runner, Option<Version>),
     /// What was done for a member was refused, and it does not know yet.
     Refused(Runner, String),
+    /// A member that crashed was not started again.
+    NotRestarted(MemberName, BoardError),
     /// Another session leads the team.
     Superseded,
     /// It is over at another moment than was said before.

@@ -27,7 +27,7 @@ pub trait Launch: Send + Sync + fmt::Debug {
     fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched>;
 
     /// Starts a process that ends all others of a session when the lead is gone, however it went. It learns of that by the
-    /// end of what it reads.
+    /// end of what it reads; if it reads something before, the lead has ended everybody itself.
     ///
     /// # Errors
     ///

@@ -68,7 +68,6 @@ pub(super) struct Link {
     pub(super) handed: BTreeSet<Uuid>,
     /// The tasks that it was told to work on, and in which attempt.
     pub(super) told: BTreeMap<TaskNumber, u32>,
-    /// It is being given work; what comes of it will be in the log by this version, once that is known.
     pub(super) asked: Asked,
     pub(super) stop: Option<Stop>,
     /// How many of its deeds wait for hooks.
@@ -89,14 +88,12 @@ pub(super) struct Link {
 }
 
 /// Whether a member is being given work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
-    /// It is not.
-    No,
-    /// It is, and nobody knows yet what comes of it.
-    Waiting,
-    /// What comes of it is in the log up to there.
-    Until(Version),
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Asked {
+    /// How many commands may give it some, and nobody knows yet what comes of them.
+    pub(super) n_waiting: usize,
+    /// What came of the others is in the log up to there.
+    pub(super) until: Version,
 }
 
 impl Link {
@@ -113,7 +110,7 @@ impl Link {
             is_at_rest: true,
             handed: BTreeSet::new(),
             told: BTreeMap::new(),
-            asked: Asked::No,
+            asked: Asked::default(),
             stop: None,
             n_held: 0,
             idle_after: None,
@@ -135,11 +132,7 @@ impl Link {
 
     /// Whether it may be given more work, as far as the log has been followed.
     pub(super) fn is_free(&self, followed: Version) -> bool {
-        let is_settled = match self.asked {
-            Asked::No => true,
-            Asked::Waiting => false,
-            Asked::Until(version) => version <= followed,
-        };
+        let is_settled = self.asked.n_waiting == 0 && self.asked.until <= followed;
         self.is_open() && is_settled
     }
 

@@ -33,12 +33,13 @@ impl Stop {
     }
 }
 
-/// Whether a member does not run because its lead does not any more, and not on its own account.
+/// Whether a member does not run although nobody wanted it alone to stop: it ended with its lead, or crashed.
 #[must_use]
-pub fn ended_with_lead(member: &Member) -> bool {
+pub fn was_cut_short(member: &Member) -> bool {
     let reason = member.state_reason.as_deref().unwrap_or_default();
     let is_with = reason == troop_model::LEAD_ENDED || reason.starts_with(WITH_TEAM);
-    member.role == Role::Member && !member.is_running() && is_with
+    let is_cut_short = is_with || member.state == MemberState::Crashed;
+    member.role == Role::Member && !member.is_running() && is_cut_short
 }
 
 /// A team that is being stopped.

@@ -13,14 +13,17 @@ use uuid::Uuid;
 
 use super::{
     Runner,
-    dispatcher::Dispatcher,
+    dispatcher::{Dispatcher, insist},
     input::{Due, Ear, Input},
     launch::{LaunchSpec, Life},
     link::{Body, Link, Phase},
     stop::WITH_TEAM,
     transcript::Line,
 };
-use crate::process::{self, Mark, Signal};
+use crate::{
+    BoardError,
+    process::{self, Mark, Signal},
+};
 
 /// The longest line of standard error that is taken as one.
 const MAX_COMPLAINT: u64 = 4_096;
@@ -85,7 +88,11 @@ impl Dispatcher {
         let launched = match self.launch.launch(&spec) {
             Ok(launched) => launched,
             Err(error) => {
-                return self.not_started(member, is_new, &Exit::NotStarted(error)).await;
+                let exit = Exit::NotStarted(error);
+                return match is_new {
+                    true => self.not_started(member, &exit).await,
+                    false => self.crashed(member, exit.to_string()).await,
+                };
             }
         };
         let ear = Ear { runner: runner.clone(), inputs: self.inputs.clone() };
@@ -122,6 +129,8 @@ impl Dispatcher {
                         Err(error) if error.is_cancelled() => Exit::Task,
                         Err(error) => Exit::Unknown(error.into()),
                     };
+                    // What it started outside of this process bears its mark.
+                    drop(tokio::task::spawn_blocking(move || mark.kill_all()).await);
                     drop(inputs.send(Input::Exited(runner, exit)).await);
                 });
                 Body::Task(abort)
@@ -195,21 +204,17 @@ impl Dispatcher {
             self.tell_lead(member, format!("Teammate {member} has shut down.")).await;
             self.restarts.forget(member);
         } else if link.phase == Phase::Starting && link.is_new {
-            self.not_started(member, true, &Exit::NotStarted(io::Error::other(reason))).await;
+            self.not_started(member, &Exit::NotStarted(io::Error::other(reason))).await;
         } else {
             self.crashed(member, reason).await;
         }
     }
 
-    async fn not_started(&mut self, member: &MemberName, is_new: bool, exit: &Exit) {
+    /// Who joined to be started now, and could not be, is not left behind.
+    async fn not_started(&mut self, member: &MemberName, exit: &Exit) {
         let what = format!("{member} did not start: {exit}");
-        if is_new {
-            let reason = Some(what.clone());
-            let command = Command::RemoveMember { member: member.clone(), reason };
-            self.give(command).await;
-        } else {
-            self.set_state(member, MemberState::Crashed, Some(exit.to_string()), None).await;
-        }
+        let reason = Some(what.clone());
+        self.give(Command::RemoveMember { member: member.clone(), reason }).await;
         self.tell_lead(member, what).await;
     }
 
@@ -240,9 +245,25 @@ impl Dispatcher {
             && !self.is_ending()
         {
             // The log says that it starts, and then it does.
-            self.set_state(member, MemberState::Spawning, Some("starts again".to_owned()), None)
-                .await;
+            let (member, reason) = (member.clone(), Some("starts again".to_owned()));
+            let state = MemberState::Spawning;
+            let command =
+                Command::SetMemberState { member: member.clone(), state, reason, pid: None };
+            let request = self.own(command);
+            let Some(given) = self.enqueue(request.clone()).await else { return };
+            let (inputs, board) = (self.inputs.clone(), self.board.clone());
+            self.tracker.spawn(async move {
+                if let Err(error) = insist(&board, request, given, &inputs).await {
+                    drop(inputs.send(Input::NotRestarted(member, error)).await);
+                }
+            });
         }
+    }
+
+    /// The board is against starting a member again, for example because others have taken its place.
+    pub(super) async fn not_restarted(&mut self, member: &MemberName, why: &BoardError) {
+        self.has_news = true;
+        self.tell_lead(member, format!("{member} crashed and is not started again: {why}")).await;
     }
 
     /// Ends a member's process at once, with all that it started.

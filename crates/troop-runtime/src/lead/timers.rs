@@ -18,6 +18,11 @@ impl Timers {
         self.due.insert((Instant::now() + after, due));
     }
 
+    /// Does not wait for a moment any more.
+    pub(super) fn forget(&mut self, due: &Due) {
+        self.due.retain(|(_, it)| it != due);
+    }
+
     /// The next moment, when it comes. If this is not waited for to the end, nothing is lost.
     pub(super) async fn next(&mut self) -> Due {
         let Some((at, _)) = self.due.first() else { return std::future::pending().await };
@@ -28,3 +33,6 @@ impl Timers {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 mod hooks;
 mod processes;
+mod recovery;
 mod socket;
 mod stage;
 
@@ -535,30 +536,6 @@ async fn a_failed_task_is_tried_again() {
 }
 
 #[tokio::test]
-async fn who_is_silent_for_longer_than_its_lease_is_replaced() {
-    let clock = troop_runtime::Clock::manual(troop_model::Time::from_micros(1_700_000_000_000_000));
-    let settings = Settings { lease_seconds: 60, retry_backoff_seconds: 0, ..Settings::default() };
-    let stage = Stage::new(Setting { clock: clock.clone(), settings, ..Setting::default() }).await;
-    stage.plays.add(
-        "sleeper",
-        at_first(play(|mut part| async move {
-            part.ready(true).await;
-            part.idle().await;
-            drop(part.task().await);
-            // Hangs: it holds the task and says nothing more.
-            while part.hear().await.is_some() {}
-        })),
-    );
-    stage.spawn("bob", "sleeper").await;
-    stage.task("wait").await;
-    stage.until_state("bob", MemberState::Working).await;
-    clock.set(clock.now() + Duration::from_secs(61));
-    stage.until("it is done by the one that came after", is_done(1)).await;
-    let trace = stage.trace().await;
-    assert!(trace.contains(&"task.released".to_owned()), "{trace:?}");
-}
-
-#[tokio::test]
 async fn an_interruption_and_another_mode_reach_the_wire() {
     let stage = Stage::new(Setting::default()).await;
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
@@ -789,6 +766,35 @@ async fn a_transcript_shows_what_was_told() {
         entries.iter().any(is_it).then_some(())
     })
     .await;
+}
+
+#[tokio::test]
+async fn what_a_teammate_thinks_reaches_the_lead_only_if_it_says_so() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.plays.add(
+        "thinker",
+        play(|mut part| async move {
+            part.ready(true).await;
+            let (level, text) = (troop_protocol::Level::Info, "a long train of thought".to_owned());
+            part.say(FromTeammate::Log(troop_protocol::Log { level, text })).await;
+            let params = r#"{"to":"lead","content":"what it came to"}"#;
+            drop(part.peer.notify(raw("team.message", params)).await);
+            while part.hear().await.is_some() {}
+        }),
+    );
+    stage.spawn("bob", "thinker").await;
+    let transcript = |member: &str| {
+        let read = troop_runtime::read_transcript(stage.folder.path(), &name(member), 0);
+        let (entries, _) = read.unwrap_or_default();
+        entries.into_iter().map(|it| it.line.text).collect::<Vec<_>>().join("\n")
+    };
+    let lead = stage.board.look(|state| state.lead().unwrap().name.clone()).await.unwrap();
+    troop_testkit::wait_for("the lead is told what it came to", async || {
+        transcript(lead.as_str()).contains("what it came to").then_some(())
+    })
+    .await;
+    assert!(transcript("bob").contains("a long train of thought"));
+    assert!(!transcript(lead.as_str()).contains("a long train of thought"));
 }
 
 #[tokio::test]

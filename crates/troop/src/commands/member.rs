@@ -75,7 +75,7 @@ async fn find(desk: &mut Desk, name: &str) -> Result<Member> {
 
 async fn list(desk: &mut Desk, printer: &Printer) -> Result<()> {
     let board = desk.team(None).await?;
-    let members = board.look(|state| state.members().cloned().collect::<Vec<_>>()).await?;
+    let members = desk.roster(&board).await?;
     if printer.json {
         return printer.json(&json!({ "members": members }));
     }

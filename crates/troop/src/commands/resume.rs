@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use troop_model::{MemberName, NewMember, Spawn, State, Status, Task};
-use troop_runtime::ended_with_lead;
+use troop_runtime::was_cut_short;
 
 use super::run::{conclude, trust};
 use crate::{
@@ -45,7 +45,7 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
 
 /// What is left of a team whose lead ended.
 struct Found {
-    /// The members that ended with it.
+    /// The members that ended with it, or crashed.
     ended: Vec<NewMember>,
     /// Whether there is something to do.
     is_open: bool,
@@ -60,7 +60,7 @@ impl Found {
             model: member.model.clone(),
             permissions: None,
         };
-        let ended = state.members().filter(|it| ended_with_lead(it)).map(again).collect();
+        let ended = state.members().filter(|it| was_cut_short(it)).map(again).collect();
         let is_open = |task: &Task| match task.status {
             Status::Completed | Status::Cancelled => false,
             Status::Failed => task.not_before.is_some(),
@@ -79,9 +79,9 @@ impl Found {
             names.join(", ")
         };
         let ended = match self.ended.len() {
-            0 => "no teammate ended with the lead".to_owned(),
-            1 => "1 teammate ended with the lead".to_owned(),
-            n => format!("{n} teammates ended with the lead"),
+            0 => "no teammate was cut short".to_owned(),
+            1 => "1 teammate was cut short".to_owned(),
+            n => format!("{n} teammates were cut short"),
         };
         let then = match (again, left) {
             ([], []) => String::new(),

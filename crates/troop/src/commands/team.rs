@@ -5,7 +5,8 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 use troop_model::{
-    Command, Dialect, NewTeamCommand, Refusal, Settings, State, TeamId, TeamName, TeamView, Version,
+    Command, Dialect, Member, NewTeamCommand, Refusal, Settings, State, TeamId, TeamName, TeamView,
+    Version,
 };
 use uuid::Uuid;
 
@@ -97,7 +98,8 @@ async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<
         return printer.json(&value);
     }
     let now = desk.clock.now();
-    let mut text = board.look(move |state| render::team_status(state, now)).await?;
+    let members = desk.roster(&board).await?;
+    let mut text = board.look(move |state| render::team_status(state, &members, now)).await?;
     text.push('\n');
     for (key, value) in settings::flatten(value.get("settings").unwrap_or(&Value::Null)) {
         text.push_str(&format!("  {key} = {value}\n"));
@@ -107,12 +109,12 @@ async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<
 
 async fn status(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
     let board = desk.team(name).await?;
-    let now = desk.clock.now();
+    let (members, now) = (desk.roster(&board).await?, desk.clock.now());
     if printer.json {
-        let value = board.look(status_json).await?;
+        let value = board.look(move |state| status_json(state, &members)).await?;
         return printer.json(&value);
     }
-    let text = board.look(move |state| render::team_status(state, now)).await?;
+    let text = board.look(move |state| render::team_status(state, &members, now)).await?;
     printer.text(&text)
 }
 
@@ -221,14 +223,14 @@ fn team_json(state: &State) -> Result<Value> {
     Ok(serde_json::to_value(TeamView::new(state, team))?)
 }
 
-fn status_json(state: &State) -> Value {
+fn status_json(state: &State, members: &[Member]) -> Value {
     let tasks = state.tasks();
     let counts: serde_json::Map<String, Value> = troop_model::Status::ALL
         .iter()
         .map(|it| (it.to_string(), tasks.n_with(*it).into()))
         .collect();
-    let members: Vec<_> = state
-        .members()
+    let members: Vec<_> = members
+        .iter()
         .map(|member| {
             let unread = state.mailbox().n_unread(&troop_model::Party::member(&member.name));
             let held: Vec<_> = tasks.held_by(&member.name).collect();

@@ -146,6 +146,8 @@ fn serve(
         name: spec.member.to_string(),
         team: spec.team.to_string(),
         path: spec.path.clone(),
+        // Else nobody would find what it started, if this process were killed.
+        environment: spec.mark.variables(),
         raw_write: None,
     };
     let options =

@@ -1,8 +1,8 @@
 //! One thing with everything that belongs to it.
 
 use troop_model::{
-    MAX_SHOWN_RESULT, Member, Message, MessageKind, Party, Role, StartGate, State, Status, Task,
-    Time, preview,
+    MAX_SHOWN_RESULT, Member, MemberState, Message, MessageKind, Party, Role, StartGate, State,
+    Status, Task, Time, preview,
 };
 
 use super::{
@@ -108,7 +108,7 @@ fn metadata(task: &Task) -> Option<String> {
 }
 
 /// How a team's work stands.
-pub(crate) fn team_status(state: &State, now: Time) -> String {
+pub(crate) fn team_status(state: &State, members: &[Member], now: Time) -> String {
     let Some(team) = state.team() else { return String::new() };
     let tasks = state.tasks();
     let n_done = tasks.n_with(Status::Completed) + tasks.n_archived();
@@ -121,7 +121,7 @@ pub(crate) fn team_status(state: &State, now: Time) -> String {
     if !team.description.is_empty() {
         line(&mut text, &format!("  {}", one_line(&team.description)));
     }
-    line(&mut text, &format!("  members  {}", state.members().count()));
+    line(&mut text, &format!("  members  {}", members.len()));
     line(&mut text, &format!("  tasks    {n_done}/{n_all} completed"));
     let counts =
         Status::ALL.iter().filter(|status| !status.is_finished() && tasks.n_with(**status) > 0);
@@ -133,12 +133,15 @@ pub(crate) fn team_status(state: &State, now: Time) -> String {
         let lead = if member.role == Role::Lead { ", lead" } else { "" };
         format!("{} ({}{lead})", member.name, member.agent)
     };
-    let width = state.members().map(|member| who(member).len()).max().unwrap_or(0);
-    for member in state.members() {
+    let width = members.iter().map(|member| who(member).len()).max().unwrap_or(0);
+    for member in members {
         let held: Vec<_> = tasks.held_by(&member.name).map(|task| task.to_string()).collect();
         let unread = state.mailbox().n_unread(&Party::member(&member.name));
         let mut notes =
             vec![format!("{} for {}", member.state, span(now.since(member.state_since)))];
+        if member.state == MemberState::Crashed {
+            notes.extend(member.state_reason.as_deref().map(one_line));
+        }
         notes.extend(non_empty(held.join(", ")));
         notes.extend((unread > 0).then(|| format!("{unread} unread")));
         let (icon, notes) = (member_icon(member.state), paint(DIM, &notes.join(" · ")));

@@ -176,17 +176,34 @@ async fn a_killed_lead_takes_its_team_with_it_and_resume_goes_on() {
     all_end(mark).await;
     drop(team);
     // Nobody pretends that they live, and nobody leads.
+    assert!(
+        members(&troop).iter().all(|(_, state)| state == "crashed"),
+        "{}",
+        troop.ok("member list")
+    );
     let (code, err) = troop.refused("stop");
     assert_eq!(code, 1);
     assert!(err.contains(" is dead\nhint: go on with it: `troop resume crew`\n"), "{err}");
     write(&troop, "go", "");
     let run = troop.run("resume");
     assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
-    let says = "2 teammates ended with the lead; started again: ann, bob\n";
+    let says = "2 teammates were cut short; started again: ann, bob\n";
     assert!(run.out.starts_with(says), "{}", run.out);
     assert_eq!(statuses(&troop), ["completed", "completed"]);
     let log = troop.ok("events --json");
     assert_eq!(log.matches("\"kind\":\"task.completed\"").count(), 2, "{log}");
+}
+
+#[tokio::test]
+async fn what_the_agent_of_a_killed_lead_ran_ends_with_it() {
+    let troop = project("when mail *\n    run sh -c 'touch begun; sleep 600'\n");
+    let team = start(&troop, "");
+    let begun = troop.folder().join("begun");
+    wait_for("the lead runs something", async || begun.exists().then_some(())).await;
+    let mark = processes(&troop);
+    assert!(!mark.processes().is_empty(), "it bears the mark of its lead");
+    team.signal(Signal::KILL);
+    all_end(mark).await;
 }
 
 #[test]

@@ -119,6 +119,10 @@ impl Plays {
         self.0.lock().unwrap().insert(agent.to_owned(), play);
     }
 
+    pub(crate) fn remove(&self, agent: &str) {
+        self.0.lock().unwrap().remove(agent);
+    }
+
     fn launch(self, others: Option<Arc<dyn Launch>>) -> Arc<dyn Launch> {
         let run = move |spec: &LaunchSpec, wire: DuplexStream| {
             let play = self.0.lock().unwrap().get(spec.agent.as_str()).cloned()?;
@@ -268,6 +272,12 @@ impl Stage {
         self.lead_does(Command::Task(TaskCommand::Create(new))).await;
     }
 
+    pub(crate) async fn task_for(&self, subject: &str, assignee: &str) {
+        let (subject, assignee) = (subject.to_owned(), Some(name(assignee)));
+        let new = troop_model::NewTask { subject, assignee, ..Default::default() };
+        self.lead_does(Command::Task(TaskCommand::Create(new))).await;
+    }
+
     /// Waits until the board is as it should be.
     pub(crate) async fn until<T: Send + 'static>(
         &self,
@@ -293,6 +303,18 @@ impl Stage {
             kinds.push(event.fact.kind().to_owned());
         }
         kinds
+    }
+
+    /// How often somebody has come to be in a state.
+    pub(crate) async fn n_times(&self, member: &str, wanted: MemberState) -> usize {
+        let mut news = self.board.subscribe(troop_model::Version::ZERO);
+        let mut n_times = 0;
+        while let Some(event) = news.next_stored().await.unwrap() {
+            let is_it = matches!(&event.fact, troop_model::Fact::MemberStateChanged { member: who, state, .. }
+                if who.as_str() == member && *state == wanted);
+            n_times += usize::from(is_it);
+        }
+        n_times
     }
 
     /// Stops the lead and says how it ended.

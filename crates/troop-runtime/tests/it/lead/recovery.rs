@@ -1,0 +1,135 @@
+//! What a lead makes of silence, sleep, and teammates that do not come back.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::Notify;
+use troop_model::{Command, MemberState, Settings, State, TaskNumber, Time};
+use troop_runtime::Clock;
+
+use super::{
+    at_first, is_done,
+    stage::{Part, Setting, Stage, play},
+};
+use crate::support::name;
+
+/// A team with leases of a minute, and a clock that stands still.
+async fn with_clock() -> (Stage, Clock) {
+    let clock = Clock::manual(Time::from_micros(1_700_000_000_000_000));
+    let settings = Settings { lease_seconds: 60, retry_backoff_seconds: 0, ..Settings::default() };
+    let stage = Stage::new(Setting { clock: clock.clone(), settings, ..Setting::default() }).await;
+    (stage, clock)
+}
+
+/// Whether the lead was told something.
+fn is_told(what: &'static str) -> impl Fn(&State) -> Option<()> + Clone + Send + 'static {
+    move |state| {
+        let lead = troop_model::Party::member(&state.lead()?.name);
+        let mut mail = state.mailbox().iter();
+        mail.any(|it| it.to == lead && it.content.contains(what)).then_some(())
+    }
+}
+
+#[tokio::test]
+async fn who_is_silent_for_longer_than_its_lease_is_replaced() {
+    let (stage, clock) = with_clock().await;
+    stage.plays.add(
+        "sleeper",
+        at_first(play(|mut part| async move {
+            part.ready(true).await;
+            part.idle().await;
+            drop(part.task().await);
+            // Hangs: it holds the task and says nothing more.
+            while part.hear().await.is_some() {}
+        })),
+    );
+    stage.spawn("bob", "sleeper").await;
+    stage.task("wait").await;
+    stage.until_state("bob", MemberState::Working).await;
+    // Time passes while the lead listens.
+    troop_testkit::wait_for("it is done by the one that came after", async || {
+        clock.set(clock.now() + Duration::from_secs(1));
+        stage.board.look(is_done(1)).await.unwrap()
+    })
+    .await;
+    let trace = stage.trace().await;
+    assert!(trace.contains(&"task.released".to_owned()), "{trace:?}");
+}
+
+#[tokio::test]
+async fn nobody_was_silent_while_the_lead_slept() {
+    let (stage, clock) = with_clock().await;
+    let go_on = Arc::new(Notify::new());
+    let waits = Arc::clone(&go_on);
+    stage.plays.add(
+        "patient",
+        play(move |mut part: Part| {
+            let waits = Arc::clone(&waits);
+            async move {
+                part.ready(true).await;
+                part.idle().await;
+                let task = part.task().await.unwrap();
+                waits.notified().await;
+                part.complete(&task).await;
+                while part.hear().await.is_some() {}
+            }
+        }),
+    );
+    stage.spawn("bob", "patient").await;
+    stage.task("wait").await;
+    stage.until_state("bob", MemberState::Working).await;
+    // The machine sleeps for an hour, and so does everybody on it.
+    let woken_at = clock.now() + Duration::from_secs(3_600);
+    clock.set(woken_at);
+    stage
+        .until("its lease is renewed", move |state| {
+            let task = state.tasks().get(TaskNumber(1))?;
+            task.lease_until.filter(|until| *until > woken_at).map(drop)
+        })
+        .await;
+    go_on.notify_one();
+    stage.until("it is done", is_done(1)).await;
+    let trace = stage.trace().await;
+    assert!(!trace.contains(&"task.released".to_owned()), "{trace:?}");
+}
+
+#[tokio::test]
+async fn who_cannot_be_started_again_is_tried_and_then_given_up() {
+    let stage = Stage::new(Setting::default()).await;
+    let plays = stage.plays.clone();
+    stage.plays.add(
+        "last",
+        play(move |part: Part| {
+            let plays = plays.clone();
+            async move {
+                part.ready(true).await;
+                // Its program is gone when it is to be started again.
+                plays.remove("last");
+            }
+        }),
+    );
+    stage.spawn("cyd", "last").await;
+    stage.until("the lead hears that it is given up", is_told("cyd crashed too often")).await;
+    let n_starts = stage.n_times("cyd", MemberState::Spawning).await;
+    assert_eq!(n_starts, 3, "once as asked, twice again");
+    let state = stage.board.look(|state| state.member(&name("cyd")).unwrap().state).await.unwrap();
+    assert_eq!(state, MemberState::Crashed, "it was there before, so it is not removed");
+}
+
+#[tokio::test]
+async fn who_finds_its_place_taken_after_a_crash_is_not_forgotten_silently() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.plays.add(
+        "mortal",
+        play(|mut part| async move {
+            part.ready(true).await;
+            drop(part.task().await);
+        }),
+    );
+    stage.spawn("cyd", "worker").await;
+    stage.spawn("bob", "mortal").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    let settings = vec![("max_teammates".to_owned(), 1.into())];
+    stage.lead_does(Command::UpdateTeam { description: None, settings }).await;
+    stage.task_for("die", "bob").await;
+    stage.until("the lead hears of it", is_told("bob crashed and is not started again: ")).await;
+}
