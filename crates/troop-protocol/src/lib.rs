@@ -18,7 +18,8 @@ mod client;
 mod schema;
 
 pub use call::{
-    Answer, Call, Change, EventLine, MemberList, MessageList, Opened, Query, Session, TaskList,
+    Answer, Call, Change, ContextText, DelegationList, EventLine, MemberList, MessageList, Opened,
+    Query, Session, TaskList,
 };
 pub use client::{Client, ClientError};
 pub use code::{Failure, FailureKind};
@@ -30,5 +31,5 @@ pub use schema::{schema, tables};
 pub use stdio::{Input, Output, stdio};
 pub use teammate::{
     FromLead, FromTeammate, Idle, Level, Log, MessageIn, MessageOut, PROTOCOL_VERSION, Ready,
-    ReportedStatus, ShutdownAck, TaskReport, TeamContext, WireId, WireTask,
+    ReportedStatus, ShutdownAck, TaskReport, TeamContext, WireId, WireRun, WireTask,
 };

@@ -359,6 +359,7 @@ fn viewer(user: Option<String>, channel: Option<String>, chat: Option<String>) -
         user_id: Some(SmolStr::new(user)),
         channel: Some(channel.map_or(SmolStr::new_static("cli"), SmolStr::new)),
         chat_id: chat.map(SmolStr::new),
+        ..Origin::default()
     }
 }
 
