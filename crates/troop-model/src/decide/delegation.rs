@@ -31,14 +31,27 @@ pub(super) fn start(
     check_link(draft, &from, &to, &origin)?;
     let settings = &draft.team()?.settings;
     let may_make_task = !settings.delegation.require_task && !settings.approve_start;
-    let number = match (task, subject) {
+    let begin = |draft: &mut Draft<'_>, task| {
+        let (delegation, trace) = (draft.new_id(), draft.new_id());
+        draft.push(Fact::DelegationStarted {
+            delegation,
+            from: from.clone(),
+            to: to.clone(),
+            task,
+            trace_id: trace,
+            parent_trace_id: trace_id,
+            origin: origin.clone(),
+        });
+    };
+    // The delegation begins before the task is given, so that whoever passes the task on knows what it is part of.
+    match (task, subject) {
         (Some(task), _) => {
             let number = draft.state.resolve(task)?;
             if draft.state.delegation_of(number).is_some_and(|it| it.to == to) {
                 return Err(Refusal::AlreadyDelegated { task: number, to });
             }
-            work::assign(draft, task, &to)?;
-            number
+            begin(draft, number);
+            work::assign(draft, task, &to)
         }
         (None, Some(subject)) if may_make_task => {
             let new = NewTask {
@@ -47,24 +60,11 @@ pub(super) fn start(
                 ..NewTask::default()
             };
             let number = task::create(draft, &new)?;
-            work::give(draft, number, subject.trim(), &to, 1)?;
-            number
+            begin(draft, number);
+            work::give(draft, number, subject.trim(), &to, 1)
         }
-        (None, _) => {
-            return Err(Refusal::DelegationNeedsTask { pending: draft.state.some_pending() });
-        }
-    };
-    let (delegation, own_trace) = (draft.new_id(), draft.new_id());
-    draft.push(Fact::DelegationStarted {
-        delegation,
-        from,
-        to,
-        task: number,
-        trace_id: own_trace,
-        parent_trace_id: trace_id,
-        origin,
-    });
-    Ok(())
+        (None, _) => Err(Refusal::DelegationNeedsTask { pending: draft.state.some_pending() }),
+    }
 }
 
 /// The conversation that a delegation belongs to: the one that it is asked for in, else the one that its task came from.

@@ -45,7 +45,7 @@ fn change_link(team: &mut Bench, change: impl FnOnce(&mut Link)) {
 fn delegating_a_task_gives_it_to_the_member() {
     let mut team = tasks(1);
     let events = team.lead().from(user("u1", "telegram", "c1")).ok(delegate(1, "ann"));
-    assert_eq!(kinds(&events), ["task.assigned", "message.sent", "delegation.started"]);
+    assert_eq!(kinds(&events), ["delegation.started", "task.assigned", "message.sent"]);
     assert_eq!((team.status(1), team.owner(1)), (Status::InProgress, Some("ann")));
     let delegation = team.state.delegations().next().unwrap();
     assert_eq!(delegation.status, DelegationStatus::Running);
@@ -243,7 +243,7 @@ fn a_delegation_needs_a_task_and_is_told_which_there_are() {
     let events = free.lead().ok(none());
     assert_eq!(
         kinds(&events),
-        ["task.created", "task.assigned", "message.sent", "delegation.started"]
+        ["task.created", "delegation.started", "task.assigned", "message.sent"]
     );
     assert_eq!((free.task(1).subject.as_str(), free.owner(1)), ("do it", Some("ann")));
     let mut gated = Bench::with(|settings| {

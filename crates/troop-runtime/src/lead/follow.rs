@@ -12,9 +12,7 @@ impl Dispatcher {
         let silent = self.silent_holder(event);
         self.state.apply(event);
         self.has_new_context |= event.fact.task().is_some();
-        if changes_team(&event.fact) {
-            (self.n_teams, self.has_new_context) = (self.n_teams + 1, true);
-        }
+        self.n_teams += u64::from(changes_team(&event.fact));
         if let Some(member) = silent {
             self.hangs(&member);
         }

@@ -86,10 +86,10 @@ impl Dispatcher {
 
     /// Tells everybody what is on the board, if that has changed. Not with every change: members ask when they must know.
     pub(super) fn send_contexts(&mut self) {
-        if std::mem::take(&mut self.has_new_context) {
-            let members: Vec<_> = self.links.keys().cloned().collect();
-            members.iter().for_each(|member| self.send_context(member));
-        }
+        let is_new = std::mem::take(&mut self.has_new_context);
+        let links = self.links.values().filter(|link| is_new || link.told_team != self.n_teams);
+        let members: Vec<_> = links.map(|link| link.runner.member.clone()).collect();
+        members.iter().for_each(|member| self.send_context(member));
     }
 
     /// Tells a member what its team is now, if it does not know; and whether it knows.
