@@ -452,7 +452,9 @@ async fn an_agent_has_the_team_as_the_lead_told_it_before_its_work() {
         Box::pin(async move {
             match work {
                 Work::Task(_) => completed(&turn.team_md().unwrap_or_default()),
-                _ => Outcome::Done,
+                Work::Start | Work::Mail(_) | Work::Resume { .. } | Work::Shutdown { .. } => {
+                    Outcome::Done
+                }
             }
         })
     });

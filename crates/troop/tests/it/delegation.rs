@@ -91,8 +91,8 @@ fn a_link_says_how_much_is_delegated_by_it_and_for_whom() {
     let troop = team();
     assert_eq!(troop.ok("member link ann"), "lead → ann: enabled, at most 3 at once\n");
     assert_eq!(
-        troop.ok("member link ann --max 1 --allow pat,zoe --deny zoe"),
-        "lead → ann: enabled, at most 1 at once, only for pat, zoe, not for zoe\n"
+        troop.ok("member link ann --max 1 --allow amy,zoe --deny zoe"),
+        "lead → ann: enabled, at most 1 at once, only for amy, zoe, not for zoe\n"
     );
     troop.ok("task create dig");
     let (_, err) = troop.refused("task delegate 1 --to ann");
