@@ -10,7 +10,7 @@ use std::{
 const MAX_LINES: usize = 600;
 
 /// Which crates each crate may use. What is not here is forbidden.
-const MAY_USE: [(&str, &[&str]); 8] = [
+const MAY_USE: [(&str, &[&str]); 9] = [
     ("troop-model", &[]),
     ("troop-store", &["troop-model"]),
     ("troop-protocol", &["troop-model"]),
@@ -18,6 +18,10 @@ const MAY_USE: [(&str, &[&str]); 8] = [
     ("troop-runtime", &["troop-model", "troop-protocol", "troop-store"]),
     ("troop", &["troop-agent", "troop-model", "troop-protocol", "troop-runtime", "troop-store"]),
     ("troop-testkit", &["troop-model", "troop-store"]),
+    (
+        "troop-campaign",
+        &["troop-model", "troop-protocol", "troop-runtime", "troop-store", "troop-testkit"],
+    ),
     ("xtask", &[]),
 ];
 
@@ -38,6 +42,7 @@ const ONLY_IN: [(&str, &[&str]); 7] = [
             "troop-runtime",
             "troop",
             "troop-testkit",
+            "troop-campaign",
         ],
     ),
 ];

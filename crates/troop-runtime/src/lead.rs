@@ -162,19 +162,21 @@ impl Lead {
     pub async fn start(options: LeadOptions) -> Result<Self, LeadError> {
         let session = Uuid::now_v7();
         let mut lock = lease::Lock::take(&options, session).await?;
-        let unusable = |source| LeadError::Folder { path: options.folder.clone(), source };
-        let socket = socket::Socket::open(&options.folder).map_err(unusable)?;
-        lock.announce(&socket.path).map_err(unusable)?;
-        let (inputs, queue) = mpsc::channel(INPUTS);
-        let tracker = TaskTracker::new();
         let board = options.board.clone();
-        let (tell, ended) = oneshot::channel();
+        let (inputs, queue) = mpsc::channel(INPUTS);
+        let (tracker, fence) = (TaskTracker::new(), lock.fence);
         let handle = LeadHandle { inputs: inputs.clone() };
-        let fence = lock.fence;
         let host =
             socket::Host { board: board.clone(), inputs: inputs.clone(), tracker: tracker.clone() };
         let start = dispatcher::Start { options, session, fence, inputs, tracker: tracker.clone() };
-        let dispatcher = dispatcher::Dispatcher::new(start).await?;
+        let (socket, dispatcher) = match prepare(start, &mut lock).await {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                lock.release(&board).await;
+                return Err(error);
+            }
+        };
+        let (tell, ended) = oneshot::channel();
         tracker.spawn(socket.serve(host));
         tracker.spawn(async move {
             let how = dispatcher.run(queue).await;
@@ -212,6 +214,18 @@ impl Lead {
         self.tracker.wait().await;
         how.unwrap_or_else(|_| Ended::Lost { reason: "the dispatcher met a fault".to_owned() })
     }
+}
+
+/// Does all that can go wrong before a lead begins.
+async fn prepare(
+    start: dispatcher::Start,
+    lock: &mut lease::Lock,
+) -> Result<(socket::Socket, dispatcher::Dispatcher), LeadError> {
+    let folder = start.options.folder.clone();
+    let unusable = |source| LeadError::Folder { path: folder.clone(), source };
+    let socket = socket::Socket::open(&folder).map_err(unusable)?;
+    lock.announce(&socket.path).map_err(unusable)?;
+    Ok((socket, dispatcher::Dispatcher::new(start).await?))
 }
 
 /// Speaks to a lead of this process.

@@ -13,7 +13,10 @@ use std::path::PathBuf;
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
-pub(crate) use bench::{BenchBoardArgs, BenchChildCommand, BenchCommand, BenchPart, BenchTeam};
+pub(crate) use bench::{
+    BenchBoardArgs, BenchChildCommand, BenchCommand, BenchPart, BenchTeam, BenchTeamArgs,
+    BenchTeamPart,
+};
 pub(crate) use member::{LinkArgs, MemberCommand};
 pub(crate) use message::MessageCommand;
 pub(crate) use run::{DemoArgs, LeadArgs, LogArgs, ResumeArgs, RunArgs, StopArgs};

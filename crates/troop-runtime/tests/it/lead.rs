@@ -6,6 +6,7 @@ mod processes;
 mod recovery;
 mod socket;
 mod stage;
+mod takeover;
 
 use std::{
     sync::{

@@ -9,6 +9,8 @@ use uuid::Uuid;
 pub(crate) enum BenchCommand {
     /// The board on every backend, beside what the same disk or server can do at best
     Board(BenchBoardArgs),
+    /// A running team: its tasks, its teammates at rest, its mail, its recovery
+    Team(BenchTeamArgs),
     /// What the benchmark runs in processes of their own
     #[command(subcommand, hide = true)]
     Child(BenchChildCommand),
@@ -34,6 +36,31 @@ pub(crate) struct BenchBoardArgs {
     /// How many events the long log has
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) events: u64,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BenchTeamArgs {
+    /// Only this part; once for each
+    #[arg(long, value_name = "PART", value_enum)]
+    pub(crate) only: Vec<BenchTeamPart>,
+    /// How long each measurement runs; 0 does each thing once, with a few teammates
+    #[arg(long, value_name = "SECONDS", default_value_t = 3)]
+    pub(crate) seconds: u64,
+    /// Where to make the stores that are measured [default: the system's folder for temporary files]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) folder: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BenchTeamPart {
+    /// 100 tasks that wait for each other, over 5 teammates
+    Graph,
+    /// Teammates that have nothing to do, and how soon one is ready
+    Idle,
+    /// Mail from one teammate to another
+    Mail,
+    /// From the crash of a teammate until another has its task
+    Crash,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -80,6 +107,17 @@ pub(crate) enum BenchChildCommand {
     Notify {
         /// Where
         url: String,
+    },
+    /// Is a teammate that plays ball with another, and tells how long each message was on its way
+    Mate {
+        /// What its lead starts it with
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<String>,
+    },
+    /// Sends back every line that comes over a socket
+    Echo {
+        /// Where
+        socket: PathBuf,
     },
     /// Opens a team, looks at all it has, and tells how much memory that takes
     Hold {

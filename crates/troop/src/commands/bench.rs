@@ -1,15 +1,17 @@
-//! `troop bench`: what the board costs, beside what the same disk or server can do at best.
+//! `troop bench`: what the board and a running team cost, beside what the same disk or server can do at best.
 
 mod callers;
 mod child;
 mod files;
 mod growth;
+mod mate;
 mod outcome;
 mod partner;
 mod pgbench;
 mod place;
 mod postgres;
 mod raw_sqlite;
+mod running;
 mod seen;
 mod server;
 mod sqlite;
@@ -52,6 +54,7 @@ impl Bench {
 pub(super) async fn run(command: &BenchCommand, printer: &Printer) -> Result<()> {
     match command {
         BenchCommand::Board(args) => board(args, printer).await,
+        BenchCommand::Team(args) => running::run(args, printer).await,
         BenchCommand::Child(command) => Box::pin(child::run(command, printer)).await,
     }
 }
@@ -64,23 +67,28 @@ async fn board(args: &BenchBoardArgs, printer: &Printer) -> Result<()> {
         n_tasks: args.tasks.max(1) as usize,
         n_events: args.events,
     };
-    if bench.place.is_in_memory() {
-        let folder = bench.place.path().display();
-        printer.warn(&format!("`{folder}` is in memory: nothing is durable there; see `--folder`"));
-    }
+    bench.place.warn_if_in_memory(printer);
     let mut outcomes = Vec::new();
     for part in parts(args)? {
-        if printer.is_terminal() {
-            printer.error_line(&format!("measuring: {}", part.name()));
-        }
+        announce(part.name(), printer);
         outcomes.extend(Box::pin(measure(part, &bench)).await?);
     }
+    print(&outcomes, args.seconds, printer)
+}
+
+/// Tells people what they are waiting for.
+fn announce(part: &str, printer: &Printer) {
+    if printer.is_terminal() {
+        printer.error_line(&format!("measuring: {part}"));
+    }
+}
+
+fn print(outcomes: &[Outcome], seconds: u64, printer: &Printer) -> Result<()> {
     if printer.json {
         let n_cores = std::thread::available_parallelism().map_or(0, usize::from);
-        return printer
-            .json(&json!({"cores": n_cores, "seconds": args.seconds, "results": outcomes}));
+        return printer.json(&json!({"cores": n_cores, "seconds": seconds, "results": outcomes}));
     }
-    printer.text(&outcome::table(&outcomes))
+    printer.text(&outcome::table(outcomes))
 }
 
 fn parts(args: &BenchBoardArgs) -> Result<Vec<BenchPart>> {

@@ -52,6 +52,30 @@ fn the_benchmark_compares_everything_that_the_issue_names() {
     assert_eq!(left.len(), 0, "the benchmark cleans up: {left:?}");
 }
 
+#[test]
+fn the_benchmark_of_a_team_compares_everything_that_the_issue_names() {
+    let troop = Troop::new();
+    let results = measure(&troop, "bench team --seconds 0 --folder .");
+    assert_eq!(
+        subjects(&results),
+        [
+            "graph: time for a task of 100, 5 teammates",
+            "graph: tasks given twice",
+            "idle: from spawn to ready",
+            "idle: memory of one",
+            "idle: memory of its own",
+            "idle: 100 of them and their lead, of a core",
+            "mail: teammate to teammate, median",
+            "mail: teammate to teammate, 99 of 100",
+            "crash: from a crash until another has the task, 99 of 100",
+        ]
+    );
+    // This one is about right and wrong, not about time.
+    assert_eq!(results["results"][1]["ours"], 0.0, "no task is given twice");
+    let left: Vec<_> = std::fs::read_dir(troop.folder()).unwrap().collect();
+    assert_eq!(left.len(), 0, "the benchmark cleans up: {left:?}");
+}
+
 #[tokio::test]
 async fn postgres_is_measured_where_there_is_a_server() {
     let database = troop_testkit::postgres::database().await;

@@ -523,9 +523,9 @@ async fn the_next_piece_of_work_comes_after_the_team_as_it_is_now() {
     stage.plays.add("fay", reporting(tell, |part, task| async move { part.complete(&task).await }));
     stage.spawn("fay", "fay").await;
     stage.until_state("fay", MemberState::Idle).await;
-    let context = |said| match said {
-        FromLead::UpdateContext(TeamContext { team_md, .. }) => team_md,
-        other => panic!("{other:?}"),
+    let context = |said| {
+        let FromLead::UpdateContext(TeamContext { team_md, .. }) = said else { panic!("{said:?}") };
+        team_md
     };
     let first = context(told.recv().await.unwrap()).unwrap();
     assert!(first.starts_with("<system_context name=\"TEAM.md\">\n# Team crew\n"), "{first}");
@@ -576,7 +576,7 @@ async fn what_is_announced_is_in_the_log_once_however_often_the_lead_is_killed()
         "stuck",
         reporting(tell, |part, task| async move {
             begin(&part, &task).await;
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }),
     );
     stage.spawn("fay", "stuck").await;

@@ -178,7 +178,7 @@ pub(crate) struct Stage {
     pub(crate) folder: TempDir,
     pub(crate) lead: Option<Lead>,
     /// Keeps what the store is kept in.
-    _store: TestStore,
+    pub(crate) store: TestStore,
 }
 
 /// What a stage is set up with.
@@ -226,7 +226,7 @@ impl Stage {
         let (clock, always) = (setting.clock.clone(), Following::Always);
         let board =
             Board::create(store.store(), clock.clone(), always, &signature, new).await.unwrap();
-        let mut stage = Self { board, plays, folder, lead: None, _store: store };
+        let mut stage = Self { board, plays, folder, lead: None, store };
         stage.lead = Some(stage.start(setting).await.unwrap());
         stage
     }

@@ -1,6 +1,12 @@
 //! What the processes that the benchmark starts do.
 
-use std::{fs::File, io, os::unix::fs::FileExt, path::Path, time::Duration};
+use std::{
+    fs::File,
+    io::{self, BufRead as _, BufReader, Write as _},
+    os::unix::{fs::FileExt, net::UnixStream},
+    path::Path,
+    time::Duration,
+};
 
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
@@ -8,7 +14,7 @@ use tokio::time::Instant;
 use troop_model::{Actor, Command, TaskCommand, TaskNumber, TaskRef, TeamId};
 use troop_runtime::{Board, Clock, Following, Request};
 
-use super::{partner::READY, server, team};
+use super::{mate, partner::READY, server, team};
 use crate::{
     cli::{BenchChildCommand, BenchTeam},
     output::Printer,
@@ -49,6 +55,8 @@ pub(super) async fn run(command: &BenchChildCommand, printer: &Printer) -> Resul
         }
         BenchChildCommand::Touch { file } => touch(file, printer),
         BenchChildCommand::Notify { url } => notify(url, printer).await,
+        BenchChildCommand::Mate { .. } => mate::run().await,
+        BenchChildCommand::Echo { socket } => echo(socket),
         BenchChildCommand::Hold { team } => {
             let board = open(team, Following::Always).await?;
             hold(&board, printer).await
@@ -115,6 +123,17 @@ async fn notify(url: &str, printer: &Printer) -> Result<()> {
     while is_prompted()? {
         let now = clock.now().as_micros();
         session.execute(&format!("NOTIFY {CHANNEL}, '{now}'")).await?;
+    }
+    Ok(())
+}
+
+fn echo(socket: &Path) -> Result<()> {
+    let mut stream = UnixStream::connect(socket)?;
+    let mut lines = BufReader::new(stream.try_clone()?);
+    let mut line = Vec::new();
+    while lines.read_until(b'\n', &mut line)? > 0 {
+        stream.write_all(&line)?;
+        line.clear();
     }
     Ok(())
 }

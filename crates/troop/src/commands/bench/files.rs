@@ -28,7 +28,8 @@ pub(super) async fn measure(bench: &Bench) -> Result<Vec<Outcome>> {
     one.close().await;
     let compare = |what, ours: Tally, target| {
         let against = "raw append and fdatasync of such a line";
-        let subject = Subject { part: BenchPart::Files, what, against, unit: Unit::PerSecond };
+        let subject =
+            Subject { part: BenchPart::Files.name(), what, against, unit: Unit::PerSecond };
         Outcome::new(subject, ours.rate(), single.rate(), target)
     };
     Ok(vec![

@@ -34,7 +34,7 @@ pub(super) async fn measure(bench: &Bench) -> Result<Vec<Outcome>> {
         long_work += long.work(bench.slice()).await?;
     }
     let subject =
-        |what, against| Subject { part: BenchPart::Open, what, against, unit: Unit::Micros };
+        |what, against| Subject { part: BenchPart::Open.name(), what, against, unit: Unit::Micros };
     let micros = |tally: Tally| 1e6 / tally.rate();
     Ok(vec![
         Outcome::new(

@@ -4,7 +4,7 @@ use std::{ops::AddAssign, time::Duration};
 
 use serde::Serialize;
 
-use crate::{cli::BenchPart, render};
+use crate::render;
 
 /// How much was done in how much time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,6 +36,10 @@ pub(super) enum Unit {
     Micros,
     #[serde(rename = "MB")]
     Megabytes,
+    #[serde(rename = "%")]
+    Percent,
+    #[serde(rename = "")]
+    Count,
 }
 
 /// What our number must be in relation to the baseline.
@@ -63,7 +67,7 @@ pub(super) struct Outcome {
 /// What is measured and what it is compared with, in words.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Subject {
-    pub(super) part: BenchPart,
+    pub(super) part: &'static str,
     pub(super) what: &'static str,
     pub(super) against: &'static str,
     pub(super) unit: Unit,
@@ -77,7 +81,7 @@ impl Outcome {
             Target::AtLeast(least) => ratio >= least,
             Target::AtMost(most) => ratio <= most,
         };
-        Self { part: part.name(), what, unit, ours, against, baseline, ratio, target, is_met }
+        Self { part, what, unit, ours, against, baseline, ratio, target, is_met }
     }
 
     fn row(&self) -> Vec<String> {
@@ -112,11 +116,19 @@ fn shown(number: f64, unit: Unit) -> String {
         Unit::Micros if number >= 1_000.0 => format!("{:.2} ms", number / 1_000.0),
         Unit::Micros => format!("{number:.0} µs"),
         Unit::Megabytes => format!("{number:.1} MB"),
+        Unit::Percent => format!("{number:.1} %"),
+        Unit::Count => format!("{number:.0}"),
     }
 }
 
 /// The middle of some numbers; nothing for none.
-pub(super) fn median(mut numbers: Vec<f64>) -> f64 {
+pub(super) fn median(numbers: Vec<f64>) -> f64 {
+    of_hundred(50, numbers)
+}
+
+/// What so many of a hundred numbers are not above; nothing for none.
+pub(super) fn of_hundred(n: usize, mut numbers: Vec<f64>) -> f64 {
     numbers.sort_unstable_by(f64::total_cmp);
-    numbers.get(numbers.len() / 2).copied().unwrap_or_default()
+    let nth = (numbers.len() * n / 100).min(numbers.len().saturating_sub(1));
+    numbers.get(nth).copied().unwrap_or_default()
 }

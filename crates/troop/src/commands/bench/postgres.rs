@@ -49,7 +49,8 @@ async fn measure_on(bench: &Bench, url: &str) -> Result<Vec<Outcome>> {
         many.board().catch_up().await?;
     }
     many.close().await;
-    let subject = |what, against, unit| Subject { part: BenchPart::Postgres, what, against, unit };
+    let subject =
+        |what, against, unit| Subject { part: BenchPart::Postgres.name(), what, against, unit };
     let raw_is = "raw SKIP LOCKED by pgbench, 1 operation per commit";
     let longest = waits.iter().copied().fold(0.0, f64::max);
     Ok(vec![

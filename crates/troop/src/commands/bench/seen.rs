@@ -76,7 +76,8 @@ async fn compare(
         all.extend(sample(bench.slice(), async || ours.once().await).await?);
     }
     let [all, bare, commit] = [all, bare, commit].map(median);
-    let subject = |against| Subject { part: BenchPart::Seen, what, against, unit: Unit::Micros };
+    let subject =
+        |against| Subject { part: BenchPart::Seen.name(), what, against, unit: Unit::Micros };
     let durable = Outcome::new(subject(rival.bare_is), all - commit, bare, Target::AtMost(5.0));
     let with_commit = subject("a raw commit, and that");
     Ok(vec![durable, Outcome::new(with_commit, all, commit + bare, Target::AtMost(5.0))])

@@ -25,7 +25,8 @@ pub(super) async fn measure(bench: &Bench) -> Result<Vec<Outcome>> {
     many.close().await;
     one.close().await;
     let compare = |what, against, ours: Tally, baseline: Tally, target| {
-        let subject = Subject { part: BenchPart::Sqlite, what, against, unit: Unit::PerSecond };
+        let subject =
+            Subject { part: BenchPart::Sqlite.name(), what, against, unit: Unit::PerSecond };
         Outcome::new(subject, ours.rate(), baseline.rate(), target)
     };
     let (per_operation, per_batch) =

@@ -39,7 +39,8 @@ pub(super) async fn measure(bench: &Bench) -> Result<Vec<Outcome>> {
     board.close().await;
     let memory: Memory = Partner::start(&bench.place, &team_args("hold", id, &url))?.hear_json()?;
 
-    let subject = |what, against, unit| Subject { part: BenchPart::Start, what, against, unit };
+    let subject =
+        |what, against, unit| Subject { part: BenchPart::Start.name(), what, against, unit };
     let held = |what, kilobytes: u64| {
         let subject = subject(what, "the limit", Unit::Megabytes);
         Outcome::new(subject, kilobytes as f64 / 1024.0, LIMIT, Target::AtMost(1.0))

@@ -23,16 +23,31 @@ pub(super) async fn open_store(url: &str) -> Result<Arc<dyn Store>> {
 
 /// Makes a team of a lead and members that are called by their numbers.
 pub(super) async fn create(store: Arc<dyn Store>, n_members: usize) -> Result<Board> {
+    let members = (0..n_members).map(|nth| Ok(newcomer(member(nth)?))).collect::<Result<_>>()?;
+    create_with(store, members, Settings::default(), Following::WhenAsked).await
+}
+
+/// Makes a team of a lead alone, which others will join and run.
+pub(super) async fn create_to_run(store: Arc<dyn Store>, settings: Settings) -> Result<Board> {
+    create_with(store, Vec::new(), settings, Following::Always).await
+}
+
+async fn create_with(
+    store: Arc<dyn Store>,
+    members: Vec<NewMember>,
+    settings: Settings,
+    following: Following,
+) -> Result<Board> {
     let new = NewTeamCommand {
         team: TeamId(Uuid::now_v7()),
         name: "bench".parse()?,
         description: String::new(),
-        settings: Settings::default(),
+        settings,
         lead: newcomer(MemberName::lead()),
-        members: (0..n_members).map(|nth| Ok(newcomer(member(nth)?))).collect::<Result<_>>()?,
+        members,
     };
     let signature = Signature::new(person());
-    Ok(Board::create(store, Clock::system(), Following::WhenAsked, &signature, new).await?)
+    Ok(Board::create(store, Clock::system(), following, &signature, new).await?)
 }
 
 pub(super) async fn open(
