@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::{
     Condition, Link, MemberName, MemberState, MessageKind, Metadata, Permissions, RejectMode,
-    Settings, TaskRef, TeamId, TeamName, event::nullable, roster::shown_as_word,
+    Settings, TaskRef, TeamId, TeamName, WorkspaceFolder, event::nullable, roster::shown_as_word,
 };
 
 /// What is asked of a team.
@@ -95,6 +95,28 @@ pub enum Command {
         from: MemberName,
         /// To whom.
         to: MemberName,
+    },
+    /// Note that a file of the workspace was written; `workspace/write` does so by itself.
+    #[serde(rename = "workspace/record")]
+    RecordFile {
+        /// In which folder.
+        #[serde(default)]
+        folder: WorkspaceFolder,
+        /// Its path in that folder.
+        path: String,
+        /// How many bytes it has.
+        size: u64,
+        /// The task that it belongs to.
+        task: Option<TaskRef>,
+    },
+    /// Note that a file of the workspace was deleted; `workspace/delete` does so by itself.
+    #[serde(rename = "workspace/forget")]
+    ForgetFile {
+        /// From which folder.
+        #[serde(default)]
+        folder: WorkspaceFolder,
+        /// Its path in that folder.
+        path: String,
     },
     /// Something about a task.
     #[serde(rename = "task")]

@@ -9,6 +9,7 @@ mod task;
 mod team;
 mod tick;
 mod work;
+mod workspace;
 
 pub use lead::LEAD_ENDED;
 
@@ -80,6 +81,10 @@ pub fn decide(state: &State, command: &Command, ctx: &Context) -> Result<Vec<Eve
         Command::ReleaseLead => lead::release(&mut draft),
         Command::StopTeam { reason } => lead::stop(&mut draft, reason.as_deref()),
         Command::Tick => tick::tick(&mut draft),
+        Command::RecordFile { folder, path, size, task } => {
+            workspace::record(&mut draft, folder, path, *size, task.as_ref())
+        }
+        Command::ForgetFile { folder, path } => workspace::forget(&mut draft, folder, path),
     }?;
     delegation::settle(&mut draft);
     Ok(draft.into_events())

@@ -15,6 +15,7 @@ use uuid::Uuid;
 use crate::{
     Actor, Dependency, Link, MemberName, MemberState, MessageKind, Metadata, OperationId, Origin,
     Party, Permissions, Progress, Role, Settings, TaskNumber, TeamId, TeamName, Time, Version,
+    WorkspaceFolder,
 };
 
 /// One fact in a team's log.
@@ -451,6 +452,29 @@ pub enum Fact {
         /// Which.
         messages: Vec<Uuid>,
     },
+    /// A file of the workspace was written.
+    #[serde(rename = "workspace.written")]
+    FileWritten {
+        /// In which folder.
+        #[serde(default, skip_serializing_if = "is_default")]
+        folder: WorkspaceFolder,
+        /// Its path in that folder.
+        path: String,
+        /// How many bytes it has.
+        size: u64,
+        /// The task that it belongs to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskNumber>,
+    },
+    /// A file of the workspace was deleted.
+    #[serde(rename = "workspace.deleted")]
+    FileDeleted {
+        /// From which folder.
+        #[serde(default, skip_serializing_if = "is_default")]
+        folder: WorkspaceFolder,
+        /// Its path in that folder.
+        path: String,
+    },
     /// A member begins to work on a task for the lead.
     #[serde(rename = "delegation.started")]
     DelegationStarted {
@@ -536,7 +560,7 @@ impl Fact {
             | Self::TaskEscalated { task, .. }
             | Self::TaskDeleted { task }
             | Self::DelegationStarted { task, .. } => Some(*task),
-            Self::MessageSent { task, .. } => *task,
+            Self::MessageSent { task, .. } | Self::FileWritten { task, .. } => *task,
             Self::TeamCreated { .. }
             | Self::TeamUpdated { .. }
             | Self::TeamCompleted {}
@@ -554,6 +578,7 @@ impl Fact {
             | Self::LinkPurged { .. }
             | Self::MessageDelivered { .. }
             | Self::MessageRead { .. }
+            | Self::FileDeleted { .. }
             | Self::DelegationCompleted { .. }
             | Self::DelegationFailed { .. }
             | Self::DelegationCancelled { .. }

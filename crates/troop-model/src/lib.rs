@@ -24,6 +24,7 @@ mod team_md;
 mod text;
 mod time;
 mod word;
+mod workspace;
 
 mod query;
 mod view;
@@ -64,7 +65,8 @@ pub use task::{
 pub use team_md::team_md;
 pub use text::{MAX_LINE, MAX_TEXT, is_unprintable, preview};
 pub use time::Time;
-pub use view::{DelegationView, MessageView, TaskDetail, TaskView, TeamView};
+pub use view::{AttachmentView, DelegationView, MessageView, TaskDetail, TaskView, TeamView};
 pub use word::UnknownWord;
+pub use workspace::{FileQuestion, WorkspaceFile, WorkspaceFolder};
 
 use journaled::Journaled;

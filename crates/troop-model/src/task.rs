@@ -13,7 +13,8 @@ pub(crate) use table::PackedTable;
 pub use table::{Finished, LIVE_FINISHED, TaskTable};
 
 use crate::{
-    Actor, Condition, MemberName, Origin, TaskNumber, Time, Version, roster::shown_as_word,
+    Actor, Condition, MemberName, Origin, TaskNumber, Time, Version, WorkspaceFolder,
+    roster::shown_as_word,
 };
 
 /// Where a task stands.
@@ -195,10 +196,16 @@ pub struct Comment {
 pub struct Attachment {
     /// Its path in the workspace.
     pub path: String,
-    /// Who attached it.
+    /// Who attached it, or wrote it last.
     pub by: Actor,
     /// When.
     pub at: Time,
+    /// How many bytes it had then; none if it was not written through the workspace.
+    #[serde(default)]
+    pub size: Option<u64>,
+    /// Where in the workspace it is, if it was written through it.
+    #[serde(default)]
+    pub folder: Option<WorkspaceFolder>,
 }
 
 /// One line of a task's audit trail.

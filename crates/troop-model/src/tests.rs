@@ -21,4 +21,5 @@ mod supervision;
 mod team;
 mod team_md;
 mod work;
+mod workspace;
 mod written;

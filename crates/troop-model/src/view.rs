@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::{
-    Attachment, Comment, Delegation, DelegationStatus, Link, Member, Message, Origin, Party,
+    Actor, Attachment, Comment, Delegation, DelegationStatus, Link, Member, Message, Origin, Party,
     Progress, Question, Settings, State, Status, Task, TaskNumber, Team, TeamStatus, Time,
-    TrailEntry, Version, query::MAX_SHOWN_RESULT, text,
+    TrailEntry, Version, WorkspaceFolder, query::MAX_SHOWN_RESULT, text,
 };
 
 /// A task as programs see it.
@@ -52,8 +52,21 @@ pub struct TaskView<'a> {
 #[expect(missing_docs, reason = "the fields are those of a task")]
 pub struct TaskDetail<'a> {
     pub comments: &'a [Comment],
-    pub attachments: &'a [Attachment],
+    pub attachments: Vec<AttachmentView<'a>>,
     pub events: &'a [TrailEntry],
+}
+
+/// A file of a task as programs see it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the fields are those of an attachment")]
+pub struct AttachmentView<'a> {
+    pub path: &'a str,
+    pub by: &'a Actor,
+    pub at: Time,
+    pub size: Option<u64>,
+    pub folder: Option<&'a WorkspaceFolder>,
+    /// Whether it was deleted since.
+    pub gone: bool,
 }
 
 impl<'a> TaskView<'a> {
@@ -99,10 +112,21 @@ impl<'a> TaskView<'a> {
     pub fn full(state: &State, task: &'a Task) -> Self {
         let detail = TaskDetail {
             comments: &task.comments,
-            attachments: &task.attachments,
+            attachments: task.attachments.iter().map(|it| attachment(state, it)).collect(),
             events: &task.trail,
         };
         Self { detail: Some(detail), ..Self::brief(state, task) }
+    }
+}
+
+fn attachment<'a>(state: &State, it: &'a Attachment) -> AttachmentView<'a> {
+    AttachmentView {
+        path: &it.path,
+        by: &it.by,
+        at: it.at,
+        size: it.size,
+        folder: it.folder.as_ref(),
+        gone: state.is_gone(it),
     }
 }
 

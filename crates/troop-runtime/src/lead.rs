@@ -9,6 +9,7 @@ mod calls;
 mod delegations;
 mod delivery;
 mod dispatcher;
+mod files;
 mod follow;
 mod gate;
 mod hear;
@@ -32,8 +33,9 @@ use tokio_util::task::TaskTracker;
 use troop_model::{Actor, Command, MemberName, Version};
 use uuid::Uuid;
 
-use crate::{Board, BoardError, Clock, Hooks, Request};
+use crate::{Board, BoardError, Clock, Hooks, Request, workspace::Files};
 
+pub(crate) use answers::failure;
 pub use gate::VETOED;
 pub use launch::{InProcess, Launch, LaunchSpec, Launched, Life, Programs};
 pub use lease::{LeadEntry, find as find_lead, has_died as lead_has_died};
@@ -166,9 +168,19 @@ impl Lead {
         let (inputs, queue) = mpsc::channel(INPUTS);
         let (tracker, fence) = (TaskTracker::new(), lock.fence);
         let handle = LeadHandle { inputs: inputs.clone() };
-        let host =
-            socket::Host { board: board.clone(), inputs: inputs.clone(), tracker: tracker.clone() };
-        let start = dispatcher::Start { options, session, fence, inputs, tracker: tracker.clone() };
+        let files = files::FileDesk {
+            files: Files::new(board.clone(), &options.folder),
+            board: board.clone(),
+            fence,
+        };
+        let host = socket::Host {
+            board: board.clone(),
+            files: files.clone(),
+            inputs: inputs.clone(),
+            tracker: tracker.clone(),
+        };
+        let start =
+            dispatcher::Start { options, session, fence, files, inputs, tracker: tracker.clone() };
         let (socket, dispatcher) = match prepare(start, &mut lock).await {
             Ok(prepared) => prepared,
             Err(error) => {

@@ -3,14 +3,18 @@
 mod board;
 mod clock;
 mod error;
+mod export;
 mod hooks;
 mod lead;
 pub mod process;
+mod profile;
 mod session;
+mod workspace;
 
 pub use board::{Board, Done, Following, Given, Request, Signature, Subscription, TaskPage};
 pub use clock::Clock;
 pub use error::{BoardError, BoardResult};
+pub use export::{ExportError, ExportHeader, Moment, export, read_export, replay};
 pub use hooks::{
     Complaint, Fired, Hook, HookContext, HookEvent, HookOptions, HookTask, Hooks, HooksConfig,
     Mistake, MistakeKind, Occasion, Verdict,
@@ -20,7 +24,12 @@ pub use lead::{
     LeadOptions, Life, Line, Programs, Source, Timing, Until, VETOED, WITH_TEAM, find_lead,
     lead_has_died, read_transcript, was_cut_short,
 };
+pub use profile::{Language, Location, Profile, Severity, Signal, Structure, Suggestion, profile};
 pub use session::{Session, TeamSummary};
+pub use workspace::{
+    Asker, FilePath, FileStat, Files, Listing, MAX_FILE, MAX_FILES, Noted, Workspace,
+    WorkspaceError,
+};
 
 /// A future that can be passed around.
 pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -4,9 +4,11 @@ mod bench;
 mod demo;
 mod doctor;
 mod events;
+mod export;
 mod log;
 mod member;
 mod message;
+mod profile;
 mod resume;
 mod run;
 mod settings;
@@ -14,6 +16,7 @@ mod stop;
 mod task;
 mod team;
 mod trust;
+mod workspace;
 
 use std::io::Read as _;
 
@@ -36,6 +39,9 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
     }
     if let Command::Bench(command) = &cli.command {
         return bench::run(command, printer).await;
+    }
+    if let Command::Profile(args) = &cli.command {
+        return profile::run(args, printer).await;
     }
     if let Command::Trust(args) = &cli.command {
         return trust::run(args, &surroundings, printer);
@@ -62,6 +68,7 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         Command::Member(command) => member::run(command, &mut desk, printer).await,
         Command::Task(command) => task::run(command, &mut desk, printer).await,
         Command::Message(command) => message::run(command, &mut desk, printer).await,
+        Command::Workspace(command) => workspace::run(command, &mut desk, printer).await,
         Command::Events(args) => events::run(&args, &mut desk, printer).await,
         Command::Run(args) => run::run(args, &mut desk, printer).await,
         Command::Resume(args) => resume::run(args, &mut desk, printer).await,
@@ -69,6 +76,7 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         Command::Log(args) => log::run(&args, &mut desk, printer).await,
         Command::Demo(_)
         | Command::Trust(_)
+        | Command::Profile(_)
         | Command::Doctor
         | Command::Bench(_)
         | Command::Completions { .. } => Ok(()),

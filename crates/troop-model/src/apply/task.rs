@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::{
     Actor, Attachment, Comment, Event, Fact, MemberName, Metadata, Question, RejectMode, StartGate,
-    State, Status, Task, TaskChange, TaskNumber, Time, TrailEntry, text,
+    State, Status, Task, TaskChange, TaskNumber, Time, TrailEntry, WorkspaceFolder, text,
 };
 
 /// How much of a result the board shows on a finished task.
@@ -176,8 +176,11 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
                 path: path.clone(),
                 by: event.actor.clone(),
                 at: event.at,
+                size: None,
+                folder: None,
             });
         }
+        Fact::FileWritten { folder, path, size, .. } => attach(task, event, folder, path, *size),
         Fact::TaskAsked { question, asked_by, next_at, .. } => {
             task.question = Some(Question {
                 text: question.clone(),
@@ -273,13 +276,40 @@ fn add_comment(task: &mut Task, author: &Actor, text: Option<&str>, at: Time) {
     }
 }
 
+/// A file was written for the task. Once it belongs to it, only who wrote it last, when and how much changes.
+fn attach(task: &mut Task, event: &Event, folder: &WorkspaceFolder, path: &str, size: u64) {
+    let attachment = Attachment {
+        path: path.to_owned(),
+        by: event.actor.clone(),
+        at: event.at,
+        size: Some(size),
+        folder: Some(folder.clone()),
+    };
+    let is_same =
+        |it: &&mut Attachment| it.path == path && it.folder.as_ref().is_none_or(|it| it == folder);
+    match task.attachments.iter_mut().find(is_same) {
+        Some(known) => *known = attachment,
+        None => {
+            task.attachments.push(attachment);
+            task.trail.push(TrailEntry {
+                version: event.version,
+                what: "attached".into(),
+                actor: event.actor.clone(),
+                at: event.at,
+                note: Some(path.to_owned()),
+            });
+        }
+    }
+}
+
 /// What the audit trail keeps: everything but signs of life and small steps.
 #[expect(clippy::wildcard_enum_match_arm, reason = "most facts need no note")]
 fn trail_entry(event: &Event) -> Option<TrailEntry> {
     let note = match &event.fact {
-        Fact::TaskRenewed { .. } | Fact::TaskProgressed { .. } | Fact::TaskReminded { .. } => {
-            return None;
-        }
+        Fact::TaskRenewed { .. }
+        | Fact::TaskProgressed { .. }
+        | Fact::TaskReminded { .. }
+        | Fact::FileWritten { .. } => return None,
         Fact::TaskAssigned { owner, .. } => Some(owner.to_string()),
         Fact::TaskAsked { question, .. } => Some(question.clone()),
         Fact::TaskSubmitted { result, .. } => result.clone(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Draft, Standing, supervision};
+use super::{Draft, Standing, supervision, workspace};
 use crate::{
     Dependency, Fact, MessageKind, Metadata, NewTask, Party, Refusal, Status, Task, TaskAction,
     TaskChange, TaskCreation, TaskNumber, TaskRef, TaskUpdate, text,
@@ -125,12 +125,7 @@ pub(super) fn comment(draft: &mut Draft<'_>, task: &TaskRef, text: &str) -> Resu
 pub(super) fn attach(draft: &mut Draft<'_>, task: &TaskRef, path: &str) -> Result<(), Refusal> {
     supervision::check_may_change(draft)?;
     let task = draft.live(task)?;
-    let path = text::line("path", path)?;
-    let is_inside =
-        !path.starts_with(['/', '\\']) && !path.split(['/', '\\']).any(|part| part == "..");
-    if !is_inside {
-        return Err(Refusal::BadPath { path });
-    }
+    let path = workspace::path(path)?;
     if task.attachments.iter().all(|attachment| attachment.path != path) {
         draft.push(Fact::TaskAttached { task: task.number, path });
     }

@@ -60,6 +60,8 @@ impl Fact {
             Self::MessageSent { .. } => "message.sent",
             Self::MessageDelivered { .. } => "message.delivered",
             Self::MessageRead { .. } => "message.read",
+            Self::FileWritten { .. } => "workspace.written",
+            Self::FileDeleted { .. } => "workspace.deleted",
             Self::DelegationStarted { .. } => "delegation.started",
             Self::DelegationCompleted { .. } => "delegation.completed",
             Self::DelegationFailed { .. } => "delegation.failed",

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::bench::{TEN, name, number};
 use crate::{
     Condition, Dependency, Fact, Link, MemberState, MessageKind, Metadata, Origin, Party,
-    Permissions, Progress, RejectMode, Role, Settings, TaskChange, TeamId,
+    Permissions, Progress, RejectMode, Role, Settings, TaskChange, TeamId, WorkspaceFolder,
 };
 
 const ID: Uuid = Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0001);
@@ -149,6 +149,13 @@ fn mail_and_delegation_facts() -> Vec<Fact> {
         },
         Fact::MessageDelivered { reader: Party::user(), messages: vec![ID] },
         Fact::MessageRead { reader: Party::user(), messages: vec![ID] },
+        Fact::FileWritten {
+            folder: WorkspaceFolder::of_chat(Some("c1".into())),
+            path: "out/a.txt".into(),
+            size: 3,
+            task: Some(number(7)),
+        },
+        Fact::FileDeleted { folder: WorkspaceFolder::shared(), path: "a.txt".into() },
         Fact::DelegationStarted {
             delegation: ID,
             from: name("lead"),

@@ -114,7 +114,11 @@ pub struct WireTask {
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
     /// What belongs to working on it, if it is to be worked on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "super::if_clear",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub run: Option<Box<WireRun>>,
 }
 
@@ -144,6 +148,9 @@ pub struct WireRun {
     /// The trace of who delegated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_trace_id: Option<Uuid>,
+    /// The folder of the workspace that its files belong in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
     /// The channel that the work came from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,

@@ -136,7 +136,7 @@ async fn look(
 }
 
 /// How what a board answers is told over a wire.
-pub(super) fn failure(error: &BoardError) -> Failure {
+pub(crate) fn failure(error: &BoardError) -> Failure {
     match error {
         BoardError::Refused(refusal) => refusal.into(),
         BoardError::Store(store) => Failure::new(store_failure(store), error),

@@ -22,6 +22,10 @@ impl Dispatcher {
         match Call::try_from(&asked) {
             Ok(Call::Change(change)) => self.change(runner, *change, Some(responder)).await,
             Ok(Call::Query(query)) => self.look_up(runner, query, responder),
+            Ok(Call::File(call)) => {
+                let caller = self.caller(runner);
+                self.tracker.spawn(self.files.clone().answer(caller, call, responder));
+            }
             Ok(Call::Open(_)) => {
                 let what = "who speaks on a teammate's wire is known";
                 self.refuse(responder, Failure::new(FailureKind::Forbidden, what));
@@ -34,7 +38,8 @@ impl Dispatcher {
     pub(super) async fn call_unanswered(&mut self, runner: &Runner, said: &Notification) {
         match Call::try_from(said) {
             Ok(Call::Change(change)) => self.change(runner, *change, None).await,
-            Ok(Call::Query(_) | Call::Open(_)) => {}
+            // What nobody waits for, nobody wants to know. Files are written when somebody hears whether they are.
+            Ok(Call::Query(_) | Call::Open(_) | Call::File(_)) => {}
             // A method of a later version, or of somebody else's.
             Err(error @ MethodError::Unknown { .. }) => {
                 self.note(&runner.member, super::transcript::Line::trouble(&error.to_string()));
@@ -75,13 +80,16 @@ impl Dispatcher {
     }
 
     fn look_up(&self, runner: &Runner, query: Query, responder: Responder) {
-        let caller =
-            Caller { actor: Actor::agent(&runner.member), origin: troop_model::Origin::default() };
+        let caller = self.caller(runner);
         let board = self.board.clone();
         self.tracker.spawn(async move {
             let outcome = answers::query(&board, caller, query).await;
             drop(responder.respond(outcome.map_err(Into::into)));
         });
+    }
+
+    fn caller(&self, runner: &Runner) -> Caller {
+        Caller { actor: Actor::agent(&runner.member), origin: troop_model::Origin::default() }
     }
 
     pub(super) fn refuse(&self, responder: Responder, failure: Failure) {

@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::{
     Ended, LeadError, LeadOptions, Runner, Timing, Until,
     delegations::Conversation,
+    files::FileDesk,
     gate::Seen,
     input::{Due, Input},
     launch::Launch,
@@ -24,6 +25,7 @@ use super::{
 };
 use crate::{
     Board, BoardError, BoardResult, Clock, Done, Given, Hooks, Request, Signature, Subscription,
+    workspace::Workspace,
 };
 
 /// How many inputs are taken before what they have in common is done.
@@ -44,6 +46,8 @@ pub(super) struct Dispatcher {
     pub(super) session: Uuid,
     pub(super) fence: u64,
     pub(super) project: PathBuf,
+    pub(super) files: FileDesk,
+    pub(super) workspace: Workspace,
     pub(super) launch: Arc<dyn Launch>,
     pub(super) hooks: Arc<Hooks>,
     pub(super) timing: Timing,
@@ -81,13 +85,14 @@ pub(super) struct Start {
     pub(super) options: LeadOptions,
     pub(super) session: Uuid,
     pub(super) fence: u64,
+    pub(super) files: FileDesk,
     pub(super) inputs: mpsc::Sender<Input>,
     pub(super) tracker: TaskTracker,
 }
 
 impl Dispatcher {
     pub(super) async fn new(start: Start) -> Result<Self, LeadError> {
-        let Start { options, session, fence, inputs, tracker } = start;
+        let Start { options, session, fence, files, inputs, tracker } = start;
         let guard = options
             .launch
             .guard(session)
@@ -102,6 +107,8 @@ impl Dispatcher {
             session,
             fence,
             project: options.project,
+            files,
+            workspace: Workspace::new(&options.folder),
             launch: options.launch,
             hooks: Arc::new(options.hooks),
             timing: options.timing,

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use troop_model::{
-    Assignment, Command, MemberName, MemberState, Role, Status, TaskCommand, TaskNumber, TaskView,
+    Assignment, Command, MemberName, MemberState, Role, Status, Task, TaskCommand, TaskNumber,
+    TaskView, WorkspaceFolder, WorkspaceScope,
 };
-use troop_protocol::{FromLead, TeamContext, WireTask};
+use troop_protocol::{FromLead, TeamContext, WireRun, WireTask};
 
 use super::{Runner, delegations, dispatcher::Dispatcher, transcript::Line};
 
@@ -58,8 +59,10 @@ impl Dispatcher {
         let Some(link) = self.links.get(owner) else { return };
         let Some(found) = self.state.tasks().get(task) else { return };
         let view = TaskView::brief(&self.state, found);
-        let run = Some(Box::new(delegations::run_of(&self.state, found, owner)));
-        let said = FromLead::AssignTask { task: WireTask { run, ..WireTask::from(&view) } };
+        let run = self.run_of(found, owner);
+        let said = FromLead::AssignTask {
+            task: WireTask { run: Some(Box::new(run)), ..WireTask::from(&view) },
+        };
         match link.tell(&said) {
             Ok(()) => {
                 let what = format!("given {task}: {}", view.subject);
@@ -69,6 +72,22 @@ impl Dispatcher {
                 self.note(owner, Line::note(&what));
             }
             Err(_) => self.retry_soon(owner),
+        }
+    }
+
+    /// What whoever works on a task is told about the run. A workspace that cannot be used is no reason to keep the task back;
+    /// who wants to write there hears of it.
+    fn run_of(&self, task: &Task, owner: &MemberName) -> WireRun {
+        let scope = self.state.team().map(|team| team.settings.workspace_scope);
+        let folder = match scope.unwrap_or_default() {
+            WorkspaceScope::Shared => WorkspaceFolder::shared(),
+            WorkspaceScope::Isolated => WorkspaceFolder::of_chat(task.origin.chat_id.clone()),
+        };
+        let path = self.workspace.prepare(&folder).ok();
+        let workspace = path.and_then(|path| std::path::absolute(path).ok());
+        WireRun {
+            workspace: workspace.map(|path| path.display().to_string()),
+            ..delegations::run_of(&self.state, task, owner)
         }
     }
 

@@ -1,8 +1,8 @@
 //! One thing with everything that belongs to it.
 
 use troop_model::{
-    MAX_SHOWN_RESULT, Member, MemberState, Message, MessageKind, Party, Role, StartGate, State,
-    Status, Task, Time, preview,
+    Attachment, MAX_SHOWN_RESULT, Member, MemberState, Message, MessageKind, Party, Role,
+    StartGate, State, Status, Task, Time, preview,
 };
 
 use super::{
@@ -57,12 +57,12 @@ pub(crate) fn task_detail(state: &State, task: &Task) -> String {
             &preview(result, MAX_SHOWN_RESULT),
         );
     }
-    discussion(&mut text, task);
+    discussion(&mut text, state, task);
     text
 }
 
 /// What was said about a task, which files it has, and what happened to it.
-fn discussion(text: &mut String, task: &Task) {
+fn discussion(text: &mut String, state: &State, task: &Task) {
     if !task.comments.is_empty() {
         line(text, &format!("\n{}", paint(BOLD, "Comments")));
         for comment in &task.comments {
@@ -78,7 +78,7 @@ fn discussion(text: &mut String, task: &Task) {
                 &format!(
                     "  {}  {}",
                     clean(&attachment.path),
-                    paint(DIM, &format!("by {}", attachment.by))
+                    paint(DIM, &provenance(state, attachment))
                 ),
             );
         }
@@ -98,6 +98,14 @@ fn discussion(text: &mut String, task: &Task) {
             .trim_end(),
         );
     }
+}
+
+/// Who a file of a task is from, and whether it is still there.
+fn provenance(state: &State, attachment: &Attachment) -> String {
+    let mut parts = vec![format!("by {}", attachment.by), moment(attachment.at)];
+    parts.extend(attachment.size.map(super::bytes));
+    parts.extend(state.is_gone(attachment).then(|| "gone".to_owned()));
+    parts.join(" · ")
 }
 
 /// What was given besides; troop's own part of it is shown elsewhere.

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::{
     Actor, Command, Condition, Delegation, DelegationOutcome, DelegationStatus, Link, MemberState,
     MessageKind, Metadata, NewTask, Origin, Outgoing, Permissions, RejectMode, State, Status,
-    TaskCommand, TaskNumber, TaskRef, TaskUpdate,
+    TaskCommand, TaskNumber, TaskRef, TaskUpdate, WorkspaceFolder,
     tests::{
         bench::{name, newcomer, user},
         commands::*,
@@ -81,6 +81,7 @@ fn command(step: Step, state: &State) -> Command {
     let [a, b, c] = step.which;
     match step.what % 60 {
         45 | 59 => supervise(state, a, b, c),
+        28 if a < 180 => some_file(state, b, c),
         0..5 | 57..59 => new_task(state, a, b, c).into(),
         33 => say(["bob", "*", "ann", "lead", "user", "zoe"][usize::from(a % 6)], "hi").into(),
         34 => request(state, a, b),
@@ -101,6 +102,22 @@ fn command(step: Step, state: &State) -> Command {
         52..57 => finish_ready(state, a),
         44 => task_command(state, 29, step.which).into(),
         what => task_command(state, what, step.which).into(),
+    }
+}
+
+/// A file is written or deleted, somewhere.
+fn some_file(state: &State, b: u8, c: u8) -> Command {
+    let path = format!("{}.txt", b % 4);
+    let folder = match c % 3 {
+        0 => WorkspaceFolder::shared(),
+        1 => WorkspaceFolder::default(),
+        _ => WorkspaceFolder::of_chat(Some("c1".into())),
+    };
+    if b < 128 {
+        let task = (c > 40).then(|| some_task(state, c));
+        Command::RecordFile { folder, path, size: u64::from(b), task }
+    } else {
+        Command::ForgetFile { folder, path }
     }
 }
 
