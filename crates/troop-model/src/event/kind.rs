@@ -66,6 +66,7 @@ impl Fact {
             Self::DelegationCompleted { .. } => "delegation.completed",
             Self::DelegationFailed { .. } => "delegation.failed",
             Self::DelegationCancelled { .. } => "delegation.cancelled",
+            Self::DelegationsAnnounced { .. } => "delegation.announced",
         }
     }
 
