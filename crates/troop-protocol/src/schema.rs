@@ -143,11 +143,11 @@ fn answer(name: &str, generator: &mut SchemaGenerator) -> Value {
         "task/list" | "task/search" => generator.subschema_for::<TaskList<'_>>(),
         "member/list" => generator.subschema_for::<MemberList<'_>>(),
         "message/list" => generator.subschema_for::<MessageList<'_>>(),
-        "delegation/list" => generator.subschema_for::<DelegationList<'_>>(),
-        "team/context" => generator.subschema_for::<ContextText>(),
         "workspace/list" => generator.subschema_for::<FileList>(),
         "workspace/read" => generator.subschema_for::<FileContent>(),
         "workspace/write" | "workspace/delete" => generator.subschema_for::<FileChanged>(),
+        "delegation/list" => generator.subschema_for::<DelegationList<'_>>(),
+        "team/context" => generator.subschema_for::<ContextText>(),
         "team/show" => generator.subschema_for::<TeamView<'_>>(),
         _ => generator.subschema_for::<TaskView<'_>>(),
     };

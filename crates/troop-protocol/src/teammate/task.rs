@@ -114,11 +114,7 @@ pub struct WireTask {
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
     /// What belongs to working on it, if it is to be worked on.
-    #[serde(
-        default,
-        deserialize_with = "super::if_clear",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Box<WireRun>>,
 }
 
@@ -148,15 +144,15 @@ pub struct WireRun {
     /// The trace of who delegated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_trace_id: Option<Uuid>,
-    /// The folder of the workspace that its files belong in.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub workspace: Option<String>,
     /// The channel that the work came from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
     /// The chat within the channel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chat_id: Option<String>,
+    /// The folder of the workspace that its files belong in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
     /// What kind of chat that is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peer_kind: Option<String>,

@@ -203,9 +203,9 @@ pub(super) fn run_of(state: &State, task: &Task, member: &MemberName) -> WireRun
         delegation_id: delegation.map(|it| it.id),
         trace_id: delegation.map(|it| it.trace_id),
         parent_trace_id: delegation.and_then(|it| it.parent_trace_id),
-        workspace: None,
         channel: text(&origin.channel),
         chat_id: text(&origin.chat_id),
+        workspace: None,
         peer_kind: text(&origin.peer_kind),
         local_key: text(&origin.local_key),
     }

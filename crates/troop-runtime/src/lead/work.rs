@@ -6,7 +6,7 @@ use troop_model::{
     Assignment, Command, MemberName, MemberState, Role, Status, Task, TaskCommand, TaskNumber,
     TaskView, WorkspaceFolder, WorkspaceScope,
 };
-use troop_protocol::{FromLead, TeamContext, WireRun, WireTask};
+use troop_protocol::{FromLead, TeamContext, WireTask};
 
 use super::{Runner, delegations, dispatcher::Dispatcher, transcript::Line};
 
@@ -59,10 +59,10 @@ impl Dispatcher {
         let Some(link) = self.links.get(owner) else { return };
         let Some(found) = self.state.tasks().get(task) else { return };
         let view = TaskView::brief(&self.state, found);
-        let run = self.run_of(found, owner);
-        let said = FromLead::AssignTask {
-            task: WireTask { run: Some(Box::new(run)), ..WireTask::from(&view) },
-        };
+        let mut run = delegations::run_of(&self.state, found, owner);
+        run.workspace = self.workspace_of(found);
+        let run = Some(Box::new(run));
+        let said = FromLead::AssignTask { task: WireTask { run, ..WireTask::from(&view) } };
         match link.tell(&said) {
             Ok(()) => {
                 let what = format!("given {task}: {}", view.subject);
@@ -75,20 +75,15 @@ impl Dispatcher {
         }
     }
 
-    /// What whoever works on a task is told about the run. A workspace that cannot be used is no reason to keep the task back;
-    /// who wants to write there hears of it.
-    fn run_of(&self, task: &Task, owner: &MemberName) -> WireRun {
-        let scope = self.state.team().map(|team| team.settings.workspace_scope);
-        let folder = match scope.unwrap_or_default() {
+    /// Where a task's files belong. A workspace that cannot be used is no reason to keep the task back; who wants to write
+    /// there hears of it.
+    fn workspace_of(&self, task: &Task) -> Option<String> {
+        let folder = match self.state.team()?.settings.workspace_scope {
             WorkspaceScope::Shared => WorkspaceFolder::shared(),
             WorkspaceScope::Isolated => WorkspaceFolder::of_chat(task.origin.chat_id.clone()),
         };
-        let path = self.workspace.prepare(&folder).ok();
-        let workspace = path.and_then(|path| std::path::absolute(path).ok());
-        WireRun {
-            workspace: workspace.map(|path| path.display().to_string()),
-            ..delegations::run_of(&self.state, task, owner)
-        }
+        let path = self.workspace.prepare(&folder).ok()?;
+        Some(std::path::absolute(path).ok()?.display().to_string())
     }
 
     /// Tells a member of all tasks that it holds and does not know of.

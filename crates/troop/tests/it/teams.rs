@@ -210,7 +210,7 @@ fn a_team_is_shown_as_it_once_was() {
     let before = troop.json("team replay");
     let version = before["version"].as_u64().unwrap();
     troop.ok("--as ann task claim");
-    troop.ok("--as ann task complete 1");
+    troop.ok("--as ann task complete 1 --result done");
     assert_eq!(troop.json(&format!("team replay blue --until {version}")), before);
     assert_eq!(before["tasks"][0]["status"], "pending");
     assert_eq!(before["team"]["name"], "blue");

@@ -197,7 +197,7 @@ async fn a_task_comes_with_where_it_belongs() {
         let run = *told.recv().await.unwrap().unwrap();
         let path = workspace(&stage, folder);
         assert_eq!(run.team_id, Some(stage.board.team().0));
-        assert_eq!(run.workspace, Some(path.display().to_string()));
+        assert_eq!(run.workspace.as_deref(), path.to_str());
         assert_eq!((run.channel.as_deref(), run.chat_id.as_deref()), (Some("web"), Some("c1")));
         assert!(path.is_dir(), "tools of its own can write there");
     }
