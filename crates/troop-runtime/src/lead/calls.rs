@@ -1,6 +1,6 @@
 //! Board calls: requests that members make on their wires.
 
-use troop_model::{Actor, Command, OperationId};
+use troop_model::{Actor, Command, OperationId, State};
 use troop_protocol::{
     Call, Change, Failure, FailureKind, MethodError, Notification, Query, Request as Asked,
     Responder,
@@ -50,12 +50,15 @@ impl Dispatcher {
 
     /// Gives a command and answers with what came of it.
     pub(super) async fn call(&mut self, request: Request, responder: Responder) {
-        let Some(given) = self.enqueue(request).await else { return };
-        let board = self.board.clone();
+        let look = |state: &State, done| answers::change(state, &done);
+        let given = match self.board.give_and_look(request, look).await {
+            Ok(given) => given,
+            Err(error) => return self.lost(Some(error)),
+        };
         self.tracker.spawn(async move {
-            let answered = match answers::change(&board, given.done().await).await {
+            let answered = match given.done().await {
                 Ok(answer) => responder.answer(&answer),
-                Err(failure) => responder.refuse(failure),
+                Err(error) => responder.refuse(answers::failure(&error)),
             };
             // Who has gone needs no answer.
             drop(answered);

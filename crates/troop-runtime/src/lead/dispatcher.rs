@@ -217,7 +217,7 @@ impl Dispatcher {
         }
     }
 
-    fn lost(&mut self, error: Option<BoardError>) {
+    pub(super) fn lost(&mut self, error: Option<BoardError>) {
         let reason = error.map_or_else(|| "the board was closed".to_owned(), |it| it.to_string());
         self.ended = Some(Ended::Lost { reason });
     }
