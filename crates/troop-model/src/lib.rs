@@ -21,6 +21,7 @@ mod proof;
 mod roster;
 mod settings;
 mod task;
+mod team_md;
 mod text;
 mod time;
 mod word;
@@ -44,7 +45,7 @@ pub use command::{
     TaskCommand, TaskUpdate,
 };
 pub use decide::{LEAD_ENDED, decide};
-pub use delegation::{Delegation, DelegationStatus};
+pub use delegation::{Delegation, DelegationStatus, SessionKey};
 pub use event::{Event, Fact, RejectMode, Surface, TaskChange};
 pub use ids::{IdPrefix, OperationId, TaskNumber, TeamId, Version};
 pub use message::{MAX_UNREAD, Mailbox, Message, MessageKind, Party, Receipt};
@@ -63,9 +64,10 @@ pub use task::{
     Attachment, Comment, Dependency, Finished, LIVE_FINISHED, Metadata, Progress, Question,
     StartGate, Status, Task, TaskRef, TaskTable, TrailEntry,
 };
+pub use team_md::team_md;
 pub use text::{MAX_LINE, MAX_TEXT, is_unprintable, preview};
 pub use time::Time;
-pub use view::{AttachmentView, MessageView, TaskDetail, TaskView, TeamView};
+pub use view::{AttachmentView, DelegationView, MessageView, TaskDetail, TaskView, TeamView};
 pub use word::UnknownWord;
 pub use workspace::{FileQuestion, WorkspaceFile, WorkspaceFolder};
 

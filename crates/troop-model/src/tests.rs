@@ -5,6 +5,7 @@ mod commands;
 mod facts;
 
 mod access;
+mod announcement;
 mod board;
 mod delegation;
 mod dependency;
@@ -19,6 +20,7 @@ mod review;
 mod snapshot;
 mod supervision;
 mod team;
+mod team_md;
 mod work;
 mod workspace;
 mod written;

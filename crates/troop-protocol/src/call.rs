@@ -16,7 +16,9 @@ use crate::{
     envelope::Notification,
     method::{self, MethodError},
 };
-pub use answer::{Answer, EventLine, MemberList, MessageList, Opened, TaskList};
+pub use answer::{
+    Answer, ContextText, DelegationList, EventLine, MemberList, MessageList, Opened, TaskList,
+};
 pub use file::{
     ContentError, FileCall, FileChanged, FileContent, FileList, FileView, content_bytes,
 };

@@ -6,8 +6,8 @@ use troop_model::{Command, TaskCommand, TaskView, TeamView};
 
 use crate::{
     call::{
-        Answer, FileCall, FileChanged, FileContent, FileList, MemberList, MessageList, NOT_CALLED,
-        OPERATION, Opened, Query, SessionCall, TASK, TaskList,
+        Answer, ContextText, DelegationList, FileCall, FileChanged, FileContent, FileList,
+        MemberList, MessageList, NOT_CALLED, OPERATION, Opened, Query, SessionCall, TASK, TaskList,
     },
     code::FailureKind,
     teammate::{FromLead, FromTeammate, PROTOCOL_VERSION},
@@ -146,6 +146,8 @@ fn answer(name: &str, generator: &mut SchemaGenerator) -> Value {
         "workspace/list" => generator.subschema_for::<FileList>(),
         "workspace/read" => generator.subschema_for::<FileContent>(),
         "workspace/write" | "workspace/delete" => generator.subschema_for::<FileChanged>(),
+        "delegation/list" => generator.subschema_for::<DelegationList<'_>>(),
+        "team/context" => generator.subschema_for::<ContextText>(),
         "team/show" => generator.subschema_for::<TeamView<'_>>(),
         _ => generator.subschema_for::<TaskView<'_>>(),
     };

@@ -18,7 +18,7 @@ pub(crate) use bench::{
     BenchBoardArgs, BenchChildCommand, BenchCommand, BenchPart, BenchTeam, BenchTeamArgs,
     BenchTeamPart, BenchWorkArgs, BenchWorkPart,
 };
-pub(crate) use member::MemberCommand;
+pub(crate) use member::{LinkArgs, MemberCommand};
 pub(crate) use message::MessageCommand;
 pub(crate) use run::{DemoArgs, LeadArgs, LogArgs, ResumeArgs, RunArgs, StopArgs};
 pub(crate) use task::{RejectModeArg, TaskCommand, TaskFields, UntilArg};

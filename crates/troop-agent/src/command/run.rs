@@ -103,14 +103,15 @@ pub(crate) async fn run(line: &Line, run: Run<'_>) -> io::Result<(Ended, String)
 }
 
 /// Which task it is and where it belongs, as far as its lead said.
-fn context_of(task: Option<&WireTask>) -> [(&'static str, Option<&str>); 5] {
-    let context = task.and_then(|task| task.context.as_deref());
+fn context_of(task: Option<&WireTask>) -> [(&'static str, Option<String>); 6] {
+    let run = task.and_then(|task| task.run.as_deref()).cloned().unwrap_or_default();
     [
-        ("TROOP_TASK", task.map(|task| task.id.as_str())),
-        ("TROOP_TEAM_ID", context.and_then(|it| it.team_id.as_deref())),
-        ("TROOP_WORKSPACE", context.and_then(|it| it.workspace.as_deref())),
-        ("TROOP_CHANNEL", context.and_then(|it| it.channel.as_deref())),
-        ("TROOP_CHAT", context.and_then(|it| it.chat_id.as_deref())),
+        ("TROOP_TASK", task.map(|task| task.id.to_string())),
+        ("TROOP_TEAM_ID", run.team_id.map(|id| id.to_string())),
+        ("TROOP_SESSION", run.session),
+        ("TROOP_WORKSPACE", run.workspace),
+        ("TROOP_CHANNEL", run.channel),
+        ("TROOP_CHAT", run.chat_id),
     ]
 }
 

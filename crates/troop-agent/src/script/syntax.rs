@@ -60,6 +60,7 @@ pub(super) enum Act {
     Run(String),
     Share(Share),
     Call { method: String, params: Value, name: Option<String> },
+    Delegate { task: String, to: String, name: Option<String> },
     Progress { percent: u8, text: String },
     Sleep(Duration),
     OnAttempt { attempt: u32, steps: Vec<Step> },

@@ -1,6 +1,6 @@
 //! Board calls: requests that members make on their wires.
 
-use troop_model::{Actor, Command, OperationId};
+use troop_model::{Actor, Command, OperationId, State};
 use troop_protocol::{
     Call, Change, Failure, FailureKind, MethodError, Notification, Query, Request as Asked,
     Responder,
@@ -12,8 +12,9 @@ use super::{
     answers::{self, Caller},
     dispatcher::Dispatcher,
     gate::Deed,
+    places::claimed,
 };
-use crate::Request;
+use crate::{Done, Request};
 
 impl Dispatcher {
     /// Answers what a member asks, in time.
@@ -51,16 +52,23 @@ impl Dispatcher {
     /// Gives a command and answers with what came of it.
     pub(super) async fn call(&mut self, request: Request, responder: Responder) {
         let readying = self.readying(&request.command);
-        let Some(given) = self.enqueue(request).await else { return };
-        let board = self.board.clone();
+        let look = |state: &State, done: Done| {
+            let work = claimed(state, &done);
+            (answers::change(state, &done), work)
+        };
+        let given = match self.board.give_and_look(request, look).await {
+            Ok(given) => given,
+            Err(error) => return self.lost(Some(error)),
+        };
         self.tracker.spawn(async move {
-            let done = given.done().await;
-            if let (Some(readying), Ok(done)) = (readying, &done) {
-                readying.ready(&board, done).await;
-            }
-            let answered = match answers::change(&board, done).await {
-                Ok(answer) => responder.answer(&answer),
-                Err(failure) => responder.refuse(failure),
+            let answered = match given.done().await {
+                Ok((answer, work)) => {
+                    if let (Some(readying), Some(work)) = (readying, work) {
+                        readying.ready(work).await;
+                    }
+                    responder.answer(&answer)
+                }
+                Err(error) => responder.refuse(answers::failure(&error)),
             };
             // Who has gone needs no answer.
             drop(answered);
@@ -68,10 +76,16 @@ impl Dispatcher {
     }
 
     async fn change(&mut self, runner: &Runner, change: Change, responder: Option<Responder>) {
-        if let (Command::MarkRead { .. }, Some(link)) = (&change.command, self.link(runner)) {
+        if let Command::MarkRead { messages, .. } = &change.command {
             // It has something to deal with now. Heard here, and not from the log: what it says next may be that it has.
-            link.is_at_rest = !link.tells_end;
+            if let Some(link) = self.link(runner) {
+                link.is_at_rest = !link.tells_end;
+            }
+            if self.is_lead(&runner.member) {
+                self.lead_reads(messages.as_deref());
+            }
         }
+        self.says_end(runner, &change.command);
         let actor = Actor::agent(&runner.member);
         let mut request = self.signed(actor, change.command);
         request.operation = change.operation.unwrap_or_else(|| OperationId(Uuid::now_v7()));

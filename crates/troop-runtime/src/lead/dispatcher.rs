@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::{
     Ended, LeadError, LeadOptions, Runner, Timing, Until,
+    delegations::Conversation,
     files::FileDesk,
     gate::Seen,
     input::{Due, Input},
@@ -21,7 +22,7 @@ use super::{
     restarts::Restarts,
     stop::TeamStop,
     timers::Timers,
-    transcript::{Line, Transcripts},
+    transcript::{Entry, Line, Transcripts},
 };
 use crate::{
     Board, BoardError, BoardResult, Clock, Done, Given, Hooks, Request, Signature, Subscription,
@@ -79,6 +80,10 @@ pub(super) struct Dispatcher {
     pub(super) refusals: BTreeMap<(TaskNumber, u32), u32>,
     /// Ends what would otherwise be waited for at the end.
     pub(super) over: CancellationToken,
+    /// The conversation in which the lead's agent acts.
+    pub(super) conversation: Conversation,
+    /// How often what TEAM.md is made from has changed.
+    pub(super) n_teams: u64,
     /// Whether members have not been told yet how the tasks stand.
     pub(super) has_new_context: bool,
     /// Whether something happened that may have made work available.
@@ -136,6 +141,8 @@ impl Dispatcher {
             refusals: BTreeMap::new(),
             over: CancellationToken::new(),
             tracker,
+            conversation: Conversation::default(),
+            n_teams: 1,
             has_new_context: false,
             has_news: true,
             guard,
@@ -188,6 +195,7 @@ impl Dispatcher {
             Input::Settled(runner, version) => self.settled(&runner, version),
             Input::Refused(runner, what) => self.refused(&runner, what),
             Input::NotRestarted(member, why) => self.not_restarted(&member, &why).await,
+            Input::NotDelegated(delegation, why) => self.not_delegated(delegation, &why).await,
             Input::Superseded => self.ended = Some(Ended::Superseded),
             Input::Until(until) => (self.until, self.has_news) = (until, true),
             Input::Hurry => self.hurry().await,
@@ -222,6 +230,7 @@ impl Dispatcher {
         for member in waiting {
             self.start(&member).await;
         }
+        self.begin_delegations().await;
     }
 
     fn complained(&mut self, runner: &Runner, line: &str) {
@@ -231,7 +240,7 @@ impl Dispatcher {
         }
     }
 
-    fn lost(&mut self, error: Option<BoardError>) {
+    pub(super) fn lost(&mut self, error: Option<BoardError>) {
         let reason = error.map_or_else(|| "the board was closed".to_owned(), |it| it.to_string());
         self.ended = Some(Ended::Lost { reason });
     }
@@ -323,7 +332,8 @@ impl Dispatcher {
     }
 
     pub(super) fn note(&mut self, member: &MemberName, line: Line) {
-        self.transcripts.write(member, self.clock.now(), line);
+        let session = self.own_session(member).map(|session| session.to_string());
+        self.transcripts.write(member, &Entry { at: self.clock.now(), session, line });
     }
 
     /// A command of the supervisor's own.
@@ -333,9 +343,12 @@ impl Dispatcher {
 
     /// A command that a member gives by way of this lead.
     pub(super) fn signed(&self, actor: Actor, command: Command) -> Request {
+        let is_lead = self.state.lead().is_some_and(|lead| Actor::agent(&lead.name) == actor);
+        // A member acts in its own name alone, whoever asked for what it does.
         let origin = Origin { channel: Some("teammate".into()), ..Origin::default() };
         let signature = Signature { origin, ..Signature::new(actor) };
-        Request { fence: Some(self.fence), ..signature.on(command) }
+        let request = Request { fence: Some(self.fence), ..signature.on(command) };
+        if is_lead { self.in_conversation(request) } else { request }
     }
 
     /// Gives a command of the supervisor's own. What was given before is decided before it. What comes of it is in the log;

@@ -5,6 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use tokio::sync::mpsc;
 use troop_model::{Event, MemberName, Version};
 use troop_protocol::{Inbox, Incoming, Responder};
+use uuid::Uuid;
 
 use super::{Runner, Until, gate::Passed, proof::Proved, supervisor::Exit};
 use crate::{Begun, BoardError, Clash, GitError, Request, Watcher, Work};
@@ -44,6 +45,8 @@ pub(super) enum Input {
     Refused(Runner, String),
     /// A member that crashed was not started again.
     NotRestarted(MemberName, BoardError),
+    /// Whoever was to do something that was delegated was not started.
+    NotDelegated(Uuid, BoardError),
     /// Another session leads the team.
     Superseded,
     /// It is over at another moment than was said before.

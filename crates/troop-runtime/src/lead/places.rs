@@ -8,12 +8,12 @@ use std::{
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 use troop_model::{
-    Command, Event, Fact, MemberName, MessageKind, Outgoing, Role, Status, TaskCommand, TaskNumber,
-    Team,
+    Command, Event, Fact, MemberName, MessageKind, Outgoing, Role, State, Status, TaskCommand,
+    TaskNumber, Team,
 };
 
 use super::{dispatcher::Dispatcher, input::Input, transcript::Line};
-use crate::{Begun, Board, BoxFuture, Clash, Done, GitError, Isolation, Watcher, Work};
+use crate::{Begun, BoxFuture, Clash, Done, GitError, Isolation, Watcher, Work};
 
 /// The folders of members, as a lead holds them.
 #[derive(Debug)]
@@ -64,22 +64,10 @@ pub(super) struct Readying {
 
 impl Readying {
     /// Makes the folder ready for what was claimed. What goes wrong is heard where the log is followed.
-    pub(super) async fn ready(self, board: &Board, done: &Done) {
-        let claimed = done.events.iter().find_map(|event| {
-            let Fact::TaskClaimed { task, owner, .. } = &event.fact else { return None };
-            Some((*task, owner.clone()))
-        });
-        let Some((task, member)) = claimed.filter(|it| self.isolation.has_place(&it.1)) else {
+    pub(super) async fn ready(self, work: Work) {
+        if !self.isolation.has_place(&work.member) {
             return;
-        };
-        let found = board.look(move |state| {
-            let found = state.tasks().get(task)?;
-            // Who is at something else stays where it is.
-            let is_free = state.tasks().held_by(&member).all(|it| it == task);
-            let (attempt, subject) = (found.attempts, found.subject.clone());
-            is_free.then_some(Work { member, task, attempt, subject })
-        });
-        let Ok(Some(work)) = found.await else { return };
+        }
         let (done, is_done) = oneshot::channel::<()>();
         let isolation = self.isolation;
         self.jobs.add(async move {
@@ -303,6 +291,18 @@ impl Dispatcher {
         }))
         .await;
     }
+}
+
+/// The work that somebody has just claimed. Who is at something else stays where it is.
+pub(super) fn claimed(state: &State, done: &Done) -> Option<Work> {
+    let (task, member) = done.events.iter().find_map(|event| {
+        let Fact::TaskClaimed { task, owner, .. } = &event.fact else { return None };
+        Some((*task, owner.clone()))
+    })?;
+    let found = state.tasks().get(task)?;
+    let is_free = state.tasks().held_by(&member).all(|it| it == task);
+    let (attempt, subject) = (found.attempts, found.subject.clone());
+    is_free.then_some(Work { member, task, attempt, subject })
 }
 
 /// What somebody is told who tries a task again.

@@ -119,6 +119,17 @@ pub(crate) enum BenchChildCommand {
         #[arg(long)]
         seconds: u64,
     },
+    /// Likewise, by way of the team's lead
+    Ask {
+        /// Where the lead takes commands
+        socket: PathBuf,
+        /// Which member it is
+        #[arg(long)]
+        nth: usize,
+        /// For how long
+        #[arg(long)]
+        seconds: u64,
+    },
     /// Changes the board once for every line
     Change {
         #[command(flatten)]

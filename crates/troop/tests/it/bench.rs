@@ -87,8 +87,10 @@ async fn postgres_is_measured_where_there_is_a_server() {
         subjects(&results),
         [
             "postgres: 64 callers",
-            "postgres: 8 processes",
-            "postgres: 8 processes, longest wait",
+            "postgres: 8 processes, by their lead",
+            "postgres: 8 processes, by their lead, longest wait",
+            "postgres: 8 processes without a lead",
+            "postgres: 8 processes without a lead, longest wait",
             "seen: sqlite",
             "seen: files",
             "seen: postgres",

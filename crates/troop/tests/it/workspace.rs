@@ -167,7 +167,7 @@ when task write *
     workspace delete scratch.md
     try workspace read ../secret
     log refused: {error}
-    complete {workspace}
+    complete {run.workspace}
 
 when task read *
     workspace list

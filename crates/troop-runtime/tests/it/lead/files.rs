@@ -10,7 +10,7 @@ use troop_model::{
 };
 use troop_protocol::{
     Client, ClientError, FailureKind, FileCall, FileChanged, FileContent, FileList, PeerError,
-    Session, WireContext,
+    Session,
 };
 use troop_runtime::{Signature, find_lead};
 use uuid::Uuid;
@@ -77,6 +77,7 @@ async fn create(stage: &Stage, chat: &str) {
         user_id: Some("u1".into()),
         channel: Some("web".into()),
         chat_id: Some(chat.into()),
+        ..Origin::default()
     };
     let signature = Signature { origin, ..Signature::new(Actor::human("zoe")) };
     stage.board.submit(signature.on(Command::Task(TaskCommand::Create(new)))).await.unwrap();
@@ -185,7 +186,7 @@ async fn a_task_comes_with_where_it_belongs() {
                 part.ready(true).await;
                 part.idle().await;
                 let Some(task) = part.task().await else { return };
-                tell.send(task.context.clone()).unwrap();
+                tell.send(task.run.clone()).unwrap();
                 part.complete(&task).await;
                 while part.hear().await.is_some() {}
             }
@@ -193,15 +194,11 @@ async fn a_task_comes_with_where_it_belongs() {
         stage.plays.add("asker", act);
         create(&stage, "c1").await;
         stage.spawn("bob", "asker").await;
-        let context = *told.recv().await.unwrap().unwrap();
+        let run = *told.recv().await.unwrap().unwrap();
         let path = workspace(&stage, folder);
-        let expected = WireContext {
-            team_id: Some(stage.board.team().to_string()),
-            workspace: Some(path.display().to_string()),
-            channel: Some("web".into()),
-            chat_id: Some("c1".into()),
-        };
-        assert_eq!(context, expected);
+        assert_eq!(run.team_id, Some(stage.board.team().0));
+        assert_eq!(run.workspace.as_deref(), path.to_str());
+        assert_eq!((run.channel.as_deref(), run.chat_id.as_deref()), (Some("web"), Some("c1")));
         assert!(path.is_dir(), "tools of its own can write there");
     }
 }
