@@ -13,8 +13,9 @@ use smol_str::SmolStr;
 use uuid::Uuid;
 
 use crate::{
-    Actor, Dependency, Link, MemberName, MemberState, MessageKind, Metadata, OperationId, Origin,
-    Party, Permissions, Progress, Role, Settings, TaskNumber, TeamId, TeamName, Time, Version,
+    Actor, Dependency, Evidence, Link, MemberName, MemberState, MessageKind, Metadata, OperationId,
+    Origin, Party, Permissions, Progress, Role, Settings, TaskNumber, TeamId, TeamName, Time,
+    Version, WorkspaceFolder,
 };
 
 /// One fact in a team's log.
@@ -192,6 +193,9 @@ pub enum Fact {
         /// Whether it may start only after somebody approved.
         #[serde(default, skip_serializing_if = "is_false")]
         approve_start: bool,
+        /// Commands that must pass before it is done, besides the team's.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        checks: Vec<String>,
         /// The conversation that set it off.
         #[serde(default, skip_serializing_if = "is_default")]
         origin: Origin,
@@ -360,6 +364,27 @@ pub enum Fact {
         /// The file's path in the workspace.
         path: String,
     },
+    /// The checks of a task ran, or a person does without them.
+    #[serde(rename = "task.checked")]
+    TaskChecked {
+        /// Which.
+        task: TaskNumber,
+        /// What they said.
+        evidence: Vec<Evidence>,
+        /// Why a person does without them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        waived: Option<String>,
+    },
+    /// The work on a task was merged.
+    #[serde(rename = "task.merged")]
+    TaskMerged {
+        /// Which.
+        task: TaskNumber,
+        /// Into which branch.
+        into: String,
+        /// The commit of that branch.
+        commit: String,
+    },
     /// The user is asked something, until it is cleared.
     #[serde(rename = "task.asked")]
     TaskAsked {
@@ -431,6 +456,9 @@ pub enum Fact {
         /// The message that it takes the place of, as a newer notice of the same does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         supersedes: Option<Uuid>,
+        /// The conversation that it belongs to, where an answer is expected.
+        #[serde(default, skip_serializing_if = "is_default")]
+        origin: Origin,
     },
     /// Messages were handed to a reader.
     #[serde(rename = "message.delivered")]
@@ -448,6 +476,29 @@ pub enum Fact {
         /// Which.
         messages: Vec<Uuid>,
     },
+    /// A file of the workspace was written.
+    #[serde(rename = "workspace.written")]
+    FileWritten {
+        /// In which folder.
+        #[serde(default, skip_serializing_if = "is_default")]
+        folder: WorkspaceFolder,
+        /// Its path in that folder.
+        path: String,
+        /// How many bytes it has.
+        size: u64,
+        /// The task that it belongs to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskNumber>,
+    },
+    /// A file of the workspace was deleted.
+    #[serde(rename = "workspace.deleted")]
+    FileDeleted {
+        /// From which folder.
+        #[serde(default, skip_serializing_if = "is_default")]
+        folder: WorkspaceFolder,
+        /// Its path in that folder.
+        path: String,
+    },
     /// A member begins to work on a task for the lead.
     #[serde(rename = "delegation.started")]
     DelegationStarted {
@@ -461,6 +512,9 @@ pub enum Fact {
         task: TaskNumber,
         /// The trace that it runs under.
         trace_id: Uuid,
+        /// The trace of who delegated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent_trace_id: Option<Uuid>,
         /// The conversation that it began in.
         #[serde(default, skip_serializing_if = "is_default")]
         origin: Origin,
@@ -489,6 +543,15 @@ pub enum Fact {
         /// Why.
         reason: String,
     },
+    /// The last of several that belong together has ended, and who delegated knows what came of them.
+    #[serde(rename = "delegation.announced")]
+    DelegationsAnnounced {
+        /// Which.
+        delegations: Vec<Uuid>,
+        /// The message that says it. None if who delegated called them all off itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<Uuid>,
+    },
 }
 
 impl Fact {
@@ -515,13 +578,15 @@ impl Fact {
             | Self::TaskRecovered { task }
             | Self::TaskCommented { task, .. }
             | Self::TaskAttached { task, .. }
+            | Self::TaskChecked { task, .. }
+            | Self::TaskMerged { task, .. }
             | Self::TaskAsked { task, .. }
             | Self::TaskReminded { task, .. }
             | Self::TaskAskCleared { task }
             | Self::TaskEscalated { task, .. }
             | Self::TaskDeleted { task }
             | Self::DelegationStarted { task, .. } => Some(*task),
-            Self::MessageSent { task, .. } => *task,
+            Self::MessageSent { task, .. } | Self::FileWritten { task, .. } => *task,
             Self::TeamCreated { .. }
             | Self::TeamUpdated { .. }
             | Self::TeamCompleted {}
@@ -539,9 +604,11 @@ impl Fact {
             | Self::LinkPurged { .. }
             | Self::MessageDelivered { .. }
             | Self::MessageRead { .. }
+            | Self::FileDeleted { .. }
             | Self::DelegationCompleted { .. }
             | Self::DelegationFailed { .. }
-            | Self::DelegationCancelled { .. } => None,
+            | Self::DelegationCancelled { .. }
+            | Self::DelegationsAnnounced { .. } => None,
         }
     }
 }

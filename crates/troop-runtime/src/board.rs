@@ -30,6 +30,7 @@ use uuid::Uuid;
 use crate::{BoardError, BoardResult, Clock};
 
 pub use archive::TaskPage;
+pub(crate) use open::{event, replay};
 pub use subscription::Subscription;
 
 /// How many commands may wait. Who comes later waits for a place, so a flood slows down those who make it.

@@ -1,8 +1,14 @@
 //! The answers to board calls, whoever makes them: members on their wires, other processes on the socket.
 
 use serde_json::value::{RawValue, to_raw_value};
-use troop_model::{Actor, ActorKind, MessageView, Origin, Party, Role, State, TaskView, TeamView};
-use troop_protocol::{Answer, Failure, FailureKind, MemberList, MessageList, Query, TaskList};
+use troop_model::{
+    Actor, ActorKind, DelegationView, LEAD_ALIASES, MessageView, Origin, Party, Role, State,
+    TaskView, TeamView, team_md,
+};
+use troop_protocol::{
+    Answer, ContextText, DelegationList, Failure, FailureKind, MemberList, MessageList, Query,
+    TaskList,
+};
 use troop_store::StoreError;
 
 use crate::{Board, BoardError, Done, TaskPage};
@@ -59,6 +65,24 @@ pub(super) async fn query(
             })
             .await
         }
+        Query::Delegations {} => {
+            look(board, |state| {
+                let mut delegations: Vec<_> =
+                    state.delegations().map(|it| DelegationView::new(state, it)).collect();
+                delegations.sort_by_key(|it| (it.started_at, it.id));
+                to_raw_value(&DelegationList { delegations })
+            })
+            .await
+        }
+        Query::Context {} => {
+            let is_member = caller.actor.kind == ActorKind::Agent;
+            // People are shown what their lead knows.
+            let reader = if is_member { caller.actor.name } else { LEAD_ALIASES[0].into() };
+            look(board, move |state| {
+                to_raw_value(&ContextText { team_md: team_md(state, &reader) })
+            })
+            .await
+        }
         Query::Messages { all } => messages(board, &caller.actor, all).await,
         Query::Team {} => {
             look(board, |state| to_raw_value(&state.team().map(|team| TeamView::new(state, team))))
@@ -102,7 +126,7 @@ async fn look(
 }
 
 /// How what a board answers is told over a wire.
-pub(super) fn failure(error: &BoardError) -> Failure {
+pub(crate) fn failure(error: &BoardError) -> Failure {
     match error {
         BoardError::Refused(refusal) => refusal.into(),
         BoardError::Store(store) => Failure::new(store_failure(store), error),

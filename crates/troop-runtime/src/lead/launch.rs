@@ -52,6 +52,8 @@ pub struct LaunchSpec {
     pub session: Uuid,
     /// Where it works.
     pub path: PathBuf,
+    /// The project that it works for: the same, unless it has a folder of its own.
+    pub project: PathBuf,
     /// Told to all that runs for it, so that what it leaves behind can be found.
     pub mark: process::Mark,
 }
@@ -92,7 +94,10 @@ impl Launch for Programs {
             None => (self.troop.clone().into_os_string(), [].as_slice()),
         };
         let mut command = process::command(program);
+        let first = first.iter().map(|argument| found_from(spec, argument));
         command.args(first).args(arguments(spec)).current_dir(&spec.path);
+        // What is described beside the project's files, and not among them, is found there.
+        command.env("TROOP_PROJECT", &spec.project);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.env("TROOP_TEAMMATE", "1");
         command.envs(spec.mark.variables());
@@ -112,6 +117,13 @@ impl Launch for Programs {
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         command.kill_on_drop(false).spawn().map(Some)
     }
+}
+
+/// An argument that names a file of the project, so that it is found from another folder, too.
+fn found_from(spec: &LaunchSpec, argument: &OsString) -> OsString {
+    let file = spec.project.join(argument);
+    let is_elsewhere = spec.path != spec.project && file.is_file();
+    if is_elsewhere { file.into() } else { argument.clone() }
 }
 
 /// What a teammate is started with, whatever program it is.

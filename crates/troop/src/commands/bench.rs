@@ -17,6 +17,7 @@ mod server;
 mod sqlite;
 mod start;
 mod team;
+mod work;
 
 use std::time::Duration;
 
@@ -55,6 +56,7 @@ pub(super) async fn run(command: &BenchCommand, printer: &Printer) -> Result<()>
     match command {
         BenchCommand::Board(args) => board(args, printer).await,
         BenchCommand::Team(args) => running::run(args, printer).await,
+        BenchCommand::Work(args) => work::run(args, printer).await,
         BenchCommand::Child(command) => Box::pin(child::run(command, printer)).await,
     }
 }

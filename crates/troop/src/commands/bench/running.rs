@@ -170,6 +170,8 @@ pub(super) async fn lead(board: &Board, place: &Place, name: &str) -> Result<Lea
         holder: "bench".to_owned(),
         launch: Arc::new(InProcess { run: only_lead, others }),
         hooks: Hooks::none(),
+        isolation: None,
+        environment: Vec::new(),
         timing: Timing { restart: Duration::from_millis(1), ..Timing::default() },
         until: Until::Stopped,
     });

@@ -111,6 +111,7 @@ fn new_task(assignee: Option<&MemberName>) -> Command {
         blocked_by: Vec::new(),
         until: None,
         approve_start: None,
+        checks: Vec::new(),
         metadata: troop_model::Metadata::default(),
     }))
 }
