@@ -54,10 +54,10 @@ pub struct TaskView<'a> {
 #[expect(missing_docs, reason = "the fields are those of a task")]
 pub struct TaskDetail<'a> {
     pub comments: &'a [Comment],
+    pub attachments: Vec<AttachmentView<'a>>,
     pub evidence: &'a [Evidence],
     pub failed_checks: u32,
     pub checks_waived: Option<&'a str>,
-    pub attachments: Vec<AttachmentView<'a>>,
     pub events: &'a [TrailEntry],
 }
 

@@ -112,6 +112,12 @@ impl Isolation {
         &self.inner.record.branch
     }
 
+    /// What teammates find in their environment, so that they can commit.
+    #[must_use]
+    pub fn variables(&self) -> Vec<(&'static str, &'static str)> {
+        self.inner.git.identity()
+    }
+
     /// The commit that the team's branch is on.
     async fn team_commit(&self) -> GitResult<String> {
         let branch = format!("refs/heads/{}", self.branch());

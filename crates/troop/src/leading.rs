@@ -16,7 +16,7 @@ use tokio_util::task::TaskTracker;
 use troop_model::{Actor, Command, MemberState, MessageKind, Outgoing, Spawn, State, Status};
 use troop_runtime::{
     Board, Complaint, Ended, HookOptions, Hooks, Isolation, Lead, LeadError, LeadHandle,
-    LeadOptions, Request, Subscription, Timing, Until,
+    LeadOptions, Opened, Request, Subscription, Timing, Until,
 };
 
 use crate::{
@@ -80,6 +80,8 @@ pub(crate) struct Begun<'a> {
     complaints: mpsc::Receiver<Complaint>,
     hooks: TaskTracker,
     isolation: Option<Isolation>,
+    /// What people should know about it.
+    notices: Vec<String>,
 }
 
 impl<'a> Leading<'a> {
@@ -98,7 +100,7 @@ impl<'a> Leading<'a> {
         let allowed = trust::allowed_hooks(surroundings, self.trust);
         let watch = Watch::default();
         let (story, news) = follow(board, desk).await?;
-        let isolation = isolation::open(desk, board, self.printer).await?;
+        let Opened { isolation, notices } = isolation::open(desk, board).await?;
         let options = LeadOptions {
             board: board.clone(),
             clock: desk.clock.clone(),
@@ -113,7 +115,8 @@ impl<'a> Leading<'a> {
             until: Until::Stopped,
         };
         let lead = Lead::start(options).await.map_err(refusal)?;
-        Ok(Begun { leading: self, lead, story, news, watch, complaints, hooks, isolation })
+        let leading = self;
+        Ok(Begun { leading, lead, story, news, watch, complaints, hooks, isolation, notices })
     }
 }
 
@@ -127,9 +130,20 @@ async fn follow(board: &Board, desk: &Desk) -> Result<(Story, Subscription)> {
 impl Begun<'_> {
     /// Sets the team to work and follows it until it is over.
     pub(crate) async fn run(self, beginning: Beginning) -> Result<Finished> {
-        let Begun { leading, lead, mut story, mut news, watch, complaints, hooks, isolation } =
-            self;
-        let begun = leading.set_to_work(beginning, &lead.handle()).await;
+        let Begun {
+            leading,
+            lead,
+            mut story,
+            mut news,
+            watch,
+            complaints,
+            hooks,
+            isolation,
+            notices,
+        } = self;
+        let notices = notices.iter().filter(|_| !leading.printer.json);
+        let told = notices.map(|notice| leading.printer.line(notice)).collect::<Result<()>>();
+        let begun = told.and(leading.set_to_work(beginning, &lead.handle()).await);
         if begun.is_err() {
             lead.stop("it could not begin").await.map_err(refusal)?;
         }

@@ -154,6 +154,18 @@ impl Git {
         Ok(())
     }
 
+    /// The variables by which whoever commits in our folders has a name, if the person has told git none.
+    pub(super) fn identity(&self) -> Vec<(&'static str, &'static str)> {
+        let (name, email) = ("troop", "troop@localhost");
+        let all = [
+            ("GIT_AUTHOR_NAME", name),
+            ("GIT_AUTHOR_EMAIL", email),
+            ("GIT_COMMITTER_NAME", name),
+            ("GIT_COMMITTER_EMAIL", email),
+        ];
+        all.into_iter().filter(|_| !self.has_identity).collect()
+    }
+
     /// What it prints, if it can do it. Another git command in the same place is waited for, for a while.
     pub(super) async fn run(&self, arguments: &[&str]) -> GitResult<String> {
         let mut n_tries = 0;

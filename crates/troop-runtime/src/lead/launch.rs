@@ -54,6 +54,8 @@ pub struct LaunchSpec {
     pub path: PathBuf,
     /// The project that it works for: the same, unless it has a folder of its own.
     pub project: PathBuf,
+    /// What it finds in its environment besides what others do.
+    pub variables: Vec<(&'static str, &'static str)>,
     /// Told to all that runs for it, so that what it leaves behind can be found.
     pub mark: process::Mark,
 }
@@ -99,7 +101,7 @@ impl Launch for Programs {
         // What is described beside the project's files, and not among them, is found there.
         command.env("TROOP_PROJECT", &spec.project);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        command.env("TROOP_TEAMMATE", "1");
+        command.env("TROOP_TEAMMATE", "1").envs(spec.variables.iter().copied());
         command.envs(spec.mark.variables());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;

@@ -99,6 +99,11 @@ impl Dispatcher {
         self.isolation_of(member)?.place_of(member)
     }
 
+    /// What a member finds in its environment because it works in a folder of its own.
+    pub(super) fn variables_of(&self, member: &MemberName) -> Vec<(&'static str, &'static str)> {
+        self.isolation_of(member).map(|it| it.variables()).unwrap_or_default()
+    }
+
     /// Whether a member's folder must be made before it is started. It is started when that is done.
     pub(super) fn make_place(&mut self, member: &MemberName) -> bool {
         let Some(isolation) = self.isolation_of(member) else { return false };

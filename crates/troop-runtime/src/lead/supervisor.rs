@@ -96,6 +96,7 @@ impl Dispatcher {
             session: self.session,
             path,
             project: self.project.clone(),
+            variables: self.variables_of(member),
             mark,
         };
         let launched = match self.launch.launch(&spec) {

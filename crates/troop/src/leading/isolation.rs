@@ -3,7 +3,9 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::TeamName;
-use troop_runtime::{Board, Ended, GitError, Isolation, IsolationOptions, Kept, Landed};
+use troop_runtime::{
+    Board, Ended, GitError, Isolation, IsolationOptions, Kept, Landed, Opened, find_lead,
+};
 
 use crate::{config, desk::Desk, output::Printer, render, report::Refused};
 
@@ -14,18 +16,16 @@ pub(crate) struct Home {
     kept: Vec<Kept>,
 }
 
-/// Opens the folders and branches of a team, unless it is to work in the project itself. People hear what they should know.
-pub(super) async fn open(
-    desk: &Desk,
-    board: &Board,
-    printer: &Printer,
-) -> Result<Option<Isolation>> {
+/// Opens the folders and branches of a team, unless it is to work in the project itself or somebody else leads it.
+pub(super) async fn open(desk: &Desk, board: &Board) -> Result<Opened> {
+    let without = Opened { isolation: None, notices: Vec::new() };
     let look = |state: &troop_model::State| {
         state.team().map(|team| (team.name.clone(), team.settings.isolation))
     };
-    let Some((team, wanted)) = board.look(look).await? else { return Ok(None) };
-    if wanted == troop_model::Isolation::None {
-        return Ok(None);
+    let Some((team, wanted)) = board.look(look).await? else { return Ok(without) };
+    let is_led = find_lead(&desk.folder(board.team())).is_some();
+    if wanted == troop_model::Isolation::None || is_led {
+        return Ok(without);
     }
     let options = IsolationOptions {
         project: desk.surroundings.project.clone(),
@@ -33,11 +33,7 @@ pub(super) async fn open(
         team: team.clone(),
         environment: config::environment(),
     };
-    let opened = Isolation::open(options).await.map_err(|error| cannot(&error, &team))?;
-    if !printer.json {
-        opened.notices.iter().try_for_each(|notice| printer.line(notice))?;
-    }
-    Ok(opened.isolation)
+    Isolation::open(options).await.map_err(|error| cannot(&error, &team))
 }
 
 fn cannot(error: &GitError, team: &TeamName) -> anyhow::Error {
