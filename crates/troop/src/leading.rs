@@ -141,8 +141,8 @@ impl Begun<'_> {
             isolation,
             notices,
         } = self;
-        let notices = notices.iter().filter(|_| !leading.printer.json);
-        let told = notices.map(|notice| leading.printer.line(notice)).collect::<Result<()>>();
+        let mut notices = notices.iter().filter(|_| !leading.printer.json);
+        let told = notices.try_for_each(|notice| leading.printer.line(notice));
         let begun = told.and(leading.set_to_work(beginning, &lead.handle()).await);
         if begun.is_err() {
             lead.stop("it could not begin").await.map_err(refusal)?;

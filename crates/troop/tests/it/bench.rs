@@ -116,10 +116,10 @@ fn postgres_without_a_server_is_wrong_use() {
 fn the_work_is_measured_beside_plain_tools() {
     let troop = Troop::new();
     let results = measure(&troop, "bench work --seconds 0 --files 250 --folder .");
-    assert_eq!(
-        subjects(&results),
-        ["merge: a finished branch of one file", "profile: troop profile of a large repository",]
-    );
+    let subjects = subjects(&results);
+    let wanted =
+        ["merge: a finished branch of one file", "profile: troop profile of a large repository"];
+    assert_eq!(subjects, wanted);
     let left: Vec<_> = std::fs::read_dir(troop.folder()).unwrap().collect();
     assert_eq!(left.len(), 0, "the benchmark cleans up: {left:?}");
 }

@@ -138,6 +138,9 @@ pub(super) fn median(numbers: Vec<f64>) -> f64 {
 /// What so many of a hundred numbers are not above; nothing for none.
 pub(super) fn of_hundred(n: usize, mut numbers: Vec<f64>) -> f64 {
     numbers.sort_unstable_by(f64::total_cmp);
-    let nth = (numbers.len() * n / 100).min(numbers.len().saturating_sub(1));
-    numbers.get(nth).copied().unwrap_or_default()
+    let n_below = (numbers.len() * n).div_ceil(100);
+    numbers.get(n_below.saturating_sub(1)).copied().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;
