@@ -25,8 +25,22 @@ const N_FEW: u32 = 3;
 
 pub(super) async fn measure(work: &Work) -> Result<Vec<Outcome>> {
     let n_branches = if work.span.is_zero() { N_FEW } else { N_BRANCHES };
-    let ours = ours(&work.place.join("ours"), n_branches).await?;
-    let plain = plain(&work.place.join("plain"), n_branches).await?;
+    let (isolation, works) = ours(&work.place.join("ours"), n_branches).await?;
+    let project = plain(&work.place.join("plain"), n_branches).await?;
+    let checks = nothing_to_check();
+    let (mut ours, mut plain) = (Duration::ZERO, Duration::ZERO);
+    // They take turns, so that a slow moment of the machine hits both.
+    for (work, nth) in works.iter().zip(1..) {
+        let since = Instant::now();
+        let finished = isolation.finish(work, Aim::Merge, &checks).await?;
+        ours += since.elapsed();
+        if !matches!(finished.outcome, Ended::Merged(_)) {
+            bail!("a branch could not be merged");
+        }
+        let since = Instant::now();
+        git(&project, &["merge", "--quiet", "--no-edit", &format!("b{nth}")]).await?;
+        plain += since.elapsed();
+    }
     let subject = Subject {
         part: "merge",
         what: "a finished branch of one file",
@@ -37,8 +51,8 @@ pub(super) async fn measure(work: &Work) -> Result<Vec<Outcome>> {
     Ok(vec![Outcome::new(subject, micros(ours), micros(plain), Target::AtMost(1.5))])
 }
 
-/// What troop does when members are done: their folders are clean, and their branches are merged into the team's.
-async fn ours(folder: &Path, n_branches: u32) -> Result<Duration> {
+/// Members that are done: their folders are clean, and their branches are to be merged into the team's.
+async fn ours(folder: &Path, n_branches: u32) -> Result<(Isolation, Vec<troop_runtime::Work>)> {
     let project = repository(&folder.join("project")).await?;
     let options = IsolationOptions {
         project,
@@ -60,26 +74,11 @@ async fn ours(folder: &Path, n_branches: u32) -> Result<Duration> {
         git(&place, &["commit", "--quiet", "-m", "work"]).await?;
         works.push(work);
     }
-    let checks = Checks {
-        commands: Vec::new(),
-        timeout: Duration::from_secs(1),
-        environment: Vec::new(),
-        clock: Clock::system(),
-        session: Uuid::now_v7(),
-        show: None,
-    };
-    let since = Instant::now();
-    for work in &works {
-        let finished = isolation.finish(work, Aim::Merge, &checks).await?;
-        if !matches!(finished.outcome, Ended::Merged(_)) {
-            bail!("a branch could not be merged");
-        }
-    }
-    Ok(since.elapsed())
+    Ok((isolation, works))
 }
 
-/// What a person does: each branch is merged where the person is.
-async fn plain(folder: &Path, n_branches: u32) -> Result<Duration> {
+/// The same branches in one folder, where a person merges them.
+async fn plain(folder: &Path, n_branches: u32) -> Result<PathBuf> {
     let project = repository(&folder.join("project")).await?;
     for nth in 1..=n_branches {
         git(&project, &["checkout", "--quiet", "-b", &format!("b{nth}"), "main"]).await?;
@@ -88,11 +87,18 @@ async fn plain(folder: &Path, n_branches: u32) -> Result<Duration> {
         git(&project, &["commit", "--quiet", "-m", "work"]).await?;
     }
     git(&project, &["checkout", "--quiet", "main"]).await?;
-    let since = Instant::now();
-    for nth in 1..=n_branches {
-        git(&project, &["merge", "--quiet", "--no-edit", &format!("b{nth}")]).await?;
+    Ok(project)
+}
+
+fn nothing_to_check() -> Checks {
+    Checks {
+        commands: Vec::new(),
+        timeout: Duration::from_secs(1),
+        environment: Vec::new(),
+        clock: Clock::system(),
+        session: Uuid::now_v7(),
+        show: None,
     }
-    Ok(since.elapsed())
 }
 
 /// A repository with a hundred files.
