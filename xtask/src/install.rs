@@ -24,7 +24,7 @@ pub(crate) fn all() -> Result<()> {
         debian(&["postgresql"])?;
     }
     // Hooks in other languages, and the scripts of `docs/hooks.md`.
-    let tools: Vec<_> = ["make", "python3"].into_iter().filter(|tool| !run::exists(tool)).collect();
+    let tools: Vec<_> = ["git", "make", "python3"].into_iter().filter(|tool| !run::exists(tool)).collect();
     if !tools.is_empty() {
         debian(&tools)?;
     }
