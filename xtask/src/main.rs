@@ -8,13 +8,14 @@ mod house;
 
 use std::process::ExitCode;
 
-const USAGE: &str =
-    "usage: cargo xtask test    install what is missing, then format, lints and all tests";
+const USAGE: &str = "usage: cargo xtask test         install what is missing, then format, lints and all tests
+       cargo xtask campaign     real teams under random faults; [--minutes N] [--seed S] [--store sqlite|files|postgres]";
 
 fn main() -> ExitCode {
     let argument = std::env::args().nth(1);
     let result = match argument.as_deref() {
         Some("test") => test(),
+        Some("campaign") => campaign(),
         _ => Err(anyhow::anyhow!(USAGE)),
     };
     match result {
@@ -24,6 +25,18 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Holds trials with programs as people use them.
+fn campaign() -> anyhow::Result<()> {
+    install::all()?;
+    run::cargo(&["build", "--release", "--locked", "--package", "troop"])?;
+    let troop = run::built("release", "troop");
+    let campaign = ["run", "--release", "--locked", "--package", "troop-campaign", "--"];
+    let own: Vec<_> = std::env::args().skip(2).collect();
+    let own = own.iter().map(String::as_str);
+    let arguments: Vec<_> = campaign.into_iter().chain(["--troop", &troop]).chain(own).collect();
+    run::cargo(&arguments)
 }
 
 fn test() -> anyhow::Result<()> {

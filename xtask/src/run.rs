@@ -1,6 +1,6 @@
 //! Running other programs, with their output in view.
 
-use std::{ffi::OsStr, process::Command};
+use std::{ffi::OsStr, path::Path, process::Command};
 
 use anyhow::{Context as _, Result, bail};
 
@@ -20,6 +20,12 @@ pub(crate) fn program(name: &str, arguments: &[&str]) -> Result<()> {
         bail!("`{name} {}` did not succeed", arguments.join(" "));
     }
     Ok(())
+}
+
+/// Where cargo puts a program that it built.
+pub(crate) fn built(profile: &str, name: &str) -> String {
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    Path::new(&target).join(profile).join(name).display().to_string()
 }
 
 /// Whether a program can be run at all.

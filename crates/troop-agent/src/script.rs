@@ -8,6 +8,7 @@ mod lines;
 mod mischief;
 mod parse;
 mod perform;
+mod share;
 mod syntax;
 mod variables;
 
@@ -117,6 +118,10 @@ impl ScriptAgent {
 impl Agent for ScriptAgent {
     fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, Outcome> {
         Box::pin(self.work(work, turn))
+    }
+
+    fn fresh(&self) -> Box<dyn Agent> {
+        Box::new(Self { script: Arc::clone(&self.script), memory: Memory::default() })
     }
 }
 

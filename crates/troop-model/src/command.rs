@@ -7,8 +7,9 @@ use std::fmt;
 use uuid::Uuid;
 
 use crate::{
-    Condition, Link, MemberName, MemberState, MessageKind, Metadata, Permissions, RejectMode,
-    Settings, TaskRef, TeamId, TeamName, event::nullable, roster::shown_as_word,
+    Condition, Link, MemberName, MemberState, MessageKind, Metadata, Permissions, Proof,
+    RejectMode, Settings, TaskRef, TeamId, TeamName, WorkspaceFolder, event::nullable,
+    roster::shown_as_word,
 };
 
 /// What is asked of a team.
@@ -96,6 +97,28 @@ pub enum Command {
         /// To whom.
         to: MemberName,
     },
+    /// Note that a file of the workspace was written; `workspace/write` does so by itself.
+    #[serde(rename = "workspace/record")]
+    RecordFile {
+        /// In which folder.
+        #[serde(default)]
+        folder: WorkspaceFolder,
+        /// Its path in that folder.
+        path: String,
+        /// How many bytes it has.
+        size: u64,
+        /// The task that it belongs to.
+        task: Option<TaskRef>,
+    },
+    /// Note that a file of the workspace was deleted; `workspace/delete` does so by itself.
+    #[serde(rename = "workspace/forget")]
+    ForgetFile {
+        /// From which folder.
+        #[serde(default)]
+        folder: WorkspaceFolder,
+        /// Its path in that folder.
+        path: String,
+    },
     /// Something about a task.
     #[serde(rename = "task")]
     Task(TaskCommand),
@@ -127,7 +150,7 @@ pub enum Command {
         task: Option<TaskRef>,
         /// What to do, where the team lets a delegation make its own task.
         subject: Option<String>,
-        /// The trace of the caller.
+        /// The trace of the caller, which becomes the parent of the delegation's own.
         trace_id: Option<Uuid>,
     },
     /// Record how a delegation ended.
@@ -185,6 +208,15 @@ pub enum DelegationOutcome {
     Failed(String),
     /// It was called off, and why.
     Cancelled(String),
+}
+
+impl DelegationOutcome {
+    /// The result, or why there is none.
+    #[must_use]
+    pub fn said(&self) -> &str {
+        let (Self::Completed(said) | Self::Failed(said) | Self::Cancelled(said)) = self;
+        said
+    }
 }
 
 /// What a new team is made of.
@@ -356,6 +388,8 @@ pub enum TaskCommand {
         /// The file's path in the workspace.
         path: String,
     },
+    /// Say what its checks said, and where its work is.
+    Prove(Proof),
     /// Ask the user, again and again.
     AskUser {
         /// Which.
@@ -408,6 +442,9 @@ pub struct NewTask {
     pub until: Option<Condition>,
     /// Whether somebody must approve that it starts; the team's setting if not given.
     pub approve_start: Option<bool>,
+    /// Commands that must pass before it is done, besides the team's.
+    #[serde(default)]
+    pub checks: Vec<String>,
     /// Free data.
     #[serde(default)]
     pub metadata: Metadata,
@@ -437,6 +474,8 @@ pub struct TaskUpdate {
     pub add_blocked_by: Vec<TaskRef>,
     /// How those must end; the team's setting if not given.
     pub until: Option<Condition>,
+    /// All commands that must pass before it is done, besides the team's.
+    pub checks: Option<Vec<String>>,
     /// Free data to merge in; null takes a key away.
     pub metadata: Option<Metadata>,
 }
@@ -460,6 +499,7 @@ pub enum TaskAction {
     Comment,
     Progress,
     Attach,
+    Prove,
     Update,
     AskUser,
     ClearAskUser,
@@ -472,14 +512,14 @@ shown_as_word! {
     TaskAction {
         Create => "create", Claim => "claim", Complete => "complete", Cancel => "cancel", Assign => "assign",
         List => "list", Get => "get", Search => "search", Approve => "approve", Reject => "reject",
-        Review => "review", Comment => "comment", Progress => "progress", Attach => "attach",
+        Review => "review", Comment => "comment", Progress => "progress", Attach => "attach", Prove => "prove",
         Update => "update", AskUser => "ask_user", ClearAskUser => "clear_ask_user", Retry => "retry",
         Fail => "fail", Delete => "delete",
     }
 }
 
 impl TaskAction {
-    /// The team version that an action needs. Failing and deleting are how the system ends work, on every version.
+    /// The team version that an action needs. Proving, failing and deleting are how the system ends work, on every version.
     #[must_use]
     pub fn needs_version(self) -> u8 {
         match self {
@@ -491,6 +531,7 @@ impl TaskAction {
             | Self::List
             | Self::Get
             | Self::Search
+            | Self::Prove
             | Self::Fail
             | Self::Delete => 1,
             Self::Approve
@@ -525,6 +566,7 @@ impl TaskCommand {
             Self::Comment { .. } => TaskAction::Comment,
             Self::Progress { .. } => TaskAction::Progress,
             Self::Attach { .. } => TaskAction::Attach,
+            Self::Prove(_) => TaskAction::Prove,
             Self::AskUser { .. } => TaskAction::AskUser,
             Self::ClearAskUser { .. } => TaskAction::ClearAskUser,
             Self::Update { .. } => TaskAction::Update,

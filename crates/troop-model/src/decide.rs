@@ -3,20 +3,24 @@
 mod delegation;
 mod lead;
 mod mail;
+mod proof;
 mod review;
 mod supervision;
 mod task;
 mod team;
 mod tick;
 mod work;
+mod workspace;
 
 pub use lead::LEAD_ENDED;
+pub(crate) use proof::checks as named_checks;
 
 use smol_str::SmolStr;
 
 use crate::{
-    Actor, ActorKind, Command, Context, Event, Fact, MemberName, MessageKind, Party, Refusal, Role,
-    State, Task, TaskCommand, TaskNumber, TaskRef, Team, access, message::MAX_UNREAD,
+    Actor, ActorKind, Command, Context, Event, Fact, MemberName, MessageKind, Origin, Party,
+    Refusal, Role, State, Task, TaskCommand, TaskNumber, TaskRef, Team, access,
+    message::MAX_UNREAD,
 };
 
 /// Decides a command: the facts that it makes, or why it is refused. No facts means that things are so already.
@@ -79,7 +83,12 @@ pub fn decide(state: &State, command: &Command, ctx: &Context) -> Result<Vec<Eve
         Command::ReleaseLead => lead::release(&mut draft),
         Command::StopTeam { reason } => lead::stop(&mut draft, reason.as_deref()),
         Command::Tick => tick::tick(&mut draft),
+        Command::RecordFile { folder, path, size, task } => {
+            workspace::record(&mut draft, folder, path, *size, task.as_ref())
+        }
+        Command::ForgetFile { folder, path } => workspace::forget(&mut draft, folder, path),
     }?;
+    delegation::settle(&mut draft);
     Ok(draft.into_events())
 }
 
@@ -110,6 +119,7 @@ fn decide_task(draft: &mut Draft<'_>, command: &TaskCommand) -> Result<(), Refus
         TaskCommand::Retry { task } => review::retry(draft, task),
         TaskCommand::Comment { task, text } => task::comment(draft, task, text),
         TaskCommand::Attach { task, path } => task::attach(draft, task, path),
+        TaskCommand::Prove(proof) => proof::prove(draft, proof),
         TaskCommand::AskUser { task, question } => task::ask_user(draft, task, question),
         TaskCommand::ClearAskUser { task } => task::clear_ask_user(draft, task),
         TaskCommand::Update { task, change } => task::update(draft, task, change),
@@ -221,6 +231,18 @@ impl<'a> Draft<'a> {
         self.state.tasks.get(number).ok_or(Refusal::TaskArchived { task: number })
     }
 
+    /// The conversation that the actor's work belongs to: its own, or that of the task which it holds. Where an answer is
+    /// sent; it gives no rights.
+    pub(crate) fn conversation(&self) -> Origin {
+        let own = &self.ctx.origin;
+        let tasks = &self.state.tasks;
+        let held = self.member().filter(|_| own.is_internal()).and_then(|member| {
+            let mut held = tasks.held_by(member).filter_map(|number| tasks.get(number));
+            held.find(|task| !task.origin.is_internal())
+        });
+        held.map_or_else(|| own.clone(), |task| task.origin.clone())
+    }
+
     /// The status that everybody sees.
     pub(crate) fn status(&self, task: &Task) -> crate::Status {
         self.state.tasks.status(task.number).unwrap_or(task.status)
@@ -243,6 +265,8 @@ impl<'a> Draft<'a> {
         if !self.has_room(&to) {
             return;
         }
+        let about = task.and_then(|number| self.state.tasks.get(number));
+        let origin = about.map(|task| task.origin.clone()).unwrap_or_default();
         let id = self.new_id();
         self.push(Fact::MessageSent {
             id,
@@ -256,6 +280,7 @@ impl<'a> Draft<'a> {
             approve: None,
             task,
             supersedes: None,
+            origin,
         });
     }
 

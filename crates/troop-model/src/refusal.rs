@@ -121,10 +121,17 @@ pub enum Refusal {
         "{task} has moved on: it is in attempt {now}, and you hold attempt {held}; drop your work on it"
     )]
     LateHolder { task: TaskNumber, held: u32, now: u32 },
+    #[error(
+        "{task} is not proved: {} must pass first; repair what is wrong and complete it again, and troop runs the checks",
+        quoted(missing)
+    )]
+    NotProved { task: TaskNumber, missing: Vec<String> },
     #[error("work in this team is assigned, not claimed; wait for your next task")]
     AssignmentIsAutomatic,
     #[error("only a member can hold a task")]
     OnlyMembersHold,
+    #[error("in delegate mode the lead holds no task itself; delegate it to a teammate")]
+    LeadDelegates,
 
     #[error("{} would wait for itself: {}", cycle.first().copied().unwrap_or_default(), arrows(cycle))]
     Cycle { cycle: Vec<TaskNumber> },
@@ -244,6 +251,7 @@ impl Refusal {
             | Self::NotHeld { .. }
             | Self::NotYours { .. }
             | Self::LateHolder { .. }
+            | Self::NotProved { .. }
             | Self::StillNeeded { .. }
             | Self::AlreadyDelegated { .. }
             | Self::DelegationEnded { .. }
@@ -254,6 +262,7 @@ impl Refusal {
             | Self::AssignmentIsAutomatic
             | Self::PlanFirst { .. }
             | Self::OnlyMembersHold
+            | Self::LeadDelegates
             | Self::NeedsVersion2 { .. }
             | Self::Forbidden { .. }
             | Self::UserDenied { .. }
@@ -293,6 +302,10 @@ fn list<T: std::fmt::Display>(items: &[T]) -> String {
         [] => "none".to_owned(),
         items => items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
     }
+}
+
+fn quoted(commands: &[String]) -> String {
+    commands.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn suggestion(pending: &[TaskNumber]) -> String {
@@ -345,6 +358,7 @@ fn participle(action: TaskAction) -> &'static str {
         TaskAction::Comment => "commented",
         TaskAction::Progress => "moved on",
         TaskAction::Attach => "given a file",
+        TaskAction::Prove => "proved",
         TaskAction::Update => "changed",
         TaskAction::AskUser => "made to ask the user",
         TaskAction::ClearAskUser => "made to stop asking",

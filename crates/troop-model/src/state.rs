@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::{
     Actor, Delegation, Journaled, Link, Mailbox, Member, MemberName, MessageKind, OperationId,
     Origin, Party, Refusal, Role, Settings, TaskNumber, TaskRef, TaskTable, TeamId, TeamName, Time,
-    Version, name, packed::Packed,
+    Version, name, packed::Packed, workspace::Files,
 };
 
 /// A repeated operation has one effect. For this, a team remembers the operations of this long, in the time of its log ...
@@ -108,10 +108,13 @@ pub struct State {
     pub(crate) requests: Journaled<Uuid, Request>,
     /// The users that ever set the team to work, and from where.
     pub(crate) origins: Journaled<Origin, ()>,
+    /// The tasks that are delegated now, and in which delegation.
+    pub(crate) delegated: Journaled<TaskNumber, Uuid>,
     pub(crate) tasks: TaskTable,
     pub(crate) mailbox: Packed<Mailbox>,
     pub(crate) delegations: Packed<Delegations>,
     pub(crate) operations: Packed<Operations>,
+    pub(crate) files: Packed<Files>,
     /// What `rollback` goes back to.
     pub(crate) before: Head,
 }
@@ -249,6 +252,18 @@ impl State {
         self.delegations.get().all.entries().values()
     }
 
+    /// One of the delegations at hand.
+    #[must_use]
+    pub fn delegation(&self, id: Uuid) -> Option<&Delegation> {
+        self.delegations.get().all.entries().get(&id)
+    }
+
+    /// The delegation that a task is worked on in now.
+    #[must_use]
+    pub fn delegation_of(&self, task: TaskNumber) -> Option<&Delegation> {
+        self.delegation(*self.delegated.entries().get(&task)?)
+    }
+
     /// The distinct conversations that set the team to work.
     pub fn origins(&self) -> impl Iterator<Item = &Origin> {
         self.origins.entries().keys()
@@ -320,6 +335,7 @@ impl State {
         self.links.begin();
         self.requests.begin();
         self.origins.begin();
+        self.delegated.begin();
         self.tasks.begin();
         if let Some(mailbox) = self.mailbox.get_mut_if_used() {
             mailbox.begin();
@@ -331,6 +347,9 @@ impl State {
         if let Some(operations) = self.operations.get_mut_if_used() {
             operations.begin();
         }
+        if let Some(files) = self.files.get_mut_if_used() {
+            files.begin();
+        }
     }
 
     /// Takes back all changes since `begin`.
@@ -340,6 +359,7 @@ impl State {
         self.links.rollback();
         self.requests.rollback();
         self.origins.rollback();
+        self.delegated.rollback();
         self.tasks.rollback();
         if let Some(mailbox) = self.mailbox.get_mut_if_used() {
             mailbox.rollback();
@@ -350,6 +370,9 @@ impl State {
         }
         if let Some(operations) = self.operations.get_mut_if_used() {
             operations.rollback();
+        }
+        if let Some(files) = self.files.get_mut_if_used() {
+            files.rollback();
         }
     }
 
@@ -380,10 +403,12 @@ impl PartialEq for State {
             && self.links == other.links
             && self.requests == other.requests
             && self.origins == other.origins
+            && self.delegated == other.delegated
             && self.tasks == other.tasks
             && self.mailbox == other.mailbox
             && self.delegations == other.delegations
             && self.operations == other.operations
+            && self.files == other.files
     }
 }
 

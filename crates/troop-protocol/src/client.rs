@@ -12,7 +12,7 @@ use tokio_util::task::TaskTracker;
 use troop_model::{Command, OperationId};
 
 use crate::{
-    call::{Answer, Change, Opened, Query, Session},
+    call::{Answer, Change, FileCall, Opened, Query, Session},
     code::Failure,
     envelope::Notification,
     peer::{Inbox, Incoming, Peer, PeerError, PeerOptions},
@@ -100,6 +100,11 @@ impl Client {
     /// Looks at something. What is answered depends on the query; `docs/protocol.md` has the table.
     pub async fn query<T: DeserializeOwned>(&self, query: &Query) -> Result<T, ClientError> {
         self.ask(query).await
+    }
+
+    /// Asks for something about files of the workspace. What is answered depends on the call.
+    pub async fn file<T: DeserializeOwned>(&self, call: &FileCall) -> Result<T, ClientError> {
+        self.ask(call).await
     }
 
     async fn ask<'a, A, T: DeserializeOwned>(&self, asked: &'a A) -> Result<T, ClientError>

@@ -18,7 +18,9 @@ mod client;
 mod schema;
 
 pub use call::{
-    Answer, Call, Change, EventLine, MemberList, MessageList, Opened, Query, Session, TaskList,
+    Answer, Call, Change, ContentError, ContextText, DelegationList, EventLine, FileCall,
+    FileChanged, FileContent, FileList, FileView, MemberList, MessageList, Opened, Query, Session,
+    TaskList, content_bytes,
 };
 pub use client::{Client, ClientError};
 pub use code::{Failure, FailureKind};
@@ -30,5 +32,5 @@ pub use schema::{schema, tables};
 pub use stdio::{Input, Output, stdio};
 pub use teammate::{
     FromLead, FromTeammate, Idle, Level, Log, MessageIn, MessageOut, PROTOCOL_VERSION, Ready,
-    ReportedStatus, ShutdownAck, TaskReport, TeamContext, WireId, WireTask,
+    ReportedStatus, ShutdownAck, TaskReport, TeamContext, WireId, WireRun, WireTask,
 };

@@ -6,8 +6,10 @@
 
 mod answers;
 mod calls;
+mod delegations;
 mod delivery;
 mod dispatcher;
+mod files;
 mod follow;
 mod gate;
 mod hear;
@@ -15,6 +17,8 @@ mod input;
 mod launch;
 mod lease;
 mod link;
+mod places;
+mod proof;
 mod restarts;
 mod socket;
 mod stop;
@@ -23,7 +27,7 @@ mod timers;
 mod transcript;
 mod work;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
@@ -31,9 +35,10 @@ use tokio_util::task::TaskTracker;
 use troop_model::{Actor, Command, MemberName, Version};
 use uuid::Uuid;
 
-use crate::{Board, BoardError, Clock, Hooks, Request};
+use crate::{Board, BoardError, Clock, Hooks, Isolation, Request, workspace::Files};
 
-pub use gate::VETOED;
+pub(crate) use answers::failure;
+pub use gate::{REFUSED, VETOED};
 pub use launch::{InProcess, Launch, LaunchSpec, Launched, Life, Programs};
 pub use lease::{LeadEntry, find as find_lead, has_died as lead_has_died};
 pub use stop::{WITH_TEAM, was_cut_short};
@@ -59,6 +64,10 @@ pub struct LeadOptions {
     pub launch: Arc<dyn Launch>,
     /// What people have run when something happens.
     pub hooks: Hooks,
+    /// How teammates get folders of their own; none if all work in the project's.
+    pub isolation: Option<Isolation>,
+    /// What the checks of tasks find in their environment.
+    pub environment: Vec<(OsString, OsString)>,
     /// How long things may take.
     pub timing: Timing,
     /// When it is over.
@@ -161,19 +170,31 @@ impl Lead {
     pub async fn start(options: LeadOptions) -> Result<Self, LeadError> {
         let session = Uuid::now_v7();
         let mut lock = lease::Lock::take(&options, session).await?;
-        let unusable = |source| LeadError::Folder { path: options.folder.clone(), source };
-        let socket = socket::Socket::open(&options.folder).map_err(unusable)?;
-        lock.announce(&socket.path).map_err(unusable)?;
-        let (inputs, queue) = mpsc::channel(INPUTS);
-        let tracker = TaskTracker::new();
         let board = options.board.clone();
-        let (tell, ended) = oneshot::channel();
+        let (inputs, queue) = mpsc::channel(INPUTS);
+        let (tracker, fence) = (TaskTracker::new(), lock.fence);
         let handle = LeadHandle { inputs: inputs.clone() };
-        let fence = lock.fence;
-        let host =
-            socket::Host { board: board.clone(), inputs: inputs.clone(), tracker: tracker.clone() };
-        let start = dispatcher::Start { options, session, fence, inputs, tracker: tracker.clone() };
-        let dispatcher = dispatcher::Dispatcher::new(start).await?;
+        let files = files::FileDesk {
+            files: Files::new(board.clone(), &options.folder),
+            board: board.clone(),
+            fence,
+        };
+        let host = socket::Host {
+            board: board.clone(),
+            files: files.clone(),
+            inputs: inputs.clone(),
+            tracker: tracker.clone(),
+        };
+        let start =
+            dispatcher::Start { options, session, fence, files, inputs, tracker: tracker.clone() };
+        let (socket, dispatcher) = match prepare(start, &mut lock).await {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                lock.release(&board).await;
+                return Err(error);
+            }
+        };
+        let (tell, ended) = oneshot::channel();
         tracker.spawn(socket.serve(host));
         tracker.spawn(async move {
             let how = dispatcher.run(queue).await;
@@ -211,6 +232,18 @@ impl Lead {
         self.tracker.wait().await;
         how.unwrap_or_else(|_| Ended::Lost { reason: "the dispatcher met a fault".to_owned() })
     }
+}
+
+/// Does all that can go wrong before a lead begins.
+async fn prepare(
+    start: dispatcher::Start,
+    lock: &mut lease::Lock,
+) -> Result<(socket::Socket, dispatcher::Dispatcher), LeadError> {
+    let folder = start.options.folder.clone();
+    let unusable = |source| LeadError::Folder { path: folder.clone(), source };
+    let socket = socket::Socket::open(&folder).map_err(unusable)?;
+    lock.announce(&socket.path).map_err(unusable)?;
+    Ok((socket, dispatcher::Dispatcher::new(start).await?))
 }
 
 /// Speaks to a lead of this process.

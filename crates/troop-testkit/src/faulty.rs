@@ -1,8 +1,11 @@
-//! A store that loses one answer.
+//! A store that loses one answer, or is slow.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use troop_model::{TeamId, Version};
@@ -20,20 +23,27 @@ pub enum Fault {
     FailsBefore,
 }
 
-/// Passes calls on to a real store, and answers the nth with `Unavailable`.
+/// Passes calls on to a real store, and answers the nth with `Unavailable`; the zeroth never comes.
 #[derive(Clone, Debug)]
 pub struct FaultyStore {
     inner: Arc<dyn Store>,
     fault: Fault,
     nth: usize,
     n_calls: Arc<AtomicUsize>,
+    delay: Duration,
 }
 
 impl FaultyStore {
     /// Makes the `nth` call, counted from one, go wrong. A turn's append is a call too.
     #[must_use]
     pub fn new(inner: Arc<dyn Store>, fault: Fault, nth: usize) -> Self {
-        Self { inner, fault, nth, n_calls: Arc::default() }
+        Self { inner, fault, nth, n_calls: Arc::default(), delay: Duration::ZERO }
+    }
+
+    /// Makes every call take this long, as on a slow disk.
+    #[must_use]
+    pub fn slowed(self, delay: Duration) -> Self {
+        Self { delay, ..self }
     }
 
     /// The store behind.
@@ -50,6 +60,9 @@ impl FaultyStore {
 
     async fn call<T>(&self, work: impl Future<Output = StoreResult<T>>) -> StoreResult<T> {
         let is_nth = self.n_calls.fetch_add(1, Ordering::SeqCst) + 1 == self.nth;
+        if !self.delay.is_zero() {
+            tokio::time::sleep(self.delay).await;
+        }
         if is_nth && self.fault == Fault::FailsBefore {
             return Err(fault());
         }

@@ -214,6 +214,11 @@ pub(crate) fn home() -> Option<PathBuf> {
     chosen.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".troop")))
 }
 
+/// The project that a teammate works for, as its lead has it.
+pub(crate) fn project() -> Option<PathBuf> {
+    variable("TROOP_PROJECT").map(PathBuf::from)
+}
+
 fn variable(name: &str) -> Option<String> {
     env::var_os(name).and_then(|value| value.into_string().ok()).filter(|value| !value.is_empty())
 }

@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use crate::{
     cli::{Colour, Global},
-    render::Screen,
+    render::{self, Screen},
+    report::Usage,
 };
 
 /// How wide a page is when nobody says.
@@ -80,6 +81,20 @@ impl Printer {
     /// Prints text for people. Colours are taken out where nobody would see them.
     pub(crate) fn text(&self, text: &str) -> Result<()> {
         write_all(&mut anstream::stdout(), text)
+    }
+
+    /// Prints what is in a file: as it is where a program reads it, and on a screen so that it cannot act on it.
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> Result<()> {
+        if !self.is_terminal() {
+            return write_all(&mut io::stdout(), bytes);
+        }
+        match std::str::from_utf8(bytes) {
+            Ok(text) => self.text(&render::clean(text)),
+            Err(_) => {
+                let hint = "write it to a file: `--output FILE`";
+                Err(Usage::new("this is no text, so it is not shown on a screen", hint).into())
+            }
+        }
     }
 
     /// Prints one JSON document: spread out for eyes, on one line for pipes.

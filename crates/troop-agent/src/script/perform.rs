@@ -38,9 +38,9 @@ pub(super) enum Stop {
 /// One turn of a script.
 pub(super) struct Performance<'a> {
     script: &'a Script,
-    memory: &'a mut Memory,
+    pub(super) memory: &'a mut Memory,
     pub(super) turn: &'a Turn,
-    task: Option<WireTask>,
+    pub(super) task: Option<WireTask>,
     /// The message that is being handled.
     mail: Option<MessageIn>,
 }
@@ -50,6 +50,7 @@ impl<'a> Performance<'a> {
         let place = turn.place();
         memory.variables.set("name", place.name.as_str());
         memory.variables.set("team", place.team.as_str());
+        memory.variables.set("team_md", turn.team_md().unwrap_or_default());
         Self { script, memory, turn, task: None, mail: None }
     }
 
@@ -59,6 +60,8 @@ impl<'a> Performance<'a> {
         variables.set("subject", task.subject.as_str());
         variables.set("description", task.description.as_str());
         variables.set("attempt", task.attempt.unwrap_or(1));
+        let run = serde_json::to_value(&task.run).unwrap_or_default();
+        variables.set("run", run);
         self.task = Some(task.clone());
     }
 
@@ -153,9 +156,17 @@ impl<'a> Performance<'a> {
             }
             Act::Replace { old, new, file } => self.replace(old, new, file)?,
             Act::Run(command) => self.run(command).await?,
+            Act::Share(share) => self.share(share).await?,
             Act::Call { method, params, name } => {
                 let params = self.memory.variables.expand_json(params);
                 let answer = self.ask(method, &params).await?;
+                if let Some(name) = name {
+                    self.memory.variables.set(name, answer);
+                }
+            }
+            Act::Delegate { task, to, name } => {
+                let params = json!({"task": self.fill(task), "to": self.fill(to)});
+                let answer = self.ask("delegation/start", &params).await?;
                 if let Some(name) = name {
                     self.memory.variables.set(name, answer);
                 }
@@ -192,7 +203,7 @@ impl<'a> Performance<'a> {
         }
     }
 
-    fn fill(&self, text: &str) -> String {
+    pub(super) fn fill(&self, text: &str) -> String {
         self.memory.variables.expand(text)
     }
 
@@ -300,7 +311,7 @@ impl<'a> Performance<'a> {
     }
 
     /// Waits for an answer, but not for ever.
-    async fn within<T>(
+    pub(super) async fn within<T>(
         &self,
         answer: impl Future<Output = Result<T, ClientError>>,
     ) -> Result<T, Stop> {
@@ -321,7 +332,7 @@ impl<'a> Performance<'a> {
         files::inside(self.turn.path(), &self.fill(file)).map_err(Stop::Failed)
     }
 
-    fn check_mode(&self) -> Result<(), Stop> {
+    pub(super) fn check_mode(&self) -> Result<(), Stop> {
         if self.turn.mode() == Permissions::Plan {
             let reason = "plan mode is read-only; `plan TEXT` asks the lead for more";
             return Err(Stop::Failed(reason.to_owned()));

@@ -1,6 +1,6 @@
 //! Rules of holding a task: taking it, keeping it, giving it back, ending it.
 
-use super::{Draft, Standing, supervision};
+use super::{Draft, Standing, proof, supervision};
 use crate::{
     Assignment, Condition, Fact, Member, MemberName, MessageKind, Party, Progress, Refusal,
     StartGate, Status, Task, TaskAction, TaskNumber, TaskRef, TaskTable, text,
@@ -44,6 +44,7 @@ pub(super) fn claim_next(draft: &mut Draft<'_>) -> Result<(), Refusal> {
 pub(super) fn assign_next(draft: &mut Draft<'_>, to: &MemberName) -> Result<(), Refusal> {
     draft.only_lead("assign tasks")?;
     let to = &draft.state.find_member(to.as_str())?.name;
+    check_works(draft, to)?;
     match next_for(draft, to) {
         Some(task) => give_now(draft, task, to),
         None => Err(nothing_available(&draft.state.tasks, to.clone())),
@@ -79,6 +80,7 @@ pub(super) fn assign(
 ) -> Result<(), Refusal> {
     draft.only_lead("assign tasks")?;
     let to = draft.state.find_member(to.as_str())?.name.clone();
+    check_works(draft, &to)?;
     let task = draft.live(task)?;
     if task.status == Status::InProgress && task.owner.as_ref() == Some(&to) {
         return Ok(());
@@ -178,6 +180,7 @@ pub(super) fn complete(
     if draft.member().is_some() {
         return end(draft, live, result, summary);
     }
+    proof::check_proved(draft, live)?;
     recover_if_stale(draft, live);
     let summary = summarize(summary, &result)?;
     draft.push(Fact::TaskCompleted { task: live.number, result, summary });
@@ -196,6 +199,7 @@ pub(super) fn end(
     draft.push(if draft.team()?.settings.require_review {
         Fact::TaskSubmitted { task: task.number, result: Some(result) }
     } else {
+        proof::check_proved(draft, task)?;
         Fact::TaskCompleted { task: task.number, result, summary }
     });
     Ok(())
@@ -220,9 +224,12 @@ pub(super) fn fail_now(draft: &mut Draft<'_>, task: &Task, reason: &str) -> Resu
     let will_retry = n < settings.max_attempts;
     let retry_at = will_retry.then(|| draft.ctx.now + settings.backoff(n));
     draft.push(Fact::TaskFailed { task: task.number, reason: reason.to_owned(), retry_at });
-    if !will_retry {
+    // What came of a delegation is announced with its siblings.
+    if !will_retry && draft.state.delegation_of(task.number).is_none() {
         let times = if n == 1 { "attempt" } else { "attempts" };
         draft.tell_lead(format!("{} failed after {n} {times}: {reason}", task.number), task.number);
+    }
+    if !will_retry {
         tell_about_dependents(draft, task.number, Status::Failed);
     }
     Ok(())
@@ -311,8 +318,19 @@ fn claimant(draft: &Draft<'_>) -> Result<MemberName, Refusal> {
     match &draft.who {
         Standing::Person | Standing::System => Err(Refusal::OnlyMembersHold),
         Standing::Member(_) if is_pushed_only => Err(Refusal::AssignmentIsAutomatic),
-        Standing::Lead(name) | Standing::Member(name) => Ok(name.clone()),
+        Standing::Lead(name) | Standing::Member(name) => {
+            check_works(draft, name)?;
+            Ok(name.clone())
+        }
     }
+}
+
+/// A lead that only coordinates holds nothing. Its teammates are not bound by that.
+fn check_works(draft: &Draft<'_>, member: &MemberName) -> Result<(), Refusal> {
+    if draft.team()?.settings.delegation.delegate_mode && draft.state.is_lead(member) {
+        return Err(Refusal::LeadDelegates);
+    }
+    Ok(())
 }
 
 /// The one test that decides who gets a task: pending, dependencies satisfied, nobody's, and not reserved for others.

@@ -52,6 +52,8 @@ impl Fact {
             Self::TaskRecovered { .. } => "task.recovered",
             Self::TaskCommented { .. } => "task.commented",
             Self::TaskAttached { .. } => "task.attached",
+            Self::TaskChecked { .. } => "task.checked",
+            Self::TaskMerged { .. } => "task.merged",
             Self::TaskAsked { .. } => "task.asked",
             Self::TaskReminded { .. } => "task.reminded",
             Self::TaskAskCleared { .. } => "task.ask_cleared",
@@ -60,10 +62,13 @@ impl Fact {
             Self::MessageSent { .. } => "message.sent",
             Self::MessageDelivered { .. } => "message.delivered",
             Self::MessageRead { .. } => "message.read",
+            Self::FileWritten { .. } => "workspace.written",
+            Self::FileDeleted { .. } => "workspace.deleted",
             Self::DelegationStarted { .. } => "delegation.started",
             Self::DelegationCompleted { .. } => "delegation.completed",
             Self::DelegationFailed { .. } => "delegation.failed",
             Self::DelegationCancelled { .. } => "delegation.cancelled",
+            Self::DelegationsAnnounced { .. } => "delegation.announced",
         }
     }
 

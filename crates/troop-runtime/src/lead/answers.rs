@@ -2,12 +2,16 @@
 
 use serde_json::value::{RawValue, to_raw_value};
 use troop_model::{
-    Actor, ActorKind, Event, MessageView, Origin, Party, Role, TaskNumber, TaskView, TeamView,
+    Actor, ActorKind, DelegationView, LEAD_ALIASES, MessageView, Origin, Party, Role, State,
+    TaskView, TeamView, team_md,
 };
-use troop_protocol::{Answer, Failure, FailureKind, MemberList, MessageList, Query, TaskList};
+use troop_protocol::{
+    Answer, ContextText, DelegationList, Failure, FailureKind, MemberList, MessageList, Query,
+    TaskList,
+};
 use troop_store::StoreError;
 
-use crate::{Board, BoardError, BoardResult, Done, TaskPage};
+use crate::{Board, BoardError, Done, TaskPage};
 
 /// Who asks.
 #[derive(Clone, Debug)]
@@ -16,21 +20,11 @@ pub(super) struct Caller {
     pub(super) origin: Origin,
 }
 
-/// What a call changed, with the task that it was about.
-pub(super) async fn change(board: &Board, done: BoardResult<Done>) -> Result<Answer, Failure> {
-    let done = done.map_err(|error| failure(&error))?;
-    let task = match done.task() {
-        // What was deleted, or has just left the board, is not shown.
-        Some(number) => task_json(board, number).await.ok(),
-        None => None,
-    };
-    let events: Vec<Event> = done.events.to_vec();
-    Ok(Answer { version: done.version, task, events })
-}
-
-async fn task_json(board: &Board, number: TaskNumber) -> Result<Box<RawValue>, Failure> {
-    let task = board.task(number.into()).await.map_err(|error| failure(&error))?;
-    look(board, move |state| to_raw_value(&TaskView::brief(state, &task))).await
+/// What a call changed, with the task that it was about. What has left the board is not shown.
+pub(super) fn change(state: &State, done: &Done) -> Answer {
+    let task = done.task().and_then(|number| state.tasks().get(number));
+    let task = task.and_then(|task| to_raw_value(&TaskView::brief(state, task)).ok());
+    Answer { version: done.version, task, events: done.events.to_vec() }
 }
 
 /// What is looked at.
@@ -71,6 +65,24 @@ pub(super) async fn query(
             })
             .await
         }
+        Query::Delegations {} => {
+            look(board, |state| {
+                let mut delegations: Vec<_> =
+                    state.delegations().map(|it| DelegationView::new(state, it)).collect();
+                delegations.sort_by_key(|it| (it.started_at, it.id));
+                to_raw_value(&DelegationList { delegations })
+            })
+            .await
+        }
+        Query::Context {} => {
+            let is_member = caller.actor.kind == ActorKind::Agent;
+            // People are shown what their lead knows.
+            let reader = if is_member { caller.actor.name } else { LEAD_ALIASES[0].into() };
+            look(board, move |state| {
+                to_raw_value(&ContextText { team_md: team_md(state, &reader) })
+            })
+            .await
+        }
         Query::Messages { all } => messages(board, &caller.actor, all).await,
         Query::Team {} => {
             look(board, |state| to_raw_value(&state.team().map(|team| TeamView::new(state, team))))
@@ -107,14 +119,14 @@ async fn list(board: &Board, page: TaskPage) -> Result<Box<RawValue>, Failure> {
 
 async fn look(
     board: &Board,
-    look: impl FnOnce(&troop_model::State) -> serde_json::Result<Box<RawValue>> + Send + 'static,
+    look: impl FnOnce(&State) -> serde_json::Result<Box<RawValue>> + Send + 'static,
 ) -> Result<Box<RawValue>, Failure> {
     let looked = board.look(look).await.map_err(|error| failure(&error))?;
     looked.map_err(|error| Failure::new(FailureKind::Bug, &error))
 }
 
 /// How what a board answers is told over a wire.
-pub(super) fn failure(error: &BoardError) -> Failure {
+pub(crate) fn failure(error: &BoardError) -> Failure {
     match error {
         BoardError::Refused(refusal) => refusal.into(),
         BoardError::Store(store) => Failure::new(store_failure(store), error),

@@ -12,6 +12,8 @@ impl Dispatcher {
         let silent = self.silent_holder(event);
         self.state.apply(event);
         self.has_new_context |= event.fact.task().is_some();
+        self.keep_work(event);
+        self.n_teams += u64::from(changes_team(&event.fact));
         if let Some(member) = silent {
             self.hangs(&member);
         }
@@ -31,19 +33,18 @@ impl Dispatcher {
                 self.is_down(member);
             }
             Fact::MemberStateChanged { .. } => self.has_news = true,
+            Fact::DelegationStarted { delegation, to, .. } => {
+                self.has_news = true;
+                self.delegated(*delegation, to).await;
+            }
             Fact::MemberRemoved { member, .. } => self.let_go(member),
             Fact::MemberModeChanged { member, .. } => self.send_context(member),
             Fact::MemberInterrupted { member, reason } => self.interrupt(member, reason.as_deref()),
             Fact::TaskAssigned { task, owner, attempt, .. } => {
                 self.assigned(*task, owner, *attempt);
             }
-            Fact::TaskClaimed { task, owner, attempt, .. } => {
-                self.has_news = true;
-                if let Some(link) = self.links.get_mut(owner) {
-                    // It knows what it took.
-                    link.told.insert(*task, *attempt);
-                }
-            }
+            Fact::TaskClaimed { task, owner, attempt, .. } => self.claimed(owner, *task, *attempt),
+            Fact::TaskMerged { .. } => self.watch(),
             Fact::TaskRejected { task, .. } => self.sent_back(*task),
             Fact::TaskReleased { task, owner, .. } => self.released(*task, owner),
             Fact::TaskCreated { task, .. } => self.created(event, *task),
@@ -108,6 +109,7 @@ impl Dispatcher {
     fn task_is_over(&mut self, event: &Event) {
         self.has_news = true;
         let Some(task) = event.fact.task() else { return };
+        self.forget_work(task);
         let owner = self.state.tasks().get(task).and_then(|task| task.owner.clone());
         if let Some(owner) = &owner {
             // Who gets something done does not crash at every start.
@@ -150,4 +152,16 @@ impl Dispatcher {
             self.send_held_tasks(&member);
         }
     }
+}
+
+/// Whether TEAM.md says something else after this.
+fn changes_team(fact: &Fact) -> bool {
+    matches!(
+        fact,
+        Fact::TeamUpdated { .. }
+            | Fact::MemberAdded { .. }
+            | Fact::MemberRemoved { .. }
+            | Fact::LinkSet { .. }
+            | Fact::LinkPurged { .. }
+    )
 }

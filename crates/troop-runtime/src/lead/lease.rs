@@ -4,14 +4,23 @@ use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Read as _, Seek as _, Write as _},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use serde::{Deserialize, Serialize};
-use troop_model::{Actor, Command, LeadLease, Refusal};
+use troop_model::{Actor, Command, Fact, LeadLease, Refusal};
 use uuid::Uuid;
 
 use super::{LeadError, LeadOptions};
-use crate::{BoardError, BoardResult, Request};
+use crate::{Board, BoardError, BoardResult, Done, Request};
+
+/// How often the lock is tried ...
+const N_TRIES: u32 = 10;
+/// ... and how long between two tries: who only looks whether it is held holds it for less.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// How many sessions that did not come to lead are remembered.
+const MAX_FORMER: usize = 16;
 
 /// What the holder of a lock says about itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +31,9 @@ pub struct LeadEntry {
     pub pid: u32,
     /// Where it takes commands.
     pub socket: Option<PathBuf>,
+    /// The dead sessions from which it takes the lead over, until it has done so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub former: Vec<Uuid>,
 }
 
 /// The lead of a team that runs on this machine, if one does.
@@ -39,7 +51,7 @@ pub fn find(folder: &Path) -> Option<LeadEntry> {
 #[must_use]
 pub fn has_died(folder: &Path, session: Uuid) -> bool {
     let Ok(mut file) = File::open(path(folder)) else { return false };
-    file.try_lock_shared().is_ok() && read(&mut file).is_some_and(|it| it.session == session)
+    file.try_lock_shared().is_ok() && dead(&mut file).contains(&session)
 }
 
 fn path(folder: &Path) -> PathBuf {
@@ -49,7 +61,13 @@ fn path(folder: &Path) -> PathBuf {
 fn read(file: &mut File) -> Option<LeadEntry> {
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;
-    serde_json::from_str(&text).ok()
+    serde_json::from_str(text.lines().next()?).ok()
+}
+
+/// Whoever wrote this, if nobody holds the lock: all of them are dead.
+fn dead(file: &mut File) -> Vec<Uuid> {
+    let entry = read(file).into_iter();
+    entry.flat_map(|it| [it.session].into_iter().chain(it.former)).take(MAX_FORMER).collect()
 }
 
 /// The right to lead, as long as this is held.
@@ -67,55 +85,98 @@ impl Lock {
         let unusable = |source| LeadError::Folder { path: options.folder.clone(), source };
         fs::create_dir_all(&options.folder).map_err(unusable)?;
         let mut file = open(&path(&options.folder)).map_err(unusable)?;
-        let lease = current(options).await?;
-        let is_ours = match file.try_lock() {
-            Ok(()) => true,
-            Err(TryLockError::WouldBlock) => false,
-            Err(TryLockError::Error(source)) => return Err(unusable(source)),
-        };
-        if !is_ours {
-            let refusal = match lease {
-                Some(LeadLease { holder, since, .. }) => Refusal::LeadHeld { holder, since },
-                None => Refusal::LeadHeld {
-                    holder: "another process on this machine".to_owned(),
-                    since: options.clock.now(),
-                },
-            };
-            return Err(BoardError::from(refusal).into());
+        if !lock(&file).await.map_err(unusable)? {
+            let lease = current(&options.board).await?;
+            let (holder, since) = lease.map(|it| (it.holder, it.since)).unwrap_or_else(|| {
+                ("another process on this machine".to_owned(), options.clock.now())
+            });
+            return Err(BoardError::from(Refusal::LeadHeld { holder, since }).into());
         }
-        // Whoever wrote this does not hold the lock any more, so it is dead.
-        let dead = read(&mut file).map(|entry| entry.session);
-        let over = lease.filter(|it| Some(it.session) == dead).map(|it| it.fence);
-        let holder = options.holder.clone();
-        let command = Command::TakeLead { session, holder, over };
-        options.board.submit(Request::new(Actor::system(), command)).await?;
-        let fence = current(options).await?.filter(|it| it.session == session);
-        let fence = fence.ok_or(BoardError::from(Refusal::Superseded))?.fence;
-        // From now on the file says who died, if we do.
-        let entry = LeadEntry { session, pid: std::process::id(), socket: None };
+        let dead = dead(&mut file);
+        // From now on the file says who died, if we do, whether we have come to lead or not.
+        let (pid, former) = (std::process::id(), dead.clone());
+        let entry = LeadEntry { session, pid, socket: None, former };
         write(&mut file, &entry).map_err(unusable)?;
+        let fence = take_from(&dead, options, session).await?;
         Ok(Self { fence, session, file })
     }
 
     /// Says where this lead takes commands.
     pub(super) fn announce(&mut self, socket: &Path) -> io::Result<()> {
         let (pid, socket) = (std::process::id(), Some(socket.to_owned()));
-        write(&mut self.file, &LeadEntry { session: self.session, pid, socket })
+        let session = self.session;
+        write(&mut self.file, &LeadEntry { session, pid, socket, former: Vec::new() })
+    }
+
+    /// Gives up the right to lead, before anything was done with it.
+    pub(super) async fn release(self, board: &Board) {
+        let request = Request::new(Actor::system(), Command::ReleaseLead);
+        // If the board cannot be told, the lock and the time tell it.
+        drop(board.submit(Request { fence: Some(self.fence), ..request }).await);
     }
 }
 
-async fn current(options: &LeadOptions) -> BoardResult<Option<LeadLease>> {
-    options.board.catch_up().await?;
-    options.board.look(|state| state.team().and_then(|team| team.lead_lease.clone())).await
+/// Locks the file, unless a lead holds it.
+async fn lock(file: &File) -> io::Result<bool> {
+    for nth in 0..N_TRIES {
+        if nth > 0 {
+            tokio::time::sleep(PAUSE).await;
+        }
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+    Ok(false)
+}
+
+/// Takes the lead, also from somebody who is known to be dead.
+async fn take_from(dead: &[Uuid], options: &LeadOptions, session: Uuid) -> BoardResult<u64> {
+    let mut over = held_by(dead, &options.board).await?;
+    loop {
+        let command = Command::TakeLead { session, holder: options.holder.clone(), over };
+        let refusal = match options.board.submit(Request::new(Actor::system(), command)).await {
+            Ok(done) => return fence(&done).ok_or(Refusal::Superseded.into()),
+            Err(refusal @ BoardError::Refused(Refusal::LeadHeld { .. })) => refusal,
+            Err(error) => return Err(error),
+        };
+        // What one of the dead had begun may have been done only now.
+        let held = held_by(dead, &options.board).await?;
+        if held == over {
+            return Err(refusal);
+        }
+        over = held;
+    }
+}
+
+fn fence(done: &Done) -> Option<u64> {
+    done.events.iter().find_map(|event| {
+        let Fact::LeadTaken { fence, .. } = &event.fact else { return None };
+        Some(*fence)
+    })
+}
+
+/// The number of the lease, if one of these has it.
+async fn held_by(sessions: &[Uuid], board: &Board) -> BoardResult<Option<u64>> {
+    let lease = current(board).await?.filter(|it| sessions.contains(&it.session));
+    Ok(lease.map(|it| it.fence))
+}
+
+async fn current(board: &Board) -> BoardResult<Option<LeadLease>> {
+    board.catch_up().await?;
+    board.look(|state| state.team().and_then(|team| team.lead_lease.clone())).await
 }
 
 fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
 }
 
+/// Writes in one step, so that whoever is killed meanwhile leaves the old entry or the new one. What is behind the first line
+/// is no part of it.
 fn write(file: &mut File, entry: &LeadEntry) -> io::Result<()> {
-    file.set_len(0)?;
+    let line = format!("{}\n", serde_json::to_string(entry)?);
     file.rewind()?;
-    file.write_all(&serde_json::to_vec(entry)?)?;
-    file.flush()
+    file.write_all(line.as_bytes())?;
+    file.set_len(line.len() as u64)
 }

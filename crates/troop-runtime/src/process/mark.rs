@@ -44,19 +44,23 @@ impl Mark {
             if found.is_empty() {
                 break;
             }
-            n_killed += found.iter().filter(|id| self.kill(**id).is_ok()).count();
+            n_killed += found.iter().filter(|id| self.signal(**id, Signal::KILL).is_ok()).count();
         }
         n_killed
     }
 
-    /// Kills one process, unless its number has become another's meanwhile.
-    fn kill(&self, id: u32) -> io::Result<()> {
+    /// Sends a signal to one process, unless its number has become another's meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// If the process is gone, or does not carry the mark.
+    pub fn signal(&self, id: u32, signal: Signal) -> io::Result<()> {
         let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
         let process = pidfd_open(pid.ok_or(io::ErrorKind::NotFound)?, PidfdFlags::empty())?;
         if !is_on(id, &self.written()) {
             return Err(io::ErrorKind::NotFound.into());
         }
-        Ok(pidfd_send_signal(process, Signal::KILL)?)
+        Ok(pidfd_send_signal(process, signal)?)
     }
 
     fn written(&self) -> Vec<Vec<u8>> {

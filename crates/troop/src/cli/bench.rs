@@ -9,6 +9,10 @@ use uuid::Uuid;
 pub(crate) enum BenchCommand {
     /// The board on every backend, beside what the same disk or server can do at best
     Board(BenchBoardArgs),
+    /// What happens around the work, beside the same done by plain tools
+    Work(BenchWorkArgs),
+    /// A running team: its tasks, its teammates at rest, its mail, its recovery
+    Team(BenchTeamArgs),
     /// The observer on a long stream, beside bare typed parsing of the same bytes
     Observe(BenchObserveArgs),
     /// What the benchmark runs in processes of their own
@@ -36,6 +40,55 @@ pub(crate) struct BenchBoardArgs {
     /// How many events the long log has
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) events: u64,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BenchTeamArgs {
+    /// Only this part; once for each
+    #[arg(long, value_name = "PART", value_enum)]
+    pub(crate) only: Vec<BenchTeamPart>,
+    /// How long each measurement runs; 0 does each thing once, with a few teammates
+    #[arg(long, value_name = "SECONDS", default_value_t = 3)]
+    pub(crate) seconds: u64,
+    /// Where to make the stores that are measured [default: the system's folder for temporary files]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) folder: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BenchTeamPart {
+    /// 100 tasks that wait for each other, over 5 teammates
+    Graph,
+    /// Teammates that have nothing to do, and how soon one is ready
+    Idle,
+    /// Mail from one teammate to another
+    Mail,
+    /// From the crash of a teammate until another has its task
+    Crash,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BenchWorkArgs {
+    /// Only this part; once for each
+    #[arg(long, value_name = "PART", value_enum)]
+    pub(crate) only: Vec<BenchWorkPart>,
+    /// How long each measurement runs; 0 does each thing once
+    #[arg(long, value_name = "SECONDS", default_value_t = 3)]
+    pub(crate) seconds: u64,
+    /// Where to make the repositories that are measured [default: the system's folder for temporary files]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) folder: Option<PathBuf>,
+    /// How many files the large repository has
+    #[arg(long, value_name = "N", default_value_t = 50_000)]
+    pub(crate) files: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BenchWorkPart {
+    /// Merging 100 finished branches
+    Merge,
+    /// The profile of a large repository
+    Profile,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -81,6 +134,17 @@ pub(crate) enum BenchChildCommand {
         #[arg(long)]
         seconds: u64,
     },
+    /// Likewise, by way of the team's lead
+    Ask {
+        /// Where the lead takes commands
+        socket: PathBuf,
+        /// Which member it is
+        #[arg(long)]
+        nth: usize,
+        /// For how long
+        #[arg(long)]
+        seconds: u64,
+    },
     /// Changes the board once for every line
     Change {
         #[command(flatten)]
@@ -95,6 +159,17 @@ pub(crate) enum BenchChildCommand {
     Notify {
         /// Where
         url: String,
+    },
+    /// Is a teammate that plays ball with another, and tells how long each message was on its way
+    Mate {
+        /// What its lead starts it with
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<String>,
+    },
+    /// Sends back every line that comes over a socket
+    Echo {
+        /// Where
+        socket: PathBuf,
     },
     /// Opens a team, looks at all it has, and tells how much memory that takes
     Hold {

@@ -56,6 +56,9 @@ pub(crate) enum TaskCommand {
         /// Which attempt you hold; refused if the task has moved on
         #[arg(long, value_name = "N")]
         attempt: Option<u32>,
+        /// Do not run its checks, and say why
+        #[arg(long, value_name = "REASON")]
+        without_checks: Option<String>,
     },
     /// Give a task back to the board, not done
     Release {
@@ -90,6 +93,20 @@ pub(crate) enum TaskCommand {
         task: String,
         /// To whom
         member: String,
+    },
+    /// Let a member run on a task for the lead; what comes of it is announced to the lead
+    Delegate {
+        /// Which; needed unless the team's setting delegation.require_task is off
+        task: Option<String>,
+        /// To whom; who does not run is started, if somebody leads the team
+        #[arg(long, value_name = "MEMBER")]
+        to: String,
+        /// What to do, where a delegation may make its own task
+        #[arg(long, value_name = "TEXT", conflicts_with = "task")]
+        subject: Option<String>,
+        /// Wait until it has ended, at most this many seconds; fails unless it is completed
+        #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "3600")]
+        wait: Option<u64>,
     },
     /// Hand in a task for approval
     Review {
@@ -227,6 +244,9 @@ pub(crate) struct TaskFields {
     /// How those must end
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) until: Option<UntilArg>,
+    /// A command that must pass before it is done; once for each
+    #[arg(long = "check", value_name = "COMMAND")]
+    pub(crate) checks: Vec<String>,
     /// Free data: a JSON object
     #[arg(long, value_name = "JSON")]
     pub(crate) metadata: Option<String>,

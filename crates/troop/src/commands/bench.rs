@@ -1,9 +1,10 @@
-//! `troop bench`: what the board and the observer cost, beside what the same machine can do at best.
+//! `troop bench`: what the board, a running team and the observer cost, beside what the same machine can do at best.
 
 mod callers;
 mod child;
 mod files;
 mod growth;
+mod mate;
 mod observe;
 mod outcome;
 mod partner;
@@ -11,11 +12,13 @@ mod pgbench;
 mod place;
 mod postgres;
 mod raw_sqlite;
+mod running;
 mod seen;
 mod server;
 mod sqlite;
 mod start;
 mod team;
+mod work;
 
 use std::time::Duration;
 
@@ -53,6 +56,8 @@ impl Bench {
 pub(super) async fn run(command: &BenchCommand, printer: &Printer) -> Result<()> {
     match command {
         BenchCommand::Board(args) => board(args, printer).await,
+        BenchCommand::Team(args) => running::run(args, printer).await,
+        BenchCommand::Work(args) => work::run(args, printer).await,
         BenchCommand::Observe(args) => observe::run(args, printer),
         BenchCommand::Child(command) => Box::pin(child::run(command, printer)).await,
     }
@@ -66,21 +71,23 @@ async fn board(args: &BenchBoardArgs, printer: &Printer) -> Result<()> {
         n_tasks: args.tasks.max(1) as usize,
         n_events: args.events,
     };
-    if bench.place.is_in_memory() {
-        let folder = bench.place.path().display();
-        printer.warn(&format!("`{folder}` is in memory: nothing is durable there; see `--folder`"));
-    }
+    bench.place.warn_if_in_memory(printer);
     let mut outcomes = Vec::new();
     for part in parts(args)? {
-        if printer.is_terminal() {
-            printer.error_line(&format!("measuring: {}", part.name()));
-        }
+        announce(part.name(), printer);
         outcomes.extend(Box::pin(measure(part, &bench)).await?);
     }
-    show(&outcomes, args.seconds, printer)
+    print(&outcomes, args.seconds, printer)
 }
 
-fn show(outcomes: &[Outcome], seconds: u64, printer: &Printer) -> Result<()> {
+/// Tells people what they are waiting for.
+fn announce(part: &str, printer: &Printer) {
+    if printer.is_terminal() {
+        printer.error_line(&format!("measuring: {part}"));
+    }
+}
+
+fn print(outcomes: &[Outcome], seconds: u64, printer: &Printer) -> Result<()> {
     if printer.json {
         let n_cores = std::thread::available_parallelism().map_or(0, usize::from);
         return printer.json(&json!({"cores": n_cores, "seconds": seconds, "results": outcomes}));

@@ -1,5 +1,7 @@
 //! `troop task …`
 
+mod delegate;
+
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Result;
@@ -50,6 +52,15 @@ pub(super) async fn run(command: TaskCommand, desk: &mut Desk, printer: &Printer
             let task = board.task(task.parse()?).await?;
             show_task(&board, task, printer).await
         }
+        TaskCommand::Delegate { task, to, subject, wait } => {
+            let order = delegate::Order {
+                task: task.map(|task| task.parse()).transpose()?,
+                to: member(&to)?,
+                subject,
+                wait: wait.map(Duration::from_secs),
+            };
+            delegate::run(order, desk, printer).await
+        }
         TaskCommand::Next => next(desk, printer).await,
         TaskCommand::Graph { dot, all } => graph(desk, dot, all, printer).await,
         TaskCommand::Claim { task: None, wait: Some(seconds) } => {
@@ -57,6 +68,10 @@ pub(super) async fn run(command: TaskCommand, desk: &mut Desk, printer: &Printer
             confirm(desk, &done, "claimed", printer).await
         }
         change => {
+            if let TaskCommand::Complete { task, without_checks, .. } = &change {
+                super::proof::prove(desk, &task.parse()?, without_checks.as_deref(), printer)
+                    .await?;
+            }
             let (verb, order) = order(change)?;
             if matches!(order, Order::Claim { .. }) {
                 desk.tick().await?;
@@ -82,6 +97,7 @@ fn order(command: TaskCommand) -> Result<(&'static str, Order)> {
                 blocked_by: tasks(&fields.blocked_by)?,
                 until: fields.until.map(Condition::from),
                 approve_start: approve_start.then_some(true),
+                checks: fields.checks,
                 metadata: metadata(fields.metadata.as_deref())?.unwrap_or_default(),
             };
             ("created", Order::Create(new))
@@ -89,7 +105,7 @@ fn order(command: TaskCommand) -> Result<(&'static str, Order)> {
         TaskCommand::Claim { task, .. } => {
             ("claimed", Order::Claim { task: task.map(|task| task.parse()).transpose()? })
         }
-        TaskCommand::Complete { task, result, summary, attempt } => (
+        TaskCommand::Complete { task, result, summary, attempt, .. } => (
             "completed",
             Order::Complete { task: task.parse()?, result: given(result)?, summary, attempt },
         ),
@@ -145,6 +161,7 @@ fn order(command: TaskCommand) -> Result<(&'static str, Order)> {
         | TaskCommand::Search { .. }
         | TaskCommand::Get { .. }
         | TaskCommand::Next
+        | TaskCommand::Delegate { .. }
         | TaskCommand::Graph { .. } => {
             return Err(
                 Usage::new("this command changes nothing", "see `troop task --help`").into()
@@ -164,6 +181,7 @@ fn update(fields: TaskFields, unassign: bool, unblock: bool) -> Result<TaskUpdat
         assignee: if unassign { Some(None) } else { assignee.map(Some) },
         blocked_by: if unblock { Some(Vec::new()) } else { blocked_by },
         until: fields.until.map(Condition::from),
+        checks: (!fields.checks.is_empty()).then_some(fields.checks),
         metadata: metadata(fields.metadata.as_deref())?,
         ..TaskUpdate::default()
     })
@@ -359,6 +377,7 @@ fn viewer(user: Option<String>, channel: Option<String>, chat: Option<String>) -
         user_id: Some(SmolStr::new(user)),
         channel: Some(channel.map_or(SmolStr::new_static("cli"), SmolStr::new)),
         chat_id: chat.map(SmolStr::new),
+        ..Origin::default()
     }
 }
 

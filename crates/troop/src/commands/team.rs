@@ -1,16 +1,15 @@
 //! `troop team …`
 
-use std::path::Path;
+mod delegations;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::{
     Command, Dialect, Member, NewTeamCommand, Refusal, Settings, State, TeamId, TeamName, TeamView,
-    Version,
 };
 use uuid::Uuid;
 
-use super::{given, settings};
+use super::{export, given, settings};
 use crate::{
     agents::Agents,
     cli::{DialectArg, TeamCommand},
@@ -44,14 +43,27 @@ pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer
             create(new, desk, printer).await
         }
         TeamCommand::List { all } => list(all, desk, printer).await,
-        TeamCommand::Show { name } => show(name.as_deref(), desk, printer).await,
+        TeamCommand::Show { name, team_md: true } => {
+            delegations::show_team_md(name.as_deref(), desk, printer).await
+        }
+        TeamCommand::Show { name, team_md: false } => show(name.as_deref(), desk, printer).await,
+        TeamCommand::Delegations { name } => {
+            delegations::list(name.as_deref(), desk, printer).await
+        }
         TeamCommand::Status { name } => status(name.as_deref(), desk, printer).await,
         TeamCommand::Set { settings, description } => {
             set(&settings, description, desk, printer).await
         }
         TeamCommand::Delete { name, purge } => delete(name.as_deref(), purge, desk, printer).await,
-        TeamCommand::Export { output } => export(output.as_deref(), desk, printer).await,
-        TeamCommand::Import { file, name } => import(&file, name.as_deref(), desk, printer).await,
+        TeamCommand::Export { name, output } => {
+            export::export(name.as_deref(), output.as_deref(), desk, printer).await
+        }
+        TeamCommand::Import { file, name } => {
+            export::import(&file, name.as_deref(), desk, printer).await
+        }
+        TeamCommand::Replay { name, until, at } => {
+            export::replay(name.as_deref(), until, at.as_deref(), desk, printer).await
+        }
     }
 }
 
@@ -91,7 +103,7 @@ async fn list(all: bool, desk: &Desk, printer: &Printer) -> Result<()> {
     printer.text(&render::table(&["TEAM", "STATE", "ID"], &rows, printer.width()))
 }
 
-async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
     let board = desk.team(name).await?;
     let value = board.look(team_json).await??;
     if printer.json {
@@ -169,61 +181,12 @@ fn said(printer: &Printer, what: &str, name: &str) -> Result<()> {
     }
 }
 
-async fn export(output: Option<&Path>, desk: &mut Desk, printer: &Printer) -> Result<()> {
-    let board = desk.team(None).await?;
-    let mut log = board.subscribe(Version::ZERO);
-    let mut lines = String::new();
-    while let Some(event) = log.next_stored().await? {
-        lines.push_str(&troop_model::encode(&event));
-        lines.push('\n');
-    }
-    match output {
-        Some(path) => {
-            let n_events = lines.lines().count();
-            std::fs::write(path, lines)
-                .with_context(|| format!("`{}` cannot be written", path.display()))?;
-            printer.text(&format!("wrote {n_events} events to {}\n", path.display()))
-        }
-        None => printer.text(&lines),
-    }
-}
-
-async fn import(file: &Path, name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
-    let text = if file == Path::new("-") {
-        given("-".to_owned())?
-    } else {
-        std::fs::read_to_string(file)
-            .with_context(|| format!("`{}` cannot be read", file.display()))?
-    };
-    let mut events = Vec::new();
-    for (nth, line) in text.lines().enumerate() {
-        let event = troop_model::decode(line).map_err(|error| {
-            Usage::new(
-                format!("line {} of `{}`: {error}", nth + 1, file.display()),
-                "import what `troop team export` wrote",
-            )
-        })?;
-        events.push(event);
-    }
-    let name = name.map(team_name).transpose()?;
-    let board = desk.session.import(events, name).await?;
-    let name = board
-        .look(|state| state.team().map(|team| team.name.to_string()))
-        .await?
-        .unwrap_or_default();
-    if printer.json {
-        show(None, desk, printer).await
-    } else {
-        printer.text(&format!("imported team {name}\n"))
-    }
-}
-
 fn team_json(state: &State) -> Result<Value> {
     let team = state.team().ok_or(Refusal::NoTeam)?;
     Ok(serde_json::to_value(TeamView::new(state, team))?)
 }
 
-fn status_json(state: &State, members: &[Member]) -> Value {
+pub(super) fn status_json(state: &State, members: &[Member]) -> Value {
     let tasks = state.tasks();
     let counts: serde_json::Map<String, Value> = troop_model::Status::ALL
         .iter()
@@ -254,6 +217,6 @@ fn status_json(state: &State, members: &[Member]) -> Value {
     })
 }
 
-fn team_name(text: &str) -> Result<TeamName> {
+pub(super) fn team_name(text: &str) -> Result<TeamName> {
     Ok(text.parse().map_err(Refusal::from)?)
 }

@@ -39,6 +39,10 @@ fn a_task_has_the_fields_of_the_design_in_their_order() {
             "user_id",
             "channel",
             "chat_id",
+            "peer_kind",
+            "local_key",
+            "checks",
+            "merged",
             "metadata",
         ]
     );
@@ -57,7 +61,10 @@ fn a_task_has_the_fields_of_the_design_in_their_order() {
         serde_json::json!({"percent": 40, "step": "lexing"})
     );
     let detail = &troop.json("task get 1")["detail"];
-    assert_eq!(keys(detail), ["comments", "attachments", "events"]);
+    assert_eq!(
+        keys(detail),
+        ["comments", "attachments", "evidence", "failed_checks", "checks_waived", "events"]
+    );
 }
 
 #[test]
@@ -86,6 +93,7 @@ fn a_message_has_the_fields_of_the_design() {
             "request_id",
             "approve",
             "task",
+            "origin",
         ]
     );
 }

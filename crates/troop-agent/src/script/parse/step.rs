@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 use super::{Problem, is_word, sought, unquoted, words};
 use crate::script::{
     lines::{Block, Line},
-    syntax::{Act, End, Mischief, Step},
+    syntax::{Act, End, Mischief, Share, Step},
 };
 
 const STEPS: &str = "log, message, broadcast, plan, approve, reject, wait for mail, wait until all tasks are done, write, \
-                     append, replace, run, call, progress, sleep, complete, fail, give back, refuse shutdown, on attempt, \
+                     append, replace, run, workspace, call, delegate, progress, sleep, complete, fail, give back, refuse shutdown, on attempt, \
                      only once, try, crash, kill, hang, flood, garbage";
 
 pub(super) fn steps(block: Block<'_>) -> Result<Vec<Step>, Problem> {
@@ -71,6 +71,7 @@ fn act(line: &Line<'_>, text: &str) -> Result<Act, Problem> {
         "give" | "refuse" => ending(line, text)?,
         "write" | "append" => file(line, word, rest)?,
         "run" => Act::Run(said("a command")?),
+        "workspace" => Act::Share(share(line, rest)?),
         "call" => call(line, rest)?,
         "on" | "only" => condition(line, text)?,
         _ => {
@@ -86,6 +87,7 @@ fn short(line: &Line<'_>, word: &str, rest: &str) -> Result<Act, Problem> {
     let whole = whole.trim();
     Ok(match word {
         "replace" => replace(line, rest)?,
+        "delegate" => delegate(line, rest)?,
         "progress" => {
             let (percent, text) = words(rest);
             let percent = percent.trim_end_matches('%').parse().ok().filter(|it| *it <= 100);
@@ -143,6 +145,25 @@ fn file(line: &Line<'_>, word: &str, rest: &str) -> Result<Act, Problem> {
     Ok(if word == "write" { Act::Write { file, content } } else { Act::Append { file, content } })
 }
 
+fn share(line: &Line<'_>, rest: &str) -> Result<Share, Problem> {
+    let (verb, file) = words(rest);
+    let name = unquoted(file).to_owned();
+    if verb == "write" && !file.is_empty() {
+        let content = line.block.text().map(|text| format!("{text}\n")).unwrap_or_default();
+        return Ok(Share::Write { file: name, content });
+    }
+    line.alone()?;
+    match verb {
+        "read" if !file.is_empty() => Ok(Share::Read(name)),
+        "delete" if !file.is_empty() => Ok(Share::Delete(name)),
+        "list" if file.is_empty() => Ok(Share::List),
+        _ => Err(line.problem(
+            "write `workspace write FILE`, with what is to be in it indented below, `workspace read FILE`, \
+             `workspace list` or `workspace delete FILE`",
+        )),
+    }
+}
+
 fn replace(line: &Line<'_>, rest: &str) -> Result<Act, Problem> {
     let read = || {
         let (old, rest) = quoted(rest)?;
@@ -161,13 +182,28 @@ fn quoted(text: &str) -> Option<(String, &str)> {
     Some((first, text.get(values.byte_offset()..)?.trim()))
 }
 
-fn call(line: &Line<'_>, rest: &str) -> Result<Act, Problem> {
-    let (rest, name) = match rest.rsplit_once("as ") {
+fn delegate(line: &Line<'_>, rest: &str) -> Result<Act, Problem> {
+    let (rest, name) = named(rest);
+    match rest.split_once(" to ").map(|(task, to)| (task.trim(), to.trim())) {
+        Some((task, to)) if !task.is_empty() && !to.is_empty() && !to.contains(' ') => {
+            Ok(Act::Delegate { task: task.to_owned(), to: to.to_owned(), name })
+        }
+        _ => Err(line.problem("write `delegate TASK to NAME [as NAME]`")),
+    }
+}
+
+/// What is before `as NAME`, and the name.
+fn named(rest: &str) -> (&str, Option<String>) {
+    match rest.rsplit_once("as ") {
         Some((before, name)) if is_word(name) && before.ends_with(' ') => {
             (before.trim(), Some(name.trim().to_owned()))
         }
         _ => (rest, None),
-    };
+    }
+}
+
+fn call(line: &Line<'_>, rest: &str) -> Result<Act, Problem> {
+    let (rest, name) = named(rest);
     let (method, rest) = words(rest);
     let params = line.long_text(rest);
     if !method.contains('/') {

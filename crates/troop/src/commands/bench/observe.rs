@@ -23,7 +23,7 @@ use super::{
     outcome::{Outcome, Subject, Tally, Target, Unit},
     partner::this_program,
     place::Place,
-    show,
+    print,
 };
 use crate::{cli::BenchObserveArgs, output::Printer};
 
@@ -34,7 +34,7 @@ const MEGABYTE: u64 = 1_000_000;
 
 pub(super) fn run(args: &BenchObserveArgs, printer: &Printer) -> Result<()> {
     let outcomes = [throughput(args)?, memory(args)?];
-    show(&outcomes, args.seconds, printer)
+    print(&outcomes, args.seconds, printer)
 }
 
 fn throughput(args: &BenchObserveArgs) -> Result<Outcome> {

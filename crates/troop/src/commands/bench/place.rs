@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use tempfile::TempDir;
 
+use crate::output::Printer;
+
 /// What Linux calls a file system that is in memory alone.
 const TMPFS: i64 = 0x0102_1994;
 
@@ -32,8 +34,13 @@ impl Place {
         self.0.path().join(name)
     }
 
-    pub(super) fn is_in_memory(&self) -> bool {
+    pub(super) fn warn_if_in_memory(&self, printer: &Printer) {
         let found = rustix::fs::statfs(self.path());
-        found.is_ok_and(|found| found.f_type == TMPFS)
+        if found.is_ok_and(|found| found.f_type == TMPFS) {
+            let folder = self.path().display();
+            printer.warn(&format!(
+                "`{folder}` is in memory: nothing is durable there; see `--folder`"
+            ));
+        }
     }
 }

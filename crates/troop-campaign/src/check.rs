@@ -1,0 +1,210 @@
+//! What must hold after every trial, whatever went wrong in it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+    time::Duration,
+};
+
+use anyhow::Result;
+use tokio::time::{Instant, sleep};
+use troop_model::{
+    Event, Fact, MemberName, MemberState, Party, State, Status, TaskNumber, Version, decode,
+};
+use troop_runtime::{Board, Clock, Following, process::Mark};
+use troop_store::Missing;
+use uuid::Uuid;
+
+use crate::{
+    plan::{Mind, Plan},
+    trial::{Trial, open_store},
+};
+
+/// How long what a lead left behind may take to be ended.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Everything that was broken.
+pub(crate) async fn all(trial: &Trial) -> Result<Vec<String>> {
+    let mut broken = Vec::new();
+    let store = open_store(&trial.url, Missing::Refuse).await?;
+    let entries = store.read(trial.board.team(), Version::ZERO, usize::MAX).await?;
+    let events: Vec<Event> =
+        entries.iter().map(|entry| decode(&entry.body)).collect::<Result<_, _>>()?;
+    let state = replay(&events, &mut broken);
+    agree(trial, &state, &mut broken).await?;
+    tasks(trial, &state, &mut broken);
+    mail(trial, &events, &mut broken);
+    orphans(&events, &mut broken).await;
+    Ok(broken)
+}
+
+/// What the log amounts to. On the way: each task is completed once, by the process that holds it.
+fn replay(events: &[Event], broken: &mut Vec<String>) -> State {
+    let (mut state, mut completed) = (State::default(), BTreeSet::new());
+    for event in events {
+        if event.version != state.version().next() {
+            broken.push(format!("event {} follows event {}", event.version, state.version()));
+        }
+        if let Fact::TaskCompleted { task, result, .. } = &event.fact {
+            if !completed.insert(*task) {
+                broken.push(format!("{task} was completed twice"));
+            }
+            let told = completed_by_its_holder(&state, event, *task, result);
+            broken.extend(told.map(|it| format!("event {}: {task} {it}", event.version)));
+        }
+        state.apply(event);
+    }
+    state
+}
+
+fn completed_by_its_holder(
+    state: &State,
+    event: &Event,
+    task: TaskNumber,
+    result: &str,
+) -> Option<String> {
+    let Some(found) = state.tasks().get(task) else {
+        return Some("was completed and is not there".to_owned());
+    };
+    let owner = found.owner.as_ref().map(MemberName::as_str).unwrap_or_default();
+    if owner != event.actor.name.as_str() {
+        return Some(format!("is held by `{owner}` and was completed by `{}`", event.actor.name));
+    }
+    let pid = found.owner.as_ref().and_then(|owner| state.member(owner)).and_then(|it| it.pid);
+    let by = result.trim().strip_prefix("by ").and_then(|it| it.parse().ok());
+    (pid != by).then(|| format!("is held by process {pid:?} and was completed by {by:?}"))
+}
+
+/// The board of this process, and one that is opened anew, are what the log says.
+async fn agree(trial: &Trial, replayed: &State, broken: &mut Vec<String>) -> Result<()> {
+    trial.board.catch_up().await?;
+    let own = trial.board.look(State::clone).await?;
+    let store = open_store(&trial.url, Missing::Refuse).await?;
+    let anew =
+        Board::open(store, Clock::system(), Following::WhenAsked, trial.board.team()).await?;
+    let opened = anew.look(State::clone).await?;
+    anew.close().await;
+    for (what, state) in [("the board", own), ("the board, opened anew,", opened)] {
+        if state != *replayed {
+            broken.push(format!("{what} is not what the log says"));
+        }
+    }
+    Ok(())
+}
+
+/// No task is lost; all end completed, or failed with a reason; what is completed was done.
+fn tasks(trial: &Trial, state: &State, broken: &mut Vec<String>) {
+    for nth in 0..trial.plan.chores.len() {
+        let number = TaskNumber(nth as u32 + 1);
+        let Some(task) = state.tasks().get(number) else {
+            broken.push(format!("{number} is lost"));
+            continue;
+        };
+        let is_done = trial.project().join(format!("done-{number}")).exists();
+        match task.status {
+            Status::Completed if is_done => {}
+            Status::Completed => broken.push(format!("{number} is completed and was not done")),
+            Status::Failed if task.result.is_some() => {}
+            Status::Failed
+            | Status::Pending
+            | Status::Blocked
+            | Status::InProgress
+            | Status::Stale
+            | Status::InReview
+            | Status::Cancelled => broken.push(format!("{number} ended as {}", task.status)),
+        }
+    }
+}
+
+/// No message is lost, or shown twice to one reader.
+#[expect(clippy::wildcard_enum_match_arm, reason = "most facts are not about mail")]
+fn mail(trial: &Trial, events: &[Event], broken: &mut Vec<String>) {
+    let mut n_sent = BTreeMap::<&str, u32>::new();
+    let mut read = BTreeMap::<(Uuid, &Party), Version>::new();
+    let mut ready = BTreeMap::<(&str, u32), Version>::new();
+    for event in events {
+        match &event.fact {
+            Fact::MessageSent { content, .. } => *n_sent.entry(content).or_default() += 1,
+            Fact::MessageRead { reader, messages } => {
+                for id in messages {
+                    if read.insert((*id, reader), event.version).is_some() {
+                        broken.push(format!("message {id} was read twice by {reader}"));
+                    }
+                }
+            }
+            Fact::MemberStateChanged {
+                member, state: MemberState::Idle, pid: Some(pid), ..
+            } => {
+                ready.entry((member.as_str(), *pid)).or_insert(event.version);
+            }
+            _ => {}
+        }
+    }
+    let acknowledged = lines(&trial.project().join("sent"));
+    for content in trial.letters.iter().chain(&acknowledged) {
+        match n_sent.get(content.as_str()) {
+            Some(1) => {}
+            n => broken.push(format!("`{content}` was sent once and is there {n:?} times")),
+        }
+    }
+    for (nth, _) in trial.plan.mates.iter().enumerate().filter(|(_, it)| **it == Mind::Foreign) {
+        seen(trial, &Plan::mate(nth), &read, &ready, broken);
+    }
+}
+
+/// What a teammate that keeps a record was shown: all that it has read, nothing twice, nothing that it had read before.
+fn seen(
+    trial: &Trial,
+    name: &str,
+    read: &BTreeMap<(Uuid, &Party), Version>,
+    ready: &BTreeMap<(&str, u32), Version>,
+    broken: &mut Vec<String>,
+) {
+    let (mut shown, mut by_run) = (BTreeSet::new(), BTreeSet::new());
+    for line in lines(&trial.project().join(format!("seen-{name}"))) {
+        let Some((pid, id)) = line.split_once(' ') else { continue };
+        // A record that was cut off by a kill is none.
+        let (Ok(pid), Ok(id)) = (pid.parse::<u32>(), id.parse::<Uuid>()) else { continue };
+        shown.insert(id);
+        if !by_run.insert((pid, id)) {
+            broken.push(format!("message {id} was shown twice to {name} in process {pid}"));
+        }
+        let was_read = read.iter().find(|((it, by), _)| *it == id && by.as_str() == name);
+        if let (Some((_, read)), Some(ready)) = (was_read, ready.get(&(name, pid)))
+            && read < ready
+        {
+            broken.push(format!("message {id} was read by {name} and shown again to {pid}"));
+        }
+    }
+    for ((id, _), version) in read.iter().filter(|((_, by), _)| by.as_str() == name) {
+        if !shown.contains(id) {
+            broken.push(format!("event {version}: {name} read message {id}, which it never saw"));
+        }
+    }
+}
+
+fn lines(file: &Path) -> Vec<String> {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Nobody outlives the lead that started it.
+async fn orphans(events: &[Event], broken: &mut Vec<String>) {
+    let sessions = events.iter().filter_map(|event| {
+        let Fact::LeadTaken { session, .. } = &event.fact else { return None };
+        Some(*session)
+    });
+    for session in sessions {
+        let (mark, deadline) = (Mark { session, run: None }, Instant::now() + PATIENCE);
+        while !mark.processes().is_empty() {
+            if Instant::now() > deadline {
+                let left = mark.processes();
+                broken.push(format!("processes outlived their lead: {left:?}"));
+                mark.kill_all();
+                break;
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Real teams of processes under random faults, and what must hold afterwards.
+//!
+//! Read in this order: a [`Plan`] is all that is random about a trial; [`run`] makes it happen, many at once; [`lead`] is
+//! what runs in the lead's process; what was promised is checked in `check.rs`; a [`Tally`] is what is told.
+
+mod check;
+mod disk;
+pub mod lead;
+mod plan;
+mod random;
+mod tally;
+mod trial;
+
+use std::{ffi::OsString, path::PathBuf, time::Duration};
+
+use anyhow::Result;
+use tokio::{task::JoinSet, time::Instant};
+
+pub use disk::can_mount;
+pub use plan::{Backend, Plan};
+pub use tally::{Tally, Violation};
+
+/// What a campaign needs to know.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The `troop` program.
+    pub troop: PathBuf,
+    /// What starts a lead that reads its orders from its standard input; see [`lead::run`].
+    pub lead: Vec<OsString>,
+    /// Decides what happens in every trial.
+    pub seed: u64,
+    /// The stores, in turn.
+    pub backends: Vec<Backend>,
+    /// Where trials are held. What is left of one that broke a promise is kept here.
+    pub folder: PathBuf,
+    /// How many trials run at once.
+    pub n_at_once: usize,
+    /// The number of the first trial.
+    pub first: u64,
+    /// When it is over.
+    pub until: Until,
+}
+
+/// When a campaign is over.
+#[derive(Clone, Copy, Debug)]
+pub enum Until {
+    /// After so much time.
+    Elapsed(Duration),
+    /// After so many trials.
+    Trials(u64),
+}
+
+/// Holds trials until it is over. What was broken is told as soon as it is known.
+///
+/// # Errors
+///
+/// If a trial could not be held at all.
+pub async fn run(options: Options, tell: impl Fn(&Violation)) -> Result<Tally> {
+    let can_mount = can_mount(&options.folder).await;
+    let (start, mut tally) = (Instant::now(), Tally::default());
+    let (mut trials, mut next) = (JoinSet::new(), options.first);
+    loop {
+        let goes_on = match options.until {
+            Until::Elapsed(span) => start.elapsed() < span,
+            Until::Trials(n_trials) => next < options.first + n_trials,
+        };
+        if goes_on && trials.len() < options.n_at_once {
+            let plan = Plan::new(options.seed, next, &options.backends, can_mount);
+            trials.spawn(trial::hold(options.clone(), plan, next));
+            next += 1;
+            continue;
+        }
+        let Some(held) = trials.join_next().await else { break };
+        let held = held??;
+        held.violation.iter().for_each(&tell);
+        tally.add(held);
+    }
+    tally.elapsed = start.elapsed();
+    Ok(tally)
+}

@@ -1,0 +1,123 @@
+//! `campaign`: holds trials for a while and says how they went. `cargo xtask campaign` runs it.
+
+use std::{path::PathBuf, process::ExitCode, time::Duration};
+
+use anyhow::{Context as _, Result, bail};
+use troop_campaign::{Backend, Options, Tally, Until, Violation, can_mount, lead, run};
+use troop_runtime::Clock;
+
+const USAGE: &str = "usage: campaign --troop PROGRAM [--minutes N] [--seed S] [--store sqlite|files|postgres] \
+                     [--at-once N] [--trial N] [--report FILE]";
+const MINUTES: u64 = 10;
+const AT_ONCE: usize = 4;
+
+fn main() -> ExitCode {
+    match begin() {
+        Ok(code) => code,
+        Err(error) => {
+            say(&format!("error: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn begin() -> Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut arguments = std::env::args().skip(1).peekable();
+    if arguments.peek().is_some_and(|it| it == "lead") {
+        runtime.block_on(lead::run())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    runtime.block_on(hold(Arguments::parse(arguments)?))
+}
+
+async fn hold(arguments: Arguments) -> Result<ExitCode> {
+    let folder = tempfile::Builder::new().prefix("campaign-").tempdir()?;
+    let options = Options {
+        troop: arguments.troop.canonicalize().context("the program `troop` is not there")?,
+        lead: vec![std::env::current_exe()?.into(), "lead".into()],
+        seed: arguments.seed,
+        backends: arguments.backends,
+        folder: folder.path().to_owned(),
+        n_at_once: arguments.n_at_once,
+        first: arguments.trial.unwrap_or_default(),
+        until: match arguments.trial {
+            Some(_) => Until::Trials(1),
+            None => Until::Elapsed(Duration::from_secs(60 * arguments.minutes)),
+        },
+    };
+    say(&format!("seed {}", options.seed));
+    let has_full_disks = can_mount(folder.path()).await;
+    if !has_full_disks {
+        say("small disks cannot be mounted here, so no disk is full in this campaign; root can");
+    }
+    let tally = run(options, tell).await?;
+    let text = report(&tally, arguments.seed, has_full_disks);
+    say(&text);
+    if let Some(file) = arguments.report {
+        std::fs::write(file, text)?;
+    }
+    if tally.violations.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    // What is left of the trials is needed.
+    say(&format!("kept in {}", folder.keep().display()));
+    Ok(ExitCode::FAILURE)
+}
+
+fn tell(violation: &Violation) {
+    let what = violation.what.join("\n  ");
+    say(&format!("trial {}, log in {}:\n  {what}", violation.trial, violation.folder.display()));
+}
+
+fn report(tally: &Tally, seed: u64, has_full_disks: bool) -> String {
+    let day = Clock::system().now().to_string();
+    let day = day.split('T').next().unwrap_or_default();
+    let minutes = tally.elapsed.as_secs_f64() / 60.0;
+    let disks = if has_full_disks { "" } else { " No disk was full: that needs root." };
+    format!("{day}, seed {seed}, {minutes:.1} minutes.{disks}\n\n{}", tally.tables())
+}
+
+#[derive(Debug)]
+struct Arguments {
+    troop: PathBuf,
+    minutes: u64,
+    seed: u64,
+    backends: Vec<Backend>,
+    n_at_once: usize,
+    trial: Option<u64>,
+    report: Option<PathBuf>,
+}
+
+impl Arguments {
+    fn parse(mut words: impl Iterator<Item = String>) -> Result<Self> {
+        let mut given = Self {
+            troop: PathBuf::new(),
+            minutes: MINUTES,
+            seed: Clock::system().now().as_micros().unsigned_abs(),
+            backends: Backend::ALL.to_vec(),
+            n_at_once: AT_ONCE,
+            trial: None,
+            report: None,
+        };
+        while let Some(flag) = words.next() {
+            let value = words.next().with_context(|| format!("`{flag}` needs a value; {USAGE}"))?;
+            match flag.as_str() {
+                "--troop" => given.troop = value.into(),
+                "--minutes" => given.minutes = value.parse()?,
+                "--seed" => given.seed = value.parse()?,
+                "--store" => given.backends = vec![value.parse()?],
+                "--at-once" => given.n_at_once = value.parse()?,
+                "--trial" => given.trial = Some(value.parse()?),
+                "--report" => given.report = Some(value.into()),
+                _ => bail!("there is no `{flag}`; {USAGE}"),
+            }
+        }
+        Ok(given)
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "the one place of this program that prints")]
+fn say(text: &str) {
+    eprintln!("{text}");
+}

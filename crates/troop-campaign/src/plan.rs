@@ -1,0 +1,206 @@
+//! All that is random about a trial.
+
+use std::{fmt, str::FromStr, time::Duration};
+
+use anyhow::bail;
+
+use crate::random::Random;
+
+/// Where a team is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Backend {
+    /// A SQLite database.
+    Sqlite,
+    /// A folder of files.
+    Files,
+    /// A PostgreSQL server.
+    Postgres,
+}
+
+impl Backend {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Sqlite, Self::Files, Self::Postgres];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Sqlite => "sqlite",
+            Self::Files => "files",
+            Self::Postgres => "postgres",
+        }
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Backend {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match Self::ALL.into_iter().find(|it| it.name() == text) {
+            Some(backend) => Ok(backend),
+            None => bail!("there is no store `{text}`; there is: sqlite, files, postgres"),
+        }
+    }
+}
+
+/// What thinks for a teammate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mind {
+    /// The agent `command` of `troop`.
+    Command,
+    /// A shell script that speaks the wire and says much that makes no sense.
+    Foreign,
+}
+
+/// A task of a trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chore {
+    /// How long it takes.
+    pub takes: Duration,
+    /// Whether it fails when it is first tried.
+    pub fails_first: bool,
+    /// The chores that it waits for.
+    pub waits_for: Vec<usize>,
+}
+
+/// Something that goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    /// A teammate is killed.
+    KillMate(usize),
+    /// The lead is killed, and another takes over.
+    KillLead,
+    /// A teammate stands still for a while.
+    StopMate(usize, Duration),
+    /// The lead stands still for a while.
+    StopLead(Duration),
+    /// The disk is full for a while.
+    FullDisk(Duration),
+    /// The database server hangs up on everybody.
+    HangUp,
+}
+
+impl Fault {
+    /// What it is called in a report.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::KillMate(_) => "teammate killed",
+            Self::KillLead => "lead killed, another takes over",
+            Self::StopMate(..) => "teammate stopped and continued",
+            Self::StopLead(_) => "lead stopped and continued",
+            Self::FullDisk(_) => "disk full for a while",
+            Self::HangUp => "database connections cut",
+        }
+    }
+}
+
+/// What is wrong with the store all the time, as the lead sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weather {
+    /// Nothing.
+    Fair,
+    /// Every call takes this long.
+    Slow(Duration),
+    /// The answer to this call is lost, though it was done.
+    LostAnswer(usize),
+}
+
+/// What happens in a trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Where the team is kept.
+    pub backend: Backend,
+    /// Who works.
+    pub mates: Vec<Mind>,
+    /// What is to be done.
+    pub chores: Vec<Chore>,
+    /// When somebody from outside writes to which teammate.
+    pub letters: Vec<(Duration, usize)>,
+    /// What goes wrong, and when.
+    pub faults: Vec<(Duration, Fault)>,
+    /// What is wrong all the time.
+    pub weather: Weather,
+    /// Whether the store lies on a small disk of its own.
+    pub has_small_disk: bool,
+}
+
+/// Faults and letters come within this time.
+const SPAN: u64 = 1_500;
+
+impl Plan {
+    /// The plan of a trial; the same for the same numbers.
+    #[must_use]
+    pub fn new(seed: u64, trial: u64, backends: &[Backend], can_mount: bool) -> Self {
+        let mut random = Random::of_trial(seed, trial);
+        let backend = backends.get(trial as usize % backends.len().max(1)).copied();
+        let backend = backend.unwrap_or(Backend::Sqlite);
+        let n_mates = random.within(2..6) as usize;
+        let mates = (0..n_mates).map(|nth| mind(nth, &mut random)).collect();
+        let chores = (0..random.within(5..31)).map(|nth| chore(nth as usize, &mut random));
+        let chores = chores.collect();
+        let letter = |random: &mut Random| (moment(random), random.within(0..n_mates as u64));
+        let letters = (0..random.within(2..12)).map(|_| letter(&mut random));
+        let letters = letters.map(|(at, to)| (at, to as usize)).collect();
+        let has_small_disk = can_mount && backend != Backend::Postgres && random.one_in(3);
+        let n_faults = random.within(1..7);
+        let mut faults: Vec<_> = (0..n_faults)
+            .map(|_| (moment(&mut random), fault(&mut random, n_mates, backend, has_small_disk)))
+            .collect();
+        faults.sort();
+        let weather = match random.within(0..6) {
+            0 => Weather::Slow(Duration::from_millis(random.within(1..20))),
+            1 => Weather::LostAnswer(random.within(5..80) as usize),
+            _ => Weather::Fair,
+        };
+        Self { backend, mates, chores, letters, faults, weather, has_small_disk }
+    }
+
+    /// The name of a teammate.
+    #[must_use]
+    pub fn mate(nth: usize) -> String {
+        format!("mate-{nth}")
+    }
+}
+
+fn moment(random: &mut Random) -> Duration {
+    Duration::from_millis(random.within(0..SPAN))
+}
+
+/// The first runs commands, so that whatever needs one has one.
+fn mind(nth: usize, random: &mut Random) -> Mind {
+    if nth > 0 && random.one_in(2) { Mind::Foreign } else { Mind::Command }
+}
+
+fn chore(nth: usize, random: &mut Random) -> Chore {
+    let mut waits_for = Vec::new();
+    for _ in 0..random.within(0..3) {
+        if nth > 0 {
+            waits_for.push(random.within(0..nth as u64) as usize);
+        }
+    }
+    waits_for.sort_unstable();
+    waits_for.dedup();
+    let takes = Duration::from_millis(random.within(0..120));
+    Chore { takes, fails_first: random.one_in(6), waits_for }
+}
+
+fn fault(random: &mut Random, n_mates: usize, backend: Backend, has_small_disk: bool) -> Fault {
+    let mate = random.within(0..n_mates as u64) as usize;
+    let pause = Duration::from_millis(random.within(50..1_800));
+    match random.within(0..12) {
+        0..=3 => Fault::KillMate(mate),
+        4 | 5 => Fault::KillLead,
+        6 | 7 => Fault::StopMate(mate, pause),
+        8 => Fault::StopLead(pause),
+        _ if has_small_disk => Fault::FullDisk(pause / 2),
+        _ if backend == Backend::Postgres => Fault::HangUp,
+        9 => Fault::StopLead(pause),
+        10 => Fault::KillLead,
+        _ => Fault::KillMate(mate),
+    }
+}

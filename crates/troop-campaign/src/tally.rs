@@ -1,0 +1,83 @@
+//! What a campaign tells: how many trials and faults there were, and what was broken.
+
+use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf, time::Duration};
+
+use crate::plan::{Backend, Fault, Plan, Weather};
+
+/// A promise that was broken.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    /// In which trial.
+    pub trial: u64,
+    /// What was broken, each in a line.
+    pub what: Vec<String>,
+    /// What is left of the trial: its log, and what its processes wrote.
+    pub folder: PathBuf,
+}
+
+/// How one trial went.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) plan: Plan,
+    /// The faults that really happened.
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) n_events: u64,
+    pub(crate) violation: Option<Violation>,
+}
+
+/// How all trials went.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// How long it took.
+    pub elapsed: Duration,
+    /// What was broken.
+    pub violations: Vec<Violation>,
+    trials: BTreeMap<Backend, u64>,
+    faults: BTreeMap<&'static str, u64>,
+    n_tasks: u64,
+    n_events: u64,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, held: Held) {
+        *self.trials.entry(held.plan.backend).or_default() += 1;
+        let weather = match held.plan.weather {
+            Weather::Fair => None,
+            Weather::Slow(_) => Some("slow disk, for all of a trial"),
+            Weather::LostAnswer(_) => Some("answer of the store lost"),
+        };
+        let n_foreign = held.plan.mates.iter().filter(|it| **it == crate::plan::Mind::Foreign);
+        let garbage = (n_foreign.count() > 0).then_some("garbage on the wire, for all of a trial");
+        for name in held.faults.iter().map(|it| it.name()).chain(weather).chain(garbage) {
+            *self.faults.entry(name).or_default() += 1;
+        }
+        self.n_tasks += held.plan.chores.len() as u64;
+        self.n_events += held.n_events;
+        self.violations.extend(held.violation);
+    }
+
+    /// How many trials there were.
+    #[must_use]
+    pub fn n_trials(&self) -> u64 {
+        self.trials.values().sum()
+    }
+
+    /// All of it as two tables.
+    #[must_use]
+    pub fn tables(&self) -> String {
+        let mut text = "| what | how often |\n|---|---|\n".to_owned();
+        let mut row = |what: &str, n: u64| {
+            writeln!(text, "| {what} | {n} |").expect("writing to a text never fails");
+        };
+        row("trials", self.n_trials());
+        self.trials.iter().for_each(|(backend, n)| row(&format!("… on {backend}"), *n));
+        row("tasks", self.n_tasks);
+        row("events in the logs", self.n_events);
+        row("**violations**", self.violations.len() as u64);
+        text += "\n| fault | how often |\n|---|---|\n";
+        for (fault, n) in &self.faults {
+            writeln!(text, "| {fault} | {n} |").expect("writing to a text never fails");
+        }
+        text
+    }
+}

@@ -1,0 +1,380 @@
+//! One trial: a team is made, set to work, disturbed, and looked at when it has come to rest.
+
+mod faults;
+mod lead_process;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::json;
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep},
+};
+use troop_model::{
+    Actor, Command, Member, MemberName, MemberState, MessageKind, Metadata, NewMember, NewTask,
+    NewTeamCommand, Outgoing, Party, Role, Settings, Spawn, State, Status, TaskCommand, TaskNumber,
+    TeamId,
+};
+use troop_runtime::{Board, BoardError, Clock, Following, Request, Signature, process::Mark};
+use troop_store::{Missing, Store, StoreUrl};
+use uuid::Uuid;
+
+use crate::{
+    Options, Violation, check,
+    disk::Disk,
+    lead::{FOREIGN, Orders},
+    plan::{Backend, Chore, Fault, Mind, Plan, Weather},
+    tally::Held,
+};
+use lead_process::LeadProcess;
+
+/// How long a team may take to come to rest after the last fault.
+const PATIENCE: Duration = Duration::from_secs(40);
+/// Between two looks.
+const STEP: Duration = Duration::from_millis(20);
+/// How many looks in a row find a teammate down before it is started again from outside.
+const MANY_LOOKS: u32 = 15;
+const SCRIPT: &str = include_str!("mate.sh");
+
+/// Holds a trial and checks what was promised.
+pub(crate) async fn hold(options: Options, plan: Plan, nth: u64) -> Result<Held> {
+    let folder = options.folder.join(format!("trial-{nth}"));
+    for part in ["store", "lead", "project"] {
+        fs::create_dir_all(folder.join(part))?;
+    }
+    let disk = match plan.has_small_disk {
+        true => Some(Disk::mount(&folder.join("store")).await?),
+        false => None,
+    };
+    let mut trial = Trial::new(&options, plan, folder.clone(), disk).await?;
+    let mut what = Vec::new();
+    if let Err(error) = trial.run().await {
+        what.push(format!("{error:#}"));
+        trial.lead.end().await;
+    }
+    let n_events = trial.board.look(|state| state.version().0).await?;
+    what.extend(check::all(&trial).await?);
+    let violation =
+        (!what.is_empty()).then(|| Violation { trial: nth, what, folder: folder.clone() });
+    let (plan, faults, disk) = trial.close(violation.is_some()).await?;
+    if let Some(disk) = disk {
+        disk.unmount().await;
+    }
+    if violation.is_none() {
+        fs::remove_dir_all(&folder)?;
+    }
+    Ok(Held { plan, faults, n_events, violation })
+}
+
+/// A trial while it is held.
+pub(crate) struct Trial {
+    pub(crate) plan: Plan,
+    pub(crate) folder: PathBuf,
+    pub(crate) url: String,
+    pub(crate) board: Board,
+    /// What was written to teammates from outside, and accepted.
+    pub(crate) letters: Vec<String>,
+    /// The faults that happened.
+    faults: Vec<Fault>,
+    /// What is being made good again.
+    healing: JoinSet<()>,
+    disk: Option<Disk>,
+    lead: LeadProcess,
+}
+
+impl Trial {
+    async fn new(
+        options: &Options,
+        plan: Plan,
+        folder: PathBuf,
+        disk: Option<Disk>,
+    ) -> Result<Self> {
+        let url = match plan.backend {
+            Backend::Sqlite => format!("sqlite:{}", folder.join("store/troop.db").display()),
+            Backend::Files => format!("files:{}", folder.join("store/troop").display()),
+            Backend::Postgres => troop_testkit::postgres::database().await.url().to_owned(),
+        };
+        let script = folder.join("mate.sh");
+        fs::write(&script, SCRIPT)?;
+        let board = make_team(open_store(&url, Missing::Make).await?).await?;
+        let (delay, lost) = match plan.weather {
+            Weather::Fair => (Duration::ZERO, 0),
+            Weather::Slow(delay) => (delay, 0),
+            Weather::LostAnswer(nth) => (Duration::ZERO, nth),
+        };
+        let orders = Orders {
+            url: url.clone(),
+            team: board.team(),
+            folder: folder.join("lead"),
+            project: folder.join("project"),
+            troop: options.troop.clone(),
+            script,
+            delay,
+            lost,
+        };
+        let lead = LeadProcess::new(options.lead.clone(), orders, folder.join("lead.log"));
+        let (letters, faults, healing) = (Vec::new(), Vec::new(), JoinSet::new());
+        Ok(Self { plan, folder, url, board, letters, faults, healing, disk, lead })
+    }
+
+    /// Where the team works.
+    pub(crate) fn project(&self) -> PathBuf {
+        self.folder.join("project")
+    }
+
+    async fn run(&mut self) -> Result<()> {
+        self.lead.start().await?;
+        self.until_led().await?;
+        for (nth, chore) in self.plan.chores.clone().into_iter().enumerate() {
+            self.submit(Command::Task(TaskCommand::Create(new_task(nth, &chore)))).await?;
+        }
+        let start = Instant::now();
+        let mut disturbances = self.disturbances(start);
+        let mut n_looks_down = vec![0; self.plan.mates.len()];
+        let mut deadline = Instant::now() + PATIENCE;
+        loop {
+            self.lead.see_to().await?;
+            while disturbances.last().is_some_and(|(at, _)| *at <= Instant::now()) {
+                if let Some((_, disturbance)) = disturbances.pop() {
+                    self.disturb(disturbance).await?;
+                    deadline = Instant::now() + PATIENCE;
+                }
+            }
+            self.start_who_is_down(&mut n_looks_down).await?;
+            while self.healing.try_join_next().is_some() {
+                deadline = Instant::now() + PATIENCE;
+            }
+            let is_undisturbed = disturbances.is_empty() && self.healing.is_empty();
+            let unrest = self.unrest().await?;
+            if is_undisturbed && unrest.is_empty() {
+                return self.stop().await;
+            }
+            if Instant::now() > deadline {
+                bail!("it did not come to rest: {unrest}");
+            }
+            sleep(STEP).await;
+        }
+    }
+
+    /// Waits until somebody leads.
+    async fn until_led(&mut self) -> Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.board.look(is_led).await? {
+            self.lead.see_to().await?;
+            if Instant::now() > deadline {
+                bail!("nobody leads");
+            }
+            sleep(STEP).await;
+        }
+        Ok(())
+    }
+
+    /// Starts teammates that are not there, and those that are down and are not started by their lead.
+    async fn start_who_is_down(&mut self, n_looks_down: &mut [u32]) -> Result<()> {
+        for (nth, n_looks) in n_looks_down.iter_mut().enumerate() {
+            let name: MemberName = Plan::mate(nth).parse()?;
+            let found = name.clone();
+            let state = self.board.look(move |state| state.member(&found).map(|it| it.state));
+            let waits = match state.await? {
+                None => 0,
+                Some(MemberState::Crashed | MemberState::Stopped) => MANY_LOOKS,
+                Some(_) => u32::MAX,
+            };
+            *n_looks += 1;
+            if waits == u32::MAX {
+                *n_looks = 0;
+            } else if *n_looks > waits {
+                *n_looks = 0;
+                self.spawn(nth, name).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn spawn(&mut self, nth: usize, name: MemberName) -> Result<()> {
+        let agent = match self.plan.mates.get(nth) {
+            Some(Mind::Foreign) => FOREIGN,
+            Some(Mind::Command) | None => "command",
+        };
+        let member = NewMember {
+            name,
+            agent: agent.into(),
+            expertise: String::new(),
+            model: None,
+            permissions: None,
+        };
+        let request = person(Command::SpawnMember(Spawn { member, prompt: None }));
+        match self.board.submit(request).await {
+            // It is tried again with one of the next looks.
+            Ok(_) | Err(BoardError::Refused(_) | BoardError::Store(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Gives a command until it is taken or refused: the same operation again is one effect.
+    pub(crate) async fn submit(&self, command: Command) -> Result<()> {
+        let request = person(command);
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match self.board.submit(request.clone()).await {
+                Ok(_) => return Ok(()),
+                Err(BoardError::Store(_)) if Instant::now() < deadline => sleep(STEP).await,
+                Err(error) => return Err(error).context("a command was not taken"),
+            }
+        }
+    }
+
+    /// What has not come to rest yet; nothing if all has.
+    async fn unrest(&self) -> Result<String> {
+        let look = |state: &State| {
+            let session =
+                state.team().and_then(|team| team.lead_lease.as_ref()).map(|it| it.session);
+            let pids = mates(state).filter_map(|it| Some((it.name.to_string(), it.pid?)));
+            (unrest(state), session, pids.collect::<Vec<_>>())
+        };
+        let (unrest, session, pids) = self.board.look(look).await?;
+        if !unrest.is_empty() {
+            return Ok(unrest);
+        }
+        let Some(session) = session else { return Ok("nobody leads".to_owned()) };
+        let alive = Mark { session, run: None }.processes();
+        let dead = pids.into_iter().find(|(_, pid)| !alive.contains(pid));
+        Ok(dead
+            .map(|(name, pid)| format!("{name} runs, but process {pid} is dead"))
+            .unwrap_or_default())
+    }
+
+    async fn stop(&mut self) -> Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        while self.lead.is_running()? {
+            if !self.lead.is_told_to_stop {
+                let stop = Command::StopTeam { reason: Some("the trial is over".to_owned()) };
+                self.lead.is_told_to_stop = self.board.submit(person(stop)).await.is_ok();
+            }
+            if Instant::now() > deadline {
+                bail!("the lead did not stop when it was told to");
+            }
+            sleep(STEP).await;
+        }
+        Ok(())
+    }
+
+    /// Ends what may still run. Where something was broken, the log is kept in a form that people can read.
+    async fn close(self, is_kept: bool) -> Result<(Plan, Vec<Fault>, Option<Disk>)> {
+        let Self { plan, folder, board, faults, disk, mut lead, .. } = self;
+        lead.end().await;
+        if is_kept {
+            keep_log(&board, &folder.join("log.jsonl")).await?;
+            fs::write(folder.join("plan.txt"), format!("{plan:#?}\n{faults:#?}\n"))?;
+        }
+        board.close().await;
+        Ok((plan, faults, disk))
+    }
+}
+
+fn mates(state: &State) -> impl Iterator<Item = &Member> {
+    state.members().filter(|it| it.role == Role::Member)
+}
+
+/// What the log says has not come to rest yet; nothing if all has.
+fn unrest(state: &State) -> String {
+    let tasks = state.tasks();
+    let will_move = |number: &TaskNumber| match tasks.status(*number) {
+        Some(Status::Completed | Status::Cancelled) | None => false,
+        Some(Status::Failed) => tasks.get(*number).is_some_and(|it| it.not_before.is_some()),
+        Some(_) => true,
+    };
+    let open = tasks.numbers().filter(will_move).map(|it| {
+        let status = tasks.status(it).map(|it| it.to_string()).unwrap_or_default();
+        format!("{it} is {status}")
+    });
+    let unread = mates(state).filter_map(|it| {
+        let n_unread = state.mailbox().n_unread(&Party::member(&it.name));
+        (n_unread > 0).then(|| format!("{} has {n_unread} unread, and is {}", it.name, it.state))
+    });
+    let down = mates(state).filter(|it| !it.is_running());
+    let down = down.map(|it| format!("{} is {}", it.name, it.state));
+    open.chain(unread).chain(down).collect::<Vec<_>>().join(", ")
+}
+
+fn is_led(state: &State) -> bool {
+    state.team().is_some_and(|team| team.lead_lease.is_some())
+}
+
+fn person(command: Command) -> Request {
+    Request::new(Actor::human("zoe"), command)
+}
+
+pub(crate) async fn open_store(url: &str, missing: Missing) -> Result<Arc<dyn Store>> {
+    Ok(troop_store::open(&StoreUrl::parse(url)?, missing).await?)
+}
+
+async fn make_team(store: Arc<dyn Store>) -> Result<Board> {
+    let settings = Settings {
+        lease_seconds: 1,
+        max_attempts: 100,
+        retry_backoff_seconds: 0,
+        max_teammates: 20,
+        ..Settings::default()
+    };
+    let new = NewTeamCommand {
+        team: TeamId(Uuid::now_v7()),
+        name: "crew".parse()?,
+        description: String::new(),
+        settings,
+        lead: NewMember {
+            name: MemberName::lead(),
+            agent: "person".into(),
+            expertise: String::new(),
+            model: None,
+            permissions: None,
+        },
+        members: Vec::new(),
+    };
+    let signature = Signature::new(Actor::human("zoe"));
+    Ok(Board::create(store, Clock::system(), Following::Always, &signature, new).await?)
+}
+
+/// What a chore leaves behind is proof that it was done, and its result says by which process.
+fn new_task(nth: usize, chore: &Chore) -> NewTask {
+    let fails = match chore.fails_first {
+        true => "echo x >>tries-$TROOP_TASK; test $(wc -l <tries-$TROOP_TASK) -gt 1 || exit 1; ",
+        false => "",
+    };
+    let takes = chore.takes.as_secs_f64();
+    let script = format!("sleep {takes}; {fails}echo $PPID >>done-$TROOP_TASK; echo by $PPID");
+    let command = json!(["sh", "-c", script]);
+    NewTask {
+        subject: format!("chore {nth}"),
+        metadata: Metadata([("command".to_owned(), command)].into_iter().collect()),
+        blocked_by: chore.waits_for.iter().map(|it| TaskNumber(*it as u32 + 1).into()).collect(),
+        ..NewTask::default()
+    }
+}
+
+fn letter(to: usize, content: &str) -> Command {
+    Command::Send(Outgoing {
+        to: Plan::mate(to),
+        kind: MessageKind::Message,
+        content: content.to_owned(),
+        summary: None,
+        request_id: None,
+        approve: None,
+    })
+}
+
+async fn keep_log(board: &Board, file: &Path) -> Result<()> {
+    let mut log = board.subscribe(troop_model::Version::ZERO);
+    let mut text = String::new();
+    while let Some(event) = log.next_stored().await? {
+        text += &troop_model::encode(&event);
+        text.push('\n');
+    }
+    Ok(fs::write(file, text)?)
+}

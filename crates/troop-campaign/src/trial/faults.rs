@@ -1,0 +1,116 @@
+//! Doing harm, and making it good again.
+
+use std::{os::fd::OwnedFd, time::Duration};
+
+use anyhow::Result;
+use rustix::process::pidfd_send_signal;
+use tokio::time::{Instant, sleep};
+use troop_model::MemberName;
+use troop_runtime::process::{Mark, Signal};
+
+use super::{Trial, letter};
+use crate::plan::{Fault, Plan};
+
+/// Something that is done to a trial at some moment.
+#[derive(Clone, Debug)]
+pub(super) enum Disturbance {
+    Fault(Fault),
+    Letter(usize),
+}
+
+impl Trial {
+    /// All that is to happen, the first last.
+    pub(super) fn disturbances(&self, start: Instant) -> Vec<(Instant, Disturbance)> {
+        let faults = self.plan.faults.iter().map(|(at, it)| (start + *at, Disturbance::Fault(*it)));
+        let letters = self.plan.letters.iter();
+        let letters = letters.map(|(at, to)| (start + *at, Disturbance::Letter(*to)));
+        let mut all: Vec<_> = faults.chain(letters).collect();
+        all.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+        all
+    }
+
+    pub(super) async fn disturb(&mut self, disturbance: Disturbance) -> Result<()> {
+        match disturbance {
+            Disturbance::Fault(fault) => self.harm(fault).await,
+            Disturbance::Letter(to) => self.write_to(to).await,
+        }
+    }
+
+    async fn harm(&mut self, fault: Fault) -> Result<()> {
+        let happened = match fault {
+            Fault::KillMate(nth) => {
+                let found = self.process(nth).await?;
+                found.is_some_and(|(mark, pid)| mark.signal(pid, Signal::KILL).is_ok())
+            }
+            Fault::KillLead => {
+                self.lead.kill();
+                true
+            }
+            Fault::StopMate(nth, pause) => {
+                let found = self.process(nth).await?;
+                let stopped = found.filter(|(mark, pid)| mark.signal(*pid, Signal::STOP).is_ok());
+                // Who has gone meanwhile needs nothing; so below.
+                let go_on = |(mark, pid): (Mark, u32)| drop(mark.signal(pid, Signal::CONT));
+                stopped.map(|found| self.heal(pause, move || go_on(found))).is_some()
+            }
+            Fault::StopLead(pause) => {
+                let stopped = self.lead.process();
+                let stopped = stopped.filter(|it| pidfd_send_signal(it, Signal::STOP).is_ok());
+                let go_on = |it: OwnedFd| pidfd_send_signal(it, Signal::CONT).unwrap_or_default();
+                stopped.map(|it| self.heal(pause, move || go_on(it))).is_some()
+            }
+            Fault::FullDisk(pause) => {
+                let Some(disk) = &self.disk else { return Ok(()) };
+                let ballast = disk.fill()?;
+                self.heal(pause, move || drop(std::fs::remove_file(ballast)));
+                true
+            }
+            Fault::HangUp => {
+                let others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                              WHERE datname = current_database() AND pid <> pg_backend_pid()";
+                troop_testkit::postgres::execute(&self.url, others).await;
+                true
+            }
+        };
+        self.faults.extend(happened.then_some(fault));
+        Ok(())
+    }
+
+    /// Makes something good again, whatever the trial waits for then.
+    fn heal(&mut self, after: Duration, heal: impl FnOnce() + Send + 'static) {
+        self.healing.spawn(async move {
+            sleep(after).await;
+            heal();
+        });
+    }
+
+    /// The process of a teammate, if the log knows one, and the mark by which it is told from all others.
+    async fn process(&self, nth: usize) -> Result<Option<(Mark, u32)>> {
+        let name: MemberName = Plan::mate(nth).parse()?;
+        let look = self.board.look(move |state| {
+            let session = state.team()?.lead_lease.as_ref()?.session;
+            Some((Mark { session, run: None }, state.member(&name)?.pid?))
+        });
+        Ok(look.await?)
+    }
+
+    async fn write_to(&mut self, to: usize) -> Result<()> {
+        let name: MemberName = Plan::mate(to).parse()?;
+        if self.board.look(move |state| state.member(&name).is_none()).await? {
+            // Nobody writes to who is not there.
+            return Ok(());
+        }
+        let content = format!("letter {}", self.letters.len());
+        match self.submit(letter(to, &content)).await {
+            Ok(()) => self.letters.push(content),
+            // It may have gone just now.
+            Err(error) if error.downcast_ref().is_some_and(is_refused) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+fn is_refused(error: &troop_runtime::BoardError) -> bool {
+    matches!(error, troop_runtime::BoardError::Refused(_))
+}

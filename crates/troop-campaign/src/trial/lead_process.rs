@@ -1,0 +1,87 @@
+//! The lead's process: started, started again when it has gone, and killed.
+
+use std::{ffi::OsString, fs::OpenOptions, os::fd::OwnedFd, path::PathBuf, process::Stdio};
+
+use anyhow::{Context as _, Result};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use tokio::{
+    io::AsyncWriteExt as _,
+    process::Child,
+    time::{Duration, Instant},
+};
+use troop_runtime::process;
+
+use crate::lead::Orders;
+
+/// How long to wait before a lead that has gone is followed by another.
+const PAUSE: Duration = Duration::from_millis(30);
+
+pub(super) struct LeadProcess {
+    command: Vec<OsString>,
+    orders: Orders,
+    /// What it writes to standard error.
+    log: PathBuf,
+    child: Option<Child>,
+    next_start: Instant,
+    pub(super) is_told_to_stop: bool,
+}
+
+impl LeadProcess {
+    pub(super) fn new(command: Vec<OsString>, orders: Orders, log: PathBuf) -> Self {
+        let next_start = Instant::now();
+        Self { command, orders, log, child: None, next_start, is_told_to_stop: false }
+    }
+
+    pub(super) async fn start(&mut self) -> Result<()> {
+        let (program, arguments) = self.command.split_first().context("a lead is a program")?;
+        let log = OpenOptions::new().create(true).append(true).open(&self.log)?;
+        let mut command = process::command(program);
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log);
+        let mut child = command.spawn()?;
+        let mut input = child.stdin.take().context("a lead has an input")?;
+        let line = format!("{}\n", serde_json::to_string(&self.orders)?);
+        // One that is dead already is followed by another.
+        drop(input.write_all(line.as_bytes()).await);
+        // The answer that gets lost is lost once.
+        self.orders.lost = 0;
+        self.child = Some(child);
+        Ok(())
+    }
+
+    /// Starts another if the last one has gone.
+    pub(super) async fn see_to(&mut self) -> Result<()> {
+        if self.is_running()? {
+            self.next_start = Instant::now() + PAUSE;
+        } else if Instant::now() >= self.next_start {
+            self.start().await?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_running(&mut self) -> Result<bool> {
+        let Some(child) = &mut self.child else { return Ok(false) };
+        Ok(child.try_wait()?.is_none())
+    }
+
+    pub(super) fn kill(&mut self) {
+        if let Some(child) = &mut self.child {
+            // One that has just ended need not be killed.
+            drop(child.start_kill());
+        }
+    }
+
+    /// Kills it, if it still runs, and waits for its end.
+    pub(super) async fn end(&mut self) {
+        self.kill();
+        if let Some(child) = &mut self.child {
+            drop(child.wait().await);
+        }
+    }
+
+    /// The process, if there is one now, by a handle that never comes to mean another.
+    pub(super) fn process(&self) -> Option<OwnedFd> {
+        let id = self.child.as_ref().and_then(Child::id)?;
+        let pid = i32::try_from(id).ok().and_then(Pid::from_raw)?;
+        pidfd_open(pid, PidfdFlags::empty()).ok()
+    }
+}

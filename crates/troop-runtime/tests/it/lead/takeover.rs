@@ -1,0 +1,119 @@
+//! Leads that die or fail at the wrong moment, and those that take over.
+
+use std::{
+    fs::{self, File},
+    sync::{Arc, atomic::Ordering::SeqCst},
+};
+
+use troop_model::LeadLease;
+use troop_runtime::{Board, Clock, Ended, Following, LeadError, lead_has_died};
+use troop_testkit::wait_for;
+
+use super::stage::{Setting, Stage};
+use crate::probe::Probe;
+
+/// A team without a lead.
+async fn leaderless() -> Stage {
+    let mut stage = Stage::new(Setting::default()).await;
+    let lead = stage.lead.take().unwrap();
+    lead.stop("another comes").await.unwrap();
+    assert!(matches!(lead.ended().await, Ended::Stopped { .. }));
+    stage
+}
+
+/// Opens the team as another process would, by way of a store that can be held.
+async fn open_anew(stage: &mut Stage) -> Arc<Probe> {
+    let probe = Probe::new(stage.store.store());
+    let (store, team) = (Arc::clone(&probe) as _, stage.board.team());
+    stage.board = Board::open(store, Clock::system(), Following::Always, team).await.unwrap();
+    probe
+}
+
+/// Takes the lead and dies when all is said and nothing done yet. What it began is done when the store is let go.
+async fn die_while_taking(stage: &Stage, probe: &Probe) {
+    let n_before = probe.n_appends.load(SeqCst);
+    probe.hold_appends();
+    let taking = Box::pin(stage.start(Setting::default()));
+    let begun = wait_for("the store is asked", async || {
+        (probe.n_appends.load(SeqCst) > n_before).then_some(())
+    });
+    tokio::select! {
+        _ = taking => panic!("nobody can take the lead now"),
+        () = begun => {}
+    }
+}
+
+async fn lease(stage: &Stage) -> Option<LeadLease> {
+    stage.board.catch_up().await.unwrap();
+    stage.board.look(|state| state.team().unwrap().lead_lease.clone()).await.unwrap()
+}
+
+#[tokio::test]
+async fn who_dies_while_it_takes_the_lead_is_known_to_be_dead() {
+    let mut stage = leaderless().await;
+    let probe = open_anew(&mut stage).await;
+    // The second one dies while it takes over from the first, which died in the same way.
+    for _ in 0..2 {
+        die_while_taking(&stage, &probe).await;
+        probe.let_append();
+        let left = lease(&stage).await.unwrap();
+        assert!(lead_has_died(stage.folder.path(), left.session));
+    }
+    assert_eq!(stage.start(Setting::default()).await.unwrap().fence(), 4);
+}
+
+#[tokio::test]
+async fn what_a_dead_lead_had_begun_does_not_keep_the_next_one_away() {
+    let mut stage = leaderless().await;
+    let dead = open_anew(&mut stage).await;
+    die_while_taking(&stage, &dead).await;
+    let _board_of_the_dead = stage.board.clone();
+    let next = open_anew(&mut stage).await;
+    next.hold_appends();
+    let first_comes_late = async {
+        wait_for("the next one has decided", async || {
+            (next.n_appends.load(SeqCst) > 0).then_some(())
+        })
+        .await;
+        dead.let_append();
+        wait_for("the dead one leads", async || lease_in_store(&stage).await).await;
+        next.let_append();
+    };
+    let taking = stage.start(Setting::default());
+    let (lead, ()) = tokio::join!(Box::pin(taking), first_comes_late);
+    assert_eq!(lead.unwrap().fence(), 3);
+}
+
+/// What the store says, whatever the boards are busy with.
+async fn lease_in_store(stage: &Stage) -> Option<LeadLease> {
+    let (store, team) = (stage.store.store(), stage.board.team());
+    let board = Board::open(store, Clock::system(), Following::WhenAsked, team).await.unwrap();
+    board.look(|state| state.team().unwrap().lead_lease.clone()).await.unwrap()
+}
+
+#[tokio::test]
+async fn who_cannot_begin_after_all_gives_the_lead_back() {
+    let stage = leaderless().await;
+    let in_the_way = stage.folder.path().join("lead.sock");
+    fs::create_dir(&in_the_way).unwrap();
+    let refused = stage.start(Setting::default()).await;
+    assert!(matches!(refused, Err(LeadError::Folder { .. })));
+    assert_eq!(lease(&stage).await, None);
+    fs::remove_dir(&in_the_way).unwrap();
+    stage.start(Setting::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn who_only_looks_whether_somebody_leads_keeps_nobody_from_leading() {
+    let stage = leaderless().await;
+    let looking = File::open(stage.folder.path().join("lead.lock")).unwrap();
+    looking.lock_shared().unwrap();
+    let mut taking = Box::pin(stage.start(Setting::default()));
+    tokio::select! {
+        biased;
+        _ = &mut taking => panic!("the lock is held"),
+        () = std::future::ready(()) => {}
+    }
+    drop(looking);
+    taking.await.unwrap();
+}

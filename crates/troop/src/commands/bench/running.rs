@@ -1,0 +1,197 @@
+//! `troop bench team`: what a running team costs, with real teammate processes and a durable store.
+
+mod crash;
+mod graph;
+mod idle;
+mod mail;
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use anyhow::{Context as _, Result, anyhow};
+use smol_str::SmolStr;
+use tokio::io::DuplexStream;
+use tokio_util::task::TaskTracker;
+use troop_model::{
+    Command, Event, Fact, MemberName, MemberState, NewMember, NewTask, Role, Settings, Spawn,
+    TaskCommand,
+};
+use troop_protocol::{FromLead, FromTeammate, Incoming, Peer, Ready};
+use troop_runtime::{
+    Board, BoxFuture, Clock, Done, Hooks, InProcess, LaunchSpec, Lead, LeadOptions, Programs,
+    Request, Subscription, Timing, Until,
+};
+
+use super::{announce, outcome::Outcome, place::Place, print, team};
+use crate::{
+    cli::{BenchTeamArgs, BenchTeamPart},
+    output::Printer,
+};
+
+/// The agent of teammates that play ball: a child of this benchmark.
+const MATE: &str = "mate";
+
+/// What every measurement needs to know.
+#[derive(Debug)]
+struct Bench {
+    place: Place,
+    /// How long a measurement runs; nothing if each thing is done once.
+    span: Duration,
+}
+
+pub(super) async fn run(args: &BenchTeamArgs, printer: &Printer) -> Result<()> {
+    let span = Duration::from_secs(args.seconds);
+    let bench = Bench { place: Place::new(args.folder.as_deref())?, span };
+    bench.place.warn_if_in_memory(printer);
+    let mut outcomes = Vec::new();
+    for part in BenchTeamPart::ALL {
+        if args.only.is_empty() || args.only.contains(&part) {
+            announce(part.name(), printer);
+            outcomes.extend(Box::pin(measure(part, &bench)).await?);
+        }
+    }
+    print(&outcomes, args.seconds, printer)
+}
+
+async fn measure(part: BenchTeamPart, bench: &Bench) -> Result<Vec<Outcome>> {
+    match part {
+        BenchTeamPart::Graph => graph::measure(bench).await,
+        BenchTeamPart::Idle => idle::measure(bench).await,
+        BenchTeamPart::Mail => mail::measure(bench).await,
+        BenchTeamPart::Crash => crash::measure(bench).await,
+    }
+}
+
+impl BenchTeamPart {
+    const ALL: [Self; 4] = [Self::Graph, Self::Idle, Self::Mail, Self::Crash];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Graph => "graph",
+            Self::Idle => "idle",
+            Self::Mail => "mail",
+            Self::Crash => "crash",
+        }
+    }
+}
+
+/// A team at work, on SQLite: its lead in this process, its teammates in processes of their own.
+struct Running {
+    board: Board,
+    lead: Lead,
+    news: Subscription,
+}
+
+impl Running {
+    async fn start(bench: &Bench, name: &str) -> Result<Self> {
+        let place = &bench.place;
+        let url = format!("sqlite:{}", place.join(name).with_extension("db").display());
+        let settings = Settings { max_teammates: 1_000, ..Settings::default() };
+        let board = team::create_to_lead(team::open_store(&url).await?, 0, settings).await?;
+        let lead = lead(&board, place, name).await?;
+        let news = board.subscribe(board.look(troop_model::State::version).await?);
+        Ok(Self { board, lead, news })
+    }
+
+    /// Lets a teammate join and run, and waits until it has nothing to do.
+    async fn spawn(&mut self, nth: usize, agent: &'static str) -> Result<MemberName> {
+        let name = team::member(nth)?;
+        let member = NewMember {
+            name: name.clone(),
+            agent: agent.into(),
+            expertise: String::new(),
+            model: None,
+            permissions: None,
+        };
+        self.submit(Command::SpawnMember(Spawn { member, prompt: None })).await?;
+        self.until_idle(&name).await?;
+        Ok(name)
+    }
+
+    async fn submit(&self, command: Command) -> Result<Done> {
+        Ok(self.board.submit(Request::new(team::person(), command)).await?)
+    }
+
+    async fn add_task(&self, task: NewTask) -> Result<Done> {
+        self.submit(Command::Task(TaskCommand::Create(task))).await
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "only the end of the wait matters")]
+    async fn until_idle(&mut self, name: &MemberName) -> Result<()> {
+        self.until(|event| match &event.fact {
+            Fact::MemberStateChanged { member, state: MemberState::Idle, .. } if member == name => {
+                Some(Ok(()))
+            }
+            Fact::MemberRemoved { member, reason } if member == name => {
+                Some(Err(anyhow!("{}", reason.as_deref().unwrap_or("a teammate did not start"))))
+            }
+            _ => None,
+        })
+        .await?
+    }
+
+    /// Waits for an event in the log.
+    async fn until<T>(&mut self, mut look: impl FnMut(&Event) -> Option<T>) -> Result<T> {
+        loop {
+            let event = self.news.next().await?.context("the board was closed")?;
+            if let Some(found) = look(&event) {
+                return Ok(found);
+            }
+        }
+    }
+
+    async fn pid(&self, member: &MemberName) -> Result<u32> {
+        let name = member.clone();
+        let pid = self.board.look(move |state| state.member(&name).and_then(|it| it.pid)).await?;
+        pid.context("a teammate that runs has a process")
+    }
+
+    async fn stop(self) -> Result<()> {
+        let Self { board, lead, news } = self;
+        drop(news);
+        lead.stop("it was measured").await?;
+        lead.ended().await;
+        board.close().await;
+        Ok(())
+    }
+}
+
+/// Leads a team whose lead has no agent.
+pub(super) async fn lead(board: &Board, place: &Place, name: &str) -> Result<Lead> {
+    let troop = std::env::current_exe()?;
+    let child = [troop.clone().into(), "bench".into(), "child".into(), "mate".into()];
+    let environment = vec![("TROOP_HOME".into(), place.path().into())];
+    let own = BTreeMap::from([(SmolStr::new_static(MATE), child.to_vec())]);
+    let others = Arc::new(Programs { troop, own, environment });
+    let lead = Lead::start(LeadOptions {
+        board: board.clone(),
+        clock: Clock::system(),
+        folder: place.join(name),
+        project: place.path().to_owned(),
+        holder: "bench".to_owned(),
+        launch: Arc::new(InProcess { run: only_lead, others }),
+        hooks: Hooks::none(),
+        isolation: None,
+        environment: Vec::new(),
+        timing: Timing { restart: Duration::from_millis(1), ..Timing::default() },
+        until: Until::Stopped,
+    });
+    Ok(lead.await?)
+}
+
+/// The lead of a team that is measured says nothing and hears everything.
+fn only_lead(spec: &LaunchSpec, wire: DuplexStream) -> Option<BoxFuture<'static, ()>> {
+    let name = (spec.role == Role::Lead).then(|| spec.member.to_string())?;
+    Some(Box::pin(async move {
+        let tracker = TaskTracker::new();
+        let (reader, writer) = tokio::io::split(wire);
+        let (peer, mut heard) = Peer::channel(reader, writer, &tracker);
+        let ready = FromTeammate::Ready(Ready { name, acknowledges: false, version: None });
+        // A wire that has ended ends this too.
+        drop(peer.notify(&ready).await);
+        while let Some(Incoming::Notification(said)) = heard.recv().await {
+            if let Ok(FromLead::Shutdown { .. }) = FromLead::try_from(&said) {
+                break;
+            }
+        }
+    }))
+}
