@@ -6,14 +6,15 @@ use std::{
 };
 
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use thiserror::Error;
 use tokio::net::UnixStream;
 use tokio_util::task::TaskTracker;
 use troop_model::{Command, OperationId};
 
 use crate::{
-    call::{Answer, Change, Opened, Query, Session},
-    code::Failure,
+    call::{Answer, Call, Change, Opened, Query, Session},
+    code::{Failure, FailureKind},
     envelope::Notification,
     peer::{Inbox, Incoming, Peer, PeerError, PeerOptions},
 };
@@ -50,6 +51,18 @@ impl From<PeerError> for ClientError {
             other @ (PeerError::Full | PeerError::TooLong { .. } | PeerError::BadAnswer { .. }) => {
                 Self::Peer(other)
             }
+        }
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::Failed(failure) => failure,
+            ClientError::NoLead { .. } | ClientError::Gone => {
+                Self::new(FailureKind::Unavailable, &error)
+            }
+            ClientError::Peer(error) => Self::new(FailureKind::Bug, &error),
         }
     }
 }
@@ -100,6 +113,11 @@ impl Client {
     /// Looks at something. What is answered depends on the query; `docs/protocol.md` has the table.
     pub async fn query<T: DeserializeOwned>(&self, query: &Query) -> Result<T, ClientError> {
         self.ask(query).await
+    }
+
+    /// Asks anything of the board; the answer is as the table says.
+    pub async fn ask_any(&self, call: &Call) -> Result<Box<RawValue>, ClientError> {
+        self.ask(call).await
     }
 
     async fn ask<'a, A, T: DeserializeOwned>(&self, asked: &'a A) -> Result<T, ClientError>

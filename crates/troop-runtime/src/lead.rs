@@ -33,6 +33,7 @@ use uuid::Uuid;
 
 use crate::{Board, BoardError, Clock, Hooks, Request};
 
+pub use answers::answer;
 pub use gate::VETOED;
 pub use launch::{InProcess, Launch, LaunchSpec, Launched, Life, Programs};
 pub use lease::{LeadEntry, find as find_lead, has_died as lead_has_died};

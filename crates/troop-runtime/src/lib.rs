@@ -17,7 +17,7 @@ pub use hooks::{
 };
 pub use lead::{
     Ended, Entry, InProcess, Launch, LaunchSpec, Launched, Lead, LeadEntry, LeadError, LeadHandle,
-    LeadOptions, Life, Line, Programs, Source, Timing, Until, VETOED, WITH_TEAM, find_lead,
+    LeadOptions, Life, Line, Programs, Source, Timing, Until, VETOED, WITH_TEAM, answer, find_lead,
     lead_has_died, read_transcript, was_cut_short,
 };
 pub use session::{Session, TeamSummary};

@@ -2,12 +2,32 @@
 
 use serde_json::value::{RawValue, to_raw_value};
 use troop_model::{
-    Actor, ActorKind, Event, MessageView, Origin, Party, Role, TaskNumber, TaskView, TeamView,
+    Actor, ActorKind, Event, MessageView, OperationId, Origin, Party, Role, TaskNumber, TaskView,
+    TeamView,
 };
-use troop_protocol::{Answer, Failure, FailureKind, MemberList, MessageList, Query, TaskList};
+use troop_protocol::{
+    Answer, Call, Failure, FailureKind, MemberList, MessageList, Query, Session, TaskList,
+};
 use troop_store::StoreError;
+use uuid::Uuid;
 
-use crate::{Board, BoardError, BoardResult, Done, TaskPage};
+use crate::{Board, BoardError, BoardResult, Done, Signature, TaskPage};
+
+/// Answers a call on a board that is open here, as a lead answers those on its socket; but no hook is asked.
+pub async fn answer(board: &Board, session: Session, call: Call) -> Result<Box<RawValue>, Failure> {
+    let caller = Caller { actor: session.actor, origin: session.origin };
+    match call {
+        Call::Query(look) => query(board, caller, look).await,
+        Call::Change(asked) => {
+            let Caller { actor, origin } = caller;
+            let operation = asked.operation.unwrap_or_else(|| OperationId(Uuid::now_v7()));
+            let request = Signature { operation, actor, origin }.on(asked.command);
+            let answer = change(board, board.submit(request).await).await?;
+            to_raw_value(&answer).map_err(|error| Failure::new(FailureKind::Bug, &error))
+        }
+        Call::Open(_) => Err(Failure::new(FailureKind::Forbidden, "who asks is known here")),
+    }
+}
 
 /// Who asks.
 #[derive(Clone, Debug)]
@@ -100,7 +120,7 @@ async fn messages(board: &Board, actor: &Actor, all: bool) -> Result<Box<RawValu
 async fn list(board: &Board, page: TaskPage) -> Result<Box<RawValue>, Failure> {
     look(board, move |state| {
         let tasks = page.tasks.iter().map(|task| TaskView::brief(state, task)).collect();
-        to_raw_value(&TaskList { tasks, page: page.page, pages: page.pages })
+        to_raw_value(&TaskList { tasks, page: page.page, pages: page.pages, version: page.version })
     })
     .await
 }

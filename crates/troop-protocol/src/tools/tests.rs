@@ -1,0 +1,1 @@
+//! Every tool as models see it, and what the modes let through.
