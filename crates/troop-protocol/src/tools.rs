@@ -15,6 +15,8 @@ mod seen;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, value::RawValue};
@@ -52,6 +54,16 @@ pub trait Calls: Send + Sync {
 impl Calls for Client {
     async fn call(&self, call: Call) -> Result<Box<RawValue>, Failure> {
         Ok(self.ask_any(&call).await?)
+    }
+}
+
+impl<C: Calls> Calls for Arc<C> {
+    async fn call(&self, call: Call) -> Result<Box<RawValue>, Failure> {
+        self.as_ref().call(call).await
+    }
+
+    async fn make_team(&self, name: TeamName, description: String) -> Result<(), Failure> {
+        self.as_ref().make_team(name, description).await
     }
 }
 
@@ -147,6 +159,12 @@ macro_rules! dialect {
             let mut names = Vec::new();
             $(names.push(<$tool>::NAME); names.extend(<$tool>::ALSO);)*
             names
+        }
+
+        /// Whether each tool reads its own example.
+        #[cfg(test)]
+        pub(super) fn examples() -> Vec<(&'static str, Result<(), Failure>)> {
+            vec![$((<$tool>::NAME, crate::tools::input::read_example::<$tool>())),*]
         }
 
         /// What kind of thing the tool of a name does.

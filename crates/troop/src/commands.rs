@@ -5,6 +5,7 @@ mod demo;
 mod doctor;
 mod events;
 mod log;
+mod mcp;
 mod member;
 mod message;
 mod resume;
@@ -40,7 +41,9 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
     if let Command::Trust(args) = &cli.command {
         return trust::run(args, &surroundings, printer);
     }
-    if let Some(off) = &surroundings.teams.off {
+    // A client is served all the same: it is shown no tools.
+    let is_served = matches!(cli.command, Command::Mcp(_));
+    if let Some(off) = surroundings.teams.off.as_ref().filter(|_| !is_served) {
         let hint = format!("switch them on: {}", off.fix);
         return Err(Refused::new(format!("teams are switched off by {}", off.by), hint).into());
     }
@@ -67,6 +70,7 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         Command::Resume(args) => resume::run(args, &mut desk, printer).await,
         Command::Stop(args) => stop::run(&args, &mut desk, printer).await,
         Command::Log(args) => log::run(&args, &mut desk, printer).await,
+        Command::Mcp(args) => mcp::run(&args, &mut desk, printer).await,
         Command::Demo(_)
         | Command::Trust(_)
         | Command::Doctor
@@ -85,6 +89,7 @@ fn following(command: &Command) -> Following {
         Command::Task(TaskCommand::Claim { wait, .. }) => wait.is_some(),
         Command::Member(MemberCommand::Spawn { .. }) => true,
         Command::Run(_) | Command::Resume(_) | Command::Stop(_) => true,
+        Command::Mcp(args) => args.command.is_none(),
         _ => false,
     };
     if waits { Following::Always } else { Following::WhenAsked }

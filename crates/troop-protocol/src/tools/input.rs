@@ -74,6 +74,12 @@ pub(super) fn read<T: TeamTool>(input: Value) -> Result<T, Failure> {
     })
 }
 
+/// Reads the example that a tool shows to who gave something else.
+#[cfg(test)]
+pub(super) fn read_example<T: TeamTool>() -> Result<(), Failure> {
+    read::<T>(Value::String(T::EXAMPLE.to_owned())).map(drop)
+}
+
 /// Some models write an object as text, and nothing for an empty one.
 fn object(input: Value) -> Value {
     match input {

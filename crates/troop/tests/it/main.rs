@@ -15,6 +15,7 @@ mod desk;
 mod follow;
 mod json;
 mod logs;
+mod mcp;
 mod readme;
 mod running;
 mod stores;
