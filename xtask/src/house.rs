@@ -26,12 +26,14 @@ const MAY_USE: [(&str, &[&str]); 9] = [
 ];
 
 /// Libraries that only these crates may use directly; `troop` measures its baselines with them.
-const ONLY_IN: [(&str, &[&str]); 7] = [
+const ONLY_IN: [(&str, &[&str]); 9] = [
     ("rusqlite", &["troop-store", "troop"]),
     ("tokio-postgres", &["troop-store", "troop", "troop-testkit"]),
     ("clap", &["troop"]),
     ("memmap2", &["troop-store"]),
     ("notify", &["troop-store", "troop"]),
+    ("rmcp", &["troop"]),
+    ("toml_edit", &["troop"]),
     ("schemars", &["troop-model", "troop-protocol", "troop"]),
     (
         "tokio",

@@ -15,8 +15,8 @@ use std::path::PathBuf;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 pub(crate) use bench::{
-    BenchBoardArgs, BenchChildCommand, BenchCommand, BenchMcpArgs, BenchPart, BenchTeam, BenchTeamArgs,
-    BenchTeamPart,
+    BenchBoardArgs, BenchChildCommand, BenchCommand, BenchMcpArgs, BenchPart, BenchTeam,
+    BenchTeamArgs, BenchTeamPart,
 };
 pub(crate) use mcp::{Client, InstallArgs, McpArgs, McpCommand};
 pub(crate) use member::MemberCommand;

@@ -223,7 +223,8 @@ pub(crate) fn codex_home() -> Option<PathBuf> {
 /// The program that a name means in this environment, with links followed.
 pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     let folders = env::var_os("PATH")?;
-    let found = env::split_paths(&folders).map(|folder| folder.join(name)).find(|it| it.is_file())?;
+    let found =
+        env::split_paths(&folders).map(|folder| folder.join(name)).find(|it| it.is_file())?;
     found.canonicalize().ok()
 }
 

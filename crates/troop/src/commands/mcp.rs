@@ -44,14 +44,17 @@ async fn member(desk: &mut Desk) -> Result<MemberName> {
     let board = desk.team(None).await?;
     let signature = desk.signature()?;
     if signature.actor.kind != ActorKind::Agent {
-        let names = board.look(|state: &State| state.members().map(|it| it.name.to_string()).collect::<Vec<_>>());
+        let names = board.look(|state: &State| {
+            state.members().map(|it| it.name.to_string()).collect::<Vec<_>>()
+        });
         let names = names.await?;
         let message = format!("for which member? There are: {}", names.join(", "));
         let first = names.first().map_or("NAME", String::as_str);
         return Err(Usage::new(message, format!("say it: `troop mcp --as {first}`")).into());
     }
     let asked = signature.actor.name.clone();
-    let found = board.look(move |state: &State| state.find_member(&asked).map(|it| it.name.clone()));
+    let found =
+        board.look(move |state: &State| state.find_member(&asked).map(|it| it.name.clone()));
     Ok(found.await??)
 }
 

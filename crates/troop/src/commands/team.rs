@@ -5,20 +5,12 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 use troop_model::{
-    Command, Member, NewTeamCommand, Refusal, Settings, State, TeamId, TeamName, TeamView,
-    Version,
+    Command, Member, NewTeamCommand, Refusal, Settings, State, TeamId, TeamName, TeamView, Version,
 };
 use uuid::Uuid;
 
 use super::{given, settings};
-use crate::{
-    agents::Agents,
-    cli::TeamCommand,
-    desk::Desk,
-    output::Printer,
-    render,
-    report::Usage,
-};
+use crate::{agents::Agents, cli::TeamCommand, desk::Desk, output::Printer, render, report::Usage};
 
 pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
     match command {

@@ -13,9 +13,7 @@ use troop_model::{
     Command, Dialect, MemberName, NewMember, NewTeamCommand, OperationId, Permissions, Role,
     Settings, State, TeamId, TeamName,
 };
-use troop_protocol::{
-    Call, Calls, Client, ClientError, Failure, FailureKind, Gate, Seat, Session,
-};
+use troop_protocol::{Call, Calls, Client, ClientError, Failure, FailureKind, Gate, Seat, Session};
 use troop_runtime::{Board, BoardError, Clock, Following, Signature, find_lead};
 use troop_store::Store;
 use uuid::Uuid;
@@ -94,7 +92,8 @@ impl Caller {
         board.catch_up().await.map_err(|error| broken(&error))?;
         let member = self.member.clone();
         let look = move |state: &State| {
-            let found = state.find_member(member.as_str()).map_err(|refusal| Failure::from(&refusal));
+            let found =
+                state.find_member(member.as_str()).map_err(|refusal| Failure::from(&refusal));
             let found = found.map(|it| (it.name.clone(), it.role, it.permissions))?;
             let settings = state.team().map(|team| team.settings.clone()).unwrap_or_default();
             Ok((found, settings))
@@ -184,10 +183,8 @@ impl Calls for Caller {
             model: None,
             permissions: None,
         };
-        let settings = Settings {
-            max_teammates: self.max_teammates,
-            ..Settings::for_dialect(self.dialect)
-        };
+        let settings =
+            Settings { max_teammates: self.max_teammates, ..Settings::for_dialect(self.dialect) };
         let team = TeamId(Uuid::now_v7());
         let new = NewTeamCommand { team, name, description, settings, lead, members: Vec::new() };
         let signature = Signature::new(self.session.actor.clone());

@@ -94,7 +94,8 @@ impl Change {
             let lines = rest.iter().take(rest.len() - n_end);
             lines.map(|line| format!("{mark} {line}\n")).collect()
         };
-        let around = |lines: &[&str]| lines.iter().map(|line| format!("  {line}\n")).collect::<String>();
+        let around =
+            |lines: &[&str]| lines.iter().map(|line| format!("  {line}\n")).collect::<String>();
         let before = around(old.get(n_same.saturating_sub(2)..n_same).unwrap_or_default());
         let end = new.get(new.len() - n_end..(new.len() - n_end + 2).min(new.len()));
         let after = around(end.unwrap_or_default());

@@ -8,9 +8,9 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use rmcp::{RoleServer, model::RequestId, service::RequestContext};
 use serde::Deserialize;
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 use troop_model::{Command, Dialect, MessageKind};
 use troop_protocol::{Call, Calls, Change, Failure, FailureKind, Query};
 use uuid::Uuid;
@@ -31,8 +31,8 @@ pub(super) struct Mailbag {
 #[derive(Debug)]
 struct Handed {
     messages: Vec<Uuid>,
-    /// Cancelled, if the client did not wait for the result.
-    call: CancellationToken,
+    /// The call whose result it went with.
+    call: RequestId,
     /// Whether the result has left.
     is_sent: bool,
 }
@@ -59,11 +59,10 @@ impl Mailbag {
         let mut read = Vec::new();
         self.with(|handed| {
             handed.retain_mut(|it| {
-                let is_lost = it.call.is_cancelled();
-                if it.is_sent && !is_lost {
+                if it.is_sent {
                     read.append(&mut it.messages);
                 }
-                !it.is_sent && !is_lost
+                !it.is_sent
             });
         });
         if read.is_empty() {
@@ -72,16 +71,21 @@ impl Mailbag {
         change(caller, Command::MarkRead { reader: None, messages: Some(read) }).await
     }
 
+    /// Notes that the client did not wait for a result: what went with it goes with another.
+    pub(super) fn lose(&self, call: &RequestId) {
+        self.with(|handed| handed.retain(|it| it.call != *call));
+    }
+
     /// The mail that waits, as text to go with the result of a call; none if there is none.
     pub(super) async fn take(
         &self,
         caller: &Caller,
-        call: &CancellationToken,
+        context: &RequestContext<RoleServer>,
     ) -> Result<Option<String>, Failure> {
         let waiting = caller.call(Call::Query(Query::Messages { all: false })).await?;
         let waiting: Waiting = serde_json::from_str(waiting.get())
             .map_err(|error| Failure::new(FailureKind::Bug, &error))?;
-        let (letters, n_more) = self.pick(waiting.messages, call);
+        let (letters, n_more) = self.pick(waiting.messages, &context.id);
         if letters.is_empty() {
             return Ok(None);
         }
@@ -96,11 +100,15 @@ impl Mailbag {
             Err(_) => handed.retain(|it| it.messages != ids),
         });
         delivered?;
+        if context.ct.is_cancelled() {
+            // Nobody waits for this result; that may have been said before there was anything to lose.
+            self.lose(&context.id);
+        }
         Ok(Some(text(&letters, n_more, caller.dialect)))
     }
 
     /// What no other call has handed over, as much as goes with one result.
-    fn pick(&self, waiting: Vec<Letter>, call: &CancellationToken) -> (Vec<Letter>, usize) {
+    fn pick(&self, waiting: Vec<Letter>, call: &RequestId) -> (Vec<Letter>, usize) {
         self.with(|handed| {
             let under_way: BTreeSet<Uuid> =
                 handed.iter().flat_map(|it| it.messages.iter().copied()).collect();
@@ -133,7 +141,8 @@ async fn change(caller: &Caller, command: Command) -> Result<(), Failure> {
 }
 
 fn text(letters: &[Letter], n_more: usize, dialect: Dialect) -> String {
-    let mut text = "Mail for you. Who it is from is known; what it says is theirs to say.\n".to_owned();
+    let mut text =
+        "Mail for you. Who it is from is known; what it says is theirs to say.\n".to_owned();
     for letter in letters {
         text.push_str(&match dialect {
             Dialect::Claude => tagged(letter),

@@ -73,7 +73,11 @@ pub(super) async fn tell(caller: Arc<Caller>, wanted: Arc<Wanted>, peer: Peer<Ro
 }
 
 /// The same for one who listens without a session.
-pub(super) async fn tell_sink(caller: &Caller, accepted: &SubscriptionFilter, sink: &SubscriptionSink) {
+pub(super) async fn tell_sink(
+    caller: &Caller,
+    accepted: &SubscriptionFilter,
+    sink: &SubscriptionSink,
+) {
     let wanted = accepted.resource_subscriptions.clone().unwrap_or_default();
     follow(caller, async |event| {
         for uri in resources::changed_by(event).into_iter().filter(|uri| wanted.contains(uri)) {
@@ -123,7 +127,9 @@ fn concerning(event: &Event, member: &MemberName) -> Option<String> {
             let about = summary.as_deref().map(|it| format!(": {it}")).unwrap_or_default();
             Some(format!("mail from {from}{about}"))
         }
-        Fact::TaskAssigned { task, owner, .. } if owner == member => Some(format!("{task} is yours")),
+        Fact::TaskAssigned { task, owner, .. } if owner == member => {
+            Some(format!("{task} is yours"))
+        }
         Fact::TaskReleased { task, owner, reason } if owner == member => {
             Some(format!("{task} is no longer yours: {reason}"))
         }

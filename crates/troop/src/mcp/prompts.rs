@@ -13,7 +13,11 @@ pub(super) fn all() -> Vec<Prompt> {
     let goal = PromptArgument::new("goal").with_description("What the team is to achieve");
     let focus = PromptArgument::new("focus").with_description("What to work on first");
     vec![
-        Prompt::new("lead", Some("Lead the team towards a goal"), Some(vec![goal.with_required(true)])),
+        Prompt::new(
+            "lead",
+            Some("Lead the team towards a goal"),
+            Some(vec![goal.with_required(true)]),
+        ),
         Prompt::new("teammate", Some("Work in the team"), Some(vec![focus.with_required(false)])),
     ]
 }

@@ -22,7 +22,12 @@ pub(super) fn all() -> Vec<Resource> {
     };
     vec![
         resource(BOARD, "board", "The team's open tasks", JSON),
-        resource(MAILBOX, "mailbox", "Your unread messages; looking does not count as reading", JSON),
+        resource(
+            MAILBOX,
+            "mailbox",
+            "Your unread messages; looking does not count as reading",
+            JSON,
+        ),
         resource(TEAM_MD, "TEAM.md", "Your team, and how to work in it", "text/markdown"),
     ]
 }
@@ -40,9 +45,9 @@ pub(super) async fn read(caller: &Caller, uri: &str) -> Result<ReadResourceResul
     let contents = match uri {
         BOARD => json(caller, Query::Tasks { status: TaskFilter::Active, page: 1 }, uri).await,
         MAILBOX => json(caller, Query::Messages { all: false }, uri).await,
-        TEAM_MD => team_md(caller).await.map(|text| {
-            ResourceContents::text(text, uri).with_mime_type("text/markdown")
-        }),
+        TEAM_MD => team_md(caller)
+            .await
+            .map(|text| ResourceContents::text(text, uri).with_mime_type("text/markdown")),
         other => match other.strip_prefix(TASK).map(str::parse) {
             Some(Ok(task)) => json(caller, Query::Task { task }, uri).await,
             Some(Err(refusal)) => Err(Failure::from(&refusal)),

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock,
-        GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject, ListPromptsResult,
-        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-        ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResponse,
-        ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
-        SubscriptionFilter, Tool, UnsubscribeRequestParams,
+        CallToolRequestParams, CallToolResponse, CallToolResult, CancelledNotificationParam,
+        ContentBlock, GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+        PaginatedRequestParams, ProgressNotificationParam, ReadResourceRequestParams,
+        ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams,
+        SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -76,7 +76,7 @@ impl TeamService {
         drop(self.mail.acknowledge(&self.caller).await);
         let input = request.arguments.map_or(Value::Null, Value::Object);
         let outcome = self.call(&request.name, input).await;
-        let mail = self.mail.take(&self.caller, &context.ct).await.unwrap_or_default();
+        let mail = self.mail.take(&self.caller, context).await.unwrap_or_default();
         shown(outcome, mail)
     }
 }
@@ -202,6 +202,14 @@ impl ServerHandler for TeamService {
     ) -> Result<(), ErrorData> {
         self.wanted.unsubscribe(&request.uri);
         Ok(())
+    }
+
+    async fn on_cancelled(
+        &self,
+        cancelled: CancelledNotificationParam,
+        _: NotificationContext<RoleServer>,
+    ) {
+        cancelled.request_id.iter().for_each(|call| self.mail.lose(call));
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {

@@ -143,10 +143,7 @@ fn texts(result: &Value) -> Vec<String> {
 #[test]
 fn a_client_is_shown_the_tools_of_its_member() {
     let troop = Troop::with_team();
-    assert_eq!(
-        Client::start(&troop, "--as lead").tools(),
-        ["team_tasks", "team_message", "spawn"]
-    );
+    assert_eq!(Client::start(&troop, "--as lead").tools(), ["team_tasks", "team_message", "spawn"]);
     assert_eq!(Client::start(&troop, "--as ann").tools(), ["team_tasks", "team_message"]);
     let claude = Client::start(&troop, "--as ann --dialect claude").tools();
     assert_eq!(
@@ -217,7 +214,10 @@ fn a_client_hears_of_what_changes() {
     let updated = |it: &Value| it["method"] == "notifications/resources/updated";
     assert_eq!(ann.hear("a change of the board", updated)["params"]["uri"], "troop://board");
     let meta = json!({"progressToken": "p"});
-    ann.ask("tools/call", json!({"name": "team_tasks", "arguments": {"action": "list"}, "_meta": meta}));
+    ann.ask(
+        "tools/call",
+        json!({"name": "team_tasks", "arguments": {"action": "list"}, "_meta": meta}),
+    );
     let progress = ann.hear("progress", |it| it["method"] == "notifications/progress");
     assert_eq!(progress["params"]["progressToken"], "p");
     ann.leave();
@@ -232,7 +232,10 @@ fn behind_a_closed_gate_a_client_sees_no_tools() {
     let mut lead = Client::start(&troop, "--as lead");
     assert_eq!(lead.tools(), Vec::<String>::new());
     let told = lead.told("team_tasks", json!({"action": "list"}));
-    assert!(told.starts_with("agent teams are not enabled: switched off by `teams.enabled`"), "{told}");
+    assert!(
+        told.starts_with("agent teams are not enabled: switched off by `teams.enabled`"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -243,7 +246,10 @@ fn a_lead_takes_its_team_away_and_makes_another() {
     assert!(said[0].contains("Cleaned up team"), "{said:?}");
     let said = lead.call("TeamCreate", json!({"team_name": "blue", "description": "again"}));
     assert!(said[0].contains("lead@blue"), "{said:?}");
-    assert_eq!(lead.call("TaskCreate", json!({"subject": "New"}))[0], "Task #1 created successfully: New");
+    assert_eq!(
+        lead.call("TaskCreate", json!({"subject": "New"}))[0],
+        "Task #1 created successfully: New"
+    );
     assert_eq!(troop.json("team show blue")["description"], "again");
 }
 
@@ -251,7 +257,10 @@ fn a_lead_takes_its_team_away_and_makes_another() {
 fn who_is_not_there_is_not_served() {
     let troop = Troop::with_team();
     let (code, said) = troop.refused("mcp");
-    assert_eq!((code, said.lines().next().unwrap()), (2, "error: for which member? There are: ann, bob, lead"));
+    assert_eq!(
+        (code, said.lines().next().unwrap()),
+        (2, "error: for which member? There are: ann, bob, lead")
+    );
     let (code, said) = troop.refused("mcp --as carol");
     assert_eq!(code, 1);
     assert!(said.starts_with("error: there is no member `carol`"), "{said}");

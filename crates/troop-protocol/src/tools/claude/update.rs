@@ -178,6 +178,8 @@ impl<C: Calls> Update<'_, '_, C> {
                 }
                 if self.is_own(Some(to.as_str())) {
                     self.claim("owner").await
+                } else if status == Some("pending") {
+                    self.reserve(Some(to)).await
                 } else if self.task.status == Status::Blocked {
                     self.notes.push(format!("It is reserved for {to} until it can start."));
                     self.reserve(Some(to)).await

@@ -21,9 +21,7 @@ pub(super) fn with_server(
             let kind = ("type".to_owned(), string("stdio"));
             in_json(text, "mcpServers", name, object(server, Some(kind)))
         }
-        Client::Cursor | Client::Gemini => {
-            in_json(text, "mcpServers", name, object(server, None))
-        }
+        Client::Cursor | Client::Gemini => in_json(text, "mcpServers", name, object(server, None)),
         Client::Opencode => {
             let all = std::iter::once(&server.program).chain(&server.arguments);
             let command = CstInputValue::Array(all.map(|word| string(word)).collect());
@@ -52,7 +50,8 @@ fn object(server: &Server, first: Option<(String, CstInputValue)>) -> CstInputVa
 
 fn in_json(text: &str, group: &str, name: &str, entry: CstInputValue) -> Result<String, String> {
     let options = ParseOptions { allow_missing_commas: false, ..ParseOptions::default() };
-    let root = CstRootNode::parse(text, &options).map_err(|error| format!("it is broken: {error}"))?;
+    let root =
+        CstRootNode::parse(text, &options).map_err(|error| format!("it is broken: {error}"))?;
     let all: CstObject =
         root.object_value_or_create().ok_or("it does not hold an object".to_owned())?;
     let servers =

@@ -60,7 +60,11 @@ fn a_broken_file_is_refused_and_stays_as_it_is() {
     for (client, before, said) in [
         (Client::ClaudeCode, "{\"mcpServers\": {", "is not changed: it is broken: "),
         (Client::ClaudeCode, "[1]", "is not changed: it does not hold an object"),
-        (Client::ClaudeCode, "{\"mcpServers\": []}", "is not changed: its `mcpServers` is no object"),
+        (
+            Client::ClaudeCode,
+            "{\"mcpServers\": []}",
+            "is not changed: its `mcpServers` is no object",
+        ),
         (Client::Codex, "model = ", "is not changed: it is broken: "),
         (Client::Codex, "mcp_servers = 1", "is not changed: its `mcp_servers` is no table"),
     ] {
@@ -88,8 +92,15 @@ fn a_link_stays_a_link() {
 fn the_change_is_shown_as_lines_that_go_and_come() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(".mcp.json");
-    fs::write(&path, "{\n  \"a\": 1,\n  \"mcpServers\": {\n    \"troop\": {\"command\": \"old\"}\n  }\n}\n").unwrap();
+    fs::write(
+        &path,
+        "{\n  \"a\": 1,\n  \"mcpServers\": {\n    \"troop\": {\"command\": \"old\"}\n  }\n}\n",
+    )
+    .unwrap();
     let shown = plan(Client::Cursor, &path, &server()).unwrap().shown();
-    assert!(shown.contains("-     \"troop\": {\"command\": \"old\"}\n+     \"troop\": {"), "{shown}");
+    assert!(
+        shown.contains("-     \"troop\": {\"command\": \"old\"}\n+     \"troop\": {"),
+        "{shown}"
+    );
     assert!(shown.starts_with("    \"a\": 1,\n    \"mcpServers\": {\n"), "{shown}");
 }

@@ -58,7 +58,16 @@ fn the_inspector_lists_and_calls_tools() {
     let called = json(run(
         &troop,
         inspector(),
-        &["--cli", "SERVER", "--method", "tools/call", "--tool-name", "team_tasks", "--tool-arg", "action=list"],
+        &[
+            "--cli",
+            "SERVER",
+            "--method",
+            "tools/call",
+            "--tool-name",
+            "team_tasks",
+            "--tool-arg",
+            "action=list",
+        ],
     ));
     assert!(called["content"][0]["text"].as_str().unwrap().contains("Write"), "{called}");
 }

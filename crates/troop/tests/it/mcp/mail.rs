@@ -81,7 +81,10 @@ fn much_mail_comes_in_portions() {
     let troop = Troop::with_team();
     let mut bob = Client::start(&troop, "--as bob");
     for nth in 0..25 {
-        bob.call("team_message", json!({"action": "send", "to": "ann", "text": format!("no {nth}")}));
+        bob.call(
+            "team_message",
+            json!({"action": "send", "to": "ann", "text": format!("no {nth}")}),
+        );
     }
     let mut ann = Client::start(&troop, "--as ann");
     let first = ann.call("team_tasks", json!({"action": "list"}));
@@ -89,4 +92,17 @@ fn much_mail_comes_in_portions() {
     let second = ann.call("team_tasks", json!({"action": "list"}));
     assert!(second[1].contains("no 20") && second[1].contains("no 24"), "{}", second[1]);
     assert!(!second[1].contains("no 19"), "{}", second[1]);
+}
+
+#[test]
+fn mail_whose_call_was_cancelled_comes_again() {
+    let troop = Troop::with_team();
+    troop.ok("message send ann 'hello' --as bob");
+    let mut ann = Client::start(&troop, "--as ann");
+    assert_eq!(ann.call("team_tasks", json!({"action": "list"})).len(), 2);
+    let cancelled = json!({"requestId": ann.n_asked, "reason": "the person pressed escape"});
+    ann.say(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled}));
+    // A ping is answered behind what came before it.
+    ann.ask("ping", json!({}));
+    assert_eq!(ann.call("team_tasks", json!({"action": "list"})).len(), 2);
 }
