@@ -9,10 +9,15 @@ use crate::Turn;
 /// A future on the heap, so that agents can be chosen while the program runs.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What thinks for one member. There is one object for each member, for as long as its process lives.
+/// What thinks for one member. There is one object for each member, for as long as its process lives, and one more for each
+/// delegation, for as long as that lasts.
 pub trait Agent: Send {
     /// Does one piece of work. It ends soon after the turn is interrupted; dropped, it leaves nothing running.
     fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, Outcome>;
+
+    /// Another of the same kind that remembers nothing: it knows none of what this one was told, and what it learns goes with
+    /// it.
+    fn fresh(&self) -> Box<dyn Agent>;
 }
 
 /// What an agent is to do.

@@ -25,6 +25,10 @@ impl Agent for CommandAgent {
             }
         })
     }
+
+    fn fresh(&self) -> Box<dyn Agent> {
+        Box::new(*self)
+    }
 }
 
 async fn work_on(task: &WireTask, turn: &Turn) -> Outcome {

@@ -45,6 +45,8 @@ pub(crate) struct Line {
 struct State {
     mail: Mail,
     context: TeamContext,
+    /// TEAM.md, as it was told last.
+    team_md: Option<String>,
     mode: Permissions,
     last_sent: Instant,
     has_asked: bool,
@@ -55,7 +57,8 @@ impl Line {
     pub(crate) fn new(peer: Peer, place: Place) -> Self {
         let state = State {
             mail: Mail::default(),
-            context: TeamContext { tasks: Vec::new(), mode: None },
+            context: TeamContext::default(),
+            team_md: None,
             mode: Permissions::Default,
             last_sent: Instant::now(),
             has_asked: false,
@@ -135,8 +138,11 @@ impl Line {
         self.news.notified().await;
     }
 
-    pub(crate) fn update(&self, context: TeamContext) {
+    pub(crate) fn update(&self, mut context: TeamContext) {
         let mut state = self.lock();
+        if let Some(text) = context.team_md.take() {
+            state.team_md = Some(text);
+        }
         state.mode = context.mode.unwrap_or(state.mode);
         state.context = context;
         drop(state);
@@ -145,6 +151,10 @@ impl Line {
 
     pub(crate) fn context(&self) -> TeamContext {
         self.lock().context.clone()
+    }
+
+    pub(crate) fn team_md(&self) -> Option<String> {
+        self.lock().team_md.clone()
     }
 
     pub(crate) fn mode(&self) -> Permissions {

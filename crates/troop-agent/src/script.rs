@@ -118,6 +118,10 @@ impl Agent for ScriptAgent {
     fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, Outcome> {
         Box::pin(self.work(work, turn))
     }
+
+    fn fresh(&self) -> Box<dyn Agent> {
+        Box::new(Self { script: Arc::clone(&self.script), memory: Memory::default() })
+    }
 }
 
 impl Performance<'_> {

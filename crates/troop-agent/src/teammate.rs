@@ -4,6 +4,7 @@ mod desk;
 
 use std::{
     any::Any,
+    collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
     sync::Arc,
@@ -69,7 +70,8 @@ where
     let tracker = TaskTracker::new();
     let (peer, incoming) = Peer::channel(reader, writer, &tracker);
     let line = Arc::new(Line::new(peer.clone(), options.place.clone()));
-    let teammate = Teammate { agent, desk: Desk::new(Arc::clone(&line)), line, incoming, options };
+    let (desk, sessions) = (Desk::new(Arc::clone(&line)), BTreeMap::new());
+    let teammate = Teammate { agent, sessions, desk, line, incoming, options };
     let Err(exit) = teammate.run().await;
     match exit {
         Exit::Shutdown => peer.close().await,
@@ -87,6 +89,8 @@ enum Never {}
 
 struct Teammate {
     agent: Box<dyn Agent>,
+    /// Who works on delegations, each in a session of its own.
+    sessions: BTreeMap<String, Box<dyn Agent>>,
     desk: Desk,
     line: Arc<Line>,
     incoming: mpsc::Receiver<Incoming>,
@@ -149,7 +153,11 @@ impl Teammate {
     async fn turn(&mut self, work: Work) -> Result<Outcome, Exit> {
         let turn = Turn::new(Arc::clone(&self.line));
         self.desk.begin(&work);
-        let mut outcome = pin!(caught(self.agent.turn(work, &turn)));
+        let agent = match own_session(&work) {
+            Some(key) => self.sessions.entry(key).or_insert_with(|| self.agent.fresh()),
+            None => &mut self.agent,
+        };
+        let mut outcome = pin!(caught(agent.turn(work, &turn)));
         loop {
             tokio::select! {
                 biased;
@@ -169,6 +177,11 @@ impl Teammate {
     /// Tells how a task went, and in the same breath that there is room for the next one.
     async fn end_task(&mut self, task: WireTask, outcome: Outcome) -> Result<(), Exit> {
         let mut report = about(&task, ReportedStatus::Completed);
+        if let Some(key) = task.own_session()
+            && outcome != Outcome::Interrupted
+        {
+            self.sessions.remove(key);
+        }
         match outcome {
             Outcome::Completed { result, summary } => {
                 (report.result, report.summary) = (Some(result), summary);
@@ -275,6 +288,14 @@ impl Farewell {
             request_id,
             approve: Some(ack.approve),
         })
+    }
+}
+
+/// The session of its own that a piece of work is done in, if it is a delegation.
+fn own_session(work: &Work) -> Option<String> {
+    match work {
+        Work::Task(task) | Work::Resume { task, .. } => task.own_session().map(str::to_owned),
+        Work::Start | Work::Mail(_) | Work::Shutdown { .. } => None,
     }
 }
 

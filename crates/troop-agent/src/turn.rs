@@ -120,6 +120,13 @@ impl Turn {
         self.line.mode()
     }
 
+    /// TEAM.md: what the agent is to know about its team, marked as context. As the lead told it before this piece of work; none
+    /// if it tells nothing of the kind.
+    #[must_use]
+    pub fn team_md(&self) -> Option<String> {
+        self.line.team_md()
+    }
+
     /// What the lead told last about the board.
     #[must_use]
     pub fn context(&self) -> TeamContext {

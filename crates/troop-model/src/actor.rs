@@ -68,6 +68,10 @@ pub struct Origin {
     pub channel: Option<SmolStr>,
     /// The chat within the channel.
     pub chat_id: Option<SmolStr>,
+    /// What kind of chat that is, in the channel's words, for example `direct` or `group`.
+    pub peer_kind: Option<SmolStr>,
+    /// The thread or topic within the chat, under the key by which the channel knows it.
+    pub local_key: Option<SmolStr>,
 }
 
 impl Origin {

@@ -1,12 +1,13 @@
 //! How facts change a state. No rule is checked here: what is in the log has happened.
 
+mod delegation;
 mod task;
 
 use std::sync::Arc;
 
 use crate::{
-    Delegation, DelegationStatus, Event, Fact, LeadLease, Member, MemberName, MemberState, Message,
-    MessageKind, Party, Receipt, Role, State, Team, TeamStatus, Time, Version, state::Request,
+    Event, Fact, LeadLease, Member, MemberName, MemberState, Message, MessageKind, Party, Receipt,
+    Role, State, Team, TeamStatus, Time, state::Request,
 };
 
 impl State {
@@ -57,7 +58,8 @@ impl State {
             Fact::DelegationStarted { .. }
             | Fact::DelegationCompleted { .. }
             | Fact::DelegationFailed { .. }
-            | Fact::DelegationCancelled { .. } => self.apply_delegation(event),
+            | Fact::DelegationCancelled { .. }
+            | Fact::DelegationsAnnounced { .. } => self.apply_delegation(event),
             fact => {
                 if let Some(task) = fact.task() {
                     self.apply_task(task, event);
@@ -176,6 +178,7 @@ impl State {
             task,
             readers,
             supersedes,
+            origin,
         } = &event.fact
         else {
             return;
@@ -195,6 +198,7 @@ impl State {
             request_id: *request_id,
             approve: *approve,
             task: *task,
+            origin: origin.clone(),
             receipts,
         };
         if let Some(older) = supersedes {
@@ -221,44 +225,6 @@ impl State {
                 | MessageKind::TaskAssignment
                 | MessageKind::System => {}
             }
-        }
-    }
-
-    #[expect(clippy::wildcard_enum_match_arm, reason = "the caller sends only these here")]
-    fn apply_delegation(&mut self, event: &Event) {
-        let end = |state: &mut Self, version: Version, id, status, result: &str| {
-            state.delegations.get_mut().end(id, version, |delegation| {
-                delegation.status = status;
-                delegation.ended_at = Some(event.at);
-                delegation.result = Some(result.to_owned());
-            });
-        };
-        match &event.fact {
-            Fact::DelegationStarted { delegation, from, to, task, trace_id, origin } => {
-                let started = Delegation {
-                    id: *delegation,
-                    from: from.clone(),
-                    to: to.clone(),
-                    task: *task,
-                    status: DelegationStatus::Running,
-                    started_at: event.at,
-                    ended_at: None,
-                    result: None,
-                    trace_id: *trace_id,
-                    origin: origin.clone(),
-                };
-                self.delegations.get_mut().all.insert(*delegation, started);
-            }
-            Fact::DelegationCompleted { delegation, result } => {
-                end(self, event.version, *delegation, DelegationStatus::Completed, result);
-            }
-            Fact::DelegationFailed { delegation, reason } => {
-                end(self, event.version, *delegation, DelegationStatus::Failed, reason);
-            }
-            Fact::DelegationCancelled { delegation, reason } => {
-                end(self, event.version, *delegation, DelegationStatus::Cancelled, reason);
-            }
-            _ => {}
         }
     }
 

@@ -127,7 +127,7 @@ pub enum Command {
         task: Option<TaskRef>,
         /// What to do, where the team lets a delegation make its own task.
         subject: Option<String>,
-        /// The trace of the caller.
+        /// The trace of the caller, which becomes the parent of the delegation's own.
         trace_id: Option<Uuid>,
     },
     /// Record how a delegation ended.
@@ -185,6 +185,15 @@ pub enum DelegationOutcome {
     Failed(String),
     /// It was called off, and why.
     Cancelled(String),
+}
+
+impl DelegationOutcome {
+    /// The result, or why there is none.
+    #[must_use]
+    pub fn said(&self) -> &str {
+        let (Self::Completed(said) | Self::Failed(said) | Self::Cancelled(said)) = self;
+        said
+    }
 }
 
 /// What a new team is made of.

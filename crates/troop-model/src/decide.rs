@@ -15,8 +15,9 @@ pub use lead::LEAD_ENDED;
 use smol_str::SmolStr;
 
 use crate::{
-    Actor, ActorKind, Command, Context, Event, Fact, MemberName, MessageKind, Party, Refusal, Role,
-    State, Task, TaskCommand, TaskNumber, TaskRef, Team, access, message::MAX_UNREAD,
+    Actor, ActorKind, Command, Context, Event, Fact, MemberName, MessageKind, Origin, Party,
+    Refusal, Role, State, Task, TaskCommand, TaskNumber, TaskRef, Team, access,
+    message::MAX_UNREAD,
 };
 
 /// Decides a command: the facts that it makes, or why it is refused. No facts means that things are so already.
@@ -80,6 +81,7 @@ pub fn decide(state: &State, command: &Command, ctx: &Context) -> Result<Vec<Eve
         Command::StopTeam { reason } => lead::stop(&mut draft, reason.as_deref()),
         Command::Tick => tick::tick(&mut draft),
     }?;
+    delegation::settle(&mut draft);
     Ok(draft.into_events())
 }
 
@@ -221,6 +223,18 @@ impl<'a> Draft<'a> {
         self.state.tasks.get(number).ok_or(Refusal::TaskArchived { task: number })
     }
 
+    /// The conversation that the actor's work belongs to: its own, or that of the task which it holds. Where an answer is
+    /// sent; it gives no rights.
+    pub(crate) fn conversation(&self) -> Origin {
+        let own = &self.ctx.origin;
+        let tasks = &self.state.tasks;
+        let held = self.member().filter(|_| own.is_internal()).and_then(|member| {
+            let mut held = tasks.held_by(member).filter_map(|number| tasks.get(number));
+            held.find(|task| !task.origin.is_internal())
+        });
+        held.map_or_else(|| own.clone(), |task| task.origin.clone())
+    }
+
     /// The status that everybody sees.
     pub(crate) fn status(&self, task: &Task) -> crate::Status {
         self.state.tasks.status(task.number).unwrap_or(task.status)
@@ -243,6 +257,8 @@ impl<'a> Draft<'a> {
         if !self.has_room(&to) {
             return;
         }
+        let about = task.and_then(|number| self.state.tasks.get(number));
+        let origin = about.map(|task| task.origin.clone()).unwrap_or_default();
         let id = self.new_id();
         self.push(Fact::MessageSent {
             id,
@@ -256,6 +272,7 @@ impl<'a> Draft<'a> {
             approve: None,
             task,
             supersedes: None,
+            origin,
         });
     }
 

@@ -2,13 +2,14 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::{MemberName, Origin, TaskNumber, Time, roster::shown_as_word};
 
 /// How a delegation stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DelegationStatus {
     /// The member works.
@@ -44,15 +45,54 @@ pub struct Delegation {
     pub started_at: Time,
     /// When it ended.
     pub ended_at: Option<Time>,
-    /// What came of it.
+    /// What came of it, or why nothing did; as much of it as is shown.
     pub result: Option<String>,
+    /// Whether who delegated has been told what came of it.
+    pub is_announced: bool,
     /// The trace that it runs under.
     pub trace_id: Uuid,
+    /// The trace of who delegated.
+    pub parent_trace_id: Option<Uuid>,
     /// The conversation that it began in, where its result belongs.
     pub origin: Origin,
 }
 
+/// In which session a member works on something. A session is what an agent remembers; no two share any of it, and none is
+/// that of a person's own chat with the agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionKey {
+    /// A delegation has one of its own, which ends with it.
+    Delegate(Uuid),
+    /// Mail, and work that was not delegated.
+    Teammate(MemberName),
+}
+
+impl SessionKey {
+    /// The lane that all of them run in, apart from people's own chats.
+    pub const LANE: &'static str = "team";
+}
+
+impl fmt::Display for SessionKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Delegate(id) => write!(f, "delegate:{id}"),
+            Self::Teammate(member) => write!(f, "teammate:{member}"),
+        }
+    }
+}
+
 impl Delegation {
+    /// The session that it runs in.
+    #[must_use]
+    pub fn session(&self) -> SessionKey {
+        SessionKey::Delegate(self.id)
+    }
+
+    /// Whether the two belong together: what came of them is told at once, when the last has ended.
+    pub(crate) fn is_sibling(&self, other: &Self) -> bool {
+        self.from == other.from && self.origin == other.origin
+    }
+
     /// Whether this member works on it now.
     pub(crate) fn runs_on(&self, member: &MemberName) -> bool {
         self.status == DelegationStatus::Running && self.to == *member

@@ -431,6 +431,9 @@ pub enum Fact {
         /// The message that it takes the place of, as a newer notice of the same does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         supersedes: Option<Uuid>,
+        /// The conversation that it belongs to, where an answer is expected.
+        #[serde(default, skip_serializing_if = "is_default")]
+        origin: Origin,
     },
     /// Messages were handed to a reader.
     #[serde(rename = "message.delivered")]
@@ -461,6 +464,9 @@ pub enum Fact {
         task: TaskNumber,
         /// The trace that it runs under.
         trace_id: Uuid,
+        /// The trace of who delegated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent_trace_id: Option<Uuid>,
         /// The conversation that it began in.
         #[serde(default, skip_serializing_if = "is_default")]
         origin: Origin,
@@ -488,6 +494,15 @@ pub enum Fact {
         delegation: Uuid,
         /// Why.
         reason: String,
+    },
+    /// The last of several that belong together has ended, and who delegated knows what came of them.
+    #[serde(rename = "delegation.announced")]
+    DelegationsAnnounced {
+        /// Which.
+        delegations: Vec<Uuid>,
+        /// The message that says it. None if who delegated called them all off itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<Uuid>,
     },
 }
 
@@ -541,7 +556,8 @@ impl Fact {
             | Self::MessageRead { .. }
             | Self::DelegationCompleted { .. }
             | Self::DelegationFailed { .. }
-            | Self::DelegationCancelled { .. } => None,
+            | Self::DelegationCancelled { .. }
+            | Self::DelegationsAnnounced { .. } => None,
         }
     }
 }

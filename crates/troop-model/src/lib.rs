@@ -20,6 +20,7 @@ mod name;
 mod roster;
 mod settings;
 mod task;
+mod team_md;
 mod text;
 mod time;
 mod word;
@@ -42,7 +43,7 @@ pub use command::{
     TaskCommand, TaskUpdate,
 };
 pub use decide::{LEAD_ENDED, decide};
-pub use delegation::{Delegation, DelegationStatus};
+pub use delegation::{Delegation, DelegationStatus, SessionKey};
 pub use event::{Event, Fact, RejectMode, Surface, TaskChange};
 pub use ids::{IdPrefix, OperationId, TaskNumber, TeamId, Version};
 pub use message::{MAX_UNREAD, Mailbox, Message, MessageKind, Party, Receipt};
@@ -60,9 +61,10 @@ pub use task::{
     Attachment, Comment, Dependency, Finished, LIVE_FINISHED, Metadata, Progress, Question,
     StartGate, Status, Task, TaskRef, TaskTable, TrailEntry,
 };
+pub use team_md::team_md;
 pub use text::{MAX_LINE, MAX_TEXT, is_unprintable, preview};
 pub use time::Time;
-pub use view::{MessageView, TaskDetail, TaskView, TeamView};
+pub use view::{DelegationView, MessageView, TaskDetail, TaskView, TeamView};
 pub use word::UnknownWord;
 
 use journaled::Journaled;

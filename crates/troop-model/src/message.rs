@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use uuid::Uuid;
 
-use crate::{Journaled, MemberName, TaskNumber, Time, Version, name, roster::shown_as_word};
+use crate::{
+    Journaled, MemberName, Origin, TaskNumber, Time, Version, name, roster::shown_as_word,
+};
 
 /// How many messages a reader may leave unread before senders are told to wait.
 pub const MAX_UNREAD: usize = if cfg!(test) { 40 } else { 20_000 };
@@ -131,6 +133,8 @@ pub struct Message {
     pub approve: Option<bool>,
     /// The task that it is about.
     pub task: Option<TaskNumber>,
+    /// The conversation that it belongs to, where an answer is expected.
+    pub origin: Origin,
     /// How far it has come with each reader.
     pub receipts: Vec<Receipt>,
 }

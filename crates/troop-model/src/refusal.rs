@@ -131,6 +131,8 @@ pub enum Refusal {
     AssignmentIsAutomatic,
     #[error("only a member can hold a task")]
     OnlyMembersHold,
+    #[error("in delegate mode the lead holds no task itself; delegate it to a teammate")]
+    LeadDelegates,
 
     #[error("{} would wait for itself: {}", cycle.first().copied().unwrap_or_default(), arrows(cycle))]
     Cycle { cycle: Vec<TaskNumber> },
@@ -261,6 +263,7 @@ impl Refusal {
             | Self::AssignmentIsAutomatic
             | Self::PlanFirst { .. }
             | Self::OnlyMembersHold
+            | Self::LeadDelegates
             | Self::NeedsVersion2 { .. }
             | Self::Forbidden { .. }
             | Self::UserDenied { .. }

@@ -65,6 +65,8 @@ pub struct Settings {
 pub struct DelegationSettings {
     /// Whether a delegation must name a task that exists; otherwise one is created for it.
     pub require_task: bool,
+    /// Whether the lead only coordinates and holds no task itself. Binds the lead alone: teammates do what they always do.
+    pub delegate_mode: bool,
     /// How many delegations a new link carries at once.
     pub max_per_link: u32,
     /// How many delegations one member carries at once, over all links.
@@ -184,7 +186,7 @@ impl Default for Settings {
 
 impl Default for DelegationSettings {
     fn default() -> Self {
-        Self { require_task: true, max_per_link: 3, max_per_member: 5 }
+        Self { require_task: true, delegate_mode: false, max_per_link: 3, max_per_member: 5 }
     }
 }
 

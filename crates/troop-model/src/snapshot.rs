@@ -12,14 +12,14 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use crate::{
-    Link, Member, MemberName, Origin, State, TaskTable,
+    Link, Member, MemberName, Origin, State, TaskNumber, TaskTable,
     packed::Parts,
     state::{Head, Request},
     task::PackedTable,
 };
 
 /// Changes whenever anything that a snapshot holds changes its shape.
-pub const SNAPSHOT_FORMAT: u32 = 4;
+pub const SNAPSHOT_FORMAT: u32 = 5;
 
 /// Why bytes are not a snapshot that this program can use.
 #[derive(Debug, Error)]
@@ -33,6 +33,7 @@ struct Front {
     links: BTreeMap<(MemberName, MemberName), Link>,
     requests: BTreeMap<Uuid, Request>,
     origins: BTreeMap<Origin, ()>,
+    delegated: BTreeMap<TaskNumber, Uuid>,
     tasks: PackedTable,
     n_mailbox: usize,
     n_delegations: usize,
@@ -51,6 +52,7 @@ impl State {
             links: self.links.entries().clone(),
             requests: self.requests.entries().clone(),
             origins: self.origins.entries().clone(),
+            delegated: self.delegated.entries().clone(),
             tasks,
             n_mailbox: self.mailbox.pack(&mut parts),
             n_delegations: self.delegations.pack(&mut parts),
@@ -85,6 +87,7 @@ impl State {
             links: front.links.into(),
             requests: front.requests.into(),
             origins: front.origins.into(),
+            delegated: front.delegated.into(),
             tasks: TaskTable::unpack(front.tasks, &mut parts)?,
             mailbox: parts.next(front.n_mailbox)?,
             delegations: parts.next(front.n_delegations)?,

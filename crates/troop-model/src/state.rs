@@ -108,6 +108,8 @@ pub struct State {
     pub(crate) requests: Journaled<Uuid, Request>,
     /// The users that ever set the team to work, and from where.
     pub(crate) origins: Journaled<Origin, ()>,
+    /// The tasks that are delegated now, and in which delegation.
+    pub(crate) delegated: Journaled<TaskNumber, Uuid>,
     pub(crate) tasks: TaskTable,
     pub(crate) mailbox: Packed<Mailbox>,
     pub(crate) delegations: Packed<Delegations>,
@@ -249,6 +251,18 @@ impl State {
         self.delegations.get().all.entries().values()
     }
 
+    /// One of the delegations at hand.
+    #[must_use]
+    pub fn delegation(&self, id: Uuid) -> Option<&Delegation> {
+        self.delegations.get().all.entries().get(&id)
+    }
+
+    /// The delegation that a task is worked on in now.
+    #[must_use]
+    pub fn delegation_of(&self, task: TaskNumber) -> Option<&Delegation> {
+        self.delegation(*self.delegated.entries().get(&task)?)
+    }
+
     /// The distinct conversations that set the team to work.
     pub fn origins(&self) -> impl Iterator<Item = &Origin> {
         self.origins.entries().keys()
@@ -320,6 +334,7 @@ impl State {
         self.links.begin();
         self.requests.begin();
         self.origins.begin();
+        self.delegated.begin();
         self.tasks.begin();
         if let Some(mailbox) = self.mailbox.get_mut_if_used() {
             mailbox.begin();
@@ -340,6 +355,7 @@ impl State {
         self.links.rollback();
         self.requests.rollback();
         self.origins.rollback();
+        self.delegated.rollback();
         self.tasks.rollback();
         if let Some(mailbox) = self.mailbox.get_mut_if_used() {
             mailbox.rollback();
@@ -380,6 +396,7 @@ impl PartialEq for State {
             && self.links == other.links
             && self.requests == other.requests
             && self.origins == other.origins
+            && self.delegated == other.delegated
             && self.tasks == other.tasks
             && self.mailbox == other.mailbox
             && self.delegations == other.delegations

@@ -5,6 +5,7 @@ mod commands;
 mod facts;
 
 mod access;
+mod announcement;
 mod board;
 mod delegation;
 mod dependency;
@@ -18,5 +19,6 @@ mod review;
 mod snapshot;
 mod supervision;
 mod team;
+mod team_md;
 mod work;
 mod written;

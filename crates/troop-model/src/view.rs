@@ -6,8 +6,9 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::{
-    Attachment, Comment, Link, Member, Message, Party, Progress, Question, Settings, State, Status,
-    Task, TaskNumber, Team, TeamStatus, Time, TrailEntry, Version, query::MAX_SHOWN_RESULT, text,
+    Attachment, Comment, Delegation, DelegationStatus, Link, Member, Message, Origin, Party,
+    Progress, Question, Settings, State, Status, Task, TaskNumber, Team, TeamStatus, Time,
+    TrailEntry, Version, query::MAX_SHOWN_RESULT, text,
 };
 
 /// A task as programs see it.
@@ -39,6 +40,8 @@ pub struct TaskView<'a> {
     pub user_id: Option<&'a str>,
     pub channel: Option<&'a str>,
     pub chat_id: Option<&'a str>,
+    pub peer_kind: Option<&'a str>,
+    pub local_key: Option<&'a str>,
     pub metadata: &'a Map<String, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<TaskDetail<'a>>,
@@ -84,6 +87,8 @@ impl<'a> TaskView<'a> {
             user_id: task.origin.user_id.as_deref(),
             channel: task.origin.channel.as_deref(),
             chat_id: task.origin.chat_id.as_deref(),
+            peer_kind: task.origin.peer_kind.as_deref(),
+            local_key: task.origin.local_key.as_deref(),
             metadata: &task.metadata.0,
             detail: None,
         }
@@ -117,6 +122,7 @@ pub struct MessageView<'a> {
     pub request_id: Option<Uuid>,
     pub approve: Option<bool>,
     pub task: Option<TaskNumber>,
+    pub origin: &'a Origin,
 }
 
 impl<'a> MessageView<'a> {
@@ -142,6 +148,53 @@ impl<'a> MessageView<'a> {
             request_id: message.request_id,
             approve: message.approve,
             task: message.task,
+            origin: &message.origin,
+        }
+    }
+}
+
+/// A delegation as programs see it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the fields are those of a delegation")]
+pub struct DelegationView<'a> {
+    pub id: Uuid,
+    pub team: Option<crate::TeamId>,
+    pub from: &'a str,
+    pub to: &'a str,
+    pub task: TaskNumber,
+    /// The identity of that task, as long as it is on the board.
+    pub task_id: Option<Uuid>,
+    pub status: DelegationStatus,
+    pub session: String,
+    pub trace_id: Uuid,
+    pub parent_trace_id: Option<Uuid>,
+    pub started_at: Time,
+    pub ended_at: Option<Time>,
+    pub result: Option<&'a str>,
+    pub announced: bool,
+    pub origin: &'a Origin,
+}
+
+impl<'a> DelegationView<'a> {
+    /// A delegation of the team that a state is about.
+    #[must_use]
+    pub fn new(state: &State, delegation: &'a Delegation) -> Self {
+        Self {
+            id: delegation.id,
+            team: state.team().map(|team| team.id),
+            from: delegation.from.as_str(),
+            to: delegation.to.as_str(),
+            task: delegation.task,
+            task_id: state.tasks().get(delegation.task).map(|task| task.id),
+            status: delegation.status,
+            session: delegation.session().to_string(),
+            trace_id: delegation.trace_id,
+            parent_trace_id: delegation.parent_trace_id,
+            started_at: delegation.started_at,
+            ended_at: delegation.ended_at,
+            result: delegation.result.as_deref(),
+            announced: delegation.is_announced,
+            origin: &delegation.origin,
         }
     }
 }

@@ -15,7 +15,9 @@ use crate::{
     envelope::Notification,
     method::{self, MethodError},
 };
-pub use answer::{Answer, EventLine, MemberList, MessageList, Opened, TaskList};
+pub use answer::{
+    Answer, ContextText, DelegationList, EventLine, MemberList, MessageList, Opened, TaskList,
+};
 pub use query::Query;
 
 #[cfg(test)]

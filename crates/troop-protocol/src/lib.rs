@@ -19,7 +19,8 @@ mod schema;
 mod tools;
 
 pub use call::{
-    Answer, Call, Change, EventLine, MemberList, MessageList, Opened, Query, Session, TaskList,
+    Answer, Call, Change, ContextText, DelegationList, EventLine, MemberList, MessageList, Opened,
+    Query, Session, TaskList,
 };
 pub use client::{Client, ClientError};
 pub use code::{Failure, FailureKind};
@@ -31,6 +32,6 @@ pub use schema::{schema, tables};
 pub use stdio::{Input, Output, stdio};
 pub use teammate::{
     FromLead, FromTeammate, Idle, Level, Log, MessageIn, MessageOut, PROTOCOL_VERSION, Ready,
-    ReportedStatus, ShutdownAck, TaskReport, TeamContext, WireId, WireTask,
+    ReportedStatus, ShutdownAck, TaskReport, TeamContext, WireId, WireRun, WireTask,
 };
 pub use tools::{Calls, Category, Denied, Gate, Seat, Tool, Toolbox};

@@ -6,8 +6,8 @@ use troop_model::{Command, TaskCommand, TaskView, TeamView};
 
 use crate::{
     call::{
-        Answer, MemberList, MessageList, NOT_CALLED, OPERATION, Opened, Query, SessionCall, TASK,
-        TaskList,
+        Answer, ContextText, DelegationList, MemberList, MessageList, NOT_CALLED, OPERATION,
+        Opened, Query, SessionCall, TASK, TaskList,
     },
     code::FailureKind,
     teammate::{FromLead, FromTeammate, PROTOCOL_VERSION},
@@ -136,6 +136,8 @@ fn answer(name: &str, generator: &mut SchemaGenerator) -> Value {
         "task/list" | "task/search" => generator.subschema_for::<TaskList<'_>>(),
         "member/list" => generator.subschema_for::<MemberList<'_>>(),
         "message/list" => generator.subschema_for::<MessageList<'_>>(),
+        "delegation/list" => generator.subschema_for::<DelegationList<'_>>(),
+        "team/context" => generator.subschema_for::<ContextText>(),
         "team/show" => generator.subschema_for::<TeamView<'_>>(),
         _ => generator.subschema_for::<TaskView<'_>>(),
     };

@@ -7,14 +7,14 @@ mod task;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
-use troop_model::{MessageKind, Permissions, Time};
+use troop_model::{MessageKind, Origin, Permissions, Time};
 use uuid::Uuid;
 
 use crate::{
     envelope::Notification,
     method::{self, MethodError},
 };
-pub use task::{WireId, WireTask};
+pub use task::{WireId, WireRun, WireTask};
 
 #[cfg(test)]
 mod tests;
@@ -238,10 +238,16 @@ pub struct MessageIn {
     /// When it was stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_at: Option<Time>,
+    /// The session that mail is dealt with in: `teammate:NAME`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The conversation that it belongs to. Told to the lead alone.
+    #[serde(default, skip_serializing_if = "is_nowhere")]
+    pub origin: Origin,
 }
 
 /// `team.updateContext`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TeamContext {
     /// The tasks of the board that are not over.
@@ -250,6 +256,10 @@ pub struct TeamContext {
     /// What the teammate may do without asking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Permissions>,
+    /// TEAM.md: what the member's agent is to know about its team, marked as context. Comes before the next piece of work
+    /// whenever it has changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub team_md: Option<String>,
 }
 
 macro_rules! said_as_methods {
@@ -303,6 +313,10 @@ fn is_true(value: &bool) -> bool {
 
 fn is_false(value: &bool) -> bool {
     !value
+}
+
+fn is_nowhere(origin: &Origin) -> bool {
+    *origin == Origin::default()
 }
 
 fn is_plain(kind: &MessageKind) -> bool {

@@ -80,8 +80,6 @@ pub struct Seat {
     pub settings: Settings,
     /// What it may do without asking.
     pub permissions: Permissions,
-    /// Whether the lead only coordinates.
-    pub delegates: bool,
     /// Whether there are teams at all.
     pub gate: Gate,
 }

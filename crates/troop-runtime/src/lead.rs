@@ -6,6 +6,7 @@
 
 mod answers;
 mod calls;
+mod delegations;
 mod delivery;
 mod dispatcher;
 mod follow;

@@ -19,7 +19,7 @@ pub(crate) use bench::{
     BenchTeamArgs, BenchTeamPart,
 };
 pub(crate) use mcp::{Client, InstallArgs, McpArgs, McpCommand};
-pub(crate) use member::MemberCommand;
+pub(crate) use member::{LinkArgs, MemberCommand};
 pub(crate) use message::MessageCommand;
 pub(crate) use run::{DemoArgs, LeadArgs, LogArgs, ResumeArgs, RunArgs, StopArgs};
 pub(crate) use task::{RejectModeArg, TaskCommand, TaskFields, UntilArg};

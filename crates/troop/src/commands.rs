@@ -86,7 +86,9 @@ fn following(command: &Command) -> Following {
     #[expect(clippy::wildcard_enum_match_arm, reason = "most commands look once")]
     let waits = match command {
         Command::Events(args) => args.follow,
-        Command::Task(TaskCommand::Claim { wait, .. }) => wait.is_some(),
+        Command::Task(TaskCommand::Claim { wait, .. } | TaskCommand::Delegate { wait, .. }) => {
+            wait.is_some()
+        }
         Command::Member(MemberCommand::Spawn { .. }) => true,
         Command::Run(_) | Command::Resume(_) | Command::Stop(_) => true,
         Command::Mcp(args) => args.command.is_none(),

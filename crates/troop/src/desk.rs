@@ -134,7 +134,7 @@ impl Desk {
             signature.origin = Origin {
                 user_id: Some(SmolStr::new(&self.surroundings.user)),
                 channel: Some(SmolStr::new_static(CHANNEL)),
-                chat_id: None,
+                ..Origin::default()
             };
         }
         Ok(signature)

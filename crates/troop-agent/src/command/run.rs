@@ -70,6 +70,17 @@ pub(crate) async fn run(line: &Line, run: Run<'_>) -> io::Result<(Ended, String)
         .stderr(writer);
     if let Some(task) = run.task {
         command.env("TROOP_TASK", task.id.as_str());
+        let run = task.run.as_deref().cloned().unwrap_or_default();
+        let told = [
+            ("TROOP_SESSION", run.session),
+            ("TROOP_CHANNEL", run.channel),
+            ("TROOP_CHAT", run.chat_id),
+        ];
+        for (name, value) in told {
+            if let Some(value) = value {
+                command.env(name, value);
+            }
+        }
     }
     let mut child = command.spawn()?;
     // Else this process would hold the writing end open.

@@ -50,6 +50,7 @@ impl<'a> Performance<'a> {
         let place = turn.place();
         memory.variables.set("name", place.name.as_str());
         memory.variables.set("team", place.team.as_str());
+        memory.variables.set("team_md", turn.team_md().unwrap_or_default());
         Self { script, memory, turn, task: None, mail: None }
     }
 
@@ -59,6 +60,8 @@ impl<'a> Performance<'a> {
         variables.set("subject", task.subject.as_str());
         variables.set("description", task.description.as_str());
         variables.set("attempt", task.attempt.unwrap_or(1));
+        let run = serde_json::to_value(&task.run).unwrap_or_default();
+        variables.set("run", run);
         self.task = Some(task.clone());
     }
 
@@ -156,6 +159,13 @@ impl<'a> Performance<'a> {
             Act::Call { method, params, name } => {
                 let params = self.memory.variables.expand_json(params);
                 let answer = self.ask(method, &params).await?;
+                if let Some(name) = name {
+                    self.memory.variables.set(name, answer);
+                }
+            }
+            Act::Delegate { task, to, name } => {
+                let params = json!({"task": self.fill(task), "to": self.fill(to)});
+                let answer = self.ask("delegation/start", &params).await?;
                 if let Some(name) = name {
                     self.memory.variables.set(name, answer);
                 }

@@ -59,6 +59,7 @@ pub(super) enum Act {
     Replace { old: String, new: String, file: String },
     Run(String),
     Call { method: String, params: Value, name: Option<String> },
+    Delegate { task: String, to: String, name: Option<String> },
     Progress { percent: u8, text: String },
     Sleep(Duration),
     OnAttempt { attempt: u32, steps: Vec<Step> },

@@ -161,11 +161,15 @@ where
 
 impl<F> Agent for Acts<F>
 where
-    F: for<'a> Fn(Work, &'a Turn) -> BoxFuture<'a, Outcome> + Send,
+    F: for<'a> Fn(Work, &'a Turn) -> BoxFuture<'a, Outcome> + Clone + Send + 'static,
 {
     fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, Outcome> {
         // Not every test looks at what was asked.
         drop(self.works.send(work.clone()));
         (self.act)(work, turn)
+    }
+
+    fn fresh(&self) -> Box<dyn Agent> {
+        Box::new(Self { act: self.act.clone(), works: self.works.clone() })
     }
 }

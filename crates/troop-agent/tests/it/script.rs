@@ -304,3 +304,23 @@ async fn it_may_refuse_to_stop() {
     lead.say("team.shutdown", json!({})).await;
     assert_eq!(lead.end().await.1, Exit::Shutdown);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_script_delegates_a_task_and_knows_what_it_is_part_of() {
+    let folder = folder(
+        "when started\n  delegate task-{name} to bob as it\n  log {it.ok}\nwhen task *\n  complete {run.session}\n",
+    );
+    let mut lead = Lead::start(agent(folder.path()), folder.path());
+    lead.hears("team.ready").await;
+    let (method, params) = lead.answers(json!({"ok": "begun"})).await;
+    assert_eq!(
+        (method.as_str(), params),
+        ("delegation/start", json!({"task": "task-ann", "to": "bob"}))
+    );
+    assert_eq!(lead.hears("team.log").await["text"], "begun");
+    lead.hears("team.idle").await;
+    let task = json!({"id": "task-1", "subject": "x", "run": {"session": "delegate:1"}});
+    lead.say("team.assignTask", json!({ "task": task })).await;
+    lead.hears("team.taskUpdate").await;
+    assert_eq!(lead.waits_for("team.taskUpdate").await["result"], "delegate:1");
+}

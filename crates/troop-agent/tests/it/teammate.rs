@@ -382,3 +382,92 @@ async fn the_context_says_what_a_member_may_do() {
     assert_eq!(result(json!({"tasks": tasks})).await, "1 plan", "what is not said stays");
     assert_eq!(result(json!({"tasks": [], "mode": "bypass"})).await, "0 bypass");
 }
+
+fn delegated(id: &str, session: u32, description: &str) -> Value {
+    let run = json!({"session": format!("delegate:{session}"), "delegationId": uuid::Uuid::from_u128(session.into())});
+    json!({"id": id, "subject": id, "description": description, "attempt": 1, "run": run})
+}
+
+/// An agent that counts its turns, and says how many it remembers.
+fn counting() -> impl Agent + 'static {
+    #[derive(Default)]
+    struct Counting(u32);
+
+    impl Agent for Counting {
+        fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, Outcome> {
+            Box::pin(async move {
+                self.0 += 1;
+                match work {
+                    Work::Task(task) if task.description == "interruptible" => {
+                        turn.interrupted().cancelled().await;
+                        Outcome::Interrupted
+                    }
+                    Work::Task(_) | Work::Resume { .. } => completed(&self.0.to_string()),
+                    Work::Start | Work::Mail(_) | Work::Shutdown { .. } => Outcome::Done,
+                }
+            })
+        }
+
+        fn fresh(&self) -> Box<dyn Agent> {
+            Box::new(Self::default())
+        }
+    }
+    Counting::default()
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_delegation_is_worked_on_in_a_session_of_its_own_that_ends_with_it() {
+    let mut lead = Lead::of(counting(), here()).await;
+    let mut results = Vec::new();
+    for task in [
+        delegated("task-1", 1, ""),
+        delegated("task-2", 2, ""),
+        // Had the first session been kept, it would remember.
+        delegated("task-3", 1, ""),
+        json!({"id": "task-4", "subject": "plain"}),
+    ] {
+        lead.say("team.assignTask", json!({ "task": task })).await;
+        lead.hears("team.taskUpdate").await;
+        let done = lead.hears("team.taskUpdate").await;
+        lead.hears("team.idle").await;
+        results.push(done["result"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(results, ["1", "1", "1", "2"], "its own session remembers its start");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interrupted_delegation_goes_on_in_its_session() {
+    let mut lead = Lead::of(counting(), here()).await;
+    lead.say("team.assignTask", json!({"task": delegated("task-1", 1, "interruptible")})).await;
+    lead.hears("team.taskUpdate").await;
+    lead.say("turn/interrupt", json!({})).await;
+    lead.mail("go on").await;
+    let done = lead.waits_for("team.taskUpdate").await;
+    assert_eq!(done["result"], "2");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_has_the_team_as_the_lead_told_it_before_its_work() {
+    let (agent, _works) = Acts::new(|work, turn: &Turn| {
+        Box::pin(async move {
+            match work {
+                Work::Task(_) => completed(&turn.team_md().unwrap_or_default()),
+                Work::Start | Work::Mail(_) | Work::Resume { .. } | Work::Shutdown { .. } => {
+                    Outcome::Done
+                }
+            }
+        })
+    });
+    let mut lead = Lead::of(agent, here()).await;
+    for (team_md, known) in [(Some("first"), "first"), (None, "first"), (Some("second"), "second")]
+    {
+        let context = match team_md {
+            Some(text) => json!({"tasks": [], "teamMd": text}),
+            None => json!({"tasks": []}),
+        };
+        lead.say("team.updateContext", context).await;
+        lead.assign(known, "").await;
+        lead.waits_for("team.taskUpdate").await;
+        assert_eq!(lead.waits_for("team.taskUpdate").await["result"], known);
+    }
+}

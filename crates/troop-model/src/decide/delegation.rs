@@ -1,11 +1,16 @@
 //! Rules of delegation: a member runs on one task for the lead, within limits.
+//!
+//! A run ends with the member's hold on the task, however that ends; what came of runs that belong together is told at once,
+//! when the last of them has ended. Both are decided with whatever ended the hold, so that neither can be lost or happen twice.
+
+mod announcement;
 
 use uuid::Uuid;
 
 use super::{Draft, Standing, task, work};
 use crate::{
-    DelegationOutcome, DelegationStatus, Fact, MemberName, MessageKind, NewTask, Party, Refusal,
-    Status, TaskRef, access,
+    Delegation, DelegationOutcome, DelegationStatus, Fact, MemberName, MessageKind, NewTask,
+    Origin, Party, Refusal, Status, TaskNumber, TaskRef, access, text,
 };
 
 pub(super) fn start(
@@ -22,18 +27,31 @@ pub(super) fn start(
         (_, Some(lead)) => lead.name.clone(),
         _ => return Err(Refusal::NoTeam),
     };
-    check_link(draft, &from, &to)?;
+    let origin = conversation(draft, task);
+    check_link(draft, &from, &to, &origin)?;
     let settings = &draft.team()?.settings;
     let may_make_task = !settings.delegation.require_task && !settings.approve_start;
-    let number = match (task, subject) {
+    let begin = |draft: &mut Draft<'_>, task| {
+        let (delegation, trace) = (draft.new_id(), draft.new_id());
+        draft.push(Fact::DelegationStarted {
+            delegation,
+            from: from.clone(),
+            to: to.clone(),
+            task,
+            trace_id: trace,
+            parent_trace_id: trace_id,
+            origin: origin.clone(),
+        });
+    };
+    // The delegation begins before the task is given, so that whoever passes the task on knows what it is part of.
+    match (task, subject) {
         (Some(task), _) => {
             let number = draft.state.resolve(task)?;
-            let mut running = draft.state.delegations().filter(|it| it.runs_on(&to));
-            if running.any(|it| it.task == number) {
+            if draft.state.delegation_of(number).is_some_and(|it| it.to == to) {
                 return Err(Refusal::AlreadyDelegated { task: number, to });
             }
-            work::assign(draft, task, &to)?;
-            number
+            begin(draft, number);
+            work::assign(draft, task, &to)
         }
         (None, Some(subject)) if may_make_task => {
             let new = NewTask {
@@ -42,23 +60,18 @@ pub(super) fn start(
                 ..NewTask::default()
             };
             let number = task::create(draft, &new)?;
-            work::give(draft, number, subject.trim(), &to, 1)?;
-            number
+            begin(draft, number);
+            work::give(draft, number, subject.trim(), &to, 1)
         }
-        (None, _) => {
-            return Err(Refusal::DelegationNeedsTask { pending: draft.state.some_pending() });
-        }
-    };
-    let (delegation, own_trace) = (draft.new_id(), draft.new_id());
-    draft.push(Fact::DelegationStarted {
-        delegation,
-        from,
-        to,
-        task: number,
-        trace_id: trace_id.unwrap_or(own_trace),
-        origin: draft.ctx.origin.clone(),
-    });
-    Ok(())
+        (None, _) => Err(Refusal::DelegationNeedsTask { pending: draft.state.some_pending() }),
+    }
+}
+
+/// The conversation that a delegation belongs to: the one that it is asked for in, else the one that its task came from.
+fn conversation(draft: &Draft<'_>, task: Option<&TaskRef>) -> Origin {
+    let task = task.filter(|_| draft.ctx.origin.is_internal());
+    let task = task.and_then(|task| draft.live(task).ok());
+    task.map_or_else(|| draft.ctx.origin.clone(), |task| task.origin.clone())
 }
 
 pub(super) fn finish(
@@ -66,7 +79,7 @@ pub(super) fn finish(
     id: Uuid,
     outcome: &DelegationOutcome,
 ) -> Result<(), Refusal> {
-    let delegation = draft.state.delegations.get().all.entries().get(&id);
+    let delegation = draft.state.delegation(id);
     let delegation = delegation.ok_or(Refusal::UnknownDelegation { delegation: id })?;
     if delegation.status != DelegationStatus::Running {
         return Err(Refusal::DelegationEnded { delegation: id });
@@ -78,81 +91,160 @@ pub(super) fn finish(
             may: "its two sides",
         });
     }
-    let (task, from, to) = (delegation.task, delegation.from.clone(), delegation.to.clone());
-    // The member may have ended the task itself, or lost it meanwhile; then only the record is closed.
-    let held = draft.state.tasks.get(task).filter(|it| {
-        it.owner.as_ref() == Some(&to) && matches!(it.status, Status::InProgress | Status::Stale)
+    text::block("result", outcome.said())?;
+    let held = draft.state.tasks.get(delegation.task).filter(|it| {
+        let is_open = matches!(it.status, Status::InProgress | Status::Stale);
+        is_open && it.owner.as_ref() == Some(&delegation.to)
     });
-    let (DelegationOutcome::Completed(said)
-    | DelegationOutcome::Failed(said)
-    | DelegationOutcome::Cancelled(said)) = outcome;
-    crate::text::block("result", said)?;
-    match outcome {
-        DelegationOutcome::Completed(result) => {
-            if let Some(held) = held {
-                work::end(draft, held, result.clone(), None)?;
+    if let Some(held) = held {
+        match outcome {
+            DelegationOutcome::Completed(result) => work::end(draft, held, result.clone(), None)?,
+            DelegationOutcome::Failed(reason) => work::fail_now(draft, held, reason)?,
+            DelegationOutcome::Cancelled(reason) => {
+                work::give_back(draft, held, delegation.to.clone(), reason)?;
             }
-            draft.push(Fact::DelegationCompleted { delegation: id, result: result.clone() });
-        }
-        DelegationOutcome::Failed(reason) => {
-            if let Some(held) = held {
-                work::fail_now(draft, held, reason)?;
-            }
-            draft.push(Fact::DelegationFailed { delegation: id, reason: reason.clone() });
-        }
-        DelegationOutcome::Cancelled(reason) => {
-            if let Some(held) = held {
-                work::give_back(draft, held, to.clone(), reason)?;
-            }
-            draft.push(Fact::DelegationCancelled { delegation: id, reason: reason.clone() });
         }
     }
-    report(draft, &to, &from, task, outcome);
+    draft.push(ended(id, outcome));
     Ok(())
 }
 
-/// The audit message from the member to the lead.
-fn report(
-    draft: &mut Draft<'_>,
-    to: &MemberName,
-    from: &MemberName,
-    task: crate::TaskNumber,
-    outcome: &DelegationOutcome,
-) {
-    let (what, text) = match outcome {
-        DelegationOutcome::Completed(text) => ("completed", text),
-        DelegationOutcome::Failed(text) => ("failed", text),
-        DelegationOutcome::Cancelled(text) => ("gave back", text),
-    };
-    let lead = Party::member(from);
-    if !draft.has_room(&lead) {
+/// Whether what this member did last on a task was delegated to it.
+pub(super) fn was_delegated(draft: &Draft<'_>, task: TaskNumber, member: &MemberName) -> bool {
+    let mut newest_first = draft.state.delegations.get().all.entries().values().rev();
+    newest_first.find(|it| it.task == task).is_some_and(|it| it.to == *member)
+}
+
+/// Ends the delegations whose tasks their members hold no more by what has just been decided, and tells who delegated.
+pub(super) fn settle(draft: &mut Draft<'_>) {
+    if draft.state.delegated.entries().is_empty() {
         return;
     }
+    let ends = ends(draft);
+    for (delegation, outcome) in &ends {
+        let is_said = draft.facts.iter().any(|fact| fact.ends() == Some(delegation.id));
+        if !is_said {
+            draft.push(ended(delegation.id, outcome));
+        }
+        report(draft, delegation, outcome);
+    }
+    let mut told: Vec<&Delegation> = Vec::new();
+    for (delegation, _) in &ends {
+        if !told.iter().any(|it| it.is_sibling(delegation)) {
+            announcement::announce(draft, delegation, &ends);
+            told.push(delegation);
+        }
+    }
+}
+
+/// A delegation that has just ended, and how.
+type End<'a> = (&'a Delegation, DelegationOutcome);
+
+/// The delegations that end by what has been decided so far.
+fn ends<'a>(draft: &Draft<'a>) -> Vec<End<'a>> {
+    let mut ends: Vec<End<'a>> = Vec::new();
+    for fact in &draft.facts {
+        let by_task = fact.task().and_then(|task| draft.state.delegation_of(task));
+        let by_name = fact.ends().and_then(|id| draft.state.delegation(id));
+        let Some(delegation) = by_name.or(by_task) else { continue };
+        let Some(outcome) = outcome(draft, delegation, fact) else { continue };
+        match ends.iter_mut().find(|(known, _)| known.id == delegation.id) {
+            // What was said about the delegation itself is truer than what follows from its task.
+            Some((_, known)) if by_name.is_some() => *known = outcome,
+            Some(_) => {}
+            None => ends.push((delegation, outcome)),
+        }
+    }
+    ends
+}
+
+/// How a fact ends a delegation, if it does.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "everything else leaves the task with its holder"
+)]
+fn outcome(draft: &Draft<'_>, delegation: &Delegation, fact: &Fact) -> Option<DelegationOutcome> {
+    Some(match fact {
+        Fact::DelegationCompleted { result, .. } | Fact::TaskCompleted { result, .. } => {
+            DelegationOutcome::Completed(result.clone())
+        }
+        Fact::TaskSubmitted { result, .. } => {
+            let result = result.clone().unwrap_or_else(|| "handed in for review".to_owned());
+            DelegationOutcome::Completed(result)
+        }
+        Fact::DelegationFailed { reason, .. } | Fact::TaskFailed { reason, .. } => {
+            DelegationOutcome::Failed(reason.clone())
+        }
+        Fact::DelegationCancelled { reason, .. } | Fact::TaskCancelled { reason, .. } => {
+            DelegationOutcome::Cancelled(reason.clone())
+        }
+        Fact::TaskRetried { .. } => DelegationOutcome::Cancelled("begun anew".to_owned()),
+        Fact::TaskReleased { reason, .. } if is_lost(draft, delegation) => {
+            DelegationOutcome::Failed(reason.clone())
+        }
+        Fact::TaskReleased { reason, .. } => DelegationOutcome::Cancelled(reason.clone()),
+        _ => return None,
+    })
+}
+
+/// Whether a task was taken from its holder because that crashed or was silent, and not because somebody wanted it so.
+fn is_lost(draft: &Draft<'_>, delegation: &Delegation) -> bool {
+    let task = draft.state.tasks.get(delegation.task);
+    let by_choice = match &draft.who {
+        Standing::Person | Standing::Lead(_) => true,
+        Standing::Member(member) => *member == delegation.to,
+        Standing::System => false,
+    };
+    !by_choice || task.is_some_and(|task| work::is_expired(draft, task))
+}
+
+fn ended(delegation: Uuid, outcome: &DelegationOutcome) -> Fact {
+    match outcome.clone() {
+        DelegationOutcome::Completed(result) => Fact::DelegationCompleted { delegation, result },
+        DelegationOutcome::Failed(reason) => Fact::DelegationFailed { delegation, reason },
+        DelegationOutcome::Cancelled(reason) => Fact::DelegationCancelled { delegation, reason },
+    }
+}
+
+/// The record of what a member said to the lead in the end. It is handed to nobody: the announcement says it.
+fn report(draft: &mut Draft<'_>, delegation: &Delegation, outcome: &DelegationOutcome) {
+    let what = match outcome {
+        DelegationOutcome::Completed(_) => "completed",
+        DelegationOutcome::Failed(_) => "failed at",
+        DelegationOutcome::Cancelled(_) => "stopped working on",
+    };
+    let said = text::preview(outcome.said(), text::MAX_LINE);
     let id = draft.new_id();
     draft.push(Fact::MessageSent {
         id,
-        from: Party::member(to),
-        readers: vec![lead.clone()],
-        to: lead,
+        from: Party::member(&delegation.to),
+        to: Party::member(&delegation.from),
+        readers: Vec::new(),
         message_kind: MessageKind::Message,
-        content: format!("{what} {task}: {}", crate::text::preview(text, crate::text::MAX_LINE)),
+        content: format!("{what} {}: {said}", delegation.task),
         summary: None,
         request_id: None,
         approve: None,
-        task: Some(task),
+        task: Some(delegation.task),
         supersedes: None,
+        origin: delegation.origin.clone(),
     });
 }
 
-fn check_link(draft: &Draft<'_>, from: &MemberName, to: &MemberName) -> Result<(), Refusal> {
+fn check_link(
+    draft: &Draft<'_>,
+    from: &MemberName,
+    to: &MemberName,
+    origin: &Origin,
+) -> Result<(), Refusal> {
     let Some(link) = draft.state.link(from, to) else {
         return Err(Refusal::NoLink { from: from.clone(), to: to.clone() });
     };
     if !link.enabled {
         return Err(Refusal::LinkDisabled { from: from.clone(), to: to.clone() });
     }
-    let user = draft.ctx.origin.user_id.as_ref();
-    if !draft.ctx.origin.is_internal() && !access::admits(&link.user_allow, &link.user_deny, user) {
+    let user = origin.user_id.as_ref();
+    if !origin.is_internal() && !access::admits(&link.user_allow, &link.user_deny, user) {
         return Err(Refusal::DelegationDenied {
             user: user.cloned().unwrap_or_default(),
             to: to.clone(),
@@ -168,4 +260,17 @@ fn check_link(draft: &Draft<'_>, from: &MemberName, to: &MemberName) -> Result<(
         return Err(Refusal::MemberFull { to: to.clone(), used, limit });
     }
     Ok(())
+}
+
+impl Fact {
+    /// The delegation that a fact says to have ended.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other fact ends one by name")]
+    fn ends(&self) -> Option<Uuid> {
+        match self {
+            Self::DelegationCompleted { delegation, .. }
+            | Self::DelegationFailed { delegation, .. }
+            | Self::DelegationCancelled { delegation, .. } => Some(*delegation),
+            _ => None,
+        }
+    }
 }

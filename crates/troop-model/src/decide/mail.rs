@@ -59,6 +59,7 @@ pub(super) fn send(draft: &mut Draft<'_>, outgoing: &Outgoing) -> Result<(), Ref
         task: None,
         readers,
         supersedes: None,
+        origin: draft.conversation(),
     });
     follow_up(draft, kind, outgoing, request_id);
     Ok(())

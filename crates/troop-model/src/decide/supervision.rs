@@ -1,6 +1,6 @@
 //! Rules of members that run: starting, breaking off, having nothing to do, ending.
 
-use super::{Draft, Standing, lead, mail, team, work};
+use super::{Draft, Standing, delegation, lead, mail, team, work};
 use crate::{
     Assignment, Fact, Member, MemberName, MemberState, MessageKind, Party, Permissions, Refusal,
     Role, Spawn, Status, TaskRef, text,
@@ -49,6 +49,7 @@ pub(super) fn spawn(draft: &mut Draft<'_>, spawn: &Spawn) -> Result<(), Refusal>
             approve: None,
             task: None,
             supersedes: None,
+            origin: draft.conversation(),
         });
     }
     Ok(())
@@ -167,6 +168,10 @@ fn tell_idle(draft: &mut Draft<'_>, member: &Member, last_task: Option<&TaskRef>
     let (from, summary) = (Party::member(&member.name), format!("{} is idle", member.name));
     // A wrong word about the past is no reason not to hear that it is idle now.
     let last = last_task.and_then(|task| draft.live(task).ok());
+    if last.is_some_and(|task| delegation::was_delegated(draft, task.number, &member.name)) {
+        // What came of it is announced with its siblings.
+        return;
+    }
     let content = match last {
         Some(task) => {
             let result = text::preview(task.result.as_deref().unwrap_or_default(), RESULT);
@@ -195,6 +200,7 @@ fn tell_idle(draft: &mut Draft<'_>, member: &Member, last_task: Option<&TaskRef>
         approve: None,
         task: last.map(|task| task.number),
         supersedes,
+        origin: last.map(|task| task.origin.clone()).unwrap_or_default(),
     });
 }
 

@@ -132,10 +132,6 @@ pub(super) fn remove_member(
         let change = TaskChange { assignee: Some(None), ..TaskChange::default() };
         draft.push(Fact::TaskUpdated { task, change: Box::new(change) });
     }
-    for delegation in draft.state.delegations().filter(|it| it.runs_on(&member)) {
-        let reason = format!("{member} was removed from the team");
-        draft.push(Fact::DelegationCancelled { delegation: delegation.id, reason });
-    }
     let reason = checked_reason(reason)?;
     draft.push(Fact::MemberRemoved { member, reason });
     Ok(())

@@ -44,6 +44,7 @@ pub(super) fn claim_next(draft: &mut Draft<'_>) -> Result<(), Refusal> {
 pub(super) fn assign_next(draft: &mut Draft<'_>, to: &MemberName) -> Result<(), Refusal> {
     draft.only_lead("assign tasks")?;
     let to = &draft.state.find_member(to.as_str())?.name;
+    check_works(draft, to)?;
     match next_for(draft, to) {
         Some(task) => give_now(draft, task, to),
         None => Err(nothing_available(&draft.state.tasks, to.clone())),
@@ -79,6 +80,7 @@ pub(super) fn assign(
 ) -> Result<(), Refusal> {
     draft.only_lead("assign tasks")?;
     let to = draft.state.find_member(to.as_str())?.name.clone();
+    check_works(draft, &to)?;
     let task = draft.live(task)?;
     if task.status == Status::InProgress && task.owner.as_ref() == Some(&to) {
         return Ok(());
@@ -220,9 +222,12 @@ pub(super) fn fail_now(draft: &mut Draft<'_>, task: &Task, reason: &str) -> Resu
     let will_retry = n < settings.max_attempts;
     let retry_at = will_retry.then(|| draft.ctx.now + settings.backoff(n));
     draft.push(Fact::TaskFailed { task: task.number, reason: reason.to_owned(), retry_at });
-    if !will_retry {
+    // What came of a delegation is announced with its siblings.
+    if !will_retry && draft.state.delegation_of(task.number).is_none() {
         let times = if n == 1 { "attempt" } else { "attempts" };
         draft.tell_lead(format!("{} failed after {n} {times}: {reason}", task.number), task.number);
+    }
+    if !will_retry {
         tell_about_dependents(draft, task.number, Status::Failed);
     }
     Ok(())
@@ -311,8 +316,19 @@ fn claimant(draft: &Draft<'_>) -> Result<MemberName, Refusal> {
     match &draft.who {
         Standing::Person | Standing::System => Err(Refusal::OnlyMembersHold),
         Standing::Member(_) if is_pushed_only => Err(Refusal::AssignmentIsAutomatic),
-        Standing::Lead(name) | Standing::Member(name) => Ok(name.clone()),
+        Standing::Lead(name) | Standing::Member(name) => {
+            check_works(draft, name)?;
+            Ok(name.clone())
+        }
     }
+}
+
+/// A lead that only coordinates holds nothing. Its teammates are not bound by that.
+fn check_works(draft: &Draft<'_>, member: &MemberName) -> Result<(), Refusal> {
+    if draft.team()?.settings.delegation.delegate_mode && draft.state.is_lead(member) {
+        return Err(Refusal::LeadDelegates);
+    }
+    Ok(())
 }
 
 /// The one test that decides who gets a task: pending, dependencies satisfied, nobody's, and not reserved for others.

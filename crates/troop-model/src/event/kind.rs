@@ -64,6 +64,7 @@ impl Fact {
             Self::DelegationCompleted { .. } => "delegation.completed",
             Self::DelegationFailed { .. } => "delegation.failed",
             Self::DelegationCancelled { .. } => "delegation.cancelled",
+            Self::DelegationsAnnounced { .. } => "delegation.announced",
         }
     }
 

@@ -62,7 +62,7 @@ pub(crate) fn new_team(settings: Settings, members: &[&str]) -> NewTeamCommand {
 /// A person on a channel of their own.
 pub(crate) fn user(user: &str, channel: &str, chat: &str) -> Origin {
     let some = |text: &str| (!text.is_empty()).then(|| text.into());
-    Origin { user_id: some(user), channel: some(channel), chat_id: some(chat) }
+    Origin { user_id: some(user), channel: some(channel), chat_id: some(chat), ..Origin::default() }
 }
 
 pub(crate) fn kinds(events: &[Event]) -> Vec<&'static str> {

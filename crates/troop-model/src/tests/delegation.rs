@@ -6,12 +6,22 @@ use super::{
     bench::{Bench, kinds, name, user},
     commands::*,
 };
-use crate::{Command, DelegationOutcome, DelegationStatus, Fact, Link, RefusalKind, Status};
+use crate::{
+    Command, DelegationOutcome, DelegationStatus, DelegationView, Fact, Link, MemberState,
+    RefusalKind, SessionKey, Status,
+};
+
+/// What the end of a delegation leaves behind: the member's word for the record, and what the lead is told.
+const RECORD: &str = "message.sent";
+const TOLD: &str = "message.sent";
+const ANNOUNCED: &str = "delegation.announced";
 
 /// Delegates a task and gives back the delegation's id.
 fn start(team: &mut Bench, task: u32, to: &str) -> Uuid {
     let events = team.lead().ok(delegate(task, to));
-    let Some(Fact::DelegationStarted { delegation, .. }) = events.last().map(|it| &it.fact) else {
+    let mut facts = events.iter().map(|event| &event.fact);
+    let started = facts.find(|fact| matches!(fact, Fact::DelegationStarted { .. }));
+    let Some(Fact::DelegationStarted { delegation, .. }) = started else {
         panic!("a delegation starts")
     };
     *delegation
@@ -35,7 +45,7 @@ fn change_link(team: &mut Bench, change: impl FnOnce(&mut Link)) {
 fn delegating_a_task_gives_it_to_the_member() {
     let mut team = tasks(1);
     let events = team.lead().from(user("u1", "telegram", "c1")).ok(delegate(1, "ann"));
-    assert_eq!(kinds(&events), ["task.assigned", "message.sent", "delegation.started"]);
+    assert_eq!(kinds(&events), ["delegation.started", "task.assigned", "message.sent"]);
     assert_eq!((team.status(1), team.owner(1)), (Status::InProgress, Some("ann")));
     let delegation = team.state.delegations().next().unwrap();
     assert_eq!(delegation.status, DelegationStatus::Running);
@@ -47,9 +57,8 @@ fn a_delegation_that_ends_well_completes_its_task() {
     let mut team = tasks(1);
     let id = start(&mut team, 1, "ann");
     let events = team.at(3).system().ok(finish(id, DelegationOutcome::Completed("written".into())));
-    assert_eq!(kinds(&events), ["task.completed", "delegation.completed", "message.sent"]);
+    assert_eq!(kinds(&events), ["task.completed", "delegation.completed", RECORD, TOLD, ANNOUNCED]);
     assert_eq!(team.task(1).result.as_deref(), Some("written"));
-    assert_eq!(team.unread("lead"), ["completed task-1: written"]);
     let delegation = team.state.delegations().next().unwrap();
     assert_eq!(
         (delegation.status, delegation.ended_at),
@@ -66,7 +75,7 @@ fn a_delegation_that_fails_fails_its_task_by_the_teams_policy() {
     let mut team = tasks(1);
     let id = start(&mut team, 1, "ann");
     let events = team.system().ok(finish(id, DelegationOutcome::Failed("no".into())));
-    assert_eq!(kinds(&events), ["task.failed", "delegation.failed", "message.sent"]);
+    assert_eq!(kinds(&events), ["task.failed", "delegation.failed", RECORD, TOLD, ANNOUNCED]);
     assert!(team.task(1).not_before.is_some(), "it is tried again");
 }
 
@@ -75,17 +84,118 @@ fn a_delegation_that_is_called_off_gives_its_task_back() {
     let mut team = tasks(1);
     let id = start(&mut team, 1, "ann");
     let events = team.lead().ok(finish(id, DelegationOutcome::Cancelled("changed plans".into())));
-    assert_eq!(kinds(&events), ["task.released", "delegation.cancelled", "message.sent"]);
+    assert_eq!(kinds(&events), ["task.released", "delegation.cancelled", RECORD, ANNOUNCED]);
+    assert!(team.unread("lead").is_empty(), "who called it off knows");
     assert_eq!(team.status(1), Status::Pending);
 }
 
+/// What a delegation came to, in two words.
+fn came_to(team: &Bench, id: Uuid) -> (DelegationStatus, &str) {
+    let delegation = team.state.delegation(id).unwrap();
+    (delegation.status, delegation.result.as_deref().unwrap_or_default())
+}
+
 #[test]
-fn a_task_that_ended_otherwise_stays_as_it_is() {
+fn a_delegation_ends_with_the_hold_on_its_task_however_that_ends() {
+    type Deed = fn(&mut Bench);
+    let table: [(Deed, DelegationStatus, &str); 11] = [
+        (
+            |it| drop(it.member("ann").ok(complete_with(1, "by hand"))),
+            DelegationStatus::Completed,
+            "by hand",
+        ),
+        (
+            |it| drop(it.person().ok(complete_with(1, "by pat"))),
+            DelegationStatus::Completed,
+            "by pat",
+        ),
+        (|it| drop(it.member("ann").ok(review(1))), DelegationStatus::Completed, "a draft"),
+        (|it| drop(it.member("ann").ok(fail(1))), DelegationStatus::Failed, "it broke"),
+        (|it| drop(it.member("ann").ok(release(1))), DelegationStatus::Cancelled, "not mine"),
+        (|it| drop(it.lead().ok(release(1))), DelegationStatus::Cancelled, "not mine"),
+        (|it| drop(it.lead().ok(cancel(1))), DelegationStatus::Cancelled, "not needed"),
+        (
+            |it| drop(it.system().ok(set_state("ann", MemberState::Crashed))),
+            DelegationStatus::Failed,
+            "ann crashed",
+        ),
+        (
+            |it| drop(it.system().ok(set_state("ann", MemberState::Stopped))),
+            DelegationStatus::Failed,
+            "ann stopped",
+        ),
+        (|it| drop(it.at(16).tick()), DelegationStatus::Failed, "the lease of ann expired"),
+        (
+            |it| drop(it.at(16).member("bob").ok(claim(1))),
+            DelegationStatus::Failed,
+            "the lease of ann expired",
+        ),
+    ];
+    for (nth, (deed, status, said)) in table.into_iter().enumerate() {
+        let mut team = tasks(1);
+        let id = start(&mut team, 1, "ann");
+        deed(&mut team);
+        assert_eq!(came_to(&team, id), (status, said), "row {nth}");
+        assert!(team.state.delegation_of(team.task(1).number).is_none(), "row {nth}");
+        assert!(team.state.delegation(id).unwrap().is_announced, "row {nth}");
+    }
+}
+
+#[test]
+fn a_task_that_its_holder_lost_can_be_delegated_to_another_at_once() {
     let mut team = tasks(1);
-    let id = start(&mut team, 1, "ann");
-    team.member("ann").ok(complete_with(1, "by myself"));
-    team.system().ok(finish(id, DelegationOutcome::Failed("no".into())));
-    assert_eq!(team.task(1).result.as_deref(), Some("by myself"));
+    let first = start(&mut team, 1, "ann");
+    team.at(16);
+    let second = start(&mut team, 1, "bob");
+    assert_eq!(came_to(&team, first).0, DelegationStatus::Failed);
+    assert_eq!(team.state.delegation_of(team.task(1).number).map(|it| it.id), Some(second));
+    assert!(team.unread("lead").is_empty(), "its sibling has just begun");
+    team.member("bob").ok(complete(1));
+    let [told] = team.unread("lead").try_into().unwrap();
+    assert!(told.contains("the lease of ann expired") && told.contains("## bob: task-1"), "{told}");
+}
+
+#[test]
+fn a_delegation_is_recorded_with_its_team_its_task_and_its_traces() {
+    let mut team = tasks(1);
+    let parent = Uuid::from_u128(77);
+    let command = Command::Delegate {
+        to: name("ann"),
+        task: Some(task(1)),
+        subject: None,
+        trace_id: Some(parent),
+    };
+    team.lead().from(user("u1", "telegram", "c1")).ok(command);
+    let delegation = team.state.delegations().next().unwrap();
+    let view = serde_json::to_value(DelegationView::new(&team.state, delegation)).unwrap();
+    assert_eq!(view["team"], team.state.team().unwrap().id.to_string());
+    assert_eq!((&view["task"], &view["task_id"]), (&1.into(), &team.task(1).id.to_string().into()));
+    assert_eq!(view["session"], format!("delegate:{}", delegation.id));
+    assert_eq!(view["parent_trace_id"], parent.to_string());
+    assert_ne!(delegation.trace_id, parent, "its own trace is another");
+    assert_eq!(view["origin"]["chat_id"], "c1");
+    assert_eq!(SessionKey::Teammate(name("ann")).to_string(), "teammate:ann");
+    assert_eq!(SessionKey::LANE, "team", "both run in one lane");
+}
+
+#[test]
+fn a_task_of_another_team_cannot_be_delegated() {
+    let mut other = Bench::new();
+    other.lead().ok(create("theirs"));
+    let theirs = other.task(1).id.to_string();
+    let mut team = Bench::new();
+    team.person().ok(say("lead", "let time pass, so that ids differ"));
+    team.lead().ok(create("ours"));
+    let command = Command::Delegate {
+        to: name("ann"),
+        task: Some(theirs.parse().unwrap()),
+        subject: None,
+        trace_id: None,
+    };
+    assert_eq!(
+        team.lead().refused(command),
+        format!("there is no task `{theirs}`; pending tasks: task-1")
+    );
 }
 
 #[test]
@@ -133,7 +243,7 @@ fn a_delegation_needs_a_task_and_is_told_which_there_are() {
     let events = free.lead().ok(none());
     assert_eq!(
         kinds(&events),
-        ["task.created", "task.assigned", "message.sent", "delegation.started"]
+        ["task.created", "delegation.started", "task.assigned", "message.sent"]
     );
     assert_eq!((free.task(1).subject.as_str(), free.owner(1)), ("do it", Some("ann")));
     let mut gated = Bench::with(|settings| {
@@ -236,7 +346,10 @@ fn delegations_to_a_removed_member_are_called_off() {
     let mut team = tasks(1);
     start(&mut team, 1, "ann");
     let events = team.lead().ok(remove("ann"));
-    assert_eq!(kinds(&events), ["task.released", "delegation.cancelled", "member.removed"]);
+    assert_eq!(
+        kinds(&events),
+        ["task.released", "member.removed", "delegation.cancelled", RECORD, ANNOUNCED]
+    );
     assert_eq!(team.state.n_running_to(&name("ann"), None), 0);
 }
 

@@ -145,6 +145,7 @@ fn mail_and_delegation_facts() -> Vec<Fact> {
             task: Some(number(7)),
             readers: vec![Party::user()],
             supersedes: Some(ID),
+            origin: Origin { local_key: Some("topic 3".into()), ..Origin::default() },
         },
         Fact::MessageDelivered { reader: Party::user(), messages: vec![ID] },
         Fact::MessageRead { reader: Party::user(), messages: vec![ID] },
@@ -154,10 +155,12 @@ fn mail_and_delegation_facts() -> Vec<Fact> {
             to: name("ann"),
             task: number(7),
             trace_id: ID,
+            parent_trace_id: Some(ID),
             origin: Origin { channel: Some("web".into()), ..Origin::default() },
         },
         Fact::DelegationCompleted { delegation: ID, result: "all".into() },
         Fact::DelegationFailed { delegation: ID, reason: "x".into() },
         Fact::DelegationCancelled { delegation: ID, reason: "x".into() },
+        Fact::DelegationsAnnounced { delegations: vec![ID], message: Some(ID) },
     ]
 }

@@ -7,8 +7,8 @@ use super::{
     commands::*,
 };
 use crate::{
-    Command, DelegationOutcome, MAX_UNREAD, MemberState, MessageKind, MessageView, Outgoing,
-    RefusalKind, Settings, Time,
+    Command, MAX_UNREAD, MemberState, MessageKind, MessageView, Outgoing, RefusalKind, Settings,
+    Time,
 };
 
 /// The id of the last message.
@@ -181,7 +181,6 @@ fn troop_itself_does_not_fill_a_mailbox_that_nobody_reads() {
     let mut team = Bench::with(|settings| settings.followup_max_reminders = 0);
     team.lead().ok(create("write"));
     team.lead().ok(create("delegated"));
-    team.lead().ok(delegate(2, "bob"));
     team.member("ann").ok(claim(1));
     team.member("ann").ok(ask_user(1));
     for nth in 1..=(MAX_UNREAD as u64 + 5) {
@@ -197,10 +196,16 @@ fn troop_itself_does_not_fill_a_mailbox_that_nobody_reads() {
     while team.unread("lead").len() < MAX_UNREAD {
         team.member("ann").ok(say("lead", "again"));
     }
-    let id = team.state.delegations().next().unwrap().id;
-    let events = team.system().ok(finish(id, DelegationOutcome::Completed("done".into())));
-    assert!(!kinds(&events).contains(&"message.sent"));
+    team.lead().ok(delegate(2, "bob"));
+    team.member("bob").ok(complete(2));
     assert_eq!(team.unread("lead").len(), MAX_UNREAD);
+    // It is told with what ends next.
+    team.lead().ok(read_all());
+    team.lead().ok(create("another"));
+    team.lead().ok(delegate(3, "bob"));
+    team.member("bob").ok(complete(3));
+    let [told] = team.unread("lead").try_into().unwrap();
+    assert!(told.contains("task-2") && told.contains("task-3"), "{told}");
 }
 
 #[test]

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 use troop_model::{
-    Actor, Event, Member, MessageView, OperationId, TaskView, TeamName, Time, Version,
+    Actor, DelegationView, Event, Member, MessageView, OperationId, TaskView, TeamName, Time,
+    Version,
 };
 
 /// The answer to a changing call, once what it did is durable.
@@ -78,6 +79,20 @@ pub struct MemberList<'a> {
 pub struct MessageList<'a> {
     /// The messages, oldest first.
     pub messages: Vec<MessageView<'a>>,
+}
+
+/// The answer to `delegation/list`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DelegationList<'a> {
+    /// The delegations, oldest first.
+    pub delegations: Vec<DelegationView<'a>>,
+}
+
+/// The answer to `team/context`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ContextText {
+    /// TEAM.md, marked as context.
+    pub team_md: String,
 }
 
 /// Events in the one form that they have everywhere.

@@ -47,6 +47,12 @@ pub enum Query {
         #[serde(default)]
         all: bool,
     },
+    /// The delegations at hand, oldest first.
+    #[serde(rename = "delegation/list")]
+    Delegations {},
+    /// TEAM.md, as the caller's agent is to have it now.
+    #[serde(rename = "team/context")]
+    Context {},
     /// The team, its settings and its members.
     #[serde(rename = "team/show")]
     Team {},

@@ -67,6 +67,8 @@ fn samples() -> Vec<(&'static str, Value)> {
         ("member/list", json!({})),
         ("message/list", json!({})),
         ("team/show", json!({})),
+        ("delegation/list", json!({})),
+        ("team/context", json!({})),
     ]
 }
 

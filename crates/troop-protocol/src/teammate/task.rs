@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use troop_model::{Refusal, Status, TaskNumber, TaskRef, TaskView, Time};
+use uuid::Uuid;
 
 /// A task's id as it was written. Another lead's ids are its own; ours are like `task-7`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -112,6 +113,58 @@ pub struct WireTask {
     /// Free data.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
+    /// What belongs to working on it, if it is to be worked on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<Box<WireRun>>,
+}
+
+/// What whoever works on a task is told about the run. Who asked for it is not: a run has its member's rights alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct WireRun {
+    /// The team.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub team_id: Option<Uuid>,
+    /// The task, by the id that it has everywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<Uuid>,
+    /// The session that it belongs to: `delegate:ID` for a delegation, which shares nothing with any other; else
+    /// `teammate:NAME`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The lane that it runs in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
+    /// The delegation, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delegation_id: Option<Uuid>,
+    /// The trace that it runs under.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<Uuid>,
+    /// The trace of who delegated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_trace_id: Option<Uuid>,
+    /// The channel that the work came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    /// The chat within the channel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chat_id: Option<String>,
+    /// What kind of chat that is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peer_kind: Option<String>,
+    /// The thread or topic within the chat.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub local_key: Option<String>,
+}
+
+impl WireTask {
+    /// The session of its own that it is to be worked on in, if it is a delegation.
+    #[must_use]
+    pub fn own_session(&self) -> Option<&str> {
+        let run = self.run.as_ref()?;
+        run.session.as_deref().filter(|_| run.delegation_id.is_some())
+    }
 }
 
 impl From<&TaskView<'_>> for WireTask {
@@ -130,6 +183,7 @@ impl From<&TaskView<'_>> for WireTask {
             created_at: Some(task.created_at),
             completed_at: task.completed_at,
             metadata: task.metadata.clone(),
+            run: None,
         }
     }
 }

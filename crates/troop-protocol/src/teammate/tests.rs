@@ -1,11 +1,11 @@
 //! The table of the teammate wire, word for word.
 
 use serde_json::{Value, json};
-use troop_model::{MessageKind, Permissions, Status, TaskNumber};
+use troop_model::{MessageKind, Origin, Permissions, Status, TaskNumber};
 
 use super::{
     FromLead, FromTeammate, Idle, Level, Log, MessageIn, MessageOut, Ready, ReportedStatus,
-    ShutdownAck, TaskReport, TeamContext, WireTask,
+    ShutdownAck, TaskReport, TeamContext, WireRun, WireTask,
 };
 use crate::{
     envelope::{Envelope, Notification},
@@ -67,6 +67,8 @@ fn forwarded(from: &str, content: &str) -> MessageIn {
         approve: None,
         task_id: None,
         sent_at: None,
+        session: None,
+        origin: Origin::default(),
     }
 }
 
@@ -132,15 +134,22 @@ fn a_lead_says_what_the_table_has() {
         line("team.assignTask", json!({"task": blank})),
     );
     check(
-        &FromLead::UpdateContext(TeamContext { tasks: vec![task("task-7")], mode: None }),
+        &FromLead::UpdateContext(TeamContext {
+            tasks: vec![task("task-7")],
+            ..TeamContext::default()
+        }),
         line("team.updateContext", json!({"tasks": [blank]})),
     );
     check(
         &FromLead::UpdateContext(TeamContext {
-            tasks: vec![],
             mode: Some(Permissions::AcceptEdits),
+            team_md: Some("# Team".into()),
+            ..TeamContext::default()
         }),
-        line("team.updateContext", json!({"tasks": [], "mode": "accept-edits"})),
+        line(
+            "team.updateContext",
+            json!({"tasks": [], "mode": "accept-edits", "teamMd": "# Team"}),
+        ),
     );
     check(
         &FromLead::Shutdown { reason: "done".into() },
@@ -150,6 +159,29 @@ fn a_lead_says_what_the_table_has() {
         &FromLead::Interrupt { reason: "wait".into() },
         line("turn/interrupt", json!({"reason": "wait"})),
     );
+}
+
+#[test]
+fn a_run_is_told_where_it_belongs_and_not_who_asked_for_it() {
+    let id: uuid::Uuid = "019a8f00-0000-7000-8000-000000000000".parse().unwrap();
+    let run = WireRun {
+        session: Some(format!("delegate:{id}")),
+        delegation_id: Some(id),
+        channel: Some("telegram".into()),
+        local_key: Some("topic 3".into()),
+        ..WireRun::default()
+    };
+    let written = json!({
+        "session": format!("delegate:{id}"), "delegationId": id, "channel": "telegram", "localKey": "topic 3",
+    });
+    assert_eq!(serde_json::to_value(&run).unwrap(), written);
+    let task = WireTask { run: Some(Box::new(run)), ..task("task-7") };
+    assert_eq!(task.own_session(), Some(format!("delegate:{id}").as_str()));
+    let read: WireTask = serde_json::from_value(serde_json::to_value(&task).unwrap()).unwrap();
+    assert_eq!(read, task);
+    let plain = WireRun { session: Some("teammate:ann".into()), ..WireRun::default() };
+    let plain = WireTask { run: Some(Box::new(plain)), ..task };
+    assert_eq!(plain.own_session(), None, "only a delegation has one of its own");
 }
 
 #[test]

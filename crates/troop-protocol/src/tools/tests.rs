@@ -13,7 +13,6 @@ fn seat(dialect: Dialect, role: Role) -> Seat {
         dialect,
         settings: Settings::for_dialect(dialect),
         permissions: Permissions::Default,
-        delegates: false,
         gate: Gate::Open,
     }
 }
@@ -104,7 +103,12 @@ fn the_actions_that_are_offered_follow_the_role_and_the_version_of_the_team() {
 
 #[test]
 fn a_delegating_lead_coordinates_and_its_teammates_keep_their_tools() {
-    let lead = Seat { delegates: true, ..seat(Dialect::Claude, Role::Lead) };
+    let delegating = |is_on| {
+        let mut lead = seat(Dialect::Claude, Role::Lead);
+        lead.settings.delegation.delegate_mode = is_on;
+        lead
+    };
+    let lead = delegating(true);
     // The lists of both seeds.
     for name in [
         "TeamCreate",
@@ -131,8 +135,7 @@ fn a_delegating_lead_coordinates_and_its_teammates_keep_their_tools() {
         assert_eq!(lead.check(Category::of(name)), Err(Denied::DelegateMode), "{name}");
         let teammate = Seat { role: Role::Member, ..lead.clone() };
         assert_eq!(teammate.check(Category::of(name)), Ok(()), "{name}");
-        let off = Seat { delegates: false, ..lead.clone() };
-        assert_eq!(off.check(Category::of(name)), Ok(()), "{name}");
+        assert_eq!(delegating(false).check(Category::of(name)), Ok(()), "{name}");
     }
     assert_eq!(names(&lead), names(&seat(Dialect::Claude, Role::Lead)), "team tools stay");
 }

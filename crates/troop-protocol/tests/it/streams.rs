@@ -217,7 +217,7 @@ async fn a_program_that_knows_only_the_table_is_a_teammate() {
 
     let task = json!({"id": "task-7", "subject": "the dishes", "attempt": 1, "blockedBy": []});
     let task: WireTask = serde_json::from_value(task).unwrap();
-    let context = TeamContext { tasks: vec![task.clone()], mode: None };
+    let context = TeamContext { tasks: vec![task.clone()], ..TeamContext::default() };
     end.peer.notify(&FromLead::UpdateContext(context)).await.unwrap();
     let log = Log { level: Level::Info, text: "1 tasks".into() };
     assert_eq!(heard(&mut end).await, FromTeammate::Log(log));

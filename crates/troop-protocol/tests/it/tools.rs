@@ -86,7 +86,6 @@ impl Stage {
             dialect: self.dialect,
             settings: Settings::for_dialect(self.dialect),
             permissions: Permissions::Default,
-            delegates: false,
             gate: Gate::Open,
         };
         Hand { seat, tools: Toolbox::new(Direct { board: self.board.clone(), session }) }

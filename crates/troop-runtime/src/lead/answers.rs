@@ -2,11 +2,12 @@
 
 use serde_json::value::{RawValue, to_raw_value};
 use troop_model::{
-    Actor, ActorKind, Event, MessageView, OperationId, Origin, Party, Role, TaskNumber, TaskView,
-    TeamView,
+    Actor, ActorKind, DelegationView, Event, LEAD_ALIASES, MessageView, OperationId, Origin, Party,
+    Role, TaskNumber, TaskView, TeamView, team_md,
 };
 use troop_protocol::{
-    Answer, Call, Failure, FailureKind, MemberList, MessageList, Query, Session, TaskList,
+    Answer, Call, ContextText, DelegationList, Failure, FailureKind, MemberList, MessageList,
+    Query, Session, TaskList,
 };
 use troop_store::StoreError;
 use uuid::Uuid;
@@ -88,6 +89,24 @@ pub(super) async fn query(
                 let mut members: Vec<_> = state.members().collect();
                 members.sort_by_key(|member| member.role != Role::Lead);
                 to_raw_value(&MemberList { members })
+            })
+            .await
+        }
+        Query::Delegations {} => {
+            look(board, |state| {
+                let mut delegations: Vec<_> =
+                    state.delegations().map(|it| DelegationView::new(state, it)).collect();
+                delegations.sort_by_key(|it| (it.started_at, it.id));
+                to_raw_value(&DelegationList { delegations })
+            })
+            .await
+        }
+        Query::Context {} => {
+            let is_member = caller.actor.kind == ActorKind::Agent;
+            // People are shown what their lead knows.
+            let reader = if is_member { caller.actor.name } else { LEAD_ALIASES[0].into() };
+            look(board, move |state| {
+                to_raw_value(&ContextText { team_md: team_md(state, &reader) })
             })
             .await
         }

@@ -58,10 +58,16 @@ impl Dispatcher {
     }
 
     async fn change(&mut self, runner: &Runner, change: Change, responder: Option<Responder>) {
-        if let (Command::MarkRead { .. }, Some(link)) = (&change.command, self.link(runner)) {
+        if let Command::MarkRead { messages, .. } = &change.command {
             // It has something to deal with now. Heard here, and not from the log: what it says next may be that it has.
-            link.is_at_rest = !link.tells_end;
+            if let Some(link) = self.link(runner) {
+                link.is_at_rest = !link.tells_end;
+            }
+            if self.is_lead(&runner.member) {
+                self.lead_reads(messages.as_deref());
+            }
         }
+        self.says_end(runner, &change.command);
         let actor = Actor::agent(&runner.member);
         let mut request = self.signed(actor, change.command);
         request.operation = change.operation.unwrap_or_else(|| OperationId(Uuid::now_v7()));

@@ -1,10 +1,10 @@
 //! Mail: stored first, then handed over, then read. Whoever ends before it has read gets it again.
 
-use troop_model::{Command, MemberName, Message, MessageKind, Party};
+use troop_model::{Command, MemberName, Message, MessageKind, Origin, Party, SessionKey};
 use troop_protocol::{FromLead, MessageIn, WireId};
 use uuid::Uuid;
 
-use super::{dispatcher::Dispatcher, input::Due, transcript::Line};
+use super::{dispatcher::Dispatcher, input::Due, link::Link, transcript::Line};
 
 /// How many messages a member may have been handed without having read them. The others wait on the board.
 const WINDOW: usize = 64;
@@ -14,7 +14,14 @@ const RETRY: std::time::Duration = std::time::Duration::from_millis(50);
 impl Dispatcher {
     /// Hands a member the mail that waits for it, in order, as far as it can take it.
     pub(super) async fn deliver(&mut self, member: &MemberName) {
-        let Some(link) = self.links.get_mut(member).filter(|link| link.is_open()) else { return };
+        if !self.links.get(member).is_some_and(Link::is_open) {
+            return;
+        }
+        if !self.send_new_team(member) {
+            return self.retry_soon(member);
+        }
+        let is_lead = self.is_lead(member);
+        let Some(link) = self.links.get_mut(member) else { return };
         let (mut handed, mut texts, mut is_full) = (Vec::new(), Vec::new(), false);
         for message in self.state.mailbox().unread_of(&Party::member(member)) {
             let is_known = link.handed.contains(&message.id);
@@ -25,7 +32,7 @@ impl Dispatcher {
             if link.handed.len() >= WINDOW {
                 break;
             }
-            if link.tell(&FromLead::Message(written(message))).is_err() {
+            if link.tell(&FromLead::Message(written(message, member, is_lead))).is_err() {
                 is_full = true;
                 break;
             }
@@ -46,6 +53,9 @@ impl Dispatcher {
     /// Records that mail was handed over. Where nobody will say that it was read, that is all there is to know.
     async fn record(&mut self, member: &MemberName, messages: Vec<Uuid>, acknowledges: bool) {
         let reader = Some(member.clone());
+        if !acknowledges && self.is_lead(member) {
+            self.lead_reads(Some(&messages));
+        }
         self.give(if acknowledges {
             Command::MarkDelivered { reader, messages }
         } else {
@@ -95,7 +105,8 @@ fn shown(message: &Message) -> String {
 }
 
 /// A message as it goes over the wire.
-fn written(message: &Message) -> MessageIn {
+fn written(message: &Message, to: &MemberName, is_lead: bool) -> MessageIn {
+    let origin = if is_lead { message.origin.clone() } else { Origin::default() };
     MessageIn {
         from: message.from.to_string(),
         content: message.content.clone(),
@@ -106,5 +117,7 @@ fn written(message: &Message) -> MessageIn {
         approve: message.approve,
         task_id: message.task.map(WireId::from),
         sent_at: Some(message.sent_at),
+        session: Some(SessionKey::Teammate(to.clone()).to_string()),
+        origin,
     }
 }

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::{
     Ended, LeadError, LeadOptions, Runner, Timing, Until,
+    delegations::Conversation,
     gate::Seen,
     input::{Due, Input},
     launch::Launch,
@@ -19,7 +20,7 @@ use super::{
     restarts::Restarts,
     stop::TeamStop,
     timers::Timers,
-    transcript::{Line, Transcripts},
+    transcript::{Entry, Line, Transcripts},
 };
 use crate::{
     Board, BoardError, BoardResult, Clock, Done, Given, Hooks, Request, Signature, Subscription,
@@ -63,6 +64,10 @@ pub(super) struct Dispatcher {
     pub(super) gated: Seen,
     /// How many things wait for hooks.
     pub(super) n_gated: usize,
+    /// The conversation in which the lead's agent acts.
+    pub(super) conversation: Conversation,
+    /// How often what TEAM.md is made from has changed.
+    pub(super) n_teams: u64,
     /// Whether members have not been told yet how the tasks stand.
     pub(super) has_new_context: bool,
     /// Whether something happened that may have made work available.
@@ -113,6 +118,8 @@ impl Dispatcher {
             ended: None,
             gated: Seen::new(),
             n_gated: 0,
+            conversation: Conversation::default(),
+            n_teams: 1,
             has_new_context: false,
             has_news: true,
             guard,
@@ -159,6 +166,7 @@ impl Dispatcher {
             Input::Settled(runner, version) => self.settled(&runner, version),
             Input::Refused(runner, what) => self.refused(&runner, what),
             Input::NotRestarted(member, why) => self.not_restarted(&member, &why).await,
+            Input::NotDelegated(delegation, why) => self.not_delegated(delegation, &why).await,
             Input::Superseded => self.ended = Some(Ended::Superseded),
             Input::Until(until) => (self.until, self.has_news) = (until, true),
             Input::Hurry => self.hurry().await,
@@ -192,6 +200,7 @@ impl Dispatcher {
         for member in waiting {
             self.start(&member).await;
         }
+        self.begin_delegations().await;
     }
 
     fn complained(&mut self, runner: &Runner, line: &str) {
@@ -284,7 +293,8 @@ impl Dispatcher {
     }
 
     pub(super) fn note(&mut self, member: &MemberName, line: Line) {
-        self.transcripts.write(member, self.clock.now(), line);
+        let session = self.own_session(member).map(|session| session.to_string());
+        self.transcripts.write(member, &Entry { at: self.clock.now(), session, line });
     }
 
     /// A command of the supervisor's own.
@@ -294,9 +304,12 @@ impl Dispatcher {
 
     /// A command that a member gives by way of this lead.
     pub(super) fn signed(&self, actor: Actor, command: Command) -> Request {
+        let is_lead = self.state.lead().is_some_and(|lead| Actor::agent(&lead.name) == actor);
+        // A member acts in its own name alone, whoever asked for what it does.
         let origin = Origin { channel: Some("teammate".into()), ..Origin::default() };
         let signature = Signature { origin, ..Signature::new(actor) };
-        Request { fence: Some(self.fence), ..signature.on(command) }
+        let request = Request { fence: Some(self.fence), ..signature.on(command) };
+        if is_lead { self.in_conversation(request) } else { request }
     }
 
     /// Gives a command of the supervisor's own. What was given before is decided before it. What comes of it is in the log;

@@ -12,6 +12,7 @@ impl Dispatcher {
         let silent = self.silent_holder(event);
         self.state.apply(event);
         self.has_new_context |= event.fact.task().is_some();
+        self.n_teams += u64::from(changes_team(&event.fact));
         if let Some(member) = silent {
             self.hangs(&member);
         }
@@ -31,6 +32,10 @@ impl Dispatcher {
                 self.is_down(member);
             }
             Fact::MemberStateChanged { .. } => self.has_news = true,
+            Fact::DelegationStarted { delegation, to, .. } => {
+                self.has_news = true;
+                self.delegated(*delegation, to).await;
+            }
             Fact::MemberRemoved { member, .. } => self.let_go(member),
             Fact::MemberModeChanged { member, .. } => self.send_context(member),
             Fact::MemberInterrupted { member, reason } => self.interrupt(member, reason.as_deref()),
@@ -150,4 +155,16 @@ impl Dispatcher {
             self.send_held_tasks(&member);
         }
     }
+}
+
+/// Whether TEAM.md says something else after this.
+fn changes_team(fact: &Fact) -> bool {
+    matches!(
+        fact,
+        Fact::TeamUpdated { .. }
+            | Fact::MemberAdded { .. }
+            | Fact::MemberRemoved { .. }
+            | Fact::LinkSet { .. }
+            | Fact::LinkPurged { .. }
+    )
 }

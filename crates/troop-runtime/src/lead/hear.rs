@@ -39,10 +39,14 @@ impl Dispatcher {
             Ok(FromTeammate::Idle(idle)) => self.says_idle(runner, idle).await,
             Ok(FromTeammate::ShutdownAck(ack)) => self.answered_stop(runner, ack).await,
             Ok(FromTeammate::Log(Log { level, text })) => {
+                self.says_at_work(runner, level, &text);
                 self.note(member, Line::said(level, &text));
             }
             Ok(FromTeammate::Alive {}) => {}
-            Ok(FromTeammate::TurnEnd {}) => self.rests(runner),
+            Ok(FromTeammate::TurnEnd {}) => {
+                self.run_ends(runner).await;
+                self.rests(runner);
+            }
             // A board call without an id: it is done, and nobody waits for an answer.
             Err(MethodError::Unknown { .. }) => self.call_unanswered(runner, said).await,
             Err(error @ MethodError::BadParams { .. }) => {
@@ -53,7 +57,7 @@ impl Dispatcher {
     }
 
     /// A member says how its task stands.
-    async fn reported(&mut self, runner: &Runner, report: TaskReport) {
+    pub(super) async fn reported(&mut self, runner: &Runner, report: TaskReport) {
         let member = &runner.member;
         let task = match report.task_id.task() {
             Ok(task) => task,
@@ -62,7 +66,10 @@ impl Dispatcher {
         let TaskReport { result, summary, reason, attempt, .. } = report;
         let reason = reason.or_else(|| result.clone());
         let order = match report.status {
-            ReportedStatus::InProgress => return self.says_at_work(runner, task).await,
+            ReportedStatus::InProgress => {
+                self.begins_work(runner, &task, attempt);
+                return self.takes_if_free(runner, task).await;
+            }
             ReportedStatus::Completed => {
                 let result = result.filter(|it| !it.is_empty());
                 let result = result.unwrap_or_else(|| "done".to_owned());
@@ -77,12 +84,14 @@ impl Dispatcher {
                 TaskCommand::Release { task, reason }
             }
         };
-        let request = self.signed(Actor::agent(member), Command::Task(order));
+        let command = Command::Task(order);
+        self.says_end(runner, &command);
+        let request = self.signed(Actor::agent(member), command);
         self.pass(Deed { runner: Some(runner.clone()), request, responder: None }).await;
     }
 
     /// A member works on a task. If nobody holds it, that is how it takes it.
-    async fn says_at_work(&mut self, runner: &Runner, task: TaskRef) {
+    async fn takes_if_free(&mut self, runner: &Runner, task: TaskRef) {
         let number = self.state.resolve(&task).ok();
         let status = number.and_then(|number| self.state.tasks().status(number));
         if status == Some(Status::Pending) {
@@ -110,6 +119,7 @@ impl Dispatcher {
 
     /// A member has nothing to do.
     async fn says_idle(&mut self, runner: &Runner, idle: Idle) {
+        self.run_ends(runner).await;
         let last_task = idle.last_task.and_then(|id| id.task().ok());
         if !self.hold_idle(runner, last_task.as_ref()) {
             self.report_idle(runner, last_task).await;
@@ -170,6 +180,8 @@ impl Dispatcher {
                 approve: None,
                 task_id: None,
                 sent_at: None,
+                session: None,
+                origin: troop_model::Origin::default(),
             };
             drop(link.tell(&FromLead::Message(message)));
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use troop_model::{Event, MemberName, Version};
 use troop_protocol::{Inbox, Incoming, Responder};
+use uuid::Uuid;
 
 use super::{Runner, Until, gate::Passed, supervisor::Exit};
 use crate::{BoardError, Request};
@@ -34,6 +35,8 @@ pub(super) enum Input {
     Refused(Runner, String),
     /// A member that crashed was not started again.
     NotRestarted(MemberName, BoardError),
+    /// Whoever was to do something that was delegated was not started.
+    NotDelegated(Uuid, BoardError),
     /// Another session leads the team.
     Superseded,
     /// It is over at another moment than was said before.

@@ -7,7 +7,7 @@ use troop_model::{TaskNumber, TaskRef, Version};
 use troop_protocol::{FromLead, Notification, Peer, PeerError};
 use uuid::Uuid;
 
-use super::{Runner, stop::Stop, supervisor::Exit};
+use super::{Runner, delegations::AtWork, stop::Stop, supervisor::Exit};
 
 /// How many lines of its standard error are kept to explain its end.
 const LAST_WORDS: usize = 8;
@@ -68,6 +68,10 @@ pub(super) struct Link {
     pub(super) handed: BTreeSet<Uuid>,
     /// The tasks that it was told to work on, and in which attempt.
     pub(super) told: BTreeMap<TaskNumber, u32>,
+    /// What it is in the middle of.
+    pub(super) at_work: Option<AtWork>,
+    /// Which TEAM.md it was told last.
+    pub(super) told_team: u64,
     pub(super) asked: Asked,
     pub(super) stop: Option<Stop>,
     /// How many of its deeds wait for hooks.
@@ -110,6 +114,8 @@ impl Link {
             is_at_rest: true,
             handed: BTreeSet::new(),
             told: BTreeMap::new(),
+            at_work: None,
+            told_team: 0,
             asked: Asked::default(),
             stop: None,
             n_held: 0,

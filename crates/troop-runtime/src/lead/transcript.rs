@@ -19,6 +19,9 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 pub struct Entry {
     /// When.
     pub at: Time,
+    /// The session of its own that the member worked in: `delegate:ID`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// What it is.
     #[serde(flatten)]
     pub line: Line,
@@ -115,13 +118,13 @@ impl Transcripts {
     }
 
     /// Writes a line, soon. A transcript that cannot be written must not stop the team.
-    pub(super) fn write(&mut self, member: &MemberName, at: Time, line: Line) {
+    pub(super) fn write(&mut self, member: &MemberName, entry: &Entry) {
         if !self.open.contains_key(member) {
             let Ok(transcript) = Transcript::open(&path(&self.folder, member)) else { return };
             self.open.insert(member.clone(), transcript);
         }
         let Some(transcript) = self.open.get_mut(member) else { return };
-        if serde_json::to_writer(&mut transcript.waiting, &Entry { at, line }).is_ok() {
+        if serde_json::to_writer(&mut transcript.waiting, entry).is_ok() {
             transcript.waiting.push(b'\n');
         }
     }

@@ -7,7 +7,7 @@ use troop_model::{
 };
 use troop_protocol::{FromLead, TeamContext, WireTask};
 
-use super::{Runner, dispatcher::Dispatcher, transcript::Line};
+use super::{Runner, delegations, dispatcher::Dispatcher, transcript::Line};
 
 /// How many tasks of the board a member is shown.
 const MAX_CONTEXT: usize = 200;
@@ -52,9 +52,14 @@ impl Dispatcher {
         if link.told.get(&task) == Some(&attempt) {
             return;
         }
+        if !self.send_new_team(owner) {
+            return self.retry_soon(owner);
+        }
+        let Some(link) = self.links.get(owner) else { return };
         let Some(found) = self.state.tasks().get(task) else { return };
         let view = TaskView::brief(&self.state, found);
-        let said = FromLead::AssignTask { task: WireTask::from(&view) };
+        let run = Some(Box::new(delegations::run_of(&self.state, found, owner)));
+        let said = FromLead::AssignTask { task: WireTask { run, ..WireTask::from(&view) } };
         match link.tell(&said) {
             Ok(()) => {
                 let what = format!("given {task}: {}", view.subject);
@@ -81,22 +86,36 @@ impl Dispatcher {
 
     /// Tells everybody what is on the board, if that has changed. Not with every change: members ask when they must know.
     pub(super) fn send_contexts(&mut self) {
-        if std::mem::take(&mut self.has_new_context) {
-            let members: Vec<_> = self.links.keys().cloned().collect();
-            members.iter().for_each(|member| self.send_context(member));
+        let is_new = std::mem::take(&mut self.has_new_context);
+        let links = self.links.values().filter(|link| is_new || link.told_team != self.n_teams);
+        let members: Vec<_> = links.map(|link| link.runner.member.clone()).collect();
+        members.iter().for_each(|member| self.send_context(member));
+    }
+
+    /// Tells a member what its team is now, if it does not know; and whether it knows.
+    pub(super) fn send_new_team(&mut self, member: &MemberName) -> bool {
+        let knows =
+            |it: &Self| it.links.get(member).is_some_and(|link| link.told_team == it.n_teams);
+        if !knows(self) {
+            self.send_context(member);
         }
+        knows(self)
     }
 
     /// Tells a member what is on the board and what it may do.
     pub(super) fn send_context(&mut self, member: &MemberName) {
-        let Some(link) = self.links.get(member).filter(|link| link.is_open()) else { return };
+        let team_md = self.new_team_md(member);
+        let Some(link) = self.links.get_mut(member).filter(|link| link.is_open()) else { return };
         let tasks = self.state.tasks();
         let open = tasks.iter().filter(|task| !task.status.is_terminal()).take(MAX_CONTEXT);
         let views = open.map(|task| TaskView::brief(&self.state, task));
         let tasks = views.map(|view| WireTask::from(&view)).collect();
         let mode = self.state.member(member).map(|it| it.permissions);
-        // It is told again with the next change.
-        drop(link.tell(&FromLead::UpdateContext(TeamContext { tasks, mode })));
+        let context = TeamContext { tasks, mode, team_md };
+        // What it could not be told, it is told with the next change, or before its next piece of work.
+        if link.tell(&FromLead::UpdateContext(context)).is_ok() {
+            link.told_team = self.n_teams;
+        }
     }
 
     /// Writes again to a member that did not read.

@@ -1,6 +1,6 @@
 //! `troop member …`
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MemberCommand {
@@ -55,6 +55,8 @@ pub(crate) enum MemberCommand {
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
+    /// Show or change the lead's link to a member: how much may be delegated by it, and for whom
+    Link(LinkArgs),
     /// Change what a member may do without asking: plan, default, accept-edits or bypass
     Mode {
         /// Who
@@ -62,4 +64,37 @@ pub(crate) enum MemberCommand {
         /// What it may do
         mode: String,
     },
+}
+
+/// What a link is to be.
+#[derive(Debug, Args)]
+pub(crate) struct LinkArgs {
+    /// To whom; also one that has left
+    pub(crate) name: String,
+    /// How many delegations it carries at once
+    #[arg(long, value_name = "N")]
+    pub(crate) max: Option<u32>,
+    /// Only these users may set it off; empty for everyone
+    #[arg(long, value_name = "USER", value_delimiter = ',')]
+    pub(crate) allow: Option<Vec<String>>,
+    /// These users may not, even if they are allowed; empty for nobody
+    #[arg(long, value_name = "USER", value_delimiter = ',')]
+    pub(crate) deny: Option<Vec<String>>,
+    /// Let it be used
+    #[arg(long, conflicts_with = "disable")]
+    pub(crate) enable: bool,
+    /// Let it not be used
+    #[arg(long)]
+    pub(crate) disable: bool,
+    /// Take it away for good
+    #[arg(long, conflicts_with_all = ["max", "allow", "deny", "enable", "disable"])]
+    pub(crate) purge: bool,
+}
+
+impl LinkArgs {
+    /// Whether something is to be different.
+    pub(crate) fn is_change(&self) -> bool {
+        let lists = [&self.allow, &self.deny];
+        self.enable || self.disable || self.max.is_some() || lists.iter().any(|it| it.is_some())
+    }
 }

@@ -15,6 +15,9 @@ pub(crate) struct RunArgs {
     /// How many teammates may run at once [default: `teams.maxTeammates` in config.json, or 5]
     #[arg(long, value_name = "N")]
     pub(crate) max_teammates: Option<u32>,
+    /// Settings of the team that differ: KEY=VALUE, for example assignment=claim where the lead delegates all work
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) settings: Vec<String>,
     #[command(flatten)]
     pub(crate) lead: LeadArgs,
 }
@@ -62,6 +65,9 @@ pub(crate) struct LogArgs {
     /// Only the last so many lines
     #[arg(long, short = 'n', value_name = "N")]
     pub(crate) lines: Option<usize>,
+    /// Only what belongs to this delegation: its id, or the beginning of it
+    #[arg(long, value_name = "ID")]
+    pub(crate) delegation: Option<String>,
 }
 
 #[derive(Debug, Args)]

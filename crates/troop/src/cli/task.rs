@@ -91,6 +91,20 @@ pub(crate) enum TaskCommand {
         /// To whom
         member: String,
     },
+    /// Let a member run on a task for the lead; what comes of it is announced to the lead
+    Delegate {
+        /// Which; needed unless the team's setting delegation.require_task is off
+        task: Option<String>,
+        /// To whom; who does not run is started, if somebody leads the team
+        #[arg(long, value_name = "MEMBER")]
+        to: String,
+        /// What to do, where a delegation may make its own task
+        #[arg(long, value_name = "TEXT", conflicts_with = "task")]
+        subject: Option<String>,
+        /// Wait until it has ended, at most this many seconds; fails unless it is completed
+        #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "3600")]
+        wait: Option<u64>,
+    },
     /// Hand in a task for approval
     Review {
         /// Which

@@ -37,6 +37,14 @@ pub(crate) enum TeamCommand {
     Show {
         /// The team
         name: Option<String>,
+        /// Instead, TEAM.md: what the lead's agent knows about its team, or with --as a member's
+        #[arg(long)]
+        team_md: bool,
+    },
+    /// What was delegated to whom, and what came of it: all that runs, and the last thousand that ended
+    Delegations {
+        /// The team
+        name: Option<String>,
     },
     /// How a team's work stands
     Status {

@@ -35,7 +35,13 @@ pub(super) async fn run(args: &LogArgs, desk: &mut Desk, printer: &Printer) -> R
     };
     let transcripts = folder.join("transcripts");
     let mut news = if args.follow { Some(watch(&transcripts)?) } else { None };
+    let wanted = args.delegation.as_ref().map(|id| format!("delegate:{}", id.to_lowercase()));
+    let is_wanted = |entry: &Entry| {
+        let session = entry.session.as_deref().unwrap_or_default();
+        wanted.as_ref().is_none_or(|wanted| session.starts_with(wanted))
+    };
     let (entries, mut at) = read(&member, 0)?;
+    let entries: Vec<_> = entries.into_iter().filter(is_wanted).collect();
     let skipped = args.lines.map_or(0, |n_lines| entries.len().saturating_sub(n_lines));
     show(entries.into_iter().skip(skipped), printer)?;
     while let Some((news, _watcher)) = &mut news {
@@ -43,7 +49,7 @@ pub(super) async fn run(args: &LogArgs, desk: &mut Desk, printer: &Printer) -> R
         drop(tokio::time::timeout(LOOK, news.recv()).await);
         let (entries, end) = read(&member, at)?;
         at = end;
-        show(entries.into_iter(), printer)?;
+        show(entries.into_iter().filter(is_wanted), printer)?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! `troop member …`
 
+mod link;
 mod running;
 
 use anyhow::Result;
@@ -29,6 +30,7 @@ pub(super) async fn run(command: MemberCommand, desk: &mut Desk, printer: &Print
             desk.submit(Command::SetMemberMode { member: member.clone(), permissions }).await?;
             confirm(desk, "changed", &member, printer).await
         }
+        MemberCommand::Link(args) => link::run(args, desk, printer).await,
         MemberCommand::List => list(desk, printer).await,
         MemberCommand::Spawn { member, prompt, plan } => {
             running::spawn(&member, prompt, plan, desk, printer).await

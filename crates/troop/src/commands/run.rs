@@ -36,6 +36,9 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     }
     let max_teammates = args.max_teammates.unwrap_or(desk.surroundings.teams.max_teammates);
     let settings = Settings { max_teammates, ..Settings::default() };
+    let changes = super::settings::changes(&settings, &args.settings)?;
+    let settings = settings.changed(&changes).map_err(Refusal::BadSetting)?;
+    let max_teammates = settings.max_teammates;
     settings.check().map_err(Refusal::BadSetting)?;
     if members.len() > max_teammates as usize {
         let (running, limit) = (members.len(), max_teammates);

@@ -1,5 +1,7 @@
 //! `troop task …`
 
+mod delegate;
+
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Result;
@@ -49,6 +51,15 @@ pub(super) async fn run(command: TaskCommand, desk: &mut Desk, printer: &Printer
             let board = desk.team(None).await?;
             let task = board.task(task.parse()?).await?;
             show_task(&board, task, printer).await
+        }
+        TaskCommand::Delegate { task, to, subject, wait } => {
+            let order = delegate::Order {
+                task: task.map(|task| task.parse()).transpose()?,
+                to: member(&to)?,
+                subject,
+                wait: wait.map(Duration::from_secs),
+            };
+            delegate::run(order, desk, printer).await
         }
         TaskCommand::Next => next(desk, printer).await,
         TaskCommand::Graph { dot, all } => graph(desk, dot, all, printer).await,
@@ -146,6 +157,7 @@ fn order(command: TaskCommand) -> Result<(&'static str, Order)> {
         | TaskCommand::Search { .. }
         | TaskCommand::Get { .. }
         | TaskCommand::Next
+        | TaskCommand::Delegate { .. }
         | TaskCommand::Graph { .. } => {
             return Err(
                 Usage::new("this command changes nothing", "see `troop task --help`").into()
@@ -360,6 +372,7 @@ fn viewer(user: Option<String>, channel: Option<String>, chat: Option<String>) -
         user_id: Some(SmolStr::new(user)),
         channel: Some(channel.map_or(SmolStr::new_static("cli"), SmolStr::new)),
         chat_id: chat.map(SmolStr::new),
+        ..Origin::default()
     }
 }
 

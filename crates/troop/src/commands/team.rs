@@ -1,5 +1,7 @@
 //! `troop team …`
 
+mod delegations;
+
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -33,7 +35,13 @@ pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer
             create(new, desk, printer).await
         }
         TeamCommand::List { all } => list(all, desk, printer).await,
-        TeamCommand::Show { name } => show(name.as_deref(), desk, printer).await,
+        TeamCommand::Show { name, team_md: true } => {
+            delegations::show_team_md(name.as_deref(), desk, printer).await
+        }
+        TeamCommand::Show { name, team_md: false } => show(name.as_deref(), desk, printer).await,
+        TeamCommand::Delegations { name } => {
+            delegations::list(name.as_deref(), desk, printer).await
+        }
         TeamCommand::Status { name } => status(name.as_deref(), desk, printer).await,
         TeamCommand::Set { settings, description } => {
             set(&settings, description, desk, printer).await

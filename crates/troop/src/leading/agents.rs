@@ -195,4 +195,8 @@ impl Agent for Watched {
             outcome
         })
     }
+
+    fn fresh(&self) -> Box<dyn Agent> {
+        Box::new(Self { agent: self.agent.fresh(), watch: self.watch.clone() })
+    }
 }

@@ -106,8 +106,6 @@ impl Caller {
             dialect: self.dialect,
             settings,
             permissions,
-            // What a client does besides its team is its own affair.
-            delegates: false,
             gate: self.gate.clone(),
         })
     }

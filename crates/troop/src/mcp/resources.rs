@@ -5,7 +5,7 @@ use rmcp::{
     model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate},
 };
 use troop_model::{Event, Fact, TaskFilter, TaskNumber};
-use troop_protocol::{Call, Calls as _, Failure, FailureKind, Query};
+use troop_protocol::{Call, Calls as _, ContextText, Failure, FailureKind, Query};
 
 use super::Caller;
 
@@ -64,17 +64,10 @@ async fn json(caller: &Caller, query: Query, uri: &str) -> Result<ResourceConten
 
 /// What an agent is to know about its team.
 pub(super) async fn team_md(caller: &Caller) -> Result<String, Failure> {
-    let name = caller.member.clone();
-    let look = move |state: &troop_model::State| {
-        let team = state.team().map(|team| team.name.to_string()).unwrap_or_default();
-        let members: Vec<_> = state
-            .members()
-            .map(|it| format!("- {} ({}): {}", it.name, it.role, it.expertise))
-            .collect();
-        format!("# Team {team}\n\nYou are {name}.\n\n{}\n", members.join("\n"))
-    };
-    let text = caller.board().look(look).await;
-    text.map_err(|error| Failure::new(FailureKind::Unavailable, &error))
+    let answer = caller.call(Call::Query(Query::Context {})).await?;
+    let context: ContextText = serde_json::from_str(answer.get())
+        .map_err(|error| Failure::new(FailureKind::Bug, &error))?;
+    Ok(context.team_md)
 }
 
 pub(super) fn refused(failure: Failure) -> ErrorData {

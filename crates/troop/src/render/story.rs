@@ -101,10 +101,16 @@ impl Story {
     }
 
     fn said(&self, fact: &Fact) -> Option<String> {
-        let Fact::MessageSent { from, to, message_kind, content, summary, approve, .. } = fact
+        let Fact::MessageSent {
+            from, to, message_kind, content, summary, approve, readers, ..
+        } = fact
         else {
             return None;
         };
+        if readers.is_empty() && *message_kind == MessageKind::Message {
+            // It is for the record, and says what has just been told.
+            return None;
+        }
         let content = one_line(content);
         let about = if content.is_empty() { String::new() } else { format!(": {content}") };
         let is_yes = *approve == Some(true);

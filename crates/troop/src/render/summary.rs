@@ -5,8 +5,8 @@ use troop_model::{Status, TaskNumber, Time};
 use unicode_width::UnicodeWidthStr;
 
 use super::{
-    BOLD, DIM, Story, fit, one_line, pad, paint, second, status_icon, status_style, story::Deed,
-    took,
+    BOLD, DIM, Story, clean, fit, one_line, pad, paint, second, status_icon, status_style,
+    story::Deed, took,
 };
 
 /// The report of a team's work for people.
@@ -15,6 +15,7 @@ pub(crate) fn summary(story: &Story, width: usize) -> String {
     push(&mut text, tasks(story, width));
     push(&mut text, workers(story, width));
     push(&mut text, incidents(story, width));
+    push(&mut text, answer(story));
     text
 }
 
@@ -26,6 +27,12 @@ fn push(text: &mut String, lines: Vec<String>) {
         text.push_str(line.trim_end());
         text.push('\n');
     }
+}
+
+/// What the lead made of it all, as it told the user.
+fn answer(story: &Story) -> Vec<String> {
+    let answer = story.tally().answer.as_deref().unwrap_or_default();
+    clean(answer.trim()).lines().map(str::to_owned).collect()
 }
 
 /// How many tasks are done, of how many, in what time.
@@ -193,6 +200,6 @@ pub(crate) fn summary_json(story: &Story) -> Value {
     json!({
         "team": team.map(|team| &team.name), "id": team.map(|team| team.id), "began_at": tally.since,
         "ended_at": tally.until, "messages": tally.n_messages, "tasks": tasks, "members": members,
-        "recoveries": recoveries, "vetoes": vetoes, "plans": plans,
+        "recoveries": recoveries, "vetoes": vetoes, "plans": plans, "answer": tally.answer,
     })
 }

@@ -110,6 +110,20 @@ fn for_running(refusal: &Refusal) -> Option<String> {
         Refusal::AlreadyRunning { member, .. } => {
             format!("stop it first: `troop member stop {member}`")
         }
+        Refusal::DelegationNeedsTask { pending } => match pending.first() {
+            Some(first) => format!("say which: `troop task delegate {} --to MEMBER`", first.0),
+            None => "make one: `troop task create \"…\"`".to_owned(),
+        },
+        Refusal::LinkFull { .. }
+        | Refusal::MemberFull { .. }
+        | Refusal::AlreadyDelegated { .. } => "see what runs: `troop team delegations`".to_owned(),
+        Refusal::LinkDisabled { to, .. } | Refusal::NoLink { to, .. } => {
+            format!("let it be used: `troop member link {to} --enable`")
+        }
+        Refusal::DelegationDenied { to, .. } => {
+            format!("see for whom it is: `troop member link {to}`")
+        }
+        Refusal::LeadDelegates => "`troop task delegate TASK --to MEMBER`".to_owned(),
         Refusal::NotRunning { member, .. } => format!("start it: `troop member spawn {member}`"),
         Refusal::TooManyTeammates { .. } => {
             "stop one: `troop member stop NAME`, or allow more: `troop team set max_teammates=10`"

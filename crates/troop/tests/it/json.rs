@@ -39,6 +39,8 @@ fn a_task_has_the_fields_of_the_design_in_their_order() {
             "user_id",
             "channel",
             "chat_id",
+            "peer_kind",
+            "local_key",
             "metadata",
         ]
     );
@@ -86,6 +88,7 @@ fn a_message_has_the_fields_of_the_design() {
             "request_id",
             "approve",
             "task",
+            "origin",
         ]
     );
 }

@@ -10,6 +10,7 @@ mod bad_input;
 mod bench;
 mod board;
 mod campaign;
+mod delegation;
 mod demo;
 mod desk;
 mod follow;

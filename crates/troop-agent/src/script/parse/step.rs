@@ -11,7 +11,7 @@ use crate::script::{
 };
 
 const STEPS: &str = "log, message, broadcast, plan, approve, reject, wait for mail, wait until all tasks are done, write, \
-                     append, replace, run, call, progress, sleep, complete, fail, give back, refuse shutdown, on attempt, \
+                     append, replace, run, call, delegate, progress, sleep, complete, fail, give back, refuse shutdown, on attempt, \
                      only once, try, crash, kill, hang, flood, garbage";
 
 pub(super) fn steps(block: Block<'_>) -> Result<Vec<Step>, Problem> {
@@ -86,6 +86,7 @@ fn short(line: &Line<'_>, word: &str, rest: &str) -> Result<Act, Problem> {
     let whole = whole.trim();
     Ok(match word {
         "replace" => replace(line, rest)?,
+        "delegate" => delegate(line, rest)?,
         "progress" => {
             let (percent, text) = words(rest);
             let percent = percent.trim_end_matches('%').parse().ok().filter(|it| *it <= 100);
@@ -161,13 +162,28 @@ fn quoted(text: &str) -> Option<(String, &str)> {
     Some((first, text.get(values.byte_offset()..)?.trim()))
 }
 
-fn call(line: &Line<'_>, rest: &str) -> Result<Act, Problem> {
-    let (rest, name) = match rest.rsplit_once("as ") {
+fn delegate(line: &Line<'_>, rest: &str) -> Result<Act, Problem> {
+    let (rest, name) = named(rest);
+    match rest.split_once(" to ").map(|(task, to)| (task.trim(), to.trim())) {
+        Some((task, to)) if !task.is_empty() && !to.is_empty() && !to.contains(' ') => {
+            Ok(Act::Delegate { task: task.to_owned(), to: to.to_owned(), name })
+        }
+        _ => Err(line.problem("write `delegate TASK to NAME [as NAME]`")),
+    }
+}
+
+/// What is before `as NAME`, and the name.
+fn named(rest: &str) -> (&str, Option<String>) {
+    match rest.rsplit_once("as ") {
         Some((before, name)) if is_word(name) && before.ends_with(' ') => {
             (before.trim(), Some(name.trim().to_owned()))
         }
         _ => (rest, None),
-    };
+    }
+}
+
+fn call(line: &Line<'_>, rest: &str) -> Result<Act, Problem> {
+    let (rest, name) = named(rest);
     let (method, rest) = words(rest);
     let params = line.long_text(rest);
     if !method.contains('/') {

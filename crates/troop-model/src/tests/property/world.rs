@@ -6,8 +6,9 @@ use uuid::Uuid;
 
 use super::steps::Step;
 use crate::{
-    Actor, Command, Condition, Dependency, Event, Fact, MemberName, Origin, Party, Role, Settings,
-    State, Status, Task, TaskCreation, TaskNumber, Time, decide, decode, encode,
+    Actor, Command, Condition, DelegationStatus, Dependency, Event, Fact, MemberName, Origin,
+    Party, Role, Settings, State, Status, Task, TaskCreation, TaskNumber, Time, decide, decode,
+    encode,
     tests::{
         bench::{Bench, new_team},
         commands::create,
@@ -22,6 +23,9 @@ pub(crate) struct World {
     ever_members: BTreeSet<MemberName>,
     unread: BTreeMap<Party, Vec<Uuid>>,
     finished: BTreeMap<TaskNumber, (Status, Option<String>, Option<MemberName>)>,
+    announced: BTreeSet<Uuid>,
+    /// Whether the lead once had so much mail that it could be told nothing more.
+    was_full: bool,
 }
 
 impl World {
@@ -55,6 +59,8 @@ impl World {
             ever_members: BTreeSet::new(),
             unread: BTreeMap::new(),
             finished: BTreeMap::new(),
+            announced: BTreeSet::new(),
+            was_full: false,
         };
         let command = Command::CreateTeam(new_team(settings, &["ann", "bob"]));
         world.decide(Actor::human("pat"), Origin::default(), &command);
@@ -152,7 +158,34 @@ impl World {
                     unread.remove(at);
                 }
             }
+            Fact::DelegationsAnnounced { delegations, .. } => {
+                for id in delegations {
+                    assert!(self.announced.insert(*id), "{id} is announced once");
+                }
+            }
             _ => {}
+        }
+    }
+
+    /// Who runs holds the task, and what has ended is told when nothing that belongs to it runs.
+    fn check_delegations(&mut self) {
+        let state = &self.bench.state;
+        for (number, id) in state.delegated.entries() {
+            let (delegation, task) = (state.delegation(*id).unwrap(), state.tasks().get(*number));
+            assert_eq!(delegation.status, DelegationStatus::Running, "{number} is delegated");
+            let task = task.filter(|it| matches!(it.status, Status::InProgress | Status::Stale));
+            let owner = task.and_then(|it| it.owner.as_ref());
+            assert_eq!(owner, Some(&delegation.to), "{number} is held by whom it is delegated to");
+        }
+        let lead = Party::member(&state.lead().unwrap().name);
+        self.was_full |= state.mailbox().n_unread(&lead) >= crate::MAX_UNREAD;
+        let is_running = |it: &&crate::Delegation| it.status == DelegationStatus::Running;
+        for ended in state.delegations().filter(|it| !is_running(it)) {
+            let waits = state.delegations().filter(is_running).any(|it| it.is_sibling(ended));
+            assert!(ended.is_announced || waits || self.was_full, "{} is not told", ended.id);
+        }
+        for running in state.delegations().filter(is_running) {
+            assert_eq!(state.delegation_of(running.task), Some(running), "it runs on its task");
         }
     }
 
@@ -181,6 +214,7 @@ impl World {
             assert!(state.n_running_to(member, None) <= 5, "{member} runs too many");
         }
         self.check_finished();
+        self.check_delegations();
     }
 
     fn check_holder(&self, task: &Task) {

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::stage::{Setting, Stage};
 
-async fn connect(stage: &Stage) -> Client {
+pub(super) async fn connect(stage: &Stage) -> Client {
     let socket = find_lead(stage.folder.path()).unwrap().socket.unwrap();
     Client::connect(&socket, &TaskTracker::new()).await.unwrap()
 }

@@ -19,6 +19,8 @@ pub(crate) struct Tally {
     pub(crate) recoveries: Vec<Recovery>,
     pub(crate) vetoes: Vec<Veto>,
     pub(crate) answers: Vec<Answer>,
+    /// What the lead told the user last.
+    pub(crate) answer: Option<String>,
 }
 
 /// What one member did.
@@ -75,6 +77,7 @@ impl Tally {
             recoveries: Vec::new(),
             vetoes: Vec::new(),
             answers: Vec::new(),
+            answer: None,
         }
     }
 
@@ -128,11 +131,18 @@ impl Tally {
     }
 
     fn said(&mut self, before: &State, event: &Event) {
-        let Fact::MessageSent { from, to, message_kind, content, summary, approve, .. } =
-            &event.fact
+        let Fact::MessageSent {
+            from, to, message_kind, content, summary, approve, readers, ..
+        } = &event.fact
         else {
             return;
         };
+        if readers.is_empty() && *message_kind == MessageKind::Message {
+            return;
+        }
+        if *to == Party::user() && before.lead().is_some_and(|lead| *from == lead.name) {
+            self.answer = Some(content.clone());
+        }
         let (at, member, feedback) = (event.at, to.clone(), content.clone());
         match message_kind {
             MessageKind::System if is_veto(summary.as_deref()) => {

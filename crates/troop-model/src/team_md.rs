@@ -1,0 +1,145 @@
+//! TEAM.md: what an agent should know about its team. Made from what the team is now, whenever it is asked for; kept nowhere.
+
+use crate::{Member, MemberName, Role, State, TaskAction, TaskCreation, Team, TeamStatus, text};
+
+/// How many characters of what is said about a teammate are passed on.
+const EXPERTISE: usize = 500;
+
+/// For an agent that is in no team and can delegate to nobody, so that it does not try.
+const NO_TEAM: &str = "You are NOT part of any team. Do not use team_tasks or team_message tools.
+You have NO delegation targets. Do not use spawn with agent parameter.
+";
+
+/// TEAM.md for whoever bears this name, marked as context from troop: all about leading for the lead, little for a member, and
+/// that there is no team for anybody else.
+#[must_use]
+pub fn team_md(state: &State, reader: &str) -> String {
+    let team = state.team().filter(|team| team.status != TeamStatus::Deleted);
+    let text = match (team, state.find_member(reader)) {
+        (Some(team), Ok(member)) if member.role == Role::Lead => for_lead(state, team, member),
+        (Some(team), Ok(member)) => for_member(state, team, member),
+        _ => NO_TEAM.to_owned(),
+    };
+    format!("<system_context name=\"TEAM.md\">\n{text}</system_context>\n")
+}
+
+fn for_lead(state: &State, team: &Team, lead: &Member) -> String {
+    let mut text = heading(team);
+    text.push_str(&format!("You are `{}`, and you lead this team: you decide what is done and by whom, your teammates do it.\n", lead.name));
+    text.push_str("\n## Teammates\n\n");
+    let teammates: Vec<_> = state.members().filter(|it| it.role == Role::Member).collect();
+    if teammates.is_empty() {
+        text.push_str("None yet.\n");
+    }
+    for member in teammates {
+        let is_open = state.link(&lead.name, &member.name).is_some_and(|link| link.enabled);
+        let closed = if is_open { "" } else { " Nothing can be delegated to it now." };
+        text.push_str(&format!("- {}{closed}\n", introduced(member)));
+    }
+    text.push_str(WORKFLOW);
+    text.push_str(if team.settings.delegation.require_task {
+        "A delegation without the id of a task is refused.\n"
+    } else {
+        "A delegation without the id of a task makes a task of its own.\n"
+    });
+    if team.settings.delegation.delegate_mode {
+        text.push_str("You are in delegate mode: you hold no task yourself.\n");
+    }
+    text.push_str(PATTERNS);
+    text.push_str(COMMUNICATION);
+    let version = team.settings.version;
+    let actions = TaskAction::ALL.iter().filter(|it| it.needs_version() <= version);
+    text.push_str(&actions_section(actions));
+    text
+}
+
+fn for_member(state: &State, team: &Team, own: &Member) -> String {
+    let mut text = heading(team);
+    text.push_str(&format!("You are `{}`, a member of this team.\n\n## Teammates\n\n", own.name));
+    for member in state.members().filter(|it| it.name != own.name) {
+        text.push_str(&format!("- {}\n", introduced(member)));
+    }
+    text.push_str(&DUTIES.replace("{lead}", state.lead().map_or("lead", lead_name)));
+    let may_create = team.settings.task_creation == TaskCreation::Members;
+    let mut actions = vec![TaskAction::List, TaskAction::Get, TaskAction::Search];
+    actions.extend(may_create.then_some(TaskAction::Create));
+    text.push_str(&actions_section(actions.iter()));
+    if !may_create {
+        text.push_str("Creating tasks and delegating them is for the lead.\n");
+    }
+    text
+}
+
+fn lead_name(lead: &Member) -> &str {
+    MemberName::as_str(&lead.name)
+}
+
+fn heading(team: &Team) -> String {
+    let description = harmless(team.description.trim());
+    let gap = if description.is_empty() { "" } else { "\n\n" };
+    format!("# Team {}\n\n{description}{gap}", team.name)
+}
+
+fn introduced(member: &Member) -> String {
+    let words: Vec<_> = member.expertise.split_whitespace().collect();
+    let expertise = harmless(&text::preview(&words.join(" "), EXPERTISE));
+    let about = if expertise.is_empty() { String::new() } else { format!(": {expertise}") };
+    format!("`{}` ({}){about}", member.name, member.role)
+}
+
+fn actions_section<'a>(actions: impl Iterator<Item = &'a TaskAction>) -> String {
+    let names: Vec<_> = actions.map(|action| action.as_str()).collect();
+    format!("\n## What you can do with the board\n\n{}\n", names.join(", "))
+}
+
+/// What people wrote cannot end what troop says, nor begin to speak in its place.
+fn harmless(text: &str) -> String {
+    let mut pieces = text.split('<');
+    let mut harmless = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let word = piece.trim_start().trim_start_matches('/').trim_start().to_ascii_lowercase();
+        harmless.push(if word.starts_with("system_context") { '‹' } else { '<' });
+        harmless.push_str(piece);
+    }
+    harmless
+}
+
+const WORKFLOW: &str = "
+## How work is given out
+
+Always in this order:
+
+1. Look at the board, so that nothing is on it twice.
+2. Create a task: what is to be done, and how one sees that it is.
+3. Delegate the task to a teammate, with the task's id.
+
+Whoever works on it holds the task from then on, and its result completes the task; you need not do either. When the last of
+several that you delegated has ended, you get all results in one message.
+";
+
+const PATTERNS: &str = "
+## Ways to order work
+
+- Sequential: one finishes, you look at the result, and delegate what follows to another with that result.
+- Iterative: one drafts, another reviews, and the draft goes back with the feedback, until it is good.
+- Parallel: several work at once on tasks that do not need each other; then you look at all of it together.
+- Mixed: some work in parallel, you look at what they made together, and delegate the rest to another.
+";
+
+const COMMUNICATION: &str = "
+## The user
+
+- When you give out work, tell the user who does what.
+- In later rounds, tell the user what has come of it so far before you go on.
+- At the end, answer in your own words from what your teammates found; the user reads your answer, not theirs.
+";
+
+const DUTIES: &str = "
+## Your work
+
+Do the task that you are given, and only that. Your result is passed to the lead when you end; nothing else is needed to
+complete the task. Say in it what you did, what came of it, and which files belong to it.
+
+If it takes long, or you need to know something, send `{lead}` a message: what is done, what is next, what is in the way. Then go
+on with what you can do.
+";

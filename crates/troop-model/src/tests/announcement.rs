@@ -1,0 +1,270 @@
+//! What the lead is told about delegations, and where it belongs.
+
+use uuid::Uuid;
+
+use super::{
+    bench::{Bench, kinds, name, party, user},
+    commands::*,
+};
+use crate::{Command, DelegationOutcome, MessageKind, Origin, Party, Status};
+
+fn tasks(n: usize) -> Bench {
+    let mut team = Bench::new();
+    for nth in 1..=n {
+        team.lead().ok(create(&format!("part {nth}")));
+    }
+    team
+}
+
+/// A thread of a group.
+fn thread() -> Origin {
+    Origin {
+        peer_kind: Some("group".into()),
+        local_key: Some("topic 3".into()),
+        ..user("u1", "telegram", "c1")
+    }
+}
+
+#[test]
+fn what_came_of_several_delegations_is_told_once_when_the_last_has_ended() {
+    let mut team = tasks(3);
+    team.lead().ok(delegate(1, "ann"));
+    team.lead().ok(delegate(2, "bob"));
+    team.at(1).lead().ok(delegate(3, "bob"));
+    team.member("ann").ok(attach(1, "parser/notes.md"));
+    team.member("ann").ok(attach(1, "parser/grammar.ebnf"));
+    let events = team.at(2).member("ann").ok(complete_with(1, "The parser works.\nIt is small."));
+    assert!(!kinds(&events).contains(&"delegation.announced"));
+    assert_eq!(team.status(1), Status::Completed, "no task waits for the others");
+    team.at(3).member("bob").ok(complete_with(2, "done"));
+    assert!(team.unread("lead").is_empty());
+    team.at(63).member("bob").ok(fail(3));
+    let [told] = team.unread("lead").try_into().unwrap();
+    insta::assert_snapshot!(told, @r#"
+    All 3 tasks that you delegated have ended, after 1 h 3 min: 2 done.
+
+    ## ann: task-1 (part 1) completed after 2 min 0 s
+    The parser works.
+    It is small.
+    files: parser/notes.md, parser/grammar.ebnf
+
+    ## bob: task-2 (part 2) completed after 3 min 0 s
+    done
+
+    ## bob: task-3 (part 3) failed after 1 h 2 min; it is tried again by itself
+    it broke
+
+    What you can do now:
+    - tell the user what came of it, in your own words, with the files
+    - delegate what follows from it: create a task first, then delegate it
+    - ask for changes: create a task that says what should be different
+    "#);
+    let message = team.mailbox().unread_of(&party("lead")).next().unwrap();
+    assert_eq!((&message.from, message.kind), (&Party::system(), MessageKind::System));
+    assert_eq!(message.summary.as_deref(), Some("2 of 3 delegations completed"));
+    // What comes later is told on its own.
+    team.lead().ok(read_all());
+    team.lead().ok(create("part 4"));
+    team.lead().ok(delegate(4, "ann"));
+    team.member("ann").ok(complete(4));
+    let [told] = team.unread("lead").try_into().unwrap();
+    assert!(told.starts_with("The task that you delegated is done") && !told.contains("part 1"));
+}
+
+#[test]
+fn if_everything_failed_the_user_is_to_hear_of_it_first() {
+    let mut team = tasks(2);
+    team.lead().ok(delegate(1, "ann"));
+    team.lead().ok(delegate(2, "bob"));
+    team.member("ann").ok(fail(1));
+    team.at(1).lead().ok(cancel(2));
+    let [told] = team.unread("lead").try_into().unwrap();
+    insta::assert_snapshot!(told, @r#"
+    None of the 2 tasks that you delegated worked out this time, after 1 min 0 s.
+
+    ## ann: task-1 (part 1) failed after 0 s; it is tried again by itself
+    it broke
+
+    ## bob: task-2 (part 2) was called off after 1 min 0 s
+    not needed
+
+    That happens. Before anything is tried again, tell the user in a sentence that there was a hitch. Then you can:
+    - try again: retry the task, or delegate it to another teammate
+    - do it yourself
+    "#);
+}
+
+#[test]
+fn conversations_do_not_wait_for_each_other() {
+    let mut team = tasks(3);
+    let (one, other) = (user("u1", "telegram", "c1"), user("u2", "telegram", "c2"));
+    team.lead().from(one.clone()).ok(delegate(1, "ann"));
+    team.lead().from(other).ok(delegate(2, "bob"));
+    team.lead().from(thread()).ok(delegate(3, "bob"));
+    team.member("ann").ok(complete(1));
+    let [told] = team.mailbox().unread_of(&party("lead")).collect::<Vec<_>>().try_into().unwrap();
+    assert!(told.content.contains("## ann: task-1"), "{}", told.content);
+    assert_eq!(told.origin, one, "the answer belongs where the question came from");
+    team.member("bob").ok(complete(3));
+    let told = team.mailbox().unread_of(&party("lead")).last().unwrap();
+    assert_eq!(told.origin, thread());
+}
+
+#[test]
+fn the_members_word_is_kept_for_the_record_and_handed_to_nobody() {
+    let mut team = tasks(1);
+    team.lead().from(thread()).ok(delegate(1, "ann"));
+    team.member("ann").ok(complete_with(1, "written"));
+    let record = team.mailbox().iter().find(|it| it.from == party("ann")).unwrap();
+    assert_eq!(record.to, party("lead"));
+    assert_eq!(record.content, "completed task-1: written");
+    assert_eq!((record.task, &record.origin), (Some(team.task(1).number), &thread()));
+    assert!(record.receipts.is_empty());
+    assert_eq!(team.unread("lead").len(), 1, "the announcement alone");
+    // Nor is it said once more that who ended it is free now.
+    let events = team.system().ok(idle("ann", Some(1)));
+    assert!(!kinds(&events).contains(&"message.sent"), "{events:?}");
+}
+
+#[test]
+fn a_delegation_that_wore_out_its_task_is_told_once() {
+    let mut team = Bench::with(|settings| settings.max_attempts = 1);
+    team.lead().ok(create("write"));
+    team.lead().ok(delegate(1, "ann"));
+    team.member("ann").ok(fail(1));
+    let [told] = team.unread("lead").try_into().unwrap();
+    assert!(
+        told.contains("task-1 (write) failed after") && !told.contains("tried again by itself")
+    );
+}
+
+#[test]
+fn long_results_and_many_files_are_cut_and_say_where_the_rest_is() {
+    let mut team = tasks(1);
+    team.lead().ok(delegate(1, "ann"));
+    for nth in 0..60 {
+        team.member("ann").ok(attach(1, &format!("{nth}.txt")));
+    }
+    team.member("ann").ok(complete_with(1, &"x".repeat(100_000)));
+    let [told] = team.unread("lead").try_into().unwrap();
+    assert!(told.chars().count() < 6_000, "{}", told.chars().count());
+    assert!(told.contains("xxx\n… the rest of it: get task-1\n"), "{told}");
+    assert!(told.contains("49.txt and 10 more: get task-1\n"), "{told}");
+}
+
+#[test]
+fn what_the_lead_called_off_itself_is_not_told_but_what_else_ended_is() {
+    let mut team = tasks(2);
+    team.lead().ok(delegate(1, "ann"));
+    team.lead().ok(delegate(2, "bob"));
+    team.member("ann").ok(complete(1));
+    team.lead().ok(cancel(2));
+    let [told] = team.unread("lead").try_into().unwrap();
+    assert!(told.contains("1 done") && told.contains("was called off"), "{told}");
+    team.lead().ok(read_all());
+    team.lead().ok(create("part 3"));
+    team.lead().ok(delegate(3, "bob"));
+    team.lead().ok(cancel(3));
+    assert!(team.unread("lead").is_empty());
+}
+
+#[test]
+fn work_that_comes_from_a_conversation_leads_back_to_it() {
+    let mut team = Bench::new();
+    let told = |team: &Bench, who: &str| {
+        team.mailbox().unread_of(&party(who)).last().map(|it| it.origin.clone()).unwrap()
+    };
+    team.person().from(thread()).ok(say("lead", "please write"));
+    assert_eq!(told(&team, "lead"), thread(), "the lead knows where it was asked");
+    team.lead().from(thread()).ok(create("write"));
+    // The lead delegates later, when nobody speaks to it.
+    team.lead().from(user("", "teammate", "")).ok(delegate(1, "ann"));
+    assert_eq!(team.state.delegations().next().unwrap().origin, thread());
+    let own = || user("", "teammate", "");
+    team.member("ann").from(own()).ok(say("user", "half done"));
+    assert_eq!(told(&team, "user"), thread(), "what the user is told on the way");
+    team.member("ann").from(own()).ok(ask_user(1));
+    assert_eq!(told(&team, "user"), thread(), "what the user is asked");
+    team.member("ann").from(own()).ok(complete(1));
+    assert_eq!(told(&team, "lead"), thread(), "what came of it");
+    team.lead().from(thread()).ok(say("user", "here it is"));
+    assert_eq!(told(&team, "user"), thread(), "the answer");
+}
+
+#[test]
+fn a_lead_that_was_reached_by_delegation_delegates_and_hands_files_back() {
+    let mut team = Bench::new();
+    let above = Origin {
+        channel: Some("teammate".into()),
+        chat_id: Some(format!("delegate:{}", Uuid::from_u128(5)).into()),
+        ..Origin::default()
+    };
+    team.lead().ok(set("deny_channels", vec!["telegram"]));
+    team.lead().from(above.clone()).ok(create("write"));
+    team.lead().from(above.clone()).ok(delegate(1, "ann"));
+    assert_eq!((team.status(1), team.owner(1)), (Status::InProgress, Some("ann")));
+    team.member("ann").ok(attach(1, "report.pdf"));
+    team.member("ann").ok(complete(1));
+    let told = team.mailbox().unread_of(&party("lead")).last().unwrap();
+    assert!(told.content.contains("files: report.pdf\n"), "{}", told.content);
+    assert_eq!(told.origin, above, "it goes back to where it came from");
+}
+
+#[test]
+fn who_may_not_set_off_a_delegation_does_not_get_it_by_way_of_a_task_either() {
+    let mut team = Bench::new();
+    let mut link = team.state.link(&name("lead"), &name("ann")).unwrap().clone();
+    link.user_deny = vec!["u1".into()];
+    team.lead().ok(Command::SetLink(link));
+    team.lead().from(thread()).ok(create("write"));
+    assert_eq!(
+        team.lead().from(user("", "teammate", "")).refused(delegate(1, "ann")),
+        "user `u1` may not set off delegations to `ann`"
+    );
+    team.lead().from(user("", "teammate", "")).ok(delegate(1, "bob"));
+}
+
+#[test]
+fn a_delegated_run_has_its_members_rights_and_not_those_of_who_asked() {
+    let mut team = Bench::new();
+    team.lead().from(thread()).ok(create("write"));
+    team.lead().from(thread()).ok(delegate(1, "ann"));
+    // The user has been shut out since; what was begun goes on.
+    team.lead().ok(set("deny_user_ids", vec!["u1"]));
+    let own = || user("", "teammate", "");
+    let events = team.member("ann").from(own()).ok(say("user", "still at it"));
+    assert!(events.iter().all(|event| event.actor == crate::Actor::agent(&name("ann"))));
+    // What a person may do is not for whoever works for that person.
+    assert!(
+        team.member("ann").from(own()).refused(create("more")).contains("may not create tasks")
+    );
+    team.member("ann").from(own()).ok(complete(1));
+    assert_eq!(team.status(1), Status::Completed);
+}
+
+#[test]
+fn the_end_of_whoever_supervised_ends_all_delegations_and_is_told_once() {
+    let mut team = tasks(2);
+    team.system().ok(take_lead(1, None));
+    for member in ["ann", "bob"] {
+        team.system().ok(ready(member));
+    }
+    team.lead().ok(delegate(1, "ann"));
+    team.lead().ok(delegate(2, "bob"));
+    let fence = team.state.team().unwrap().lead_lease.as_ref().unwrap().fence;
+    team.system().ok(take_lead(2, Some(fence)));
+    let [told] = team.unread("lead").try_into().unwrap();
+    assert!(told.contains("ann crashed: its lead ended"), "{told}");
+    assert!(told.contains("bob crashed: its lead ended"), "{told}");
+    assert_eq!((team.status(1), team.status(2)), (Status::Pending, Status::Pending));
+}
+
+#[test]
+fn an_explicit_end_is_told_as_it_was_said() {
+    let mut team = tasks(1);
+    team.lead().ok(delegate(1, "ann"));
+    let id = team.state.delegations().next().unwrap().id;
+    team.system().ok(finish(id, DelegationOutcome::Cancelled("plans changed".into())));
+    let [told] = team.unread("lead").try_into().unwrap();
+    assert!(told.contains("was called off after 0 s\nplans changed\n"), "{told}");
+}

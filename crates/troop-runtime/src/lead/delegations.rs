@@ -1,0 +1,209 @@
+//! Runs of members: what they are told, when they have ended, and the conversation in which the lead's agent acts.
+//!
+//! That a delegation ends with the hold on its task, and what the lead is told then, is decided by the rules. Here is only
+//! what they cannot know: whether a member runs at all, and whether it is still in the middle of something.
+
+use std::collections::BTreeMap;
+
+use troop_model::{
+    Command, Delegation, DelegationOutcome, DelegationStatus, MemberName, NewMember, Origin, Party,
+    SessionKey, Spawn, State, Task, TaskCommand, TaskNumber, TaskRef, team_md,
+};
+use troop_protocol::{Level, ReportedStatus, TaskReport, WireRun};
+use uuid::Uuid;
+
+use super::{
+    Runner,
+    dispatcher::{Dispatcher, insist},
+    input::Input,
+};
+use crate::{BoardError, Request};
+
+/// What a member is in the middle of.
+#[derive(Debug)]
+pub(super) struct AtWork {
+    task: TaskNumber,
+    attempt: Option<u32>,
+    /// What it told people last. Where it says nothing else in the end, that is its result.
+    said: Option<String>,
+}
+
+/// In which conversation the lead's agent acts: that of the mail which it read last.
+#[derive(Debug, Default)]
+pub(super) struct Conversation {
+    current: Option<Origin>,
+    /// What each conversation asked for last: the trace that what is done about it belongs to.
+    requests: BTreeMap<Origin, Uuid>,
+}
+
+impl Conversation {
+    /// Where a command of the lead's agent comes from.
+    pub(super) fn origin(&self) -> Option<&Origin> {
+        self.current.as_ref()
+    }
+
+    /// What the lead's agent is dealing with.
+    fn request(&self) -> Option<Uuid> {
+        self.requests.get(self.current.as_ref()?).copied()
+    }
+
+    fn turn_to(&mut self, message: &troop_model::Message) {
+        if message.origin == Origin::default() {
+            return;
+        }
+        if message.from == Party::user() {
+            self.requests.insert(message.origin.clone(), message.id);
+        }
+        self.current = Some(message.origin.clone());
+    }
+}
+
+impl Dispatcher {
+    /// Somebody is to work on something. Who does not run is started for it.
+    pub(super) async fn delegated(&mut self, delegation: Uuid, to: &MemberName) {
+        let Some(member) = self.state.member(to) else { return };
+        let is_there = member.is_running() || self.links.contains_key(to);
+        if is_there || self.is_ending() || self.restarts.is_waiting(to) {
+            return;
+        }
+        let member = NewMember {
+            name: member.name.clone(),
+            agent: member.agent.clone(),
+            expertise: member.expertise.clone(),
+            model: member.model.clone(),
+            permissions: None,
+        };
+        let request = self.own(Command::SpawnMember(Spawn { member, prompt: None }));
+        let Some(given) = self.enqueue(request.clone()).await else { return };
+        let (board, inputs) = (self.board.clone(), self.inputs.clone());
+        self.tracker.spawn(async move {
+            if let Err(error) = insist(&board, request, given, &inputs).await {
+                drop(inputs.send(Input::NotDelegated(delegation, error)).await);
+            }
+        });
+    }
+
+    /// The board is against starting whoever was to do it, for example because too many run already.
+    pub(super) async fn not_delegated(&mut self, delegation: Uuid, why: &BoardError) {
+        let outcome = DelegationOutcome::Failed(format!("it cannot be started: {why}"));
+        self.give(Command::FinishDelegation { delegation, outcome }).await;
+    }
+
+    /// Starts those to whom something was delegated before this lead began.
+    pub(super) async fn begin_delegations(&mut self) {
+        let running = self.state.delegations().filter(|it| it.status == DelegationStatus::Running);
+        let running: Vec<_> = running.map(|it| (it.id, it.to.clone())).collect();
+        for (delegation, to) in running {
+            self.delegated(delegation, &to).await;
+        }
+    }
+
+    /// A member begins to work on a task.
+    pub(super) fn begins_work(&mut self, runner: &Runner, task: &TaskRef, attempt: Option<u32>) {
+        let Ok(task) = self.state.resolve(task) else { return };
+        if let Some(link) = self.link(runner) {
+            link.at_work = Some(AtWork { task, attempt, said: None });
+        }
+    }
+
+    /// A member tells people something.
+    pub(super) fn says_at_work(&mut self, runner: &Runner, level: Level, text: &str) {
+        if let Some(work) = self.link(runner).and_then(|link| link.at_work.as_mut())
+            && level == Level::Info
+        {
+            work.said = Some(text.to_owned());
+        }
+    }
+
+    /// A member itself says how a task ended.
+    pub(super) fn says_end(&mut self, runner: &Runner, command: &Command) {
+        let Command::Task(
+            TaskCommand::Complete { task, .. }
+            | TaskCommand::Fail { task, .. }
+            | TaskCommand::Release { task, .. }
+            | TaskCommand::Review { task, .. },
+        ) = command
+        else {
+            return;
+        };
+        let Ok(task) = self.state.resolve(task) else { return };
+        if let Some(link) = self.link(runner) {
+            link.at_work.take_if(|work| work.task == task);
+        }
+    }
+
+    /// A member has nothing to do any more. If it was in the middle of a delegation and has said nothing about its end, that
+    /// is the end of it, with what it said last.
+    pub(super) async fn run_ends(&mut self, runner: &Runner) {
+        let Some(work) = self.link(runner).and_then(|link| link.at_work.take()) else { return };
+        let AtWork { task, attempt, said } = work;
+        if self.state.delegation_of(task).is_none_or(|it| it.to != runner.member) {
+            return;
+        }
+        let report = TaskReport {
+            task_id: task.into(),
+            status: ReportedStatus::Completed,
+            result: said,
+            summary: None,
+            reason: None,
+            attempt,
+        };
+        self.reported(runner, report).await;
+    }
+
+    /// The session of its own that a member works in now.
+    pub(super) fn own_session(&self, member: &MemberName) -> Option<SessionKey> {
+        let work = self.links.get(member)?.at_work.as_ref()?;
+        let delegation = self.state.delegation_of(work.task).filter(|it| it.to == *member)?;
+        Some(delegation.session())
+    }
+
+    /// The lead's agent has read something, and deals with it from now on.
+    pub(super) fn lead_reads(&mut self, messages: Option<&[Uuid]>) {
+        let Some(lead) = self.state.lead().map(|lead| Party::member(&lead.name)) else { return };
+        for message in self.state.mailbox().unread_of(&lead) {
+            if messages.is_none_or(|ids| ids.contains(&message.id)) {
+                self.conversation.turn_to(message);
+            }
+        }
+    }
+
+    /// A command of the lead's agent, in the conversation that it is about.
+    pub(super) fn in_conversation(&self, mut request: Request) -> Request {
+        if let Some(origin) = self.conversation.origin() {
+            request.origin = origin.clone();
+        }
+        if let Command::Delegate { trace_id: trace_id @ None, .. } = &mut request.command {
+            *trace_id = self.conversation.request();
+        }
+        request
+    }
+
+    /// TEAM.md for a member, if it has changed since the member was told.
+    pub(super) fn new_team_md(&self, member: &MemberName) -> Option<String> {
+        let told = self.links.get(member).map_or(0, |link| link.told_team);
+        (told != self.n_teams).then(|| team_md(&self.state, member.as_str()))
+    }
+}
+
+/// What whoever works on a task is told about the run.
+pub(super) fn run_of(state: &State, task: &Task, member: &MemberName) -> WireRun {
+    let delegation = state.delegation_of(task.number).filter(|it| it.to == *member);
+    let session =
+        delegation.map_or_else(|| SessionKey::Teammate(member.clone()), Delegation::session);
+    let origin = delegation.map_or(&task.origin, |it| &it.origin);
+    let text = |text: &Option<smol_str::SmolStr>| text.as_ref().map(ToString::to_string);
+    WireRun {
+        team_id: state.team().map(|team| team.id.0),
+        task_id: Some(task.id),
+        session: Some(session.to_string()),
+        lane: Some(SessionKey::LANE.to_owned()),
+        delegation_id: delegation.map(|it| it.id),
+        trace_id: delegation.map(|it| it.trace_id),
+        parent_trace_id: delegation.and_then(|it| it.parent_trace_id),
+        channel: text(&origin.channel),
+        chat_id: text(&origin.chat_id),
+        peer_kind: text(&origin.peer_kind),
+        local_key: text(&origin.local_key),
+    }
+}

@@ -1,0 +1,104 @@
+//! `troop task delegate`
+
+use std::time::Duration;
+
+use anyhow::Result;
+use serde_json::Value;
+use tokio::time::Instant;
+use troop_model::{
+    Command, Delegation, DelegationStatus, DelegationView, Fact, MemberName, Refusal, State,
+    TaskRef,
+};
+use troop_runtime::Board;
+use uuid::Uuid;
+
+use crate::{desk::Desk, output::Printer, render, report::Refused};
+
+/// What is to be delegated, and to whom.
+#[derive(Debug)]
+pub(super) struct Order {
+    pub(super) task: Option<TaskRef>,
+    pub(super) to: MemberName,
+    pub(super) subject: Option<String>,
+    /// How long its end is waited for, if it is.
+    pub(super) wait: Option<Duration>,
+}
+
+pub(super) async fn run(order: Order, desk: &mut Desk, printer: &Printer) -> Result<()> {
+    let Order { task, to, subject, wait } = order;
+    let command = Command::Delegate { to, task, subject, trace_id: None };
+    let done = desk.submit(command).await?;
+    let mut facts = done.events.iter().map(|event| &event.fact);
+    let started = facts.find(|fact| matches!(fact, Fact::DelegationStarted { .. }));
+    let Some(Fact::DelegationStarted { delegation, .. }) = started else {
+        return printer.text("nothing changed\n");
+    };
+    let board = desk.team(None).await?;
+    let found = match wait {
+        Some(patience) => end(&board, *delegation, patience).await?,
+        None => look(&board, *delegation).await?,
+    };
+    show(&board, &found, printer).await?;
+    match (found.status, wait) {
+        (DelegationStatus::Failed | DelegationStatus::Cancelled, _) => {
+            let hint = format!("see the task: `troop task get {}`", found.task.0);
+            let message = format!("{} did not complete {}", found.to, found.task);
+            Err(Refused::new(message, hint).into())
+        }
+        (DelegationStatus::Running, Some(_)) => {
+            let hint = "look later: `troop team delegations`";
+            let message = format!("{} still works on {}", found.to, found.task);
+            Err(Refused::new(message, hint).into())
+        }
+        (DelegationStatus::Running | DelegationStatus::Completed, _) => Ok(()),
+    }
+}
+
+async fn look(board: &Board, id: Uuid) -> Result<Delegation> {
+    let found = board.look(move |state| state.delegation(id).cloned()).await?;
+    Ok(found.ok_or(Refusal::UnknownDelegation { delegation: id })?)
+}
+
+/// The delegation once it has ended, or as it is when nobody waits any more.
+async fn end(board: &Board, id: Uuid, patience: Duration) -> Result<Delegation> {
+    let mut news = board.subscribe(board.look(State::version).await?);
+    let deadline = Instant::now() + patience;
+    loop {
+        let found = look(board, id).await?;
+        if found.status != DelegationStatus::Running || Instant::now() >= deadline {
+            return Ok(found);
+        }
+        if let Ok(event) = tokio::time::timeout_at(deadline, news.next()).await {
+            event?;
+        }
+    }
+}
+
+async fn show(board: &Board, delegation: &Delegation, printer: &Printer) -> Result<()> {
+    let (found, number) = (delegation.clone(), delegation.task);
+    if printer.json {
+        let view: Value = board
+            .look(move |state| serde_json::to_value(DelegationView::new(state, &found)))
+            .await??;
+        return printer.json(&view);
+    }
+    let subject = board
+        .look(move |state| state.tasks().get(number).map(|task| task.subject.clone()))
+        .await?
+        .unwrap_or_default();
+    let subject = render::one_line(&subject);
+    let result = render::clean(delegation.result.as_deref().unwrap_or_default());
+    let took = delegation.ended_at.map(|at| render::took(at.since(delegation.started_at)));
+    let took = took.map(|took| format!(" after {took}")).unwrap_or_default();
+    let to = &delegation.to;
+    printer.text(&match delegation.status {
+        DelegationStatus::Running => format!("delegated {number}: {subject} ({to})\n"),
+        DelegationStatus::Completed => {
+            format!("{to} completed {number}: {subject}{took}\n{result}\n")
+        }
+        DelegationStatus::Failed => format!("{to} failed at {number}: {subject}{took}\n{result}\n"),
+        DelegationStatus::Cancelled => {
+            format!("{to} stopped working on {number}: {subject}{took}\n{result}\n")
+        }
+    })
+}

@@ -1,0 +1,115 @@
+//! `troop task delegate`, `team delegations`, `team show --team-md`, `member link`: without anybody who leads.
+
+use crate::troop::Troop;
+
+fn team() -> Troop {
+    let troop = Troop::new();
+    troop.ok(
+        "team create crew --member ann=command --member bob=command --description 'builds things'",
+    );
+    troop
+}
+
+#[test]
+fn a_delegation_without_a_task_is_refused_and_says_which_there_are() {
+    let troop = team();
+    let other = Troop::new();
+    other.ok("team create theirs --member ann=command");
+    let theirs = other.json("task create theirs")["id"].as_str().unwrap().to_owned();
+    let (code, err) = troop.refused("task delegate --to ann");
+    assert_eq!(code, 1);
+    assert_eq!(
+        err,
+        "error: a delegation needs a task; create one first, then delegate it\nhint: make one: `troop task create \"…\"`\n"
+    );
+    troop.ok("task create dig");
+    let (_, err) = troop.refused("task delegate --to ann");
+    assert!(
+        err.contains(
+            "; pending tasks: task-1\nhint: say which: `troop task delegate 1 --to MEMBER`\n"
+        ),
+        "{err}"
+    );
+    for unknown in ["9", theirs.as_str()] {
+        let (code, err) = troop.refused(&format!("task delegate {unknown} --to ann"));
+        assert_eq!(code, 1);
+        assert!(
+            err.starts_with("error: there is no task `")
+                && err.contains("; pending tasks: task-1\n"),
+            "{err}"
+        );
+    }
+    assert_eq!(troop.ok("team delegations"), "no delegations\n");
+    troop.ok("team set delegation.require_task=false");
+    assert_eq!(troop.ok("task delegate --to bob --subject fill"), "delegated task-2: fill (bob)\n");
+}
+
+#[test]
+fn a_delegation_ends_with_its_task_and_is_announced_to_the_lead() {
+    let troop = team();
+    troop.ok("task create dig");
+    let begun = troop.json("task delegate 1 --to ann");
+    assert_eq!((&begun["status"], &begun["to"]), (&"running".into(), &"ann".into()));
+    let (_, err) = troop.refused("task delegate 1 --to ann");
+    assert_eq!(
+        err,
+        "error: task-1 is delegated to `ann` already; wait for its result\nhint: see what runs: `troop team delegations`\n"
+    );
+    troop.ok("--as ann task complete 1 -r 'a deep hole'");
+    let mail = troop.json("--as lead message read");
+    let [only] = mail["messages"].as_array().unwrap().as_slice() else { panic!("{mail}") };
+    assert_eq!((&only["from"], &only["kind"]), (&"system".into(), &"system".into()));
+    assert!(only["content"].as_str().unwrap().contains("## ann: task-1 (dig) completed"), "{mail}");
+    assert_eq!(only["origin"]["channel"], "cli");
+    let table = troop.ok("team delegations");
+    assert!(table.starts_with("BEGAN") && table.contains("a deep hole"), "{table}");
+}
+
+#[test]
+fn everybody_can_see_what_its_agent_knows_about_the_team() {
+    let troop = team();
+    let lead = troop.ok("team show --team-md");
+    assert!(
+        lead.starts_with("<system_context name=\"TEAM.md\">\n# Team crew\n\nbuilds things\n"),
+        "{lead}"
+    );
+    assert!(lead.contains("- `bob` (member): runs a task's command\n"), "{lead}");
+    let ann = troop.ok("--as ann team show --team-md");
+    assert!(
+        ann.contains("You are `ann`, a member of this team.") && !ann.contains("Sequential"),
+        "{ann}"
+    );
+    troop.ok("member remove bob");
+    assert!(!troop.ok("team show --team-md").contains("bob"));
+    assert_eq!(troop.json("team show --team-md")["team_md"], troop.ok("team show --team-md"));
+    let (code, err) = troop.refused("--as an team show --team-md");
+    assert_eq!((code, err.contains("hint: did you mean `ann`?")), (1, true), "{err}");
+}
+
+#[test]
+fn a_link_says_how_much_is_delegated_by_it_and_for_whom() {
+    let troop = team();
+    assert_eq!(troop.ok("member link ann"), "lead → ann: enabled, at most 3 at once\n");
+    assert_eq!(
+        troop.ok("member link ann --max 1 --allow amy,zoe --deny zoe"),
+        "lead → ann: enabled, at most 1 at once, only for amy, zoe, not for zoe\n"
+    );
+    troop.ok("task create dig");
+    let (_, err) = troop.refused("task delegate 1 --to ann");
+    assert!(err.contains("may not set off delegations to `ann`\nhint: see for whom it is: `troop member link ann`\n"), "{err}");
+    troop.ok("member link ann --allow= --deny=");
+    troop.ok("task delegate 1 --to ann");
+    troop.ok("task create fill");
+    let (_, err) = troop.refused("task delegate 2 --to ann");
+    assert!(
+        err.contains(
+            "at capacity (1/1); wait for one to end, try a different agent or handle it yourself"
+        ),
+        "{err}"
+    );
+    troop.ok("member remove bob");
+    assert_eq!(troop.ok("member link bob"), "lead → bob: disabled, at most 3 at once\n");
+    assert_eq!(troop.ok("member link bob --purge"), "purged the link to bob\n");
+    let (_, err) = troop.refused("member link bob");
+    assert!(err.starts_with("error: there is no link from `lead` to `bob`"), "{err}");
+}

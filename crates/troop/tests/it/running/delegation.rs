@@ -1,0 +1,147 @@
+//! Delegations from end to end: real processes, and what the user sees in the end.
+
+use super::{project, start, statuses, write};
+
+/// A lead that has two things done at once, and makes one answer of what comes of them.
+const LEAD: &str = r#"
+when mail * from user
+    call task/create {"subject": "dig", "description": "until [ -e filling ]; do sleep 0.01; done; echo dug for {mail}"} as dig
+    call task/create {"subject": "fill", "description": "touch filling; echo filled in $TROOP_SESSION"} as fill
+    delegate {dig.task.number} to ann as first
+    delegate {fill.task.number} to bob
+    message user ann digs, bob fills
+
+when mail *that you delegated* from system
+    message user The garden is ready.
+        {mail}
+"#;
+
+const RUN: &str = "run 'a garden' --agent script:lead.script --set assignment=claim";
+
+#[test]
+fn the_user_sees_what_the_lead_makes_of_its_members_results() {
+    let troop = project(LEAD);
+    let run = troop.run(&format!("{RUN} -m ann=command -m bob=command"));
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    assert_eq!(statuses(&troop), ["completed", "completed"]);
+    let (_, end) = run.out.split_once("2 of 2 tasks done in ").unwrap();
+    let (_, answer) = end.split_once("\nThe garden is ready.\n").unwrap();
+    assert!(answer.contains("All 2 tasks that you delegated have ended"), "{}", run.out);
+    assert!(answer.contains("\ndug for a garden\n"), "{}", run.out);
+    // It was asked in one conversation, and told there.
+    let said = troop.json("message read");
+    let told: Vec<_> = said["messages"].as_array().unwrap().iter().collect();
+    assert_eq!(told.len(), 2, "who does what, and the answer: {said}");
+    assert!(told.iter().all(|it| it["origin"]["channel"] == "cli"), "{said}");
+    let all = troop.json("team delegations");
+    let all = all["delegations"].as_array().unwrap();
+    assert_eq!(all.len(), 2);
+    for delegation in all {
+        assert_eq!(
+            (&delegation["status"], &delegation["announced"]),
+            (&"completed".into(), &true.into())
+        );
+        assert_eq!(delegation["origin"]["channel"], "cli");
+        assert!(delegation["trace_id"].is_string() && delegation["parent_trace_id"].is_string());
+        assert_eq!(delegation["team"], troop.json("team show")["id"]);
+    }
+    let id = all[1]["id"].as_str().unwrap();
+    assert_eq!(all[1]["result"], format!("filled in delegate:{id}"));
+    let table = troop.ok("team delegations");
+    assert!(table.contains("task-1") && table.contains("completed"), "{table}");
+    let log = troop.ok(&format!("log bob --delegation {id}"));
+    assert!(log.contains(&format!("filled in delegate:{id}")), "{log}");
+    assert!(!log.contains("started in process"), "{log}");
+    let run = troop.run("--team again run 'a pond' --agent script:lead.script --set assignment=claim -m ann=command -m bob=command --json");
+    assert_eq!(run.code, 0, "{}", run.err);
+    let report: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    assert!(report["answer"].as_str().unwrap().starts_with("The garden is ready."), "{report}");
+}
+
+#[test]
+fn who_is_not_there_is_started_for_what_is_delegated_to_it() {
+    let script = LEAD.replace(
+        "when mail * from user\n",
+        "when mail * from user\n    call member/add {\"name\": \"ann\", \"agent\": \"command\"}\n    call member/add {\"name\": \"bob\", \"agent\": \"command\"}\n",
+    );
+    let troop = project(&script);
+    let run = troop.run(RUN);
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    assert_eq!(statuses(&troop), ["completed", "completed"]);
+}
+
+#[test]
+fn every_delegation_has_a_session_of_its_own_and_knows_its_team() {
+    let troop = project(
+        r#"
+when mail * from user
+    call task/create {"subject": "one"} as one
+    call task/create {"subject": "two"} as two
+    delegate {one.task.number} to eve
+    delegate {two.task.number} to eve
+    log {team_md}
+
+when mail *that you delegated* from system
+    message user {mail}
+"#,
+    );
+    write(
+        &troop,
+        "eve.script",
+        r#"
+when task one
+    call task/get {"task": "{task}"} as seen
+    log I am {name} in {run.session}
+    only once
+        log for the first time
+    complete saw {seen.number}
+
+when task two
+    only once
+        log for the first time
+    log {team_md}
+    complete saw {seen.number}
+"#,
+    );
+    let run = troop.run(&format!("{RUN} -m eve=script:eve.script"));
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    let all = troop.json("team delegations");
+    assert_eq!(all["delegations"][0]["result"], "saw 1");
+    assert_eq!(
+        all["delegations"][1]["result"], "saw {seen.number}",
+        "it knows nothing of the first"
+    );
+    let log = troop.ok("log eve");
+    assert_eq!(log.matches("for the first time").count(), 2, "{log}");
+    assert!(log.contains("You are `eve`, a member of this team."), "{log}");
+    assert!(
+        log.contains(&format!("in delegate:{}", all["delegations"][0]["id"].as_str().unwrap())),
+        "{log}"
+    );
+    let log = troop.ok("log lead");
+    assert!(log.contains("- `eve` (member): follows a script"), "{log}");
+}
+
+#[test]
+fn a_person_delegates_and_waits_for_what_comes_of_it() {
+    let troop = project("when mail * from user\n    log hello\n");
+    let mut team =
+        start(&troop, "--keep --set assignment=claim --set max_attempts=1 -m ann=command");
+    team.wait_for("ann is there");
+    troop.ok("task create dig -d 'echo dug'");
+    let said = troop.ok("task delegate 1 --to ann --wait 40");
+    assert!(
+        said.starts_with("ann completed task-1: dig after ") && said.ends_with("\ndug\n"),
+        "{said}"
+    );
+    troop.ok("task create fail -d 'echo no; exit 3'");
+    let failed = troop.run("task delegate 2 --to ann --wait 40");
+    assert_eq!(failed.code, 1);
+    assert!(failed.out.starts_with("ann failed at task-2: fail after "), "{}", failed.out);
+    assert_eq!(
+        failed.err,
+        "error: ann did not complete task-2\nhint: see the task: `troop task get 2`\n"
+    );
+    troop.ok("stop");
+    team.end();
+}
