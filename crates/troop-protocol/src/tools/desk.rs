@@ -65,17 +65,17 @@ impl<C: Calls> Toolbox<C> {
 
 /// There is no such tool; but there may be one that was meant.
 fn unknown(name: &str, seat: &Seat) -> Failure {
-    let (names, others) = match seat.dialect {
-        Dialect::Claude => (claude::names(), board::names()),
-        Dialect::Board => (board::names(), claude::names()),
+    let others = match seat.dialect {
+        Dialect::Claude => board::names(),
+        Dialect::Board => claude::names(),
     };
     let shown: Vec<_> = seat.tools().iter().map(|tool| tool.name).collect();
     let message = format!("there is no tool `{}`", troop_model::preview(name, 80).escape_debug());
-    let hint = match input::nearest(name, names.iter().copied()) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None if others.contains(&name) => {
+    let hint = match input::nearest(name, shown.iter().copied()) {
+        _ if others.contains(&name) => {
             format!("that is a tool of the other dialect; here there are: {}", shown.join(", "))
         }
+        Some(meant) => format!("did you mean `{meant}`?"),
         None => format!("the team tools are: {}", shown.join(", ")),
     };
     Failure { hint: Some(hint), ..Failure::new(FailureKind::UnknownMethod, &message) }

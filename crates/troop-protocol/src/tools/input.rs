@@ -37,11 +37,35 @@ fn plain(value: &mut Value) {
             }
             fields.retain(|name, value| name != "default" || !value.is_null());
             without_null(fields);
+            as_words(fields);
+            if let Some(Value::String(text)) = fields.get_mut("description") {
+                *text = text.replace('\n', " ");
+            }
             fields.values_mut().for_each(plain);
         }
         Value::Array(values) => values.iter_mut().for_each(plain),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
+}
+
+/// A choice of words is a list of words.
+fn as_words(fields: &mut Map<String, Value>) {
+    let Some(Value::Array(choices)) = fields.get("oneOf") else { return };
+    let words: Option<Vec<Value>> = choices.iter().map(|it| it.get("const").cloned()).collect();
+    if let Some(words) = words {
+        fields.remove("oneOf");
+        fields.insert("type".to_owned(), json!("string"));
+        fields.insert("enum".to_owned(), Value::Array(words));
+    }
+}
+
+/// A schema that says that a field is needed, which the tool itself misses in its own words.
+pub(super) fn requiring(field: &str, mut schema: Value) -> Value {
+    match schema.get_mut("required").and_then(Value::as_array_mut) {
+        Some(required) => required.push(json!(field)),
+        None => schema["required"] = json!([field]),
+    }
+    schema
 }
 
 fn without_null(fields: &mut Map<String, Value>) {
@@ -142,7 +166,8 @@ fn listed(names: &[&str]) -> String {
 pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['_', '-', ' '], "");
     let scored = known.into_iter().map(|it| (strsim::jaro_winkler(&plain(name), &plain(it)), it));
-    let best = scored.max_by(|one, other| one.0.total_cmp(&other.0));
+    // Of names that are equally alike the first is the one that is shown.
+    let best = scored.reduce(|best, it| if it.0 > best.0 { it } else { best });
     best.filter(|(score, _)| *score >= ALIKE).map(|(_, it)| it)
 }
 

@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 use troop_model::{
-    Command, Dialect, MemberName, NewMember, NewTeamCommand, OperationId, Permissions, Role,
-    Settings, State, TeamId, TeamName,
+    Command, Dialect, MemberName, NewMember, NewTeamCommand, OperationId, Settings, State, TeamId,
+    TeamName,
 };
 use troop_protocol::{Call, Calls, Client, ClientError, Failure, FailureKind, Gate, Seat, Session};
 use troop_runtime::{Board, BoardError, Clock, Following, Signature, find_lead};
@@ -96,9 +96,9 @@ impl Caller {
                 state.find_member(member.as_str()).map_err(|refusal| Failure::from(&refusal));
             let found = found.map(|it| (it.name.clone(), it.role, it.permissions))?;
             let settings = state.team().map(|team| team.settings.clone()).unwrap_or_default();
-            Ok((found, settings))
+            Ok::<_, Failure>((found, settings))
         };
-        let ((member, role, permissions), settings): ((MemberName, Role, Permissions), Settings) =
+        let ((member, role, permissions), settings) =
             board.look(look).await.map_err(|error| broken(&error))??;
         Ok(Seat {
             member,

@@ -15,7 +15,9 @@ use rmcp::{
     service::{Peer, SubscriptionSink},
 };
 use serde_json::json;
-use troop_model::{Event, Fact, MemberName, Party, Version};
+use tokio::sync::watch;
+use troop_model::{Event, Fact, MemberName, Party, State};
+use troop_runtime::{Board, Subscription};
 
 use super::{Caller, resources};
 
@@ -57,19 +59,23 @@ impl Wanted {
 
 /// Tells a client of everything that happens from now on, until it goes.
 pub(super) async fn tell(caller: Arc<Caller>, wanted: Arc<Wanted>, peer: Peer<RoleServer>) {
-    follow(&caller, async |event| {
-        for uri in resources::changed_by(event).into_iter().filter(|uri| wanted.wants(uri)) {
-            peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await.ok()?;
+    let mut news = News::new(&caller);
+    while let Some(event) = news.next().await {
+        for uri in resources::changed_by(&event).into_iter().filter(|uri| wanted.wants(uri)) {
+            let updated = ResourceUpdatedNotificationParam::new(uri);
+            if peer.notify_resource_updated(updated).await.is_err() {
+                return;
+            }
         }
-        let text = concerning(event, &caller.member).filter(|_| wanted.hears_info());
+        let text = concerning(&event, &caller.member).filter(|_| wanted.hears_info());
         if let Some(text) = text {
             let data = json!({"text": text, "event": event.fact.kind(), "version": event.version});
             let message = LoggingMessageNotificationParam::new(LoggingLevel::Info, data);
-            peer.notify_logging_message(message.with_logger("troop")).await.ok()?;
+            if peer.notify_logging_message(message.with_logger("troop")).await.is_err() {
+                return;
+            }
         }
-        Some(())
-    })
-    .await;
+    }
 }
 
 /// The same for one who listens without a session.
@@ -79,38 +85,44 @@ pub(super) async fn tell_sink(
     sink: &SubscriptionSink,
 ) {
     let wanted = accepted.resource_subscriptions.clone().unwrap_or_default();
-    follow(caller, async |event| {
-        for uri in resources::changed_by(event).into_iter().filter(|uri| wanted.contains(uri)) {
-            sink.notify_resource_updated(uri).await.ok()?;
+    let mut news = News::new(caller);
+    while let Some(event) = news.next().await {
+        for uri in resources::changed_by(&event).into_iter().filter(|uri| wanted.contains(uri)) {
+            if sink.notify_resource_updated(uri).await.is_err() {
+                return;
+            }
         }
-        Some(())
-    })
-    .await;
+    }
 }
 
-/// Follows the team, and the one after it, until nobody listens.
-async fn follow(caller: &Caller, mut tell: impl AsyncFnMut(&Event) -> Option<()>) {
-    let mut boards = caller.boards();
-    loop {
-        let board = boards.borrow_and_update().clone();
-        let Ok(version) = board.look(|state| state.version()).await else { return };
-        let mut log = board.subscribe(version.max(Version::ZERO));
-        drop(board);
+/// Follows the team, and the one after it.
+struct News {
+    boards: watch::Receiver<Board>,
+    log: Option<Subscription>,
+}
+
+impl News {
+    fn new(caller: &Caller) -> Self {
+        Self { boards: caller.boards(), log: None }
+    }
+
+    /// What happens next. None when there is nobody left to tell it.
+    async fn next(&mut self) -> Option<Arc<Event>> {
         loop {
-            let event = tokio::select! {
-                event = log.next() => event,
-                changed = boards.changed() => match changed {
-                    Ok(()) => break,
-                    Err(_) => return,
-                },
-            };
-            match event {
-                Ok(Some(event)) => {
-                    if tell(&event).await.is_none() {
-                        return;
-                    }
+            let log = match &mut self.log {
+                Some(log) => log,
+                None => {
+                    let board = self.boards.borrow_and_update().clone();
+                    let version = board.look(State::version).await.ok()?;
+                    self.log.insert(board.subscribe(version))
                 }
-                Ok(None) | Err(_) => return,
+            };
+            tokio::select! {
+                event = log.next() => return event.ok()?,
+                changed = self.boards.changed() => {
+                    changed.ok()?;
+                    self.log = None;
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use troop_model::{Command, Fact, MemberName, MessageKind, Outgoing, TaskRef};
 use uuid::Uuid;
 
@@ -18,7 +18,7 @@ pub(super) struct SpawnMember {
     agent: String,
     /// The task, by its number or id, from team_tasks
     #[serde(default, alias = "task_id", alias = "teamTaskId")]
-    #[schemars(with = "String", required)]
+    #[schemars(with = "Option<String>")]
     team_task_id: Option<TaskRef>,
     /// What the member should know besides what the task says
     #[serde(
@@ -45,6 +45,15 @@ impl TeamTool for SpawnMember {
          delegate it by its number. You need not wait or ask: the result comes to you as a message, for all that you \
          delegated together at once, and the task is completed by itself."
             .to_owned()
+    }
+
+    fn schema(seat: &Seat) -> Value {
+        let schema = input::schema::<Self>();
+        if seat.settings.delegation.require_task {
+            input::requiring("team_task_id", schema)
+        } else {
+            schema
+        }
     }
 
     async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {

@@ -126,7 +126,6 @@ impl TeamTool for SpawnTeammate {
 pub(super) struct Agent {
     /// The teammate's name
     #[serde(default, deserialize_with = "input::said")]
-    #[schemars(required)]
     name: Option<String>,
     /// What it is told first. It knows nothing of your conversation, so say all that it needs
     prompt: String,
@@ -164,6 +163,10 @@ impl TeamTool for Agent {
 
     fn about(_: &Seat) -> String {
         "Start a teammate by name, as SpawnTeammate does.".to_owned()
+    }
+
+    fn schema(_: &Seat) -> Value {
+        input::requiring("name", input::schema::<Self>())
     }
 
     async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
