@@ -84,14 +84,15 @@ impl Seat {
     pub fn check(&self, category: Category) -> Result<(), Denied> {
         let is_delegating = self.settings.delegation.delegate_mode && self.role == Role::Lead;
         let is_planning = self.permissions == Permissions::Plan;
-        match category {
-            Category::Coordination => Ok(()),
-            _ if is_delegating => Err(Denied::DelegateMode),
-            Category::Read => Ok(()),
-            Category::Files | Category::Shell | Category::Other if is_planning => {
-                Err(Denied::PlanMode)
-            }
-            Category::Files | Category::Shell | Category::Other => Ok(()),
+        let changes = matches!(category, Category::Files | Category::Shell | Category::Other);
+        if category == Category::Coordination {
+            Ok(())
+        } else if is_delegating {
+            Err(Denied::DelegateMode)
+        } else if is_planning && changes {
+            Err(Denied::PlanMode)
+        } else {
+            Ok(())
         }
     }
 }

@@ -66,10 +66,9 @@ impl schemars::JsonSchema for TaskId {
 
 /// What the client that this dialect is of says when a task is not there; agents look for it.
 fn not_found(failure: Failure) -> Failure {
-    match failure.kind {
-        FailureKind::NotFound => {
-            Failure { message: format!("Task not found: {}", failure.message), ..failure }
-        }
-        _ => failure,
+    if failure.kind == FailureKind::NotFound {
+        Failure { message: format!("Task not found: {}", failure.message), ..failure }
+    } else {
+        failure
     }
 }

@@ -110,7 +110,7 @@ fn object(input: Value) -> Value {
         Value::Null => json!({}),
         Value::String(text) if text.trim().is_empty() => json!({}),
         Value::String(text) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
-        other => other,
+        other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => other,
     }
 }
 

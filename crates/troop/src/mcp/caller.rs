@@ -195,8 +195,9 @@ impl Calls for Caller {
 
 /// What is wrong with the board itself.
 fn broken(error: &BoardError) -> Failure {
-    match error {
-        BoardError::Refused(refusal) => refusal.into(),
-        other => Failure::new(FailureKind::Unavailable, other),
+    if let BoardError::Refused(refusal) = error {
+        refusal.into()
+    } else {
+        Failure::new(FailureKind::Unavailable, error)
     }
 }

@@ -129,6 +129,10 @@ impl News {
 }
 
 /// What an event means to a member, if it concerns it.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "what is not here concerns the board, not a member"
+)]
 fn concerning(event: &Event, member: &MemberName) -> Option<String> {
     let own = Party::member(member);
     if event.actor.name == member.as_str() {

@@ -72,25 +72,22 @@ pub(super) async fn team_md(caller: &Caller) -> Result<String, Failure> {
 
 pub(super) fn refused(failure: Failure) -> ErrorData {
     let text = failure.for_model();
-    match failure.kind {
-        FailureKind::NotFound | FailureKind::Invalid => ErrorData::resource_not_found(text, None),
-        _ => ErrorData::internal_error(text, None),
+    if matches!(failure.kind, FailureKind::NotFound | FailureKind::Invalid) {
+        ErrorData::resource_not_found(text, None)
+    } else {
+        ErrorData::internal_error(text, None)
     }
 }
 
 /// The resources that an event changes.
 pub(super) fn changed_by(event: &Event) -> Vec<String> {
-    if let Some(TaskNumber(number)) = event.fact.task() {
-        let mut changed = vec![BOARD.to_owned(), format!("{TASK}{number}")];
-        if matches!(event.fact, Fact::MessageSent { .. }) {
-            changed = vec![MAILBOX.to_owned()];
-        }
-        return changed;
-    }
-    match &event.fact {
-        Fact::MessageSent { .. } | Fact::MessageDelivered { .. } | Fact::MessageRead { .. } => {
-            vec![MAILBOX.to_owned()]
-        }
-        _ => vec![TEAM_MD.to_owned()],
+    let is_mail = matches!(
+        event.fact,
+        Fact::MessageSent { .. } | Fact::MessageDelivered { .. } | Fact::MessageRead { .. }
+    );
+    match event.fact.task() {
+        _ if is_mail => vec![MAILBOX.to_owned()],
+        Some(TaskNumber(number)) => vec![BOARD.to_owned(), format!("{TASK}{number}")],
+        None => vec![TEAM_MD.to_owned()],
     }
 }

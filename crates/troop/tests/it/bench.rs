@@ -109,3 +109,13 @@ fn postgres_without_a_server_is_wrong_use() {
     assert_eq!(code, 2);
     assert!(text.contains("hint: say where it is"), "{text}");
 }
+
+#[test]
+fn the_benchmark_of_mcp_compares_reads_and_durable_writes() {
+    let troop = Troop::new();
+    let results = measure(&troop, "bench mcp --seconds 0 --folder .");
+    assert_eq!(
+        subjects(&results),
+        ["mcp: tool call that reads, one after another", "mcp: tool call that writes, durable"]
+    );
+}

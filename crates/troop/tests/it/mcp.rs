@@ -19,7 +19,7 @@ use crate::troop::Troop;
 const PATIENCE: Duration = Duration::from_secs(40);
 
 /// A client of a server that runs.
-struct Client {
+pub(crate) struct Client {
     child: Child,
     input: Option<ChildStdin>,
     lines: mpsc::Receiver<Value>,
@@ -29,7 +29,7 @@ struct Client {
 }
 
 impl Client {
-    fn start(troop: &Troop, arguments: &str) -> Self {
+    pub(crate) fn start(troop: &Troop, arguments: &str) -> Self {
         let words: Vec<_> = ["mcp"].into_iter().chain(arguments.split_whitespace()).collect();
         let mut command = troop.command(&words);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
@@ -84,7 +84,7 @@ impl Client {
 
     /// The texts that a tool call answers with.
     #[track_caller]
-    fn call(&mut self, tool: &str, arguments: Value) -> Vec<String> {
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Vec<String> {
         let result = self.ask("tools/call", json!({"name": tool, "arguments": arguments}));
         assert_eq!(result["isError"], false, "{tool}: {result}");
         texts(&result)
@@ -92,7 +92,7 @@ impl Client {
 
     /// What a tool call that did not work says.
     #[track_caller]
-    fn told(&mut self, tool: &str, arguments: Value) -> String {
+    pub(crate) fn told(&mut self, tool: &str, arguments: Value) -> String {
         let result = self.ask("tools/call", json!({"name": tool, "arguments": arguments}));
         assert_eq!(result["isError"], true, "{tool}: {result}");
         texts(&result).remove(0)

@@ -123,10 +123,14 @@ async fn post<C: Calls>(
         approve: message.approve,
     };
     let answer = desk.change(Command::Send(outgoing)).await?;
-    let sent = answer.events.iter().find_map(|event| match &event.fact {
-        Fact::MessageSent { readers, request_id, .. } => Some((readers, request_id)),
-        _ => None,
-    });
+    let sent_to = |event: &troop_model::Event| {
+        if let Fact::MessageSent { readers, request_id, .. } = &event.fact {
+            Some((readers.clone(), *request_id))
+        } else {
+            None
+        }
+    };
+    let sent = answer.events.iter().find_map(sent_to);
     let mut said = json!({"success": true});
     if let Some((readers, request_id)) = sent {
         said["sent_to"] = json!(readers);

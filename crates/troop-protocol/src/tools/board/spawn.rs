@@ -70,9 +70,12 @@ impl TeamTool for SpawnMember {
                 Outgoing { to, kind, content, summary: None, request_id: None, approve: None };
             desk.change(Command::Send(more)).await?;
         }
-        let started = answer.events.iter().find_map(|event| match &event.fact {
-            Fact::DelegationStarted { delegation, task, .. } => Some((*delegation, *task)),
-            _ => None,
+        let started = answer.events.iter().find_map(|event| {
+            if let Fact::DelegationStarted { delegation, task, .. } = &event.fact {
+                Some((*delegation, *task))
+            } else {
+                None
+            }
         });
         let mut said = json!({"success": true, "agent": to, "status": "started"});
         if let Some((delegation, task)) = started {

@@ -139,9 +139,24 @@ impl TeamTool for TeamTasks {
                 Ok(json!(Full::from(&task)).to_string())
             }
             TaskAction::Create => self.create(desk).await,
-            other => {
-                let answer = desk.change_task(self.command(other)?).await?;
-                Ok(told(other, &answer))
+            TaskAction::Claim
+            | TaskAction::Complete
+            | TaskAction::Cancel
+            | TaskAction::Assign
+            | TaskAction::Approve
+            | TaskAction::Reject
+            | TaskAction::Review
+            | TaskAction::Comment
+            | TaskAction::Progress
+            | TaskAction::Attach
+            | TaskAction::Update
+            | TaskAction::AskUser
+            | TaskAction::ClearAskUser
+            | TaskAction::Retry
+            | TaskAction::Fail
+            | TaskAction::Delete => {
+                let answer = desk.change_task(self.command(action)?).await?;
+                Ok(told(action, &answer))
             }
         }
     }

@@ -234,10 +234,14 @@ fn request_id(text: &str) -> Result<Uuid, Failure> {
 }
 
 fn told(answer: &Answer, sent: &Outgoing) -> String {
-    let fact = answer.events.iter().find_map(|event| match &event.fact {
-        Fact::MessageSent { request_id, readers, to, .. } => Some((*request_id, readers, to)),
-        _ => None,
-    });
+    let sent_to = |event: &troop_model::Event| {
+        if let Fact::MessageSent { request_id, readers, to, .. } = &event.fact {
+            Some((*request_id, readers.clone(), to.clone()))
+        } else {
+            None
+        }
+    };
+    let fact = answer.events.iter().find_map(sent_to);
     let Some((request, readers, to)) = fact else { return json!({"success": true}).to_string() };
     let yes = sent.approve == Some(true);
     let message = match sent.kind {
@@ -258,7 +262,7 @@ fn told(answer: &Answer, sent: &Outgoing) -> String {
             let names: Vec<_> = readers.iter().map(ToString::to_string).collect();
             format!("Message broadcast to {} teammate(s): {}", names.len(), names.join(", "))
         }
-        MessageKind::Message if *to == troop_model::Party::everybody() => {
+        MessageKind::Message if to == troop_model::Party::everybody() => {
             let names: Vec<_> = readers.iter().map(ToString::to_string).collect();
             format!("Message broadcast to {} teammate(s): {}", names.len(), names.join(", "))
         }
