@@ -21,7 +21,7 @@ async fn a_wrong_input_names_the_field_and_shows_an_example() {
             "TaskGet",
             json!({"taskId": "1", "verbose": true}),
             format!(
-                "`TaskGet` has no field `verbose`; the fields are `taskId`, `task_id`, `id`{get}"
+                "`TaskGet` has no field `verbose`; the fields are `id`, `taskId`, `task_id`{get}"
             ),
         ),
         (

@@ -21,12 +21,15 @@ fn installed(path: &str) -> PathBuf {
 /// Runs a client against a server for `ann`.
 fn run(troop: &Troop, program: PathBuf, arguments: &[&str]) -> Output {
     let mut command = Command::new(program);
-    let server = [env!("CARGO_BIN_EXE_troop"), "mcp", "--as", "ann"];
+    // The inspector gives its server an environment of its own.
+    let home = troop.folder().join("home");
+    let home = home.to_str().unwrap();
+    let server = [env!("CARGO_BIN_EXE_troop"), "mcp", "--as", "ann", "--home", home];
     command.args(arguments.iter().flat_map(|it| match *it {
         "SERVER" => server.to_vec(),
         other => vec![other],
     }));
-    command.env("TROOP_HOME", troop.folder().join("home")).current_dir(troop.folder());
+    command.current_dir(troop.folder());
     command.output().unwrap()
 }
 
