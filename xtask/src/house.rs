@@ -26,10 +26,14 @@ const MAY_USE: [(&str, &[&str]); 9] = [
 ];
 
 /// Libraries that only these crates may use directly; `troop` measures its baselines with them.
-const ONLY_IN: [(&str, &[&str]); 9] = [
+const ONLY_IN: [(&str, &[&str]); 13] = [
     ("rusqlite", &["troop-store", "troop"]),
     ("tokio-postgres", &["troop-store", "troop", "troop-testkit"]),
     ("clap", &["troop"]),
+    ("cap-std", &["troop-runtime"]),
+    ("cap-fs-ext", &["troop-runtime"]),
+    ("ignore", &["troop-runtime"]),
+    ("base64", &["troop-protocol"]),
     ("memmap2", &["troop-store"]),
     ("notify", &["troop-store", "troop"]),
     ("rmcp", &["troop"]),

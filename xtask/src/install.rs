@@ -26,8 +26,9 @@ pub(crate) fn all() -> Result<()> {
     if !has_postgres() {
         debian(&["postgresql"])?;
     }
-    // Hooks in other languages, and the scripts of `docs/hooks.md`.
-    let tools: Vec<_> = ["make", "python3"].into_iter().filter(|tool| !run::exists(tool)).collect();
+    // Teammates' own folders, benchmarks, hooks in other languages and the scripts of `docs/hooks.md`.
+    let tools: Vec<_> =
+        ["git", "make", "python3"].into_iter().filter(|tool| !run::exists(tool)).collect();
     if !tools.is_empty() {
         debian(&tools)?;
     }

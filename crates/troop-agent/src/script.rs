@@ -8,6 +8,7 @@ mod lines;
 mod mischief;
 mod parse;
 mod perform;
+mod share;
 mod syntax;
 mod variables;
 

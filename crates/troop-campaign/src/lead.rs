@@ -76,6 +76,8 @@ pub async fn run() -> Result<()> {
         holder: format!("process {}", std::process::id()),
         launch: Arc::new(InProcess { run: silent_lead, others }),
         hooks: Hooks::none(),
+        isolation: None,
+        environment: Vec::new(),
         timing: timing(),
         until: Until::Stopped,
     });

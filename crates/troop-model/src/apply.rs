@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::{
     Event, Fact, LeadLease, Member, MemberName, MemberState, Message, MessageKind, Party, Receipt,
-    Role, State, Team, TeamStatus, Time, state::Request,
+    Role, State, Team, TeamStatus, Time, WorkspaceFile, state::Request,
 };
 
 impl State {
@@ -60,6 +60,13 @@ impl State {
             | Fact::DelegationFailed { .. }
             | Fact::DelegationCancelled { .. }
             | Fact::DelegationsAnnounced { .. } => self.apply_delegation(event),
+            Fact::FileWritten { folder, path, size, task } => {
+                let (by, at) = (event.actor.clone(), event.at);
+                let file = WorkspaceFile { by, at, size: *size, task: *task };
+                self.files.get_mut().note(folder, path, file);
+                task.iter().for_each(|task| self.apply_task(*task, event));
+            }
+            Fact::FileDeleted { folder, path } => self.files.get_mut().forget(folder, path),
             fact => {
                 if let Some(task) = fact.task() {
                     self.apply_task(task, event);

@@ -7,8 +7,9 @@ use std::fmt;
 use uuid::Uuid;
 
 use crate::{
-    Condition, Link, MemberName, MemberState, MessageKind, Metadata, Permissions, RejectMode,
-    Settings, TaskRef, TeamId, TeamName, Version, event::nullable, roster::shown_as_word,
+    Condition, Link, MemberName, MemberState, MessageKind, Metadata, Permissions, Proof,
+    RejectMode, Settings, TaskRef, TeamId, TeamName, Version, WorkspaceFolder, event::nullable,
+    roster::shown_as_word,
 };
 
 /// What is asked of a team.
@@ -95,6 +96,28 @@ pub enum Command {
         from: MemberName,
         /// To whom.
         to: MemberName,
+    },
+    /// Note that a file of the workspace was written; `workspace/write` does so by itself.
+    #[serde(rename = "workspace/record")]
+    RecordFile {
+        /// In which folder.
+        #[serde(default)]
+        folder: WorkspaceFolder,
+        /// Its path in that folder.
+        path: String,
+        /// How many bytes it has.
+        size: u64,
+        /// The task that it belongs to.
+        task: Option<TaskRef>,
+    },
+    /// Note that a file of the workspace was deleted; `workspace/delete` does so by itself.
+    #[serde(rename = "workspace/forget")]
+    ForgetFile {
+        /// From which folder.
+        #[serde(default)]
+        folder: WorkspaceFolder,
+        /// Its path in that folder.
+        path: String,
     },
     /// Something about a task.
     #[serde(rename = "task")]
@@ -365,6 +388,8 @@ pub enum TaskCommand {
         /// The file's path in the workspace.
         path: String,
     },
+    /// Say what its checks said, and where its work is.
+    Prove(Proof),
     /// Ask the user, again and again.
     AskUser {
         /// Which.
@@ -417,6 +442,9 @@ pub struct NewTask {
     pub until: Option<Condition>,
     /// Whether somebody must approve that it starts; the team's setting if not given.
     pub approve_start: Option<bool>,
+    /// Commands that must pass before it is done, besides the team's.
+    #[serde(default)]
+    pub checks: Vec<String>,
     /// Free data.
     #[serde(default)]
     pub metadata: Metadata,
@@ -450,6 +478,8 @@ pub struct TaskUpdate {
     pub add_blocked_by: Vec<TaskRef>,
     /// How those must end; the team's setting if not given.
     pub until: Option<Condition>,
+    /// All commands that must pass before it is done, besides the team's.
+    pub checks: Option<Vec<String>>,
     /// Free data to merge in; null takes a key away.
     pub metadata: Option<Metadata>,
 }
@@ -473,6 +503,7 @@ pub enum TaskAction {
     Comment,
     Progress,
     Attach,
+    Prove,
     Update,
     AskUser,
     ClearAskUser,
@@ -485,14 +516,14 @@ shown_as_word! {
     TaskAction {
         Create => "create", Claim => "claim", Complete => "complete", Cancel => "cancel", Assign => "assign",
         List => "list", Get => "get", Search => "search", Approve => "approve", Reject => "reject",
-        Review => "review", Comment => "comment", Progress => "progress", Attach => "attach",
+        Review => "review", Comment => "comment", Progress => "progress", Attach => "attach", Prove => "prove",
         Update => "update", AskUser => "ask_user", ClearAskUser => "clear_ask_user", Retry => "retry",
         Fail => "fail", Delete => "delete",
     }
 }
 
 impl TaskAction {
-    /// The team version that an action needs. Failing and deleting are how the system ends work, on every version.
+    /// The team version that an action needs. Proving, failing and deleting are how the system ends work, on every version.
     #[must_use]
     pub fn needs_version(self) -> u8 {
         match self {
@@ -504,6 +535,7 @@ impl TaskAction {
             | Self::List
             | Self::Get
             | Self::Search
+            | Self::Prove
             | Self::Fail
             | Self::Delete => 1,
             Self::Approve
@@ -538,6 +570,7 @@ impl TaskCommand {
             Self::Comment { .. } => TaskAction::Comment,
             Self::Progress { .. } => TaskAction::Progress,
             Self::Attach { .. } => TaskAction::Attach,
+            Self::Prove(_) => TaskAction::Prove,
             Self::AskUser { .. } => TaskAction::AskUser,
             Self::ClearAskUser { .. } => TaskAction::ClearAskUser,
             Self::Update { .. } => TaskAction::Update,

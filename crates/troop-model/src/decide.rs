@@ -3,14 +3,17 @@
 mod delegation;
 mod lead;
 mod mail;
+mod proof;
 mod review;
 mod supervision;
 mod task;
 mod team;
 mod tick;
 mod work;
+mod workspace;
 
 pub use lead::LEAD_ENDED;
+pub(crate) use proof::checks as named_checks;
 
 use smol_str::SmolStr;
 
@@ -80,6 +83,10 @@ pub fn decide(state: &State, command: &Command, ctx: &Context) -> Result<Vec<Eve
         Command::ReleaseLead => lead::release(&mut draft),
         Command::StopTeam { reason } => lead::stop(&mut draft, reason.as_deref()),
         Command::Tick => tick::tick(&mut draft),
+        Command::RecordFile { folder, path, size, task } => {
+            workspace::record(&mut draft, folder, path, *size, task.as_ref())
+        }
+        Command::ForgetFile { folder, path } => workspace::forget(&mut draft, folder, path),
     }?;
     delegation::settle(&mut draft);
     Ok(draft.into_events())
@@ -112,6 +119,7 @@ fn decide_task(draft: &mut Draft<'_>, command: &TaskCommand) -> Result<(), Refus
         TaskCommand::Retry { task } => review::retry(draft, task),
         TaskCommand::Comment { task, text } => task::comment(draft, task, text),
         TaskCommand::Attach { task, path } => task::attach(draft, task, path),
+        TaskCommand::Prove(proof) => proof::prove(draft, proof),
         TaskCommand::AskUser { task, question } => task::ask_user(draft, task, question),
         TaskCommand::ClearAskUser { task } => task::clear_ask_user(draft, task),
         TaskCommand::Update { task, change } => task::update(draft, task, change),

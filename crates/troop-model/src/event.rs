@@ -1,5 +1,6 @@
 //! Facts: what has happened to a team, in the words that every log, stream and page uses.
 
+mod about;
 mod change;
 mod kind;
 
@@ -13,8 +14,9 @@ use smol_str::SmolStr;
 use uuid::Uuid;
 
 use crate::{
-    Actor, Dependency, Link, MemberName, MemberState, MessageKind, Metadata, OperationId, Origin,
-    Party, Permissions, Progress, Role, Settings, TaskNumber, TeamId, TeamName, Time, Version,
+    Actor, Dependency, Evidence, Link, MemberName, MemberState, MessageKind, Metadata, OperationId,
+    Origin, Party, Permissions, Progress, Role, Settings, TaskNumber, TeamId, TeamName, Time,
+    Version, WorkspaceFolder,
 };
 
 /// One fact in a team's log.
@@ -192,6 +194,9 @@ pub enum Fact {
         /// Whether it may start only after somebody approved.
         #[serde(default, skip_serializing_if = "is_false")]
         approve_start: bool,
+        /// Commands that must pass before it is done, besides the team's.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        checks: Vec<String>,
         /// The conversation that set it off.
         #[serde(default, skip_serializing_if = "is_default")]
         origin: Origin,
@@ -360,6 +365,27 @@ pub enum Fact {
         /// The file's path in the workspace.
         path: String,
     },
+    /// The checks of a task ran, or a person does without them.
+    #[serde(rename = "task.checked")]
+    TaskChecked {
+        /// Which.
+        task: TaskNumber,
+        /// What they said.
+        evidence: Vec<Evidence>,
+        /// Why a person does without them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        waived: Option<String>,
+    },
+    /// The work on a task was merged.
+    #[serde(rename = "task.merged")]
+    TaskMerged {
+        /// Which.
+        task: TaskNumber,
+        /// Into which branch.
+        into: String,
+        /// The commit of that branch.
+        commit: String,
+    },
     /// The user is asked something, until it is cleared.
     #[serde(rename = "task.asked")]
     TaskAsked {
@@ -451,6 +477,29 @@ pub enum Fact {
         /// Which.
         messages: Vec<Uuid>,
     },
+    /// A file of the workspace was written.
+    #[serde(rename = "workspace.written")]
+    FileWritten {
+        /// In which folder.
+        #[serde(default, skip_serializing_if = "is_default")]
+        folder: WorkspaceFolder,
+        /// Its path in that folder.
+        path: String,
+        /// How many bytes it has.
+        size: u64,
+        /// The task that it belongs to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskNumber>,
+    },
+    /// A file of the workspace was deleted.
+    #[serde(rename = "workspace.deleted")]
+    FileDeleted {
+        /// From which folder.
+        #[serde(default, skip_serializing_if = "is_default")]
+        folder: WorkspaceFolder,
+        /// Its path in that folder.
+        path: String,
+    },
     /// A member begins to work on a task for the lead.
     #[serde(rename = "delegation.started")]
     DelegationStarted {
@@ -504,62 +553,6 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<Uuid>,
     },
-}
-
-impl Fact {
-    /// The task that a fact is about.
-    #[must_use]
-    pub fn task(&self) -> Option<TaskNumber> {
-        match self {
-            Self::TaskCreated { task, .. }
-            | Self::TaskUpdated { task, .. }
-            | Self::TaskClaimed { task, .. }
-            | Self::TaskAssigned { task, .. }
-            | Self::TaskRenewed { task, .. }
-            | Self::TaskReleased { task, .. }
-            | Self::TaskProgressed { task, .. }
-            | Self::TaskSubmitted { task, .. }
-            | Self::TaskCompleted { task, .. }
-            | Self::TaskApproved { task, .. }
-            | Self::TaskStartApproved { task }
-            | Self::TaskRejected { task, .. }
-            | Self::TaskCancelled { task, .. }
-            | Self::TaskFailed { task, .. }
-            | Self::TaskRetried { task, .. }
-            | Self::TaskStale { task }
-            | Self::TaskRecovered { task }
-            | Self::TaskCommented { task, .. }
-            | Self::TaskAttached { task, .. }
-            | Self::TaskAsked { task, .. }
-            | Self::TaskReminded { task, .. }
-            | Self::TaskAskCleared { task }
-            | Self::TaskEscalated { task, .. }
-            | Self::TaskDeleted { task }
-            | Self::DelegationStarted { task, .. } => Some(*task),
-            Self::MessageSent { task, .. } => *task,
-            Self::TeamCreated { .. }
-            | Self::TeamUpdated { .. }
-            | Self::TeamCompleted {}
-            | Self::TeamDeleted {}
-            | Self::TeamStopRequested { .. }
-            | Self::LeadTaken { .. }
-            | Self::LeadRenewed { .. }
-            | Self::LeadReleased {}
-            | Self::MemberInterrupted { .. }
-            | Self::MemberAdded { .. }
-            | Self::MemberRemoved { .. }
-            | Self::MemberStateChanged { .. }
-            | Self::MemberModeChanged { .. }
-            | Self::LinkSet { .. }
-            | Self::LinkPurged { .. }
-            | Self::MessageDelivered { .. }
-            | Self::MessageRead { .. }
-            | Self::DelegationCompleted { .. }
-            | Self::DelegationFailed { .. }
-            | Self::DelegationCancelled { .. }
-            | Self::DelegationsAnnounced { .. } => None,
-        }
-    }
 }
 
 fn is_false(value: &bool) -> bool {

@@ -17,6 +17,7 @@ mod delegation;
 mod ids;
 mod message;
 mod name;
+mod proof;
 mod roster;
 mod settings;
 mod task;
@@ -24,6 +25,7 @@ mod team_md;
 mod text;
 mod time;
 mod word;
+mod workspace;
 
 mod query;
 mod view;
@@ -48,12 +50,13 @@ pub use event::{Event, Fact, RejectMode, Surface, TaskChange};
 pub use ids::{IdPrefix, OperationId, TaskNumber, TeamId, Version};
 pub use message::{MAX_UNREAD, Mailbox, Message, MessageKind, Party, Receipt};
 pub use name::{EVERYBODY, LEAD_ALIASES, MAX_NAME, MemberName, NameError, SYSTEM, TeamName, USER};
+pub use proof::{Evidence, MAX_CHECKS, MAX_TAIL, Merged, Proof};
 pub use query::{MAX_SHOWN_RESULT, MAX_SNIPPET, PAGE, Search, TaskFilter, is_visible};
 pub use refusal::{Refusal, RefusalKind};
 pub use roster::{Link, Member, MemberState, Permissions, Role};
 pub use settings::{
-    Assignment, Condition, DelegationSettings, Dialect, Escalation, Settings, TaskCreation,
-    WorkspaceScope,
+    Assignment, Condition, DelegationSettings, Dialect, Escalation, Isolation, Settings,
+    TaskCreation, WorkspaceScope,
 };
 pub use snapshot::{SNAPSHOT_FORMAT, SnapshotError};
 pub use state::{LeadLease, Request, Span, State, Team, TeamStatus};
@@ -64,7 +67,8 @@ pub use task::{
 pub use team_md::team_md;
 pub use text::{MAX_LINE, MAX_TEXT, is_unprintable, preview};
 pub use time::Time;
-pub use view::{DelegationView, MessageView, TaskDetail, TaskView, TeamView};
+pub use view::{AttachmentView, DelegationView, MessageView, TaskDetail, TaskView, TeamView};
 pub use word::UnknownWord;
+pub use workspace::{FileQuestion, WorkspaceFile, WorkspaceFolder};
 
 use journaled::Journaled;

@@ -127,6 +127,11 @@ pub enum Refusal {
         "{task} has moved on: it is in attempt {now}, and you hold attempt {held}; drop your work on it"
     )]
     LateHolder { task: TaskNumber, held: u32, now: u32 },
+    #[error(
+        "{task} is not proved: {} must pass first; repair what is wrong and complete it again, and troop runs the checks",
+        quoted(missing)
+    )]
+    NotProved { task: TaskNumber, missing: Vec<String> },
     #[error("work in this team is assigned, not claimed; wait for your next task")]
     AssignmentIsAutomatic,
     #[error("only a member can hold a task")]
@@ -253,6 +258,7 @@ impl Refusal {
             | Self::NotHeld { .. }
             | Self::NotYours { .. }
             | Self::LateHolder { .. }
+            | Self::NotProved { .. }
             | Self::StillNeeded { .. }
             | Self::AlreadyDelegated { .. }
             | Self::DelegationEnded { .. }
@@ -305,6 +311,10 @@ fn list<T: std::fmt::Display>(items: &[T]) -> String {
     }
 }
 
+fn quoted(commands: &[String]) -> String {
+    commands.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>().join(", ")
+}
+
 fn suggestion(pending: &[TaskNumber]) -> String {
     if pending.is_empty() { String::new() } else { format!("; pending tasks: {}", list(pending)) }
 }
@@ -355,6 +365,7 @@ fn participle(action: TaskAction) -> &'static str {
         TaskAction::Comment => "commented",
         TaskAction::Progress => "moved on",
         TaskAction::Attach => "given a file",
+        TaskAction::Prove => "proved",
         TaskAction::Update => "changed",
         TaskAction::AskUser => "made to ask the user",
         TaskAction::ClearAskUser => "made to stop asking",

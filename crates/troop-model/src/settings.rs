@@ -57,6 +57,14 @@ pub struct Settings {
     pub workspace_quota_mb: Option<u32>,
     /// Whether progress is told to the chat that the task came from.
     pub progress_notifications: bool,
+    /// Where teammates work in a git repository.
+    pub isolation: Isolation,
+    /// How often is looked whether what teammates are doing fits together; 0 means never.
+    pub isolation_watch_seconds: u32,
+    /// Commands that must pass before any task is done.
+    pub checks: Vec<String>,
+    /// How long one of them may take.
+    pub check_timeout_seconds: u32,
 }
 
 /// Rules of delegation.
@@ -133,7 +141,20 @@ pub enum Escalation {
 }
 
 /// Whether conversations share a workspace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkspaceScope {
     /// Each conversation has its own.
@@ -141,6 +162,17 @@ pub enum WorkspaceScope {
     Isolated,
     /// All share one.
     Shared,
+}
+
+/// Where teammates work in a git repository.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Isolation {
+    /// Each in a folder and on a branch of its own; what is finished is merged.
+    #[default]
+    Worktree,
+    /// All in the project's folder.
+    None,
 }
 
 /// The set of tool names that a team's agents use; it decides what a new team's settings are.
@@ -180,6 +212,10 @@ impl Default for Settings {
             workspace_scope: WorkspaceScope::default(),
             workspace_quota_mb: None,
             progress_notifications: false,
+            isolation: Isolation::default(),
+            isolation_watch_seconds: 10,
+            checks: Vec::new(),
+            check_timeout_seconds: 600,
         }
     }
 }
@@ -239,6 +275,10 @@ impl Settings {
         in_range("retry_backoff_seconds", self.retry_backoff_seconds, 0..=WEEK)?;
         in_range("followup_interval_minutes", self.followup_interval_minutes, 1..=WEEK)?;
         in_range("followup_max_reminders", self.followup_max_reminders, 0..=1_000)?;
+        in_range("isolation_watch_seconds", self.isolation_watch_seconds, 0..=WEEK)?;
+        in_range("check_timeout_seconds", self.check_timeout_seconds, 1..=WEEK)?;
+        let checks = crate::decide::named_checks(&self.checks);
+        checks.map_err(|refusal| format!("`checks` cannot be that: {refusal}"))?;
         in_range("delegation.max_per_link", self.delegation.max_per_link, 1..=1_000)?;
         in_range("delegation.max_per_member", self.delegation.max_per_member, 1..=1_000)
     }

@@ -1,7 +1,7 @@
 //! A state as bytes, so that opening a team need not replay its log.
 //!
 //! Layout: format, length of the front, the front (all that is small, and how long the parts are), then the parts that
-//! stay packed: tasks, indexes, mailbox, delegations, operations. A snapshot is a cache: one of another format is ignored
+//! stay packed: tasks, indexes, mailbox, delegations, operations, files. A snapshot is a cache: one of another format is ignored
 //! and the log is replayed.
 
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Changes whenever anything that a snapshot holds changes its shape.
-pub const SNAPSHOT_FORMAT: u32 = 5;
+pub const SNAPSHOT_FORMAT: u32 = 7;
 
 /// Why bytes are not a snapshot that this program can use.
 #[derive(Debug, Error)]
@@ -38,6 +38,7 @@ struct Front {
     n_mailbox: usize,
     n_delegations: usize,
     n_operations: usize,
+    n_files: usize,
 }
 
 impl State {
@@ -57,6 +58,7 @@ impl State {
             n_mailbox: self.mailbox.pack(&mut parts),
             n_delegations: self.delegations.pack(&mut parts),
             n_operations: self.operations.pack(&mut parts),
+            n_files: self.files.pack(&mut parts),
         };
         let front = postcard::to_stdvec(&front).expect("every part of a state can be packed");
         let mut bytes = Vec::with_capacity(8 + front.len() + parts.len());
@@ -92,6 +94,7 @@ impl State {
             mailbox: parts.next(front.n_mailbox)?,
             delegations: parts.next(front.n_delegations)?,
             operations: parts.next(front.n_operations)?,
+            files: parts.next(front.n_files)?,
         };
         parts.finish()?;
         Ok(state)

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::{
     Actor, Delegation, Journaled, Link, Mailbox, Member, MemberName, MessageKind, OperationId,
     Origin, Party, Refusal, Role, Settings, TaskNumber, TaskRef, TaskTable, TeamId, TeamName, Time,
-    Version, name, packed::Packed,
+    Version, name, packed::Packed, workspace::Files,
 };
 
 /// A repeated operation has one effect. For this, a team remembers the operations of this long, in the time of its log ...
@@ -114,6 +114,7 @@ pub struct State {
     pub(crate) mailbox: Packed<Mailbox>,
     pub(crate) delegations: Packed<Delegations>,
     pub(crate) operations: Packed<Operations>,
+    pub(crate) files: Packed<Files>,
     /// What `rollback` goes back to.
     pub(crate) before: Head,
 }
@@ -346,6 +347,9 @@ impl State {
         if let Some(operations) = self.operations.get_mut_if_used() {
             operations.begin();
         }
+        if let Some(files) = self.files.get_mut_if_used() {
+            files.begin();
+        }
     }
 
     /// Takes back all changes since `begin`.
@@ -366,6 +370,9 @@ impl State {
         }
         if let Some(operations) = self.operations.get_mut_if_used() {
             operations.rollback();
+        }
+        if let Some(files) = self.files.get_mut_if_used() {
+            files.rollback();
         }
     }
 
@@ -401,6 +408,7 @@ impl PartialEq for State {
             && self.mailbox == other.mailbox
             && self.delegations == other.delegations
             && self.operations == other.operations
+            && self.files == other.files
     }
 }
 

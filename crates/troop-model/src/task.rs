@@ -13,7 +13,8 @@ pub(crate) use table::PackedTable;
 pub use table::{Finished, LIVE_FINISHED, TaskTable};
 
 use crate::{
-    Actor, Condition, MemberName, Origin, TaskNumber, Time, Version, roster::shown_as_word,
+    Actor, Condition, Evidence, MemberName, Merged, Origin, TaskNumber, Time, Version,
+    WorkspaceFolder, roster::shown_as_word,
 };
 
 /// Where a task stands.
@@ -121,6 +122,16 @@ pub struct Task {
     pub comments: Vec<Comment>,
     /// Files that belong to it.
     pub attachments: Vec<Attachment>,
+    /// Commands that must pass before it is done, besides the team's.
+    pub checks: Vec<String>,
+    /// What the checks said when they ran last in this attempt.
+    pub evidence: Vec<Evidence>,
+    /// How often they ran and were not content.
+    pub n_failed_checks: u32,
+    /// Why a person does without them.
+    pub waived: Option<String>,
+    /// Where its work is, if it was merged.
+    pub merged: Option<Merged>,
     /// What happened to it.
     pub trail: Vec<TrailEntry>,
 }
@@ -195,10 +206,16 @@ pub struct Comment {
 pub struct Attachment {
     /// Its path in the workspace.
     pub path: String,
-    /// Who attached it.
+    /// Who attached it, or wrote it last.
     pub by: Actor,
     /// When.
     pub at: Time,
+    /// How many bytes it had then; none if it was not written through the workspace.
+    #[serde(default)]
+    pub size: Option<u64>,
+    /// Where in the workspace it is, if it was written through it.
+    #[serde(default)]
+    pub folder: Option<WorkspaceFolder>,
 }
 
 /// One line of a task's audit trail.

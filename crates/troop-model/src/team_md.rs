@@ -48,7 +48,9 @@ fn for_lead(state: &State, team: &Team, lead: &Member) -> String {
     text.push_str(PATTERNS);
     text.push_str(COMMUNICATION);
     let version = team.settings.version;
-    let actions = TaskAction::ALL.iter().filter(|it| it.needs_version() <= version);
+    // Nobody in the team proves anything by its own word.
+    let is_its = |it: &&TaskAction| it.needs_version() <= version && **it != TaskAction::Prove;
+    let actions = TaskAction::ALL.iter().filter(is_its);
     text.push_str(&actions_section(actions));
     text
 }

@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::{
-    Attachment, Comment, Delegation, DelegationStatus, Link, Member, Message, Origin, Party,
-    Progress, Question, Settings, State, Status, Task, TaskNumber, Team, TeamStatus, Time,
-    TrailEntry, Version, query::MAX_SHOWN_RESULT, text,
+    Actor, Attachment, Comment, Delegation, DelegationStatus, Evidence, Link, Member, Merged,
+    Message, Origin, Party, Progress, Question, Settings, State, Status, Task, TaskNumber, Team,
+    TeamStatus, Time, TrailEntry, Version, WorkspaceFolder, query::MAX_SHOWN_RESULT, text,
 };
 
 /// A task as programs see it.
@@ -42,6 +42,8 @@ pub struct TaskView<'a> {
     pub chat_id: Option<&'a str>,
     pub peer_kind: Option<&'a str>,
     pub local_key: Option<&'a str>,
+    pub checks: &'a [String],
+    pub merged: Option<&'a Merged>,
     pub metadata: &'a Map<String, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<TaskDetail<'a>>,
@@ -52,8 +54,24 @@ pub struct TaskView<'a> {
 #[expect(missing_docs, reason = "the fields are those of a task")]
 pub struct TaskDetail<'a> {
     pub comments: &'a [Comment],
-    pub attachments: &'a [Attachment],
+    pub attachments: Vec<AttachmentView<'a>>,
+    pub evidence: &'a [Evidence],
+    pub failed_checks: u32,
+    pub checks_waived: Option<&'a str>,
     pub events: &'a [TrailEntry],
+}
+
+/// A file of a task as programs see it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the fields are those of an attachment")]
+pub struct AttachmentView<'a> {
+    pub path: &'a str,
+    pub by: &'a Actor,
+    pub at: Time,
+    pub size: Option<u64>,
+    pub folder: Option<&'a WorkspaceFolder>,
+    /// Whether it was deleted since.
+    pub gone: bool,
 }
 
 impl<'a> TaskView<'a> {
@@ -89,6 +107,8 @@ impl<'a> TaskView<'a> {
             chat_id: task.origin.chat_id.as_deref(),
             peer_kind: task.origin.peer_kind.as_deref(),
             local_key: task.origin.local_key.as_deref(),
+            checks: &task.checks,
+            merged: task.merged.as_ref(),
             metadata: &task.metadata.0,
             detail: None,
         }
@@ -99,10 +119,24 @@ impl<'a> TaskView<'a> {
     pub fn full(state: &State, task: &'a Task) -> Self {
         let detail = TaskDetail {
             comments: &task.comments,
-            attachments: &task.attachments,
+            evidence: &task.evidence,
+            failed_checks: task.n_failed_checks,
+            checks_waived: task.waived.as_deref(),
+            attachments: task.attachments.iter().map(|it| attachment(state, it)).collect(),
             events: &task.trail,
         };
         Self { detail: Some(detail), ..Self::brief(state, task) }
+    }
+}
+
+fn attachment<'a>(state: &State, it: &'a Attachment) -> AttachmentView<'a> {
+    AttachmentView {
+        path: &it.path,
+        by: &it.by,
+        at: it.at,
+        size: it.size,
+        folder: it.folder.as_ref(),
+        gone: state.is_gone(it),
     }
 }
 

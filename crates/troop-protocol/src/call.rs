@@ -4,6 +4,7 @@
 //! no second list of what can be asked.
 
 mod answer;
+mod file;
 mod query;
 
 use schemars::JsonSchema;
@@ -17,6 +18,9 @@ use crate::{
 };
 pub use answer::{
     Answer, ContextText, DelegationList, EventLine, MemberList, MessageList, Opened, TaskList,
+};
+pub use file::{
+    ContentError, FileCall, FileChanged, FileContent, FileList, FileView, content_bytes,
 };
 pub use query::Query;
 
@@ -40,6 +44,8 @@ pub enum Call {
     Change(Box<Change>),
     /// Something is to be looked at.
     Query(Query),
+    /// A file of the workspace is to be looked at, written or deleted.
+    File(FileCall),
 }
 
 /// Who asks, said once at the beginning. On a teammate's wire the lead knows it.
@@ -78,6 +84,10 @@ impl TryFrom<&Notification> for Call {
         match method::decode(method, asked.params.as_ref()) {
             Err(MethodError::Unknown { .. }) => {}
             query => return query.map(Self::Query),
+        }
+        match method::decode(method, asked.params.as_ref()) {
+            Err(MethodError::Unknown { .. }) => {}
+            file => return file.map(Self::File),
         }
         match method::decode(method, asked.params.as_ref()) {
             Err(MethodError::Unknown { .. }) => {
@@ -145,6 +155,12 @@ impl From<&Query> for Notification {
     }
 }
 
+impl From<&FileCall> for Notification {
+    fn from(call: &FileCall) -> Self {
+        method::encode(call)
+    }
+}
+
 impl From<&Session> for Notification {
     fn from(session: &Session) -> Self {
         method::encode(&SessionCall::Open(session.clone()))
@@ -157,6 +173,7 @@ impl From<&Call> for Notification {
             Call::Open(session) => session.into(),
             Call::Change(change) => change.as_ref().into(),
             Call::Query(query) => query.into(),
+            Call::File(call) => call.into(),
         }
     }
 }

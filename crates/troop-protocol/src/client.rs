@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use troop_model::{Command, OperationId};
 
 use crate::{
-    call::{Answer, Call, Change, Opened, Query, Session},
+    call::{Answer, Call, Change, FileCall, Opened, Query, Session},
     code::{Failure, FailureKind},
     envelope::Notification,
     peer::{Inbox, Incoming, Peer, PeerError, PeerOptions},
@@ -113,6 +113,11 @@ impl Client {
     /// Looks at something. What is answered depends on the query; `docs/protocol.md` has the table.
     pub async fn query<T: DeserializeOwned>(&self, query: &Query) -> Result<T, ClientError> {
         self.ask(query).await
+    }
+
+    /// Asks for something about files of the workspace. What is answered depends on the call.
+    pub async fn file<T: DeserializeOwned>(&self, call: &FileCall) -> Result<T, ClientError> {
+        self.ask(call).await
     }
 
     /// Asks anything of the board; the answer is as the table says.

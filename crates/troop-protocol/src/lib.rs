@@ -19,8 +19,9 @@ mod schema;
 mod tools;
 
 pub use call::{
-    Answer, Call, Change, ContextText, DelegationList, EventLine, MemberList, MessageList, Opened,
-    Query, Session, TaskList,
+    Answer, Call, Change, ContentError, ContextText, DelegationList, EventLine, FileCall,
+    FileChanged, FileContent, FileList, FileView, MemberList, MessageList, Opened, Query, Session,
+    TaskList, content_bytes,
 };
 pub use client::{Client, ClientError};
 pub use code::{Failure, FailureKind};

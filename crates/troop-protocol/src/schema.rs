@@ -6,8 +6,8 @@ use troop_model::{Command, TaskCommand, TaskView, TeamView};
 
 use crate::{
     call::{
-        Answer, ContextText, DelegationList, MemberList, MessageList, NOT_CALLED, OPERATION,
-        Opened, Query, SessionCall, TASK, TaskList,
+        Answer, ContextText, DelegationList, FileCall, FileChanged, FileContent, FileList,
+        MemberList, MessageList, NOT_CALLED, OPERATION, Opened, Query, SessionCall, TASK, TaskList,
     },
     code::FailureKind,
     teammate::{FromLead, FromTeammate, PROTOCOL_VERSION},
@@ -30,6 +30,7 @@ struct Tables {
     from_teammate: Vec<Method>,
     from_lead: Vec<Method>,
     queries: Vec<Method>,
+    files: Vec<Method>,
     changes: Vec<Method>,
     types: Map<String, Value>,
 }
@@ -50,6 +51,7 @@ pub fn schema() -> Value {
         "from_teammate": document(&tables.from_teammate),
         "from_lead": document(&tables.from_lead),
         "queries": document(&tables.queries),
+        "files": document(&tables.files),
         "changes": document(&tables.changes),
         "errors": errors,
         "$defs": tables.types,
@@ -65,6 +67,7 @@ pub fn tables() -> String {
         ("From a teammate to its lead", &tables.from_teammate),
         ("From a lead to its teammate", &tables.from_lead),
         ("Opening a session, and looking", &tables.queries),
+        ("Files of the workspace", &tables.files),
         ("Changes", &tables.changes),
     ] {
         text += &format!("### {title}\n\n| method | params | |\n|---|---|---|\n");
@@ -90,6 +93,10 @@ impl Tables {
         for query in &mut queries {
             query.result = Some(answer(&query.name, &mut generator));
         }
+        let mut files = methods::<FileCall>(&mut generator);
+        for call in &mut files {
+            call.result = Some(answer(&call.name, &mut generator));
+        }
         let mut changes = methods::<Command>(&mut generator);
         changes.retain(|command| !NOT_CALLED.contains(&command.name.as_str()));
         for mut command in methods::<TaskCommand>(&mut generator) {
@@ -102,7 +109,7 @@ impl Tables {
             change.result = Some(result.clone());
             change.params = with_operation(&change.params, &types);
         }
-        Self { from_teammate, from_lead, queries, changes, types }
+        Self { from_teammate, from_lead, queries, files, changes, types }
     }
 }
 
@@ -136,6 +143,9 @@ fn answer(name: &str, generator: &mut SchemaGenerator) -> Value {
         "task/list" | "task/search" => generator.subschema_for::<TaskList<'_>>(),
         "member/list" => generator.subschema_for::<MemberList<'_>>(),
         "message/list" => generator.subschema_for::<MessageList<'_>>(),
+        "workspace/list" => generator.subschema_for::<FileList>(),
+        "workspace/read" => generator.subschema_for::<FileContent>(),
+        "workspace/write" | "workspace/delete" => generator.subschema_for::<FileChanged>(),
         "delegation/list" => generator.subschema_for::<DelegationList<'_>>(),
         "team/context" => generator.subschema_for::<ContextText>(),
         "team/show" => generator.subschema_for::<TeamView<'_>>(),

@@ -16,6 +16,7 @@ use std::{
     pin::pin,
     sync::{Arc, OnceLock},
     task::Poll,
+    thread,
 };
 
 use tokio::sync::{broadcast, mpsc, oneshot};
@@ -29,6 +30,7 @@ use uuid::Uuid;
 use crate::{BoardError, BoardResult, Clock};
 
 pub use archive::TaskPage;
+pub(crate) use open::{event, replay};
 pub use subscription::Subscription;
 
 /// How many commands may wait. Who comes later waits for a place, so a flood slows down those who make it.
@@ -127,16 +129,16 @@ pub struct Board {
 
 /// A command that was given and is not answered yet.
 #[derive(Debug)]
-pub struct Given {
-    answer: oneshot::Receiver<BoardResult<Done>>,
+pub struct Given<T = Done> {
+    answer: oneshot::Receiver<thread::Result<BoardResult<T>>>,
     board: Board,
 }
 
-impl Given {
+impl<T> Given<T> {
     /// Waits until what the command did is durable.
-    pub async fn done(self) -> BoardResult<Done> {
+    pub async fn done(self) -> BoardResult<T> {
         match self.answer.await {
-            Ok(answer) => answer,
+            Ok(answer) => answer.unwrap_or_else(|panic| resume_unwind(panic)),
             Err(_) => Err(self.board.ended().await),
         }
     }
@@ -145,9 +147,12 @@ impl Given {
 /// What subscribers are told: an event, or that there is something in the store which the board could not read.
 type News = Option<Arc<Event>>;
 
+/// What is done with the answer to a command, and with the state that it led to.
+type Reply = Box<dyn FnOnce(BoardResult<Done>, &State) + Send>;
+
 /// One thing that waits in a board's queue.
 enum Job {
-    Submit(Box<Request>, oneshot::Sender<BoardResult<Done>>),
+    Submit(Box<Request>, Reply),
     Look(Box<dyn FnOnce(&State) + Send>),
     /// Take in what others wrote, then answer.
     CatchUp(oneshot::Sender<BoardResult<Version>>),
@@ -211,8 +216,22 @@ impl Board {
 
     /// Gives a command. What is given after this is decided after it, also while its answer is still to come.
     pub async fn give(&self, request: Request) -> BoardResult<Given> {
+        self.give_and_look(request, |_, done| done).await
+    }
+
+    /// Likewise, and looks at the state as soon as it holds what the command did: a look that is asked for later waits for
+    /// what others have changed meanwhile.
+    pub async fn give_and_look<T: Send + 'static>(
+        &self,
+        request: Request,
+        look: impl FnOnce(&State, Done) -> T + Send + 'static,
+    ) -> BoardResult<Given<T>> {
         let (reply, answer) = oneshot::channel();
-        self.enqueue(Job::Submit(Box::new(request), reply)).await?;
+        let reply = move |done: BoardResult<Done>, state: &State| {
+            let look = || done.map(|done| look(state, done));
+            drop(reply.send(catch_unwind(AssertUnwindSafe(look))));
+        };
+        self.enqueue(Job::Submit(Box::new(request), Box::new(reply))).await?;
         Ok(Given { answer, board: self.clone() })
     }
 

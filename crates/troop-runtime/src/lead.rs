@@ -9,6 +9,7 @@ mod calls;
 mod delegations;
 mod delivery;
 mod dispatcher;
+mod files;
 mod follow;
 mod gate;
 mod hear;
@@ -16,6 +17,8 @@ mod input;
 mod launch;
 mod lease;
 mod link;
+mod places;
+mod proof;
 mod restarts;
 mod socket;
 mod stop;
@@ -24,7 +27,7 @@ mod timers;
 mod transcript;
 mod work;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
@@ -32,10 +35,11 @@ use tokio_util::task::TaskTracker;
 use troop_model::{Actor, Command, MemberName, Version};
 use uuid::Uuid;
 
-use crate::{Board, BoardError, Clock, Hooks, Request};
+use crate::{Board, BoardError, Clock, Hooks, Isolation, Request, workspace::Files};
 
 pub use answers::answer;
-pub use gate::VETOED;
+pub(crate) use answers::failure;
+pub use gate::{REFUSED, VETOED};
 pub use launch::{InProcess, Launch, LaunchSpec, Launched, Life, Programs};
 pub use lease::{LeadEntry, find as find_lead, has_died as lead_has_died};
 pub use stop::{WITH_TEAM, was_cut_short};
@@ -61,6 +65,10 @@ pub struct LeadOptions {
     pub launch: Arc<dyn Launch>,
     /// What people have run when something happens.
     pub hooks: Hooks,
+    /// How teammates get folders of their own; none if all work in the project's.
+    pub isolation: Option<Isolation>,
+    /// What the checks of tasks find in their environment.
+    pub environment: Vec<(OsString, OsString)>,
     /// How long things may take.
     pub timing: Timing,
     /// When it is over.
@@ -167,9 +175,19 @@ impl Lead {
         let (inputs, queue) = mpsc::channel(INPUTS);
         let (tracker, fence) = (TaskTracker::new(), lock.fence);
         let handle = LeadHandle { inputs: inputs.clone() };
-        let host =
-            socket::Host { board: board.clone(), inputs: inputs.clone(), tracker: tracker.clone() };
-        let start = dispatcher::Start { options, session, fence, inputs, tracker: tracker.clone() };
+        let files = files::FileDesk {
+            files: Files::new(board.clone(), &options.folder),
+            board: board.clone(),
+            fence: Some(fence),
+        };
+        let host = socket::Host {
+            board: board.clone(),
+            files: files.clone(),
+            inputs: inputs.clone(),
+            tracker: tracker.clone(),
+        };
+        let start =
+            dispatcher::Start { options, session, fence, files, inputs, tracker: tracker.clone() };
         let (socket, dispatcher) = match prepare(start, &mut lock).await {
             Ok(prepared) => prepared,
             Err(error) => {

@@ -1,26 +1,42 @@
 //! Runs teams: the board, which is the only writer of a team's log in a process, and the lead, which runs its members.
 
 mod board;
+mod checks;
 mod clock;
 mod error;
+mod export;
 mod hooks;
+mod isolation;
 mod lead;
 pub mod process;
+mod profile;
 mod session;
+mod workspace;
 
 pub use board::{Board, Done, Following, Given, Request, Signature, Subscription, TaskPage};
+pub use checks::{Checks, Show, complaint};
 pub use clock::Clock;
 pub use error::{BoardError, BoardResult};
+pub use export::{ExportError, ExportHeader, Moment, export, read_export, replay};
 pub use hooks::{
     Complaint, Fired, Hook, HookContext, HookEvent, HookOptions, HookTask, Hooks, HooksConfig,
     Mistake, MistakeKind, Occasion, Verdict,
 };
+pub use isolation::{
+    Aim, Begun, Clash, Conflict, Finished, GitError, Isolation, IsolationOptions, Kept, Landed,
+    Leftover, LeftoverState, Merge, NotMerged, Opened, Outcome, Watcher, Work, leftovers, rescue,
+};
 pub use lead::{
     Ended, Entry, InProcess, Launch, LaunchSpec, Launched, Lead, LeadEntry, LeadError, LeadHandle,
-    LeadOptions, Life, Line, Programs, Source, Timing, Until, VETOED, WITH_TEAM, answer, find_lead,
-    lead_has_died, read_transcript, was_cut_short,
+    LeadOptions, Life, Line, Programs, REFUSED, Source, Timing, Until, VETOED, WITH_TEAM, answer,
+    find_lead, lead_has_died, read_transcript, was_cut_short,
 };
+pub use profile::{Language, Location, Profile, Severity, Signal, Structure, Suggestion, profile};
 pub use session::{Session, TeamSummary};
+pub use workspace::{
+    Asker, FilePath, FileStat, Files, Listing, MAX_FILE, MAX_FILES, Noted, Workspace,
+    WorkspaceError,
+};
 
 /// A future that can be passed around.
 pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;

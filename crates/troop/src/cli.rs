@@ -9,6 +9,7 @@ mod run;
 mod task;
 mod team;
 mod trust;
+mod workspace;
 
 use std::path::PathBuf;
 
@@ -16,7 +17,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 pub(crate) use bench::{
     BenchBoardArgs, BenchChildCommand, BenchCommand, BenchMcpArgs, BenchPart, BenchTeam,
-    BenchTeamArgs, BenchTeamPart,
+    BenchTeamArgs, BenchTeamPart, BenchWorkArgs, BenchWorkPart,
 };
 pub(crate) use mcp::{Client, InstallArgs, McpArgs, McpCommand};
 pub(crate) use member::{LinkArgs, MemberCommand};
@@ -25,6 +26,7 @@ pub(crate) use run::{DemoArgs, LeadArgs, LogArgs, ResumeArgs, RunArgs, StopArgs}
 pub(crate) use task::{RejectModeArg, TaskCommand, TaskFields, UntilArg};
 pub(crate) use team::{DialectArg, TeamCommand};
 pub(crate) use trust::TrustArgs;
+pub(crate) use workspace::{WorkspaceCommand, WorkspaceOf};
 
 /// Agent teams for the coding agents you already use: one board that never loses or doubles work.
 #[derive(Debug, Parser)]
@@ -88,6 +90,9 @@ pub(crate) enum Command {
     /// The mailbox
     #[command(subcommand)]
     Message(MessageCommand),
+    /// Files that the team shares
+    #[command(subcommand)]
+    Workspace(WorkspaceCommand),
     /// The log, as it grows
     Events(EventsArgs),
     /// What was seen of a member: what it said, and how it ended
@@ -96,8 +101,14 @@ pub(crate) enum Command {
     Mcp(McpArgs),
     /// What this project's own files would run, such as hooks, and whether they may
     Trust(TrustArgs),
+    /// What this repository is made of, and which team would suit it
+    Profile(ProfileArgs),
     /// What is installed, reachable, misconfigured, and how to fix it
-    Doctor,
+    Doctor {
+        /// Commit what teams left in folders of their own, and keep only the branches
+        #[arg(long)]
+        rescue: bool,
+    },
     /// The numbers of docs/performance.md, on this machine
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -119,6 +130,13 @@ pub(crate) struct EventsArgs {
     /// Only what is about this task
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ProfileArgs {
+    /// The repository [default: this folder]
+    #[arg(value_name = "PATH")]
+    pub(crate) path: Option<PathBuf>,
 }
 
 /// The command that was typed, as far as it makes sense: `troop task create`.

@@ -4,10 +4,13 @@ mod bench;
 mod demo;
 mod doctor;
 mod events;
+mod export;
 mod log;
 mod mcp;
 mod member;
 mod message;
+mod profile;
+mod proof;
 mod resume;
 mod run;
 mod settings;
@@ -15,6 +18,7 @@ mod stop;
 mod task;
 mod team;
 mod trust;
+mod workspace;
 
 use std::io::Read as _;
 
@@ -32,11 +36,15 @@ use crate::{
 
 /// Carries out a command.
 pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer) -> Result<()> {
-    if let Command::Doctor = &cli.command {
-        return doctor::run(&cli.global, surroundings, printer).await;
+    if let Command::Doctor { rescue } = &cli.command {
+        let care = if *rescue { doctor::Care::Rescue } else { doctor::Care::Look };
+        return doctor::run(&cli.global, surroundings, care, printer).await;
     }
     if let Command::Bench(command) = &cli.command {
         return bench::run(command, printer).await;
+    }
+    if let Command::Profile(args) = &cli.command {
+        return profile::run(args, printer).await;
     }
     if let Command::Trust(args) = &cli.command {
         return trust::run(args, &surroundings, printer);
@@ -65,15 +73,17 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         Command::Member(command) => member::run(command, &mut desk, printer).await,
         Command::Task(command) => task::run(command, &mut desk, printer).await,
         Command::Message(command) => message::run(command, &mut desk, printer).await,
+        Command::Workspace(command) => workspace::run(command, &mut desk, printer).await,
         Command::Events(args) => events::run(&args, &mut desk, printer).await,
         Command::Run(args) => run::run(args, &mut desk, printer).await,
         Command::Resume(args) => resume::run(args, &mut desk, printer).await,
         Command::Stop(args) => stop::run(&args, &mut desk, printer).await,
         Command::Log(args) => log::run(&args, &mut desk, printer).await,
-        Command::Mcp(args) => mcp::run(&args, &mut desk, printer).await,
+        Command::Mcp(args) => Box::pin(mcp::run(&args, &mut desk, printer)).await,
         Command::Demo(_)
         | Command::Trust(_)
-        | Command::Doctor
+        | Command::Doctor { .. }
+        | Command::Profile(_)
         | Command::Bench(_)
         | Command::Completions { .. } => Ok(()),
     };

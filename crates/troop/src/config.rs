@@ -214,6 +214,11 @@ pub(crate) fn home() -> Option<PathBuf> {
     chosen.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".troop")))
 }
 
+/// The project that a teammate works for, as its lead has it.
+pub(crate) fn project() -> Option<PathBuf> {
+    variable("TROOP_PROJECT").map(PathBuf::from)
+}
+
 /// Where Codex keeps its configuration.
 pub(crate) fn codex_home() -> Option<PathBuf> {
     let chosen = variable("CODEX_HOME").map(PathBuf::from);

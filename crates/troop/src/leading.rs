@@ -1,6 +1,7 @@
 //! Leads a team from this process, and shows what happens, until it is over.
 
 mod agents;
+mod isolation;
 mod view;
 
 use std::{pin::pin, sync::Arc, time::Duration};
@@ -14,8 +15,8 @@ use tokio::{
 use tokio_util::task::TaskTracker;
 use troop_model::{Actor, Command, MemberState, MessageKind, Outgoing, Spawn, State, Status};
 use troop_runtime::{
-    Board, Complaint, Ended, HookOptions, Hooks, Lead, LeadError, LeadHandle, LeadOptions, Request,
-    Subscription, Timing, Until,
+    Board, Complaint, Ended, HookOptions, Hooks, Isolation, Lead, LeadError, LeadHandle,
+    LeadOptions, Opened, Request, Subscription, Timing, Until,
 };
 
 use crate::{
@@ -29,6 +30,7 @@ use crate::{
 };
 use agents::Watch;
 pub(crate) use agents::{HOW, Runnable};
+pub(crate) use isolation::Home;
 use view::View;
 
 /// How often a screen is drawn anew.
@@ -54,6 +56,8 @@ pub(crate) struct Finished {
     pub(crate) story: Story,
     /// What went wrong with the lead's agent.
     fault: Option<String>,
+    /// What became of what teammates made in folders of their own, if they had some.
+    pub(crate) home: Option<Home>,
 }
 
 /// Somebody who leads a team from this process.
@@ -75,6 +79,9 @@ pub(crate) struct Begun<'a> {
     watch: Watch,
     complaints: mpsc::Receiver<Complaint>,
     hooks: TaskTracker,
+    isolation: Option<Isolation>,
+    /// What people should know about it.
+    notices: Vec<String>,
 }
 
 impl<'a> Leading<'a> {
@@ -93,6 +100,7 @@ impl<'a> Leading<'a> {
         let allowed = trust::allowed_hooks(surroundings, self.trust);
         let watch = Watch::default();
         let (story, news) = follow(board, desk).await?;
+        let Opened { isolation, notices } = isolation::open(desk, board).await?;
         let options = LeadOptions {
             board: board.clone(),
             clock: desk.clock.clone(),
@@ -101,11 +109,14 @@ impl<'a> Leading<'a> {
             holder: holder(&surroundings.user),
             launch: Arc::clone(&self.agents).launch(watch.clone()),
             hooks: Hooks::new(allowed, options),
+            isolation: isolation.clone(),
+            environment: config::environment(),
             timing: Timing { grace: Duration::from_secs(self.args.grace), ..Timing::default() },
             until: Until::Stopped,
         };
         let lead = Lead::start(options).await.map_err(refusal)?;
-        Ok(Begun { leading: self, lead, story, news, watch, complaints, hooks })
+        let leading = self;
+        Ok(Begun { leading, lead, story, news, watch, complaints, hooks, isolation, notices })
     }
 }
 
@@ -119,16 +130,29 @@ async fn follow(board: &Board, desk: &Desk) -> Result<(Story, Subscription)> {
 impl Begun<'_> {
     /// Sets the team to work and follows it until it is over.
     pub(crate) async fn run(self, beginning: Beginning) -> Result<Finished> {
-        let Begun { leading, lead, mut story, mut news, watch, complaints, hooks } = self;
-        let begun = leading.set_to_work(beginning, &lead.handle()).await;
+        let Begun {
+            leading,
+            lead,
+            mut story,
+            mut news,
+            watch,
+            complaints,
+            hooks,
+            isolation,
+            notices,
+        } = self;
+        let mut notices = notices.iter().filter(|_| !leading.printer.json);
+        let told = notices.try_for_each(|notice| leading.printer.line(notice));
+        let begun = told.and(leading.set_to_work(beginning, &lead.handle()).await);
         if begun.is_err() {
             lead.stop("it could not begin").await.map_err(refusal)?;
         }
         let (ended, shown) = leading.watch(lead, &mut story, &mut news, complaints).await;
         hooks.close();
         hooks.wait().await;
+        let home = isolation::land(isolation, &ended, leading.printer).await;
         begun.and(shown)?;
-        Ok(Finished { ended, story, fault: watch.fault() })
+        Ok(Finished { ended, story, fault: watch.fault(), home })
     }
 }
 

@@ -48,7 +48,7 @@ fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
         clap_complete::generate(shell, &mut Cli::command(), "troop", &mut script);
         return printer.text(&String::from_utf8_lossy(&script));
     }
-    let surroundings = if let Command::Doctor = cli.command {
+    let surroundings = if let Command::Doctor { .. } = cli.command {
         Surroundings::read_what_is_there(&cli.global)?
     } else {
         let surroundings = Surroundings::read(&cli.global)?;

@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use crate::{
     cli::{Colour, Global},
-    render::Screen,
+    render::{self, Screen},
+    report::Usage,
 };
 
 /// How wide a page is when nobody says.
@@ -82,6 +83,20 @@ impl Printer {
         write_all(&mut anstream::stdout(), text)
     }
 
+    /// Prints what is in a file: as it is where a program reads it, and on a screen so that it cannot act on it.
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> Result<()> {
+        if !self.is_terminal() {
+            return write_all(&mut io::stdout(), bytes);
+        }
+        match std::str::from_utf8(bytes) {
+            Ok(text) => self.text(&render::clean(text)),
+            Err(_) => {
+                let hint = "write it to a file: `--output FILE`";
+                Err(Usage::new("this is no text, so it is not shown on a screen", hint).into())
+            }
+        }
+    }
+
     /// Prints one JSON document: spread out for eyes, on one line for pipes.
     pub(crate) fn json(&self, value: &impl Serialize) -> Result<()> {
         let mut text = if self.is_terminal() {
@@ -95,12 +110,12 @@ impl Printer {
 
     /// Prints one line of a stream.
     pub(crate) fn line(&self, line: &str) -> Result<()> {
-        write_all(&mut anstream::stdout(), &format!("{line}\n"))
+        write_all(&mut anstream::stdout(), format!("{line}\n"))
     }
 
     /// Asks a person; anything but a clear yes is a no.
     pub(crate) fn confirm(&self, question: &str) -> Result<bool> {
-        write_all(&mut anstream::stderr(), &format!("{question} [y/N] "))?;
+        write_all(&mut anstream::stderr(), format!("{question} [y/N] "))?;
         let mut answer = String::new();
         io::stdin().read_line(&mut answer)?;
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
@@ -118,8 +133,8 @@ impl Printer {
 }
 
 /// Writes and flushes. A reader that has seen enough, as `head` does, is not an error.
-fn write_all(out: &mut impl Write, text: &str) -> Result<()> {
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+fn write_all(out: &mut impl Write, text: impl AsRef<[u8]>) -> Result<()> {
+    match out.write_all(text.as_ref()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
         other => Ok(other?),
     }

@@ -5,6 +5,7 @@ mod detail;
 mod event;
 mod graph;
 mod live;
+mod profile;
 mod story;
 mod summary;
 mod table;
@@ -21,6 +22,7 @@ pub(crate) use detail::{message, task_detail, team_status};
 pub(crate) use event::event;
 pub(crate) use graph::{Node, dot, graph, graph_json};
 pub(crate) use live::{Recent, Screen, live};
+pub(crate) use profile::profile;
 pub(crate) use story::Story;
 pub(crate) use summary::{summary, summary_json};
 pub(crate) use table::table;
@@ -123,6 +125,15 @@ pub(crate) fn span(duration: Duration) -> String {
         60..3_600 => format!("{}m", seconds / 60),
         3_600..86_400 => format!("{}h", seconds / 3_600),
         _ => format!("{}d", seconds / 86_400),
+    }
+}
+
+/// How large something is.
+pub(crate) fn bytes(n_bytes: u64) -> String {
+    match n_bytes {
+        0..1_024 => format!("{n_bytes} B"),
+        1_024..1_048_576 => format!("{:.1} KB", n_bytes as f64 / 1_024.0),
+        _ => format!("{:.1} MB", n_bytes as f64 / 1_048_576.0),
     }
 }
 

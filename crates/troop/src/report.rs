@@ -14,7 +14,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde_json::json;
 use troop_model::{Refusal, RefusalKind};
 use troop_protocol::{Failure, FailureKind};
-use troop_runtime::BoardError;
+use troop_runtime::{BoardError, ExportError, WorkspaceError};
 use troop_store::StoreError;
 
 use crate::{
@@ -184,7 +184,22 @@ fn classify(error: &Error) -> (&'static str, u8, Option<String>) {
     if let Some(store) = error.downcast_ref::<StoreError>() {
         return stored(store);
     }
-    match error.downcast_ref::<BoardError>() {
+    match error.downcast_ref::<WorkspaceError>() {
+        Some(WorkspaceError::Board(error)) => return on_board(Some(error)),
+        Some(error) => {
+            let code = if error.kind() == FailureKind::Invalid { WRONG_USE } else { FAILED };
+            return (error.kind().as_str(), code, error.hint());
+        }
+        None => {}
+    }
+    if let Some(error) = error.downcast_ref::<ExportError>() {
+        return ("invalid", WRONG_USE, Some(error.hint().to_owned()));
+    }
+    on_board(error.downcast_ref::<BoardError>())
+}
+
+fn on_board(error: Option<&BoardError>) -> (&'static str, u8, Option<String>) {
+    match error {
         Some(BoardError::Refused(refusal)) => refused(refusal),
         Some(BoardError::Store(store)) => stored(store),
         Some(BoardError::Log { source, .. }) if source.is_newer() => {

@@ -34,7 +34,9 @@ fn serve(arguments: Arguments) -> Result<ExitCode> {
         format!("the working folder `{}` cannot be used", arguments.path.display())
     });
     let path = path.map_err(|error| wrong_use(&error))?;
-    let agent = troop_agent::find_agent(&arguments.agent, &path, config::home().as_deref());
+    // Who works in a folder of its own is described where the project is.
+    let project = config::project().unwrap_or_else(|| path.clone());
+    let agent = troop_agent::find_agent(&arguments.agent, &project, config::home().as_deref());
     let agent = agent.map_err(|error| wrong_use(&error.into()))?;
     let place = Place {
         name: arguments.name,

@@ -68,19 +68,12 @@ pub(crate) async fn run(line: &Line, run: Run<'_>) -> io::Result<(Ended, String)
         .env("TROOP_MEMBER", &place.name)
         .stdout(writer.try_clone()?)
         .stderr(writer);
-    if let Some(task) = run.task {
-        command.env("TROOP_TASK", task.id.as_str());
-        let run = task.run.as_deref().cloned().unwrap_or_default();
-        let told = [
-            ("TROOP_SESSION", run.session),
-            ("TROOP_CHANNEL", run.channel),
-            ("TROOP_CHAT", run.chat_id),
-        ];
-        for (name, value) in told {
-            if let Some(value) = value {
-                command.env(name, value);
-            }
-        }
+    for (name, value) in context_of(run.task) {
+        match value {
+            Some(value) => command.env(name, value),
+            // What somebody else's lead said to us is not about this task.
+            None => command.env_remove(name),
+        };
     }
     let mut child = command.spawn()?;
     // Else this process would hold the writing end open.
@@ -107,6 +100,19 @@ pub(crate) async fn run(line: &Line, run: Run<'_>) -> io::Result<(Ended, String)
         shown.finish();
     }
     Ok((ended, output.tail.into_text()))
+}
+
+/// Which task it is and where it belongs, as far as its lead said.
+fn context_of(task: Option<&WireTask>) -> [(&'static str, Option<String>); 6] {
+    let run = task.and_then(|task| task.run.as_deref()).cloned().unwrap_or_default();
+    [
+        ("TROOP_TASK", task.map(|task| task.id.to_string())),
+        ("TROOP_TEAM_ID", run.team_id.map(|id| id.to_string())),
+        ("TROOP_SESSION", run.session),
+        ("TROOP_WORKSPACE", run.workspace),
+        ("TROOP_CHANNEL", run.channel),
+        ("TROOP_CHAT", run.chat_id),
+    ]
 }
 
 struct Output<'a> {

@@ -38,9 +38,9 @@ pub(super) enum Stop {
 /// One turn of a script.
 pub(super) struct Performance<'a> {
     script: &'a Script,
-    memory: &'a mut Memory,
+    pub(super) memory: &'a mut Memory,
     pub(super) turn: &'a Turn,
-    task: Option<WireTask>,
+    pub(super) task: Option<WireTask>,
     /// The message that is being handled.
     mail: Option<MessageIn>,
 }
@@ -156,6 +156,7 @@ impl<'a> Performance<'a> {
             }
             Act::Replace { old, new, file } => self.replace(old, new, file)?,
             Act::Run(command) => self.run(command).await?,
+            Act::Share(share) => self.share(share).await?,
             Act::Call { method, params, name } => {
                 let params = self.memory.variables.expand_json(params);
                 let answer = self.ask(method, &params).await?;
@@ -202,7 +203,7 @@ impl<'a> Performance<'a> {
         }
     }
 
-    fn fill(&self, text: &str) -> String {
+    pub(super) fn fill(&self, text: &str) -> String {
         self.memory.variables.expand(text)
     }
 
@@ -310,7 +311,7 @@ impl<'a> Performance<'a> {
     }
 
     /// Waits for an answer, but not for ever.
-    async fn within<T>(
+    pub(super) async fn within<T>(
         &self,
         answer: impl Future<Output = Result<T, ClientError>>,
     ) -> Result<T, Stop> {
@@ -331,7 +332,7 @@ impl<'a> Performance<'a> {
         files::inside(self.turn.path(), &self.fill(file)).map_err(Stop::Failed)
     }
 
-    fn check_mode(&self) -> Result<(), Stop> {
+    pub(super) fn check_mode(&self) -> Result<(), Stop> {
         if self.turn.mode() == Permissions::Plan {
             let reason = "plan mode is read-only; `plan TEXT` asks the lead for more";
             return Err(Stop::Failed(reason.to_owned()));

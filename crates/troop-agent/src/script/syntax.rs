@@ -58,6 +58,7 @@ pub(super) enum Act {
     Append { file: String, content: String },
     Replace { old: String, new: String, file: String },
     Run(String),
+    Share(Share),
     Call { method: String, params: Value, name: Option<String> },
     Delegate { task: String, to: String, name: Option<String> },
     Progress { percent: u8, text: String },
@@ -66,6 +67,15 @@ pub(super) enum Act {
     OnlyOnce(Vec<Step>),
     End(End),
     Mischief(Mischief),
+}
+
+/// What is done with files of the workspace.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Share {
+    Write { file: String, content: String },
+    Read(String),
+    List,
+    Delete(String),
 }
 
 /// What ends a handler.

@@ -149,6 +149,8 @@ fn what_makes_no_sense_is_named_with_its_line_and_what_would() {
         ("when task\n  log x", "line 1: which tasks? `when task *` means all"),
         ("when started", "line 1: `when started` does nothing; indent its steps below it"),
         ("when started\n  log a\nwhen started\n  log b", "line 3: `when started` is there already"),
+        ("when started\n  workspace", "line 2: write `workspace write FILE`, with what"),
+        ("when started\n  workspace list x", "line 2: write `workspace write FILE`, with what"),
         ("when started\n  dance", "line 2: there is no step `dance`; the steps are: log, message,"),
         ("when started\n  log", "line 2: `log` needs a text"),
         ("when started\n  message bob", "line 2: write `message NAME TEXT`"),

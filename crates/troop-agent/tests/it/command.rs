@@ -166,3 +166,20 @@ async fn in_plan_mode_nothing_runs_before_the_lead_agrees() {
     assert_eq!(lead.waits_for("team.taskUpdate").await["status"], "completed");
     assert!(folder.path().join("done").exists());
 }
+
+#[tokio::test]
+async fn a_command_finds_in_its_environment_where_its_task_belongs() {
+    let mut lead = lead().await;
+    let names = "TEAM MEMBER TASK TEAM_ID WORKSPACE CHANNEL CHAT";
+    let show = format!("for name in {names}; do printenv TROOP_$name || echo -; done");
+    let team = "01890a5d-ac96-774b-bcce-b302099a8057";
+    let run = json!({"teamId": team, "workspace": "/w", "channel": "web", "chatId": "c1"});
+    let task = json!({"id": "task-7", "subject": "x", "description": show, "run": run});
+    lead.say("team.assignTask", json!({ "task": task })).await;
+    lead.hears("team.taskUpdate").await;
+    let report = lead.waits_for("team.taskUpdate").await;
+    assert_eq!(report["result"], format!("blue\nann\ntask-7\n{team}\n/w\nweb\nc1"));
+    lead.hears("team.idle").await;
+    // One that says nothing about it says nothing.
+    assert_eq!(result(&mut lead, &show).await, "blue\nann\ntask-7\n-\n-\n-\n-");
+}

@@ -306,6 +306,24 @@ async fn it_may_refuse_to_stop() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn files_of_the_workspace_are_asked_of_the_lead_for_its_task() {
+    let script = "when task *\n  workspace write notes/{task}.md\n    # {subject}\n  workspace read notes/{task}.md\n  workspace list\n  workspace delete old.md\n  complete {content} {files}";
+    let mut lead = lead(&folder(script)).await;
+    lead.assign("task-7", "").await;
+    lead.hears("team.taskUpdate").await;
+    let path = "notes/task-7.md";
+    let written = json!({"path": path, "content": "# task-7\n", "task": "task-7"});
+    assert_eq!(lead.answers(json!({})).await, ("workspace/write".to_owned(), written));
+    let read = lead.answers(json!({"path": path, "size": 2, "content": "hi"})).await;
+    assert_eq!(read, ("workspace/read".to_owned(), json!({"path": path, "task": "task-7"})));
+    let files = json!({"files": [{"path": "a"}, {"path": "b/c"}]});
+    assert_eq!(lead.answers(files).await, ("workspace/list".to_owned(), json!({"task": "task-7"})));
+    let deleted = json!({"path": "old.md", "task": "task-7"});
+    assert_eq!(lead.answers(json!({})).await, ("workspace/delete".to_owned(), deleted));
+    assert_eq!(lead.hears("team.taskUpdate").await["result"], "hi a b/c");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_script_delegates_a_task_and_knows_what_it_is_part_of() {
     let folder = folder(
         "when started\n  delegate task-{name} to bob as it\n  log {it.ok}\nwhen task *\n  complete {run.session}\n",

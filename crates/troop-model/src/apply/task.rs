@@ -3,8 +3,9 @@
 use serde_json::json;
 
 use crate::{
-    Actor, Attachment, Comment, Event, Fact, MemberName, Metadata, Question, RejectMode, StartGate,
-    State, Status, Task, TaskChange, TaskNumber, Time, TrailEntry, text,
+    Actor, Attachment, Comment, Event, Evidence, Fact, MemberName, Merged, Metadata, Question,
+    RejectMode, StartGate, State, Status, Task, TaskChange, TaskNumber, Time, TrailEntry,
+    WorkspaceFolder, text,
 };
 
 /// How much of a result the board shows on a finished task.
@@ -61,6 +62,7 @@ impl State {
             assignee,
             blocked_by,
             approve_start,
+            checks,
             origin,
             metadata,
         } = &event.fact
@@ -99,6 +101,11 @@ impl State {
             metadata: metadata.clone(),
             comments: Vec::new(),
             attachments: Vec::new(),
+            checks: checks.clone(),
+            evidence: Vec::new(),
+            n_failed_checks: 0,
+            waived: None,
+            merged: None,
             trail: trail_entry(event).into_iter().collect(),
         });
     }
@@ -122,9 +129,13 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
             }
             task.attempts = *attempt;
             task.lease_until = Some(*lease_until);
+            forget_proof(task);
         }
         Fact::TaskRenewed { lease_until, .. } => task.lease_until = Some(*lease_until),
-        Fact::TaskReleased { .. } => let_go(task, Status::Pending),
+        Fact::TaskReleased { .. } => {
+            let_go(task, Status::Pending);
+            forget_proof(task);
+        }
         Fact::TaskProgressed { progress, lease_until, .. } => {
             task.progress = Some(progress.clone());
             task.lease_until = Some(*lease_until);
@@ -152,6 +163,7 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
         }
         Fact::TaskRejected { reason, mode: RejectMode::Revise, .. } => {
             add_comment(task, &event.actor, Some(reason), event.at);
+            forget_proof(task);
             task.status = Status::InProgress;
             task.lease_until = Some(lease);
         }
@@ -162,6 +174,7 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
         }
         Fact::TaskRetried { fresh, .. } => {
             let_go(task, Status::Pending);
+            forget_proof(task);
             task.result = None;
             task.not_before = None;
             if *fresh {
@@ -176,8 +189,19 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
                 path: path.clone(),
                 by: event.actor.clone(),
                 at: event.at,
+                size: None,
+                folder: None,
             });
         }
+        Fact::TaskChecked { evidence, waived, .. } => {
+            task.n_failed_checks += u32::from(!evidence.iter().all(Evidence::is_good));
+            task.evidence.clone_from(evidence);
+            task.waived.clone_from(waived);
+        }
+        Fact::TaskMerged { into, commit, .. } => {
+            task.merged = Some(Merged { into: into.clone(), commit: commit.clone() });
+        }
+        Fact::FileWritten { folder, path, size, .. } => attach(task, event, folder, path, *size),
         Fact::TaskAsked { question, asked_by, next_at, .. } => {
             task.question = Some(Question {
                 text: question.clone(),
@@ -203,9 +227,24 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
     }
 }
 
+/// What was shown before says nothing about what is done from now on.
+fn forget_proof(task: &mut Task) {
+    task.evidence.clear();
+    task.waived = None;
+    task.merged = None;
+}
+
 fn merge(task: &mut Task, change: &TaskChange) {
-    let TaskChange { subject, description, priority, task_type, assignee, blocked_by, metadata } =
-        change;
+    let TaskChange {
+        subject,
+        description,
+        priority,
+        task_type,
+        assignee,
+        blocked_by,
+        checks,
+        metadata,
+    } = change;
     if let Some(subject) = subject {
         task.subject.clone_from(subject);
     }
@@ -223,6 +262,9 @@ fn merge(task: &mut Task, change: &TaskChange) {
     }
     if let Some(blocked_by) = blocked_by {
         task.blocked_by.clone_from(blocked_by);
+    }
+    if let Some(checks) = checks {
+        task.checks.clone_from(checks);
     }
     for (key, value) in metadata.iter().flat_map(|Metadata(map)| map) {
         if value.is_null() {
@@ -273,13 +315,40 @@ fn add_comment(task: &mut Task, author: &Actor, text: Option<&str>, at: Time) {
     }
 }
 
+/// A file was written for the task. Once it belongs to it, only who wrote it last, when and how much changes.
+fn attach(task: &mut Task, event: &Event, folder: &WorkspaceFolder, path: &str, size: u64) {
+    let attachment = Attachment {
+        path: path.to_owned(),
+        by: event.actor.clone(),
+        at: event.at,
+        size: Some(size),
+        folder: Some(folder.clone()),
+    };
+    let is_same =
+        |it: &&mut Attachment| it.path == path && it.folder.as_ref().is_none_or(|it| it == folder);
+    match task.attachments.iter_mut().find(is_same) {
+        Some(known) => *known = attachment,
+        None => {
+            task.attachments.push(attachment);
+            task.trail.push(TrailEntry {
+                version: event.version,
+                what: "attached".into(),
+                actor: event.actor.clone(),
+                at: event.at,
+                note: Some(path.to_owned()),
+            });
+        }
+    }
+}
+
 /// What the audit trail keeps: everything but signs of life and small steps.
 #[expect(clippy::wildcard_enum_match_arm, reason = "most facts need no note")]
 fn trail_entry(event: &Event) -> Option<TrailEntry> {
     let note = match &event.fact {
-        Fact::TaskRenewed { .. } | Fact::TaskProgressed { .. } | Fact::TaskReminded { .. } => {
-            return None;
-        }
+        Fact::TaskRenewed { .. }
+        | Fact::TaskProgressed { .. }
+        | Fact::TaskReminded { .. }
+        | Fact::FileWritten { .. } => return None,
         Fact::TaskAssigned { owner, .. } => Some(owner.to_string()),
         Fact::TaskAsked { question, .. } => Some(question.clone()),
         Fact::TaskSubmitted { result, .. } => result.clone(),
@@ -293,6 +362,8 @@ fn trail_entry(event: &Event) -> Option<TrailEntry> {
         | Fact::TaskEscalated { reason, .. } => Some(reason.clone()),
         Fact::TaskCompleted { summary, .. } => Some(summary.clone()),
         Fact::TaskAttached { path, .. } => Some(path.clone()),
+        Fact::TaskChecked { evidence, waived, .. } => Some(checked(evidence, waived.as_deref())),
+        Fact::TaskMerged { into, commit, .. } => Some(format!("{into} {commit}")),
         _ => None,
     };
     let what = event.fact.kind().split_once('.')?.1.into();
@@ -303,4 +374,13 @@ fn trail_entry(event: &Event) -> Option<TrailEntry> {
         at: event.at,
         note,
     })
+}
+
+fn checked(evidence: &[Evidence], waived: Option<&str>) -> String {
+    let failed = evidence.iter().find(|it| !it.is_good());
+    match (waived, failed) {
+        (Some(reason), _) => format!("not checked: {reason}"),
+        (None, Some(it)) => format!("`{}` ended with {}", it.command, it.exit_code),
+        (None, None) => format!("{} passed", evidence.len()),
+    }
 }

@@ -51,7 +51,11 @@ pub(super) fn start(
                 return Err(Refusal::AlreadyDelegated { task: number, to });
             }
             begin(draft, number);
-            work::assign(draft, task, &to)
+            // It may have been given to the member already, as to anybody who is idle.
+            let is_at_work = draft.state.tasks.get(number).is_some_and(|it| {
+                it.status == Status::InProgress && it.owner.as_ref() == Some(&to)
+            });
+            if is_at_work { Ok(()) } else { work::assign(draft, task, &to) }
         }
         (None, Some(subject)) if may_make_task => {
             let new = NewTask {

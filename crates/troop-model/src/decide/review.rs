@@ -1,6 +1,6 @@
 //! Rules of judging a task: submitting, approving, rejecting, cancelling, trying again.
 
-use super::{Draft, Standing, work};
+use super::{Draft, Standing, proof, work};
 use crate::{Fact, Party, Refusal, RejectMode, StartGate, Status, Task, TaskAction, TaskRef, text};
 
 pub(super) fn submit(
@@ -42,6 +42,7 @@ pub(super) fn approve(
         return Ok(());
     }
     expect(draft, task, &[Status::InReview], TaskAction::Approve)?;
+    proof::check_proved(draft, task)?;
     let summary = work::summarize(None, task.result.as_deref().unwrap_or("approved"))?;
     draft.push(Fact::TaskApproved { task: task.number, summary, comment });
     Ok(())

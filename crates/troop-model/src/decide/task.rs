@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Draft, Standing, supervision};
+use super::{Draft, Standing, proof, supervision, workspace};
 use crate::{
     Dependency, Fact, MessageKind, Metadata, NewTask, Party, Refusal, Status, Task, TaskAction,
     TaskChange, TaskCreation, TaskNumber, TaskRef, TaskUpdate, Version, query::is_visible, text,
@@ -14,11 +14,16 @@ const MAX_COMMENTS: usize = 10_000;
 const MAX_NAMED: usize = 10;
 /// How many things one task may wait for.
 const MAX_DEPENDENCIES: usize = 1_000;
+/// Checks are run by troop itself, whatever the member that named them may do.
+const NAME_CHECKS: &str = "say what is run to check tasks";
 
 pub(super) fn create(draft: &mut Draft<'_>, new: &NewTask) -> Result<TaskNumber, Refusal> {
     let settings = &draft.team()?.settings;
     if settings.task_creation == TaskCreation::Lead {
         draft.only_lead("create tasks")?;
+    }
+    if !new.checks.is_empty() {
+        draft.only_lead(NAME_CHECKS)?;
     }
     if let Some(seen) = new.seen {
         check_seen(draft, seen)?;
@@ -48,6 +53,7 @@ pub(super) fn create(draft: &mut Draft<'_>, new: &NewTask) -> Result<TaskNumber,
         assignee,
         blocked_by,
         approve_start,
+        checks: proof::checks(&new.checks)?,
         origin: draft.ctx.origin.clone(),
         metadata: free_data(&new.metadata)?,
     });
@@ -65,6 +71,9 @@ pub(super) fn update(
         settings.task_creation == TaskCreation::Members && task.created_by == draft.actor();
     if !is_own {
         draft.only_lead("change tasks")?;
+    }
+    if update.checks.is_some() {
+        draft.only_lead(NAME_CHECKS)?;
     }
     if task.status.is_finished() {
         let status = draft.status(task);
@@ -89,6 +98,7 @@ pub(super) fn update(
         Some(None) => Some(None),
         None => None,
     };
+    change.checks = update.checks.as_deref().map(proof::checks).transpose()?;
     change.blocked_by = new_dependencies(draft, task, update)?;
     if change == TaskChange::default() {
         return Err(Refusal::NothingToChange);
@@ -130,12 +140,7 @@ pub(super) fn comment(draft: &mut Draft<'_>, task: &TaskRef, text: &str) -> Resu
 pub(super) fn attach(draft: &mut Draft<'_>, task: &TaskRef, path: &str) -> Result<(), Refusal> {
     supervision::check_may_change(draft)?;
     let task = draft.live(task)?;
-    let path = text::line("path", path)?;
-    let is_inside =
-        !path.starts_with(['/', '\\']) && !path.split(['/', '\\']).any(|part| part == "..");
-    if !is_inside {
-        return Err(Refusal::BadPath { path });
-    }
+    let path = workspace::path(path)?;
     if task.attachments.iter().all(|attachment| attachment.path != path) {
         draft.push(Fact::TaskAttached { task: task.number, path });
     }

@@ -1,6 +1,6 @@
 //! Rules of holding a task: taking it, keeping it, giving it back, ending it.
 
-use super::{Draft, Standing, supervision};
+use super::{Draft, Standing, proof, supervision};
 use crate::{
     Assignment, Condition, Fact, Member, MemberName, MessageKind, Party, Progress, Refusal,
     StartGate, Status, Task, TaskAction, TaskNumber, TaskRef, TaskTable, text,
@@ -180,6 +180,7 @@ pub(super) fn complete(
     if draft.member().is_some() {
         return end(draft, live, result, summary);
     }
+    proof::check_proved(draft, live)?;
     recover_if_stale(draft, live);
     let summary = summarize(summary, &result)?;
     draft.push(Fact::TaskCompleted { task: live.number, result, summary });
@@ -198,6 +199,7 @@ pub(super) fn end(
     draft.push(if draft.team()?.settings.require_review {
         Fact::TaskSubmitted { task: task.number, result: Some(result) }
     } else {
+        proof::check_proved(draft, task)?;
         Fact::TaskCompleted { task: task.number, result, summary }
     });
     Ok(())

@@ -27,6 +27,9 @@ pub struct TaskChange {
     /// All that it waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_by: Option<Vec<Dependency>>,
+    /// All commands that must pass before it is done, besides the team's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks: Option<Vec<String>>,
     /// Free data to merge in; null takes a key away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,

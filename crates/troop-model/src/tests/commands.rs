@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::bench::{name, newcomer};
 use crate::{
     Command, DelegationOutcome, MemberState, MessageKind, NewTask, Outgoing, RejectMode, Spawn,
-    TaskCommand, TaskNumber, TaskRef, TaskUpdate,
+    TaskCommand, TaskNumber, TaskRef, TaskUpdate, WorkspaceFolder,
 };
 
 impl From<TaskCommand> for Command {
@@ -133,6 +133,15 @@ pub(crate) fn comment(number: u32, text: &str) -> TaskCommand {
 
 pub(crate) fn progress(number: u32, percent: i64) -> TaskCommand {
     TaskCommand::Progress { task: task(number), percent, step: "writing".to_owned() }
+}
+
+pub(crate) fn record(path: &str, size: u64, number: Option<u32>) -> Command {
+    let folder = WorkspaceFolder::default();
+    Command::RecordFile { folder, path: path.to_owned(), size, task: number.map(task) }
+}
+
+pub(crate) fn forget(path: &str) -> Command {
+    Command::ForgetFile { folder: WorkspaceFolder::default(), path: path.to_owned() }
 }
 
 pub(crate) fn attach(number: u32, path: &str) -> TaskCommand {

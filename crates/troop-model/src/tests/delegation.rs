@@ -53,6 +53,20 @@ fn delegating_a_task_gives_it_to_the_member() {
 }
 
 #[test]
+fn what_its_member_works_on_already_can_be_delegated_to_it() {
+    let mut team = tasks(1);
+    team.member("ann").ok(claim(1));
+    let events = team.lead().ok(delegate(1, "ann"));
+    assert_eq!(kinds(&events), ["delegation.started"]);
+    let events = team.member("ann").ok(complete(1));
+    assert!(kinds(&events).contains(&ANNOUNCED), "{:?}", kinds(&events));
+    // Not what another works on.
+    let mut team = tasks(1);
+    team.member("ann").ok(claim(1));
+    assert!(team.lead().refused(delegate(1, "bob")).contains("held by ann"));
+}
+
+#[test]
 fn a_delegation_that_ends_well_completes_its_task() {
     let mut team = tasks(1);
     let id = start(&mut team, 1, "ann");

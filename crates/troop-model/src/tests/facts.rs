@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use super::bench::{TEN, name, number};
 use crate::{
-    Condition, Dependency, Fact, Link, MemberState, MessageKind, Metadata, Origin, Party,
-    Permissions, Progress, RejectMode, Role, Settings, TaskChange, TeamId,
+    Condition, Dependency, Evidence, Fact, Link, MemberState, MessageKind, Metadata, Origin, Party,
+    Permissions, Progress, RejectMode, Role, Settings, TaskChange, TeamId, WorkspaceFolder,
 };
 
 const ID: Uuid = Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0001);
@@ -92,6 +92,7 @@ fn task_facts() -> Vec<Fact> {
             assignee: Some(owner.clone()),
             blocked_by: vec![Dependency { task: number(1), until: Condition::OnFinish }],
             approve_start: true,
+            checks: vec!["make test".into()],
             origin: Origin { user_id: Some("u1".into()), ..Origin::default() },
             metadata,
         },
@@ -123,6 +124,19 @@ fn task_ends() -> Vec<Fact> {
         Fact::TaskRecovered { task },
         Fact::TaskCommented { task, text: "hm".into() },
         Fact::TaskAttached { task, path: "a.txt".into() },
+        Fact::TaskChecked {
+            task,
+            evidence: vec![Evidence {
+                command: "make test".into(),
+                exit_code: 1,
+                tail: "no".into(),
+                commit: Some("abc".into()),
+                at: TEN,
+                took_ms: 5,
+            }],
+            waived: Some("why".into()),
+        },
+        Fact::TaskMerged { task, into: "troop/demo".into(), commit: "abc".into() },
         Fact::TaskAsked { task, question: "?".into(), asked_by: name("ann"), next_at: TEN },
         Fact::TaskReminded { task, next_at: TEN },
         Fact::TaskAskCleared { task },
@@ -149,6 +163,13 @@ fn mail_and_delegation_facts() -> Vec<Fact> {
         },
         Fact::MessageDelivered { reader: Party::user(), messages: vec![ID] },
         Fact::MessageRead { reader: Party::user(), messages: vec![ID] },
+        Fact::FileWritten {
+            folder: WorkspaceFolder::of_chat(Some("c1".into())),
+            path: "out/a.txt".into(),
+            size: 3,
+            task: Some(number(7)),
+        },
+        Fact::FileDeleted { folder: WorkspaceFolder::shared(), path: "a.txt".into() },
         Fact::DelegationStarted {
             delegation: ID,
             from: name("lead"),

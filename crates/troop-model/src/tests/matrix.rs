@@ -328,7 +328,7 @@ fn the_versions_of_all_actions() {
         let all = TaskAction::ALL.iter().filter(|action| action.needs_version() == version);
         all.map(|action| action.as_str()).collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(of(1), "create claim complete cancel assign list get search fail delete");
+    assert_eq!(of(1), "create claim complete cancel assign list get search prove fail delete");
     assert_eq!(
         of(2),
         "approve reject review comment progress attach update ask_user clear_ask_user retry"

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use troop_model::{Actor, Command, OperationId, Origin, TaskCommand, TaskFilter, TaskNumber};
 use uuid::Uuid;
 
-use super::{Call, Change, Query, Session};
+use super::{Call, Change, FileContent, Query, Session};
 use crate::{envelope::Notification, method::MethodError, schema::schema};
 
 const ID: &str = "019a8f00-0000-7000-8000-000000000000";
@@ -55,10 +55,17 @@ fn samples() -> Vec<(&'static str, Value)> {
         ("task/comment", json!({"task": 7, "text": "hm"})),
         ("task/progress", json!({"task": 7, "percent": 50})),
         ("task/attach", json!({"task": 7, "path": "a.md"})),
+        ("task/prove", json!({"task": 7, "waived": "no time"})),
         ("task/ask_user", json!({"task": 7, "question": "why?"})),
         ("task/clear_ask_user", json!({"task": 7})),
         ("task/update", json!({"task": 7, "change": {"assignee": null}})),
         ("task/delete", json!({"task": "019a8f00"})),
+        ("workspace/record", json!({"path": "a.md", "size": 3, "task": 7})),
+        ("workspace/forget", json!({"folder": {"scope": "shared"}, "path": "a.md"})),
+        ("workspace/list", json!({"chat": "c1"})),
+        ("workspace/read", json!({"path": "a.md"})),
+        ("workspace/write", json!({"path": "a.md", "content": "hi", "task": 7, "operation": ID})),
+        ("workspace/delete", json!({"path": "a.md"})),
         ("session/open", json!({"actor": {"kind": "human", "name": "ann"}})),
         ("task/get", json!({"task": 7})),
         ("task/list", json!({"status": "all", "page": 2})),
@@ -76,7 +83,7 @@ fn samples() -> Vec<(&'static str, Value)> {
 fn every_call_is_listed_under_one_name() {
     let schema = schema();
     let mut listed = BTreeSet::new();
-    for group in ["queries", "changes"] {
+    for group in ["queries", "files", "changes"] {
         for name in schema[group].as_object().unwrap().keys() {
             assert!(listed.insert(name.as_str()), "`{name}` is listed twice");
         }
@@ -175,4 +182,35 @@ fn bad_parameters_name_the_field_and_what_is_valid() {
     ] {
         assert_eq!(read(method, &params).unwrap_err().to_string(), said);
     }
+}
+
+#[test]
+fn a_file_goes_over_the_wire_as_text_if_it_is_and_as_base64_if_not() {
+    for bytes in [b"plain\n".to_vec(), Vec::new(), "grün".into(), vec![0xff, 0, 1], vec![0; 9]] {
+        let is_text = String::from_utf8(bytes.clone()).is_ok();
+        let content = FileContent::new("a".into(), bytes.clone());
+        assert_eq!((content.content.is_some(), content.base64.is_none()), (is_text, is_text));
+        let line = serde_json::to_string(&content).unwrap();
+        let again: FileContent = serde_json::from_str(&line).unwrap();
+        assert_eq!((again.size, again.into_bytes()), (bytes.len() as u64, Ok(bytes)));
+    }
+}
+
+#[test]
+fn the_largest_file_fits_into_a_line_whatever_is_in_it() {
+    for byte in [b'a', b'\n', 0, 0xff] {
+        let content = FileContent::new("a".into(), vec![byte; 10 * 1024 * 1024]);
+        let line = serde_json::to_string(&content).unwrap();
+        assert!(line.len() + 1_000 < crate::frame::MAX_LINE, "{byte}: {}", line.len());
+    }
+}
+
+#[test]
+fn what_is_no_content_of_a_file_is_said() {
+    use super::{ContentError, content_bytes};
+    let some = || Some("YQ==".to_owned());
+    assert_eq!(content_bytes(None, some()), Ok(b"a".to_vec()));
+    assert_eq!(content_bytes(None, None), Err(ContentError::NotOne));
+    assert_eq!(content_bytes(some(), some()), Err(ContentError::NotOne));
+    assert_eq!(content_bytes(None, Some("!".into())), Err(ContentError::NotBase64));
 }

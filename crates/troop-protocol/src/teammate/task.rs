@@ -150,6 +150,9 @@ pub struct WireRun {
     /// The chat within the channel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chat_id: Option<String>,
+    /// The folder of the workspace that its files belong in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
     /// What kind of chat that is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peer_kind: Option<String>,

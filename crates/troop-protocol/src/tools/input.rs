@@ -61,9 +61,9 @@ fn as_words(fields: &mut Map<String, Value>) {
 
 /// A schema that says that a field is needed, which the tool itself misses in its own words.
 pub(super) fn requiring(field: &str, mut schema: Value) -> Value {
-    match schema.get_mut("required").and_then(Value::as_array_mut) {
-        Some(required) => required.push(json!(field)),
-        None => schema["required"] = json!([field]),
+    if let Some(fields) = schema.as_object_mut() {
+        let required = fields.entry("required").or_insert_with(|| json!([]));
+        required.as_array_mut().into_iter().for_each(|required| required.push(json!(field)));
     }
     schema
 }

@@ -37,6 +37,7 @@ async fn answer(request: Request) {
             responder.answer(&opened)
         }
         Ok(Call::Query(query)) => responder.answer(&format!("{query:?}")),
+        Ok(Call::File(call)) => responder.answer(&format!("{call:?}")),
         Ok(Call::Change(change)) if change.command == Command::CompleteTeam => {
             let failure = Failure {
                 kind: FailureKind::Forbidden,

@@ -7,6 +7,7 @@ mod wrong;
 use std::sync::Arc;
 
 use serde_json::{Value, json, value::RawValue};
+use tempfile::TempDir;
 use troop_model::{
     Actor, Command, Dialect, MemberName, NewMember, NewTeamCommand, Origin, Permissions, Role,
     Settings, TeamId,
@@ -21,17 +22,20 @@ use uuid::Uuid;
 struct Direct {
     board: Board,
     session: Session,
+    folder: Arc<TempDir>,
 }
 
 impl Calls for Direct {
     async fn call(&self, call: Call) -> Result<Box<RawValue>, Failure> {
-        troop_runtime::answer(&self.board, self.session.clone(), call).await
+        troop_runtime::answer(&self.board, self.folder.path(), self.session.clone(), call).await
     }
 }
 
 /// A team whose members have tools.
 struct Stage {
     board: Board,
+    /// Where its files are.
+    folder: Arc<TempDir>,
     dialect: Dialect,
 }
 
@@ -71,7 +75,7 @@ impl Stage {
         let board = Board::create(store, Clock::system(), Following::WhenAsked, &signature, new)
             .await
             .unwrap();
-        Self { board, dialect }
+        Self { board, folder: Arc::new(tempfile::tempdir().unwrap()), dialect }
     }
 
     /// A session of a member: two of one member are two conversations at once.
@@ -88,7 +92,8 @@ impl Stage {
             permissions: Permissions::Default,
             gate: Gate::Open,
         };
-        Hand { seat, tools: Toolbox::new(Direct { board: self.board.clone(), session }) }
+        let (board, folder) = (self.board.clone(), Arc::clone(&self.folder));
+        Hand { seat, tools: Toolbox::new(Direct { board, session, folder }) }
     }
 
     /// Somebody takes up the lead, so that teammates can be started.

@@ -42,7 +42,7 @@ pub(super) async fn load(store: &dyn Store, team: TeamId) -> BoardResult<Opened>
 }
 
 /// Takes entries into account and gives them back as events.
-pub(super) fn replay(state: &mut State, entries: &[Entry]) -> BoardResult<Vec<Event>> {
+pub(crate) fn replay(state: &mut State, entries: &[Entry]) -> BoardResult<Vec<Event>> {
     let events = entries.iter().map(event).collect::<BoardResult<Vec<_>>>()?;
     state.begin();
     events.iter().for_each(|event| state.apply(event));
@@ -50,7 +50,7 @@ pub(super) fn replay(state: &mut State, entries: &[Entry]) -> BoardResult<Vec<Ev
 }
 
 /// Reads one entry of a log.
-pub(super) fn event(entry: &Entry) -> BoardResult<Event> {
+pub(crate) fn event(entry: &Entry) -> BoardResult<Event> {
     let event = decode(&entry.body)
         .map_err(|error| BoardError::Log { version: entry.version, source: error.into() })?;
     if event.version != entry.version {

@@ -2,14 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{broadcast, mpsc};
 use tokio_util::task::TaskTracker;
 use troop_model::{Context, Event, OperationId, Span, State, TeamId, decide, encode};
 use troop_store::{Appended, Batch, Entry, Store, Watch};
 use uuid::Uuid;
 
 use super::{
-    Done, Job, News, Request,
+    Done, Job, News, Reply, Request,
     open::{Opened, READ_AT_ONCE, event, replay},
     snapshots::Snapshots,
 };
@@ -20,8 +20,6 @@ const MAX_BATCH: usize = 512;
 /// How long to wait before an append that may or may not have happened is repeated.
 const REPEATS: [Duration; 3] =
     [Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(500)];
-
-type Reply = oneshot::Sender<BoardResult<Done>>;
 
 /// One board's state and what it needs to keep it. Between two jobs, all of the state is durable.
 pub(super) struct Writer {
@@ -108,7 +106,7 @@ impl Writer {
         let verdicts = match self.settle(&requests).await {
             Ok(verdicts) => verdicts,
             Err(error) => {
-                replies.into_iter().for_each(|reply| drop(reply.send(Err(error.clone()))));
+                replies.into_iter().for_each(|reply| reply(Err(error.clone()), &self.state));
                 return;
             }
         };
@@ -121,7 +119,7 @@ impl Writer {
                 Verdict::Refused(error) => Err(error),
                 Verdict::Repeated(span) => self.recall(span).await,
             };
-            drop(reply.send(answer));
+            reply(answer, &self.state);
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a hook is told about what happened: as environment variables and as JSON.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 use troop_model::{MemberName, TaskNumber, TeamName};
@@ -82,6 +82,8 @@ pub struct HookTask {
     pub description: String,
     /// Who holds it, or for whom it is reserved.
     pub owner: Option<MemberName>,
+    /// Where it is worked on, if that is not the project's folder.
+    pub folder: Option<PathBuf>,
 }
 
 /// One value: what it is called, what it is as text and what it is in JSON.
@@ -182,6 +184,8 @@ impl HookTask {
         values.push(Named::text("teamTaskSubject", &self.subject));
         values.push(Named::text("teamTaskDescription", &self.description));
         values.extend(self.owner.as_ref().map(|name| Named::text("teamTaskOwner", name.as_str())));
+        let folder = self.folder.as_ref().map(|folder| folder.to_string_lossy());
+        values.extend(folder.map(|folder| Named::text("teamTaskFolder", &folder)));
         values
     }
 }

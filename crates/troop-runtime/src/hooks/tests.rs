@@ -17,6 +17,7 @@ fn task(owner: Option<&str>) -> HookTask {
         subject: "write".to_owned(),
         description: "all of it".to_owned(),
         owner: owner.map(|owner| owner.parse().unwrap()),
+        folder: None,
     }
 }
 

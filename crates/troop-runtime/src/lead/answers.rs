@@ -1,9 +1,11 @@
 //! The answers to board calls, whoever makes them: members on their wires, other processes on the socket.
 
+use std::path::Path;
+
 use serde_json::value::{RawValue, to_raw_value};
 use troop_model::{
-    Actor, ActorKind, DelegationView, Event, LEAD_ALIASES, MessageView, OperationId, Origin, Party,
-    Role, TaskNumber, TaskView, TeamView, team_md,
+    Actor, ActorKind, DelegationView, LEAD_ALIASES, MessageView, OperationId, Origin, Party, Role,
+    State, TaskView, TeamView, team_md,
 };
 use troop_protocol::{
     Answer, Call, ContextText, DelegationList, Failure, FailureKind, MemberList, MessageList,
@@ -12,10 +14,17 @@ use troop_protocol::{
 use troop_store::StoreError;
 use uuid::Uuid;
 
-use crate::{Board, BoardError, BoardResult, Done, Signature, TaskPage};
+use super::files::FileDesk;
+use crate::{Board, BoardError, Done, Signature, TaskPage, workspace::Files};
 
-/// Answers a call on a board that is open here, as a lead answers those on its socket; but no hook is asked.
-pub async fn answer(board: &Board, session: Session, call: Call) -> Result<Box<RawValue>, Failure> {
+/// Answers a call on a board that is open here, as a lead answers those on its socket; but no hook is asked. The team's own
+/// folder on this machine is `folder`.
+pub async fn answer(
+    board: &Board,
+    folder: &Path,
+    session: Session,
+    call: Call,
+) -> Result<Box<RawValue>, Failure> {
     let caller = Caller { actor: session.actor, origin: session.origin };
     match call {
         Call::Query(look) => query(board, caller, look).await,
@@ -23,8 +32,14 @@ pub async fn answer(board: &Board, session: Session, call: Call) -> Result<Box<R
             let Caller { actor, origin } = caller;
             let operation = asked.operation.unwrap_or_else(|| OperationId(Uuid::now_v7()));
             let request = Signature { operation, actor, origin }.on(asked.command);
-            let answer = change(board, board.submit(request).await).await?;
+            let given = board.give_and_look(request, |state, done| change(state, &done)).await;
+            let given = given.map_err(|error| failure(&error))?;
+            let answer = given.done().await.map_err(|error| failure(&error))?;
             to_raw_value(&answer).map_err(|error| Failure::new(FailureKind::Bug, &error))
+        }
+        Call::File(call) => {
+            let files = Files::new(board.clone(), folder);
+            FileDesk { files, board: board.clone(), fence: None }.serve(caller, call).await
         }
         Call::Open(_) => Err(Failure::new(FailureKind::Forbidden, "who asks is known here")),
     }
@@ -37,21 +52,11 @@ pub(super) struct Caller {
     pub(super) origin: Origin,
 }
 
-/// What a call changed, with the task that it was about.
-pub(super) async fn change(board: &Board, done: BoardResult<Done>) -> Result<Answer, Failure> {
-    let done = done.map_err(|error| failure(&error))?;
-    let task = match done.task() {
-        // What was deleted, or has just left the board, is not shown.
-        Some(number) => task_json(board, number).await.ok(),
-        None => None,
-    };
-    let events: Vec<Event> = done.events.to_vec();
-    Ok(Answer { version: done.version, task, events })
-}
-
-async fn task_json(board: &Board, number: TaskNumber) -> Result<Box<RawValue>, Failure> {
-    let task = board.task(number.into()).await.map_err(|error| failure(&error))?;
-    look(board, move |state| to_raw_value(&TaskView::brief(state, &task))).await
+/// What a call changed, with the task that it was about. What has left the board is not shown.
+pub(super) fn change(state: &State, done: &Done) -> Answer {
+    let task = done.task().and_then(|number| state.tasks().get(number));
+    let task = task.and_then(|task| to_raw_value(&TaskView::brief(state, task)).ok());
+    Answer { version: done.version, task, events: done.events.to_vec() }
 }
 
 /// What is looked at.
@@ -146,14 +151,14 @@ async fn list(board: &Board, page: TaskPage) -> Result<Box<RawValue>, Failure> {
 
 async fn look(
     board: &Board,
-    look: impl FnOnce(&troop_model::State) -> serde_json::Result<Box<RawValue>> + Send + 'static,
+    look: impl FnOnce(&State) -> serde_json::Result<Box<RawValue>> + Send + 'static,
 ) -> Result<Box<RawValue>, Failure> {
     let looked = board.look(look).await.map_err(|error| failure(&error))?;
     looked.map_err(|error| Failure::new(FailureKind::Bug, &error))
 }
 
 /// How what a board answers is told over a wire.
-pub(super) fn failure(error: &BoardError) -> Failure {
+pub(crate) fn failure(error: &BoardError) -> Failure {
     match error {
         BoardError::Refused(refusal) => refusal.into(),
         BoardError::Store(store) => Failure::new(store_failure(store), error),

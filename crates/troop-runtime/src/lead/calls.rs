@@ -1,6 +1,6 @@
 //! Board calls: requests that members make on their wires.
 
-use troop_model::{Actor, Command, OperationId};
+use troop_model::{Actor, Command, OperationId, State};
 use troop_protocol::{
     Call, Change, Failure, FailureKind, MethodError, Notification, Query, Request as Asked,
     Responder,
@@ -12,8 +12,9 @@ use super::{
     answers::{self, Caller},
     dispatcher::Dispatcher,
     gate::Deed,
+    places::claimed,
 };
-use crate::Request;
+use crate::{Done, Request};
 
 impl Dispatcher {
     /// Answers what a member asks, in time.
@@ -22,6 +23,10 @@ impl Dispatcher {
         match Call::try_from(&asked) {
             Ok(Call::Change(change)) => self.change(runner, *change, Some(responder)).await,
             Ok(Call::Query(query)) => self.look_up(runner, query, responder),
+            Ok(Call::File(call)) => {
+                let caller = self.caller(runner);
+                self.tracker.spawn(self.files.clone().answer(caller, call, responder));
+            }
             Ok(Call::Open(_)) => {
                 let what = "who speaks on a teammate's wire is known";
                 self.refuse(responder, Failure::new(FailureKind::Forbidden, what));
@@ -34,7 +39,8 @@ impl Dispatcher {
     pub(super) async fn call_unanswered(&mut self, runner: &Runner, said: &Notification) {
         match Call::try_from(said) {
             Ok(Call::Change(change)) => self.change(runner, *change, None).await,
-            Ok(Call::Query(_) | Call::Open(_)) => {}
+            // What nobody waits for, nobody wants to know. Files are written when somebody hears whether they are.
+            Ok(Call::Query(_) | Call::Open(_) | Call::File(_)) => {}
             // A method of a later version, or of somebody else's.
             Err(error @ MethodError::Unknown { .. }) => {
                 self.note(&runner.member, super::transcript::Line::trouble(&error.to_string()));
@@ -45,12 +51,24 @@ impl Dispatcher {
 
     /// Gives a command and answers with what came of it.
     pub(super) async fn call(&mut self, request: Request, responder: Responder) {
-        let Some(given) = self.enqueue(request).await else { return };
-        let board = self.board.clone();
+        let readying = self.readying(&request.command);
+        let look = |state: &State, done: Done| {
+            let work = claimed(state, &done);
+            (answers::change(state, &done), work)
+        };
+        let given = match self.board.give_and_look(request, look).await {
+            Ok(given) => given,
+            Err(error) => return self.lost(Some(error)),
+        };
         self.tracker.spawn(async move {
-            let answered = match answers::change(&board, given.done().await).await {
-                Ok(answer) => responder.answer(&answer),
-                Err(failure) => responder.refuse(failure),
+            let answered = match given.done().await {
+                Ok((answer, work)) => {
+                    if let (Some(readying), Some(work)) = (readying, work) {
+                        readying.ready(work).await;
+                    }
+                    responder.answer(&answer)
+                }
+                Err(error) => responder.refuse(answers::failure(&error)),
             };
             // Who has gone needs no answer.
             drop(answered);
@@ -75,13 +93,16 @@ impl Dispatcher {
     }
 
     fn look_up(&self, runner: &Runner, query: Query, responder: Responder) {
-        let caller =
-            Caller { actor: Actor::agent(&runner.member), origin: troop_model::Origin::default() };
+        let caller = self.caller(runner);
         let board = self.board.clone();
         self.tracker.spawn(async move {
             let outcome = answers::query(&board, caller, query).await;
             drop(responder.respond(outcome.map_err(Into::into)));
         });
+    }
+
+    fn caller(&self, runner: &Runner) -> Caller {
+        Caller { actor: Actor::agent(&runner.member), origin: troop_model::Origin::default() }
     }
 
     pub(super) fn refuse(&self, responder: Responder, failure: Failure) {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use troop_model::{
     Command, Delegation, DelegationOutcome, DelegationStatus, MemberName, NewMember, Origin, Party,
-    SessionKey, Spawn, State, Task, TaskCommand, TaskNumber, TaskRef, team_md,
+    Refusal, SessionKey, Spawn, State, Task, TaskCommand, TaskNumber, TaskRef, team_md,
 };
 use troop_protocol::{Level, ReportedStatus, TaskReport, WireRun};
 use uuid::Uuid;
@@ -77,8 +77,10 @@ impl Dispatcher {
         let Some(given) = self.enqueue(request.clone()).await else { return };
         let (board, inputs) = (self.board.clone(), self.inputs.clone());
         self.tracker.spawn(async move {
-            if let Err(error) = insist(&board, request, given, &inputs).await {
-                drop(inputs.send(Input::NotDelegated(delegation, error)).await);
+            match insist(&board, request, given, &inputs).await {
+                // Somebody else, or another delegation, was faster.
+                Ok(_) | Err(BoardError::Refused(Refusal::AlreadyRunning { .. })) => {}
+                Err(error) => drop(inputs.send(Input::NotDelegated(delegation, error)).await),
             }
         });
     }
@@ -203,6 +205,7 @@ pub(super) fn run_of(state: &State, task: &Task, member: &MemberName) -> WireRun
         parent_trace_id: delegation.and_then(|it| it.parent_trace_id),
         channel: text(&origin.channel),
         chat_id: text(&origin.chat_id),
+        workspace: None,
         peer_kind: text(&origin.peer_kind),
         local_key: text(&origin.local_key),
     }

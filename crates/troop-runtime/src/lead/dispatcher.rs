@@ -1,22 +1,24 @@
 //! The one loop of a lead: everything that comes in, in one order; each arm is one call.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
 use tokio::{io::AsyncWriteExt as _, process::Child, sync::mpsc};
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
     Actor, Command, Context, MemberName, MessageKind, OperationId, Origin, Outgoing, State,
-    TeamName, Time, decide,
+    TaskNumber, TeamName, Time, decide,
 };
 use uuid::Uuid;
 
 use super::{
     Ended, LeadError, LeadOptions, Runner, Timing, Until,
     delegations::Conversation,
+    files::FileDesk,
     gate::Seen,
     input::{Due, Input},
     launch::Launch,
     link::Link,
+    places::Places,
     restarts::Restarts,
     stop::TeamStop,
     timers::Timers,
@@ -24,15 +26,19 @@ use super::{
 };
 use crate::{
     Board, BoardError, BoardResult, Clock, Done, Given, Hooks, Request, Signature, Subscription,
+    workspace::Workspace,
 };
 
 /// How many inputs are taken before what they have in common is done.
 const DRAIN: usize = 64;
 
 /// How long a store that does not do its part is waited for before it is asked again ...
-const PATIENCE: std::time::Duration = std::time::Duration::from_millis(500);
+const PATIENCE: Duration = Duration::from_millis(500);
 /// ... and how often.
 const N_PATIENCE: u32 = 60;
+
+/// How often is looked whether members are to be watched, where they are not.
+const WATCH_OFF: Duration = Duration::from_secs(10);
 
 /// All that a lead knows and holds.
 #[derive(Debug)]
@@ -44,6 +50,8 @@ pub(super) struct Dispatcher {
     pub(super) session: Uuid,
     pub(super) fence: u64,
     pub(super) project: PathBuf,
+    pub(super) files: FileDesk,
+    pub(super) workspace: Workspace,
     pub(super) launch: Arc<dyn Launch>,
     pub(super) hooks: Arc<Hooks>,
     pub(super) timing: Timing,
@@ -64,6 +72,14 @@ pub(super) struct Dispatcher {
     pub(super) gated: Seen,
     /// How many things wait for hooks.
     pub(super) n_gated: usize,
+    /// Where members work.
+    pub(super) places: Places,
+    /// What checks find in their environment.
+    pub(super) environment: Vec<(OsString, OsString)>,
+    /// How often somebody said in an attempt that a task is done, and it was not.
+    pub(super) refusals: BTreeMap<(TaskNumber, u32), u32>,
+    /// Ends what would otherwise be waited for at the end.
+    pub(super) over: CancellationToken,
     /// The conversation in which the lead's agent acts.
     pub(super) conversation: Conversation,
     /// How often what TEAM.md is made from has changed.
@@ -81,13 +97,14 @@ pub(super) struct Start {
     pub(super) options: LeadOptions,
     pub(super) session: Uuid,
     pub(super) fence: u64,
+    pub(super) files: FileDesk,
     pub(super) inputs: mpsc::Sender<Input>,
     pub(super) tracker: TaskTracker,
 }
 
 impl Dispatcher {
     pub(super) async fn new(start: Start) -> Result<Self, LeadError> {
-        let Start { options, session, fence, inputs, tracker } = start;
+        let Start { options, session, fence, files, inputs, tracker } = start;
         let guard = options
             .launch
             .guard(session)
@@ -102,12 +119,13 @@ impl Dispatcher {
             session,
             fence,
             project: options.project,
+            files,
+            workspace: Workspace::new(&options.folder),
             launch: options.launch,
             hooks: Arc::new(options.hooks),
             timing: options.timing,
             until: options.until,
             inputs,
-            tracker,
             links: BTreeMap::new(),
             n_runs: 0,
             restarts: Restarts::default(),
@@ -118,6 +136,11 @@ impl Dispatcher {
             ended: None,
             gated: Seen::new(),
             n_gated: 0,
+            places: Places::new(options.isolation, &tracker),
+            environment: options.environment,
+            refusals: BTreeMap::new(),
+            over: CancellationToken::new(),
+            tracker,
             conversation: Conversation::default(),
             n_teams: 1,
             has_new_context: false,
@@ -130,6 +153,7 @@ impl Dispatcher {
     pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Input>) -> Ended {
         self.timers.set(self.timing.tick, Due::Tick);
         self.timers.set(self.timing.renew, Due::Renew);
+        self.time_to_watch();
         self.begin().await;
         loop {
             let input = self.next(&mut queue).await;
@@ -162,6 +186,11 @@ impl Dispatcher {
             Input::Exited(runner, exit) => self.exited(&runner, exit).await,
             Input::Complained(runner, line) => self.complained(&runner, &line),
             Input::Passed(passed) => self.passed(*passed).await,
+            Input::Proved(proved) => self.proved(*proved).await,
+            Input::Placed(member, place) => self.placed(&member, place).await,
+            Input::Begun(begun) => self.begun(begun.0, begun.1).await,
+            Input::Watched(seen) => self.watched(seen.0, seen.1).await,
+            Input::Shown(member, line) => self.note(&member, Line::note(&line)),
             Input::Called(called) => self.called(*called).await,
             Input::Settled(runner, version) => self.settled(&runner, version),
             Input::Refused(runner, what) => self.refused(&runner, what),
@@ -178,6 +207,7 @@ impl Dispatcher {
             Input::Due(Due::Retry(runner)) => self.try_again(&runner).await,
             Input::Due(Due::Tick) => self.tick().await,
             Input::Due(Due::Renew) => self.renew().await,
+            Input::Due(Due::Watch) => self.time_to_watch(),
         }
     }
 
@@ -210,7 +240,7 @@ impl Dispatcher {
         }
     }
 
-    fn lost(&mut self, error: Option<BoardError>) {
+    pub(super) fn lost(&mut self, error: Option<BoardError>) {
         let reason = error.map_or_else(|| "the board was closed".to_owned(), |it| it.to_string());
         self.ended = Some(Ended::Lost { reason });
     }
@@ -250,6 +280,14 @@ impl Dispatcher {
         decide(&self.state, &Command::Tick, &ctx).is_ok_and(|events| !events.is_empty())
     }
 
+    /// Looks from time to time whether what members are doing fits together.
+    fn time_to_watch(&mut self) {
+        let seconds = self.state.team().map_or(0, |team| team.settings.isolation_watch_seconds);
+        let pause = if seconds == 0 { WATCH_OFF } else { Duration::from_secs(seconds.into()) };
+        self.timers.set(pause, Due::Watch);
+        self.watch();
+    }
+
     async fn renew(&mut self) {
         self.timers.set(self.timing.renew, Due::Renew);
         self.give(Command::RenewLead).await;
@@ -257,6 +295,7 @@ impl Dispatcher {
 
     /// Ends whatever is left, and says goodbye to the board.
     async fn end(mut self, mut queue: mpsc::Receiver<Input>) {
+        self.over.cancel();
         let runners: Vec<_> = self.links.values().map(|link| link.runner.clone()).collect();
         runners.iter().for_each(|runner| self.kill(runner));
         // Who waits to say something, does not have to any more.

@@ -12,6 +12,7 @@ impl Dispatcher {
         let silent = self.silent_holder(event);
         self.state.apply(event);
         self.has_new_context |= event.fact.task().is_some();
+        self.keep_work(event);
         self.n_teams += u64::from(changes_team(&event.fact));
         if let Some(member) = silent {
             self.hangs(&member);
@@ -42,13 +43,8 @@ impl Dispatcher {
             Fact::TaskAssigned { task, owner, attempt, .. } => {
                 self.assigned(*task, owner, *attempt);
             }
-            Fact::TaskClaimed { task, owner, attempt, .. } => {
-                self.has_news = true;
-                if let Some(link) = self.links.get_mut(owner) {
-                    // It knows what it took.
-                    link.told.insert(*task, *attempt);
-                }
-            }
+            Fact::TaskClaimed { task, owner, attempt, .. } => self.claimed(owner, *task, *attempt),
+            Fact::TaskMerged { .. } => self.watch(),
             Fact::TaskRejected { task, .. } => self.sent_back(*task),
             Fact::TaskReleased { task, owner, .. } => self.released(*task, owner),
             Fact::TaskCreated { task, .. } => self.created(event, *task),
@@ -113,6 +109,7 @@ impl Dispatcher {
     fn task_is_over(&mut self, event: &Event) {
         self.has_news = true;
         let Some(task) = event.fact.task() else { return };
+        self.forget_work(task);
         let owner = self.state.tasks().get(task).and_then(|task| task.owner.clone());
         if let Some(owner) = &owner {
             // Who gets something done does not crash at every start.

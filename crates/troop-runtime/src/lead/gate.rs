@@ -14,6 +14,11 @@ use crate::{
 
 /// How the summary of a message begins by which a member hears that a hook was against what it wanted.
 pub const VETOED: &str = "a hook said no";
+const VETOED_DEED: &str = "a hook said no to what it did";
+const VETOED_IDLE: &str = "a hook said no to being idle";
+/// The summary of a message by which a member hears that something does not count as done, because it could not be merged or
+/// a check was not content.
+pub const REFUSED: &str = "it is not done yet";
 
 /// How many deeds are remembered that hooks have seen and the log does not show yet.
 const MAX_GATED: usize = 1_024;
@@ -60,11 +65,17 @@ impl Dispatcher {
     pub(super) async fn pass(&mut self, deed: Deed) {
         match self.occasion_of(&deed.request) {
             Some(occasion) => self.hold(occasion, deed),
-            None => self.carry_out(deed).await,
+            None => match self.to_show(&deed.request) {
+                Some(claim) => {
+                    self.count_held(&deed);
+                    self.show(claim, deed);
+                }
+                None => self.carry_out(deed).await,
+            },
         }
     }
 
-    async fn carry_out(&mut self, deed: Deed) {
+    pub(super) async fn carry_out(&mut self, deed: Deed) {
         match deed.responder {
             Some(responder) => self.call(deed.request, responder).await,
             None => {
@@ -81,10 +92,14 @@ impl Dispatcher {
         while self.gated.len() > MAX_GATED {
             self.gated.pop_first();
         }
+        self.count_held(&deed);
+        self.fire(occasion, Gated::Deed(Box::new(deed)));
+    }
+
+    fn count_held(&mut self, deed: &Deed) {
         if let Some(link) = deed.runner.as_ref().and_then(|runner| self.link(runner)) {
             link.n_held += 1;
         }
-        self.fire(occasion, Gated::Deed(Box::new(deed)));
     }
 
     /// Lets a member's idleness wait: for the deeds that wait, and for hooks. Not if it gets work at once.
@@ -116,7 +131,7 @@ impl Dispatcher {
                 self.report_idle(&runner, last_task).await;
             }
             (Gated::Idle(runner, _), Verdict::Veto { feedback }) => {
-                self.tell_member(&runner.member, feedback, "to being idle").await;
+                self.tell_member(&runner.member, feedback, VETOED_IDLE).await;
             }
             (Gated::Created(task), Verdict::Veto { feedback }) => {
                 let order = TaskCommand::Cancel { task: task.into(), reason: feedback };
@@ -129,34 +144,38 @@ impl Dispatcher {
     async fn deed_passed(&mut self, deed: Deed, verdict: Verdict) {
         let runner = deed.runner.clone();
         match verdict {
-            Verdict::Continue => self.carry_out(deed).await,
-            Verdict::Veto { feedback } => self.vetoed(deed, feedback).await,
+            Verdict::Continue => match self.to_show(&deed.request) {
+                Some(claim) => return self.show(claim, deed),
+                None => self.carry_out(deed).await,
+            },
+            Verdict::Veto { feedback } => self.vetoed(deed, feedback, VETOED_DEED).await,
         }
-        let Some(runner) = runner else { return };
-        let idle_after = self.link(&runner).and_then(|link| {
+        if let Some(runner) = runner {
+            self.let_go_on(&runner).await;
+        }
+    }
+
+    /// A deed of a member waits no longer. If it was the last, the member may be idle.
+    pub(super) async fn let_go_on(&mut self, runner: &Runner) {
+        let idle_after = self.link(runner).and_then(|link| {
             link.n_held -= 1;
             link.idle_after.take_if(|_| link.n_held == 0)
         });
         if let Some(last_task) = idle_after
-            && !self.hold_idle(&runner, last_task.as_ref())
+            && !self.hold_idle(runner, last_task.as_ref())
         {
-            self.report_idle(&runner, last_task).await;
+            self.report_idle(runner, last_task).await;
         }
     }
 
-    /// A hook is against it. Who asked hears why; a task that is not done after all is given to it once more.
-    async fn vetoed(&mut self, deed: Deed, feedback: String) {
-        self.gated.remove(&deed.request.operation);
-        if let Some(responder) = deed.responder {
-            let failure = Failure::new(FailureKind::Forbidden, &feedback);
-            return self.refuse(responder, failure);
-        }
-        let Some(runner) = deed.runner else { return };
-        self.tell_member(&runner.member, feedback, "to what it did").await;
-        if let Command::Task(TaskCommand::Complete { task, .. }) = &deed.request.command
+    /// A hook or a check is against it. Who asked hears why; a task that is not done after all is given to it once more.
+    pub(super) async fn vetoed(&mut self, deed: Deed, feedback: String, summary: &str) {
+        let command = deed.request.command.clone();
+        let Some(runner) = self.say_no(deed, feedback, summary).await else { return };
+        if let Command::Task(TaskCommand::Complete { task, .. }) = &command
             && let Ok(number) = self.state.resolve(task)
         {
-            // The task comes again with what the hook said, or soon after.
+            // The task comes again with what was said, or soon after.
             if let Some(link) = self.link(&runner) {
                 link.told.remove(&number);
                 self.retry_soon(&runner.member);
@@ -164,13 +183,31 @@ impl Dispatcher {
         }
     }
 
-    /// Tells a member in a way that lasts why a hook was against something.
-    async fn tell_member(&mut self, member: &MemberName, content: String, to_what: &str) {
+    /// Tells who asked for something why not: in answer, or else by a message, and then who that is.
+    pub(super) async fn say_no(
+        &mut self,
+        deed: Deed,
+        feedback: String,
+        summary: &str,
+    ) -> Option<Runner> {
+        self.gated.remove(&deed.request.operation);
+        if let Some(responder) = deed.responder {
+            let failure = Failure::new(FailureKind::Forbidden, &feedback);
+            self.refuse(responder, failure);
+            return None;
+        }
+        let runner = deed.runner?;
+        self.tell_member(&runner.member, feedback, summary).await;
+        Some(runner)
+    }
+
+    /// Tells a member in a way that lasts what was against something.
+    async fn tell_member(&mut self, member: &MemberName, content: String, summary: &str) {
         self.give(Command::Send(Outgoing {
             to: member.to_string(),
             kind: MessageKind::System,
             content,
-            summary: Some(format!("{VETOED} {to_what}")),
+            summary: Some(summary.to_owned()),
             request_id: None,
             approve: None,
         }))
@@ -194,6 +231,7 @@ impl Dispatcher {
                     subject: new.subject.clone(),
                     description: new.description.clone(),
                     owner: new.assignee.clone(),
+                    folder: None,
                 };
                 Some(Occasion::TaskCreated { task, teammate: creator(&request.actor) })
             }
@@ -208,6 +246,7 @@ impl Dispatcher {
             subject: task.subject.clone(),
             description: task.description.clone(),
             owner: task.owner.clone().or_else(|| task.assignee.clone()),
+            folder: task.owner.as_ref().and_then(|owner| self.place_of(owner)),
         })
     }
 

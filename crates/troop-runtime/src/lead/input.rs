@@ -1,14 +1,14 @@
 //! Everything that can come to a lead, in one closed list.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use tokio::sync::mpsc;
 use troop_model::{Event, MemberName, Version};
 use troop_protocol::{Inbox, Incoming, Responder};
 use uuid::Uuid;
 
-use super::{Runner, Until, gate::Passed, supervisor::Exit};
-use crate::{BoardError, Request};
+use super::{Runner, Until, gate::Passed, proof::Proved, supervisor::Exit};
+use crate::{Begun, BoardError, Clash, GitError, Request, Watcher, Work};
 
 /// One thing that a lead reacts to.
 #[derive(Debug)]
@@ -27,6 +27,16 @@ pub(super) enum Input {
     Due(Due),
     /// Hooks have spoken about something that waited for them.
     Passed(Box<Passed>),
+    /// It is known whether something is done that was said to be.
+    Proved(Box<Proved>),
+    /// A member's folder is there, or cannot be made.
+    Placed(MemberName, Result<PathBuf, GitError>),
+    /// A member's folder is ready for a task, or cannot be made so.
+    Begun(Box<(Work, Result<Begun, GitError>)>),
+    /// What was seen of what members are doing.
+    Watched(Box<(Watcher, Result<Vec<Clash>, GitError>)>),
+    /// A check of a member's work printed a line.
+    Shown(MemberName, String),
     /// Another process gives a command by way of this lead.
     Called(Box<(Request, Responder)>),
     /// A member was given work, or was not; what came of it is in the log up to there.
@@ -64,6 +74,8 @@ pub(super) enum Due {
     Tick,
     /// It is time to say that this lead is alive.
     Renew,
+    /// It is time to look whether what members are doing fits together.
+    Watch,
 }
 
 /// Where what one member says goes.

@@ -52,6 +52,10 @@ pub struct LaunchSpec {
     pub session: Uuid,
     /// Where it works.
     pub path: PathBuf,
+    /// The project that it works for: the same, unless it has a folder of its own.
+    pub project: PathBuf,
+    /// What it finds in its environment besides what others do.
+    pub variables: Vec<(&'static str, &'static str)>,
     /// Told to all that runs for it, so that what it leaves behind can be found.
     pub mark: process::Mark,
 }
@@ -92,9 +96,12 @@ impl Launch for Programs {
             None => (self.troop.clone().into_os_string(), [].as_slice()),
         };
         let mut command = process::command(program);
+        let first = first.iter().map(|argument| found_from(spec, argument));
         command.args(first).args(arguments(spec)).current_dir(&spec.path);
+        // What is described beside the project's files, and not among them, is found there.
+        command.env("TROOP_PROJECT", &spec.project);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        command.env("TROOP_TEAMMATE", "1");
+        command.env("TROOP_TEAMMATE", "1").envs(spec.variables.iter().copied());
         command.envs(spec.mark.variables());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
@@ -112,6 +119,13 @@ impl Launch for Programs {
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         command.kill_on_drop(false).spawn().map(Some)
     }
+}
+
+/// An argument that names a file of the project, so that it is found from another folder, too.
+fn found_from(spec: &LaunchSpec, argument: &OsString) -> OsString {
+    let file = spec.project.join(argument);
+    let is_elsewhere = spec.path != spec.project && file.is_file();
+    if is_elsewhere { file.into() } else { argument.clone() }
 }
 
 /// What a teammate is started with, whatever program it is.

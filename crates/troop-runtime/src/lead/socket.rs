@@ -18,6 +18,7 @@ use uuid::Uuid;
 
 use super::{
     answers::{self, Caller},
+    files::FileDesk,
     input::Input,
 };
 use crate::{Board, Request, Signature};
@@ -91,6 +92,7 @@ fn place(folder: &Path) -> io::Result<PathBuf> {
 #[derive(Clone, Debug)]
 pub(super) struct Host {
     pub(super) board: Board,
+    pub(super) files: FileDesk,
     pub(super) inputs: mpsc::Sender<Input>,
     pub(super) tracker: TaskTracker,
 }
@@ -133,6 +135,9 @@ async fn answer(asked: Asked, caller: &mut Option<Caller>, host: &Host) {
                 let outcome = answers::query(&board, caller, query).await;
                 drop(responder.respond(outcome.map_err(Into::into)));
             });
+        }
+        (Call::File(call), Some(caller)) => {
+            host.tracker.spawn(host.files.clone().answer(caller, call, responder));
         }
         (Call::Change(change), Some(caller)) => {
             let request = request(*change, caller);

@@ -1,13 +1,16 @@
 //! Processes: starting them, seeing them end, starting them again.
 
-use std::{fmt, io, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Duration};
+use std::{
+    fmt, io, os::unix::process::ExitStatusExt as _, path::PathBuf, process::ExitStatus,
+    time::Duration,
+};
 
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader},
     process::Child,
     sync::mpsc,
 };
-use troop_model::{Command, MemberName, MemberState, Permissions, Role};
+use troop_model::{Command, Member, MemberName, MemberState, Permissions, Role};
 use troop_protocol::{Peer, PeerOptions, Ready};
 use uuid::Uuid;
 
@@ -69,12 +72,21 @@ impl Dispatcher {
             let reason = Some(WITH_TEAM.to_owned());
             return self.set_state(member, MemberState::Stopped, reason, None).await;
         }
+        if !self.make_place(member) {
+            self.start_in(member, self.project.clone()).await;
+        }
+    }
+
+    /// Starts what runs for a member in a folder, if it is still to run.
+    pub(super) async fn start_in(&mut self, member: &MemberName, path: PathBuf) {
+        if self.links.contains_key(member) || self.is_ending() {
+            return Box::pin(self.start(member)).await;
+        }
         let Some(found) = self.state.member(member) else { return };
         self.n_runs += 1;
         let runner = Runner { member: member.clone(), run: self.n_runs };
         let mark = Mark { session: self.session, run: Some(Uuid::now_v7()) };
-        // Who joined with the same command that starts it has never run.
-        let is_new = found.role == Role::Member && found.joined_at == found.state_since;
+        let is_new = is_new(found);
         let spec = LaunchSpec {
             team: self.team_name(),
             member: member.clone(),
@@ -82,18 +94,14 @@ impl Dispatcher {
             agent: found.agent.clone(),
             model: found.model.clone(),
             session: self.session,
-            path: self.project.clone(),
+            path,
+            project: self.project.clone(),
+            variables: self.variables_of(member),
             mark,
         };
         let launched = match self.launch.launch(&spec) {
             Ok(launched) => launched,
-            Err(error) => {
-                let exit = Exit::NotStarted(error);
-                return match is_new {
-                    true => self.not_started(member, &exit).await,
-                    false => self.crashed(member, exit.to_string()).await,
-                };
-            }
+            Err(error) => return self.cannot_start(member, error).await,
         };
         let ear = Ear { runner: runner.clone(), inputs: self.inputs.clone() };
         let (reader, writer) = (launched.reader, launched.writer);
@@ -102,6 +110,16 @@ impl Dispatcher {
         self.note(member, Line::note(&format!("started in process {}", body.process())));
         self.timers.set(self.timing.ready, Due::Ready(runner.clone()));
         self.links.insert(member.clone(), Link::new(runner, peer, body, is_new));
+    }
+
+    /// What was to run for a member could not even be started.
+    pub(super) async fn cannot_start(&mut self, member: &MemberName, error: io::Error) {
+        let Some(found) = self.state.member(member) else { return };
+        let exit = Exit::NotStarted(error);
+        match is_new(found) {
+            true => self.not_started(member, &exit).await,
+            false => self.crashed(member, exit.to_string()).await,
+        }
     }
 
     /// Sees to what runs until it ends.
@@ -190,7 +208,7 @@ impl Dispatcher {
         self.note(member, Line::note(&exit.to_string()));
         if link.is_let_go {
             // Somebody else may bear the name by now, and wait to be started.
-            let waits = |it: &troop_model::Member| it.state == MemberState::Spawning;
+            let waits = |it: &Member| it.state == MemberState::Spawning;
             if self.state.member(member).is_some_and(waits) {
                 Box::pin(self.start(member)).await;
             }
@@ -299,6 +317,11 @@ impl Dispatcher {
         let member = member.clone();
         self.give(Command::SetMemberState { member, state, reason, pid }).await;
     }
+}
+
+/// Who joined with the same command that starts it has never run.
+fn is_new(member: &Member) -> bool {
+    member.role == Role::Member && member.joined_at == member.state_since
 }
 
 /// Waits for a process to end and ends all that it left behind.

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use troop_model::{
-    Assignment, Command, MemberName, MemberState, Role, Status, TaskCommand, TaskNumber, TaskView,
+    Assignment, Command, MemberName, MemberState, Role, Status, Task, TaskCommand, TaskNumber,
+    TaskView, WorkspaceFolder, WorkspaceScope,
 };
 use troop_protocol::{FromLead, TeamContext, WireTask};
 
@@ -52,13 +53,18 @@ impl Dispatcher {
         if link.told.get(&task) == Some(&attempt) {
             return;
         }
+        if !self.is_ready_for(owner, task, attempt) {
+            return;
+        }
         if !self.send_new_team(owner) {
             return self.retry_soon(owner);
         }
         let Some(link) = self.links.get(owner) else { return };
         let Some(found) = self.state.tasks().get(task) else { return };
         let view = TaskView::brief(&self.state, found);
-        let run = Some(Box::new(delegations::run_of(&self.state, found, owner)));
+        let mut run = delegations::run_of(&self.state, found, owner);
+        run.workspace = self.workspace_of(found);
+        let run = Some(Box::new(run));
         let said = FromLead::AssignTask { task: WireTask { run, ..WireTask::from(&view) } };
         match link.tell(&said) {
             Ok(()) => {
@@ -70,6 +76,17 @@ impl Dispatcher {
             }
             Err(_) => self.retry_soon(owner),
         }
+    }
+
+    /// Where a task's files belong. A workspace that cannot be used is no reason to keep the task back; who wants to write
+    /// there hears of it.
+    fn workspace_of(&self, task: &Task) -> Option<String> {
+        let folder = match self.state.team()?.settings.workspace_scope {
+            WorkspaceScope::Shared => WorkspaceFolder::shared(),
+            WorkspaceScope::Isolated => WorkspaceFolder::of_chat(task.origin.chat_id.clone()),
+        };
+        let path = self.workspace.prepare(&folder).ok()?;
+        Some(std::path::absolute(path).ok()?.display().to_string())
     }
 
     /// Tells a member of all tasks that it holds and does not know of.

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, atomic::Ordering::SeqCst};
 
-use troop_model::{Status, TaskNumber, Version};
-use troop_runtime::{BoardError, Following};
+use troop_model::{State, Status, TaskNumber, Version};
+use troop_runtime::{BoardError, Done, Following};
 use troop_store::{MemoryStore, StoreError};
 use troop_testkit::{TestStore, memory_store, wait_for};
 
@@ -19,6 +19,7 @@ on_every_store! {
     what_is_answered_is_durable,
     a_refused_command_changes_nothing,
     a_look_waits_for_what_is_being_made_durable,
+    what_is_looked_at_with_an_answer_waits_for_nobody_else,
     more_submitters_than_places_all_get_answers,
     what_is_so_already_makes_no_events,
 }
@@ -62,6 +63,26 @@ async fn a_look_waits_for_what_is_being_made_durable(store: TestStore) {
     assert_eq!(events(&*store, board.team()).await.last().unwrap().version, before);
     probe.let_append();
     tasks.join_all().await;
+}
+
+async fn what_is_looked_at_with_an_answer_waits_for_nobody_else(store: TestStore) {
+    let probe = Probe::new(store.store());
+    let board = crew(probe.clone()).await;
+    probe.hold_appends();
+    let gate = Arc::clone(&probe);
+    let look = move |state: &State, done: Done| {
+        gate.hold_appends();
+        state.tasks().get(done.task().unwrap()).unwrap().subject.clone()
+    };
+    let first = board.give_and_look(by(LEAD, create("first")), look).await.unwrap();
+    wait_for("the append to begin", async || (probe.n_appends.load(SeqCst) == 1).then_some(()))
+        .await;
+    let second = board.give(by(LEAD, create("second"))).await.unwrap();
+    probe.let_append();
+    assert_eq!(first.done().await.unwrap(), "first");
+    let stored = events(&*store, board.team()).await.last().unwrap().version;
+    probe.let_append();
+    assert!(second.done().await.unwrap().version > stored);
 }
 
 #[tokio::test(start_paused = true)]

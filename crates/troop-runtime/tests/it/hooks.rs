@@ -103,6 +103,7 @@ fn task(description: &str) -> HookTask {
         subject: "write".to_owned(),
         description: description.to_owned(),
         owner: Some("ann".parse().unwrap()),
+        folder: None,
     }
 }
 

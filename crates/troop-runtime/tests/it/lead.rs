@@ -1,7 +1,9 @@
 //! A lead at work: its members are parts that the tests write, its board and its wires are real.
 
 mod delegations;
+mod files;
 mod hooks;
+mod isolation;
 mod processes;
 mod recovery;
 mod socket;

@@ -40,6 +40,7 @@ mod archive;
 mod clocks;
 mod contention;
 mod durability;
+mod export;
 mod faults;
 mod following;
 mod foreign;

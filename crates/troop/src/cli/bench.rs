@@ -9,6 +9,8 @@ use uuid::Uuid;
 pub(crate) enum BenchCommand {
     /// The board on every backend, beside what the same disk or server can do at best
     Board(BenchBoardArgs),
+    /// What happens around the work, beside the same done by plain tools
+    Work(BenchWorkArgs),
     /// A running team: its tasks, its teammates at rest, its mail, its recovery
     Team(BenchTeamArgs),
     /// Tool calls over MCP
@@ -75,6 +77,30 @@ pub(crate) enum BenchTeamPart {
     Crash,
 }
 
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BenchWorkArgs {
+    /// Only this part; once for each
+    #[arg(long, value_name = "PART", value_enum)]
+    pub(crate) only: Vec<BenchWorkPart>,
+    /// How long each measurement runs; 0 does each thing once
+    #[arg(long, value_name = "SECONDS", default_value_t = 3)]
+    pub(crate) seconds: u64,
+    /// Where to make the repositories that are measured [default: the system's folder for temporary files]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) folder: Option<PathBuf>,
+    /// How many files the large repository has
+    #[arg(long, value_name = "N", default_value_t = 50_000)]
+    pub(crate) files: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BenchWorkPart {
+    /// Merging 100 finished branches
+    Merge,
+    /// The profile of a large repository
+    Profile,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BenchPart {
     /// Claiming and completing on SQLite
@@ -98,6 +124,17 @@ pub(crate) enum BenchChildCommand {
     Work {
         #[command(flatten)]
         team: BenchTeam,
+        /// Which member it is
+        #[arg(long)]
+        nth: usize,
+        /// For how long
+        #[arg(long)]
+        seconds: u64,
+    },
+    /// Likewise, by way of the team's lead
+    Ask {
+        /// Where the lead takes commands
+        socket: PathBuf,
         /// Which member it is
         #[arg(long)]
         nth: usize,

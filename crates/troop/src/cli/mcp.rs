@@ -1,5 +1,4 @@
 //! `troop mcp`: the team for any agent that speaks MCP.
-#![expect(clippy::doc_markdown, reason = "these comments are the help texts, shown as they are")]
 
 use clap::{Args, Subcommand, ValueEnum};
 

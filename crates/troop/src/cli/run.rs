@@ -18,6 +18,9 @@ pub(crate) struct RunArgs {
     /// Settings of the team that differ: KEY=VALUE, for example assignment=claim where the lead delegates all work
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) settings: Vec<String>,
+    /// A command that must pass before any task is done; once for each
+    #[arg(long = "check", value_name = "COMMAND")]
+    pub(crate) checks: Vec<String>,
     #[command(flatten)]
     pub(crate) lead: LeadArgs,
 }

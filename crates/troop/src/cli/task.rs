@@ -56,6 +56,9 @@ pub(crate) enum TaskCommand {
         /// Which attempt you hold; refused if the task has moved on
         #[arg(long, value_name = "N")]
         attempt: Option<u32>,
+        /// Do not run its checks, and say why
+        #[arg(long, value_name = "REASON")]
+        without_checks: Option<String>,
     },
     /// Give a task back to the board, not done
     Release {
@@ -241,6 +244,9 @@ pub(crate) struct TaskFields {
     /// How those must end
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) until: Option<UntilArg>,
+    /// A command that must pass before it is done; once for each
+    #[arg(long = "check", value_name = "COMMAND")]
+    pub(crate) checks: Vec<String>,
     /// Free data: a JSON object
     #[arg(long, value_name = "JSON")]
     pub(crate) metadata: Option<String>,

@@ -68,8 +68,10 @@ pub(crate) enum TeamCommand {
         #[arg(long)]
         purge: bool,
     },
-    /// Write a team's whole log as lines of JSON
+    /// Write a team's whole log as one file: lines of JSON
     Export {
+        /// The team
+        name: Option<String>,
         /// Where to; the screen if not given
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
@@ -81,6 +83,17 @@ pub(crate) enum TeamCommand {
         /// Another name for the team
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
+    },
+    /// Show a team as it once was
+    Replay {
+        /// The team
+        name: Option<String>,
+        /// After this event of its log (see `troop events`)
+        #[arg(long, value_name = "VERSION", conflicts_with = "at")]
+        until: Option<u64>,
+        /// At this time, such as 2026-01-31T10:00:00Z
+        #[arg(long, value_name = "TIME")]
+        at: Option<String>,
     },
 }
 

@@ -18,6 +18,7 @@ mod server;
 mod sqlite;
 mod start;
 mod team;
+mod work;
 
 use std::time::Duration;
 
@@ -57,6 +58,7 @@ pub(super) async fn run(command: &BenchCommand, printer: &Printer) -> Result<()>
         BenchCommand::Board(args) => board(args, printer).await,
         BenchCommand::Team(args) => running::run(args, printer).await,
         BenchCommand::Mcp(args) => mcp::run(args, printer).await,
+        BenchCommand::Work(args) => work::run(args, printer).await,
         BenchCommand::Child(command) => Box::pin(child::run(command, printer)).await,
     }
 }

@@ -25,10 +25,12 @@ use crate::{
     trust::Trust,
 };
 
+/// The sample's own tests: nothing is done before they pass.
+const TESTS: &str = "python3 -B -m unittest -q";
 const GOAL: &str = "Add --top N and --json to tally";
 
 /// The sample repository, and what its team does to it.
-const SAMPLE: [(&str, &str); 7] = [
+const SAMPLE: [(&str, &str); 9] = [
     (
         "home/agents/scripted.md",
         "---\ndescription: follows a script\nagent: script\nscript: .demo/teammate.script\n---\n",
@@ -36,6 +38,8 @@ const SAMPLE: [(&str, &str); 7] = [
     ("tally/tally.py", include_str!("demo/sample/tally.py")),
     ("tally/test_tally.py", include_str!("demo/sample/test_tally.py")),
     ("tally/README.md", include_str!("demo/sample/README.md")),
+    ("tally/.gitignore", "__pycache__/\n"),
+    ("tally/.demo/take-both.sh", include_str!("demo/sample/take-both.sh")),
     ("tally/.demo/check.sh", include_str!("demo/sample/check.sh")),
     ("tally/.demo/lead.script", include_str!("demo/sample/lead.script")),
     ("tally/.demo/teammate.script", include_str!("demo/sample/teammate.script")),
@@ -56,6 +60,7 @@ pub(super) async fn run(
         .into());
     }
     let place = Place::make()?;
+    place.commit().await?;
     let surroundings = place.surroundings(user);
     let global = Global {
         store: None,
@@ -68,7 +73,7 @@ pub(super) async fn run(
     if !printer.json {
         printer.line(&format!(
             "A lead and three teammates are about to work on a small program in {}.\n\
-             They follow scripts; the processes, the board, the mail and the hook are real.\n",
+             They follow scripts; the processes, the board, the mail, the hook, the branches and the checks are real.\n",
             place.project().display()
         ))?;
     }
@@ -84,7 +89,12 @@ async fn lead(args: &DemoArgs, desk: &mut Desk, printer: &Printer) -> Result<Fin
         team: TeamId(Uuid::now_v7()),
         name: "tally".parse().map_err(troop_model::Refusal::from)?,
         description: GOAL.to_owned(),
-        settings: Settings::default(),
+        // What does not fit is heard of when it is merged, so that the story is the same every time.
+        settings: Settings {
+            checks: vec![TESTS.to_owned()],
+            isolation_watch_seconds: 0,
+            ..Settings::default()
+        },
         lead: NewMember {
             name: troop_model::MemberName::lead(),
             agent: "script:.demo/lead.script".into(),
@@ -160,6 +170,44 @@ impl Place {
         Ok(place)
     }
 
+    /// Makes the sample a repository, so that each teammate has a folder and a branch of its own.
+    async fn commit(&self) -> Result<()> {
+        if super::doctor::find("git").is_none() {
+            return Ok(());
+        }
+        let identity = ["-c", "user.name=troop", "-c", "user.email=troop@localhost"];
+        let steps: [&[&str]; 3] = [
+            &["init", "--quiet", "--initial-branch=main"],
+            &["add", "--all"],
+            &[
+                "-c",
+                "commit.gpgSign=false",
+                "commit",
+                "--quiet",
+                "--no-verify",
+                "-m",
+                "tally counts words",
+            ],
+        ];
+        for step in steps {
+            let git = process::command("git")
+                .args(identity)
+                .args(step)
+                .current_dir(self.project())
+                .output();
+            let done = git.await.context("`git` cannot be started")?;
+            if !done.status.success() {
+                let says = String::from_utf8_lossy(&done.stderr).into_owned();
+                let message =
+                    format!("the sample cannot be committed: {}", render::one_line(&says));
+                return Err(
+                    Refused::new(message, "see what is wrong with git: `git --version`").into()
+                );
+            }
+        }
+        Ok(())
+    }
+
     fn project(&self) -> PathBuf {
         self.0.join("tally")
     }
@@ -190,7 +238,7 @@ impl Place {
             (format!("{troop} log bob"), "# what was seen of bob"),
             (format!("{troop} task list --status all"), "# the board"),
             (format!("{troop} message read --all"), "# who said what to whom"),
-            (format!("ls {}", code.display()), "# what they made"),
+            (format!("git -C {} log --graph --oneline", code.display()), "# what they made"),
         ];
         let mut text = format!("\n{}\n", render::paint(render::BOLD, "Where to look"));
         let width = lines.iter().map(|(command, _)| command.len()).max().unwrap_or(0);

@@ -1,5 +1,7 @@
 //! `troop doctor`: what is installed, reachable, misconfigured, and how to fix it.
 
+mod leftovers;
+
 use std::{env, path::PathBuf, sync::Arc};
 
 use anyhow::Result;
@@ -16,6 +18,8 @@ use crate::{
     report::Report,
     trust::{self, Trust},
 };
+
+pub(super) use leftovers::Care;
 
 /// Clocks that are apart by more than this are worth a word.
 const TOLERATED_SKEW_SECONDS: u64 = 5;
@@ -50,6 +54,7 @@ impl Check {
 pub(super) async fn run(
     global: &Global,
     surroundings: Surroundings,
+    care: Care,
     printer: &Printer,
 ) -> Result<()> {
     let mut checks = vec![Check::good("troop", env!("CARGO_PKG_VERSION"))];
@@ -58,6 +63,7 @@ pub(super) async fn run(
     checks.push(teams(&surroundings));
     checks.push(hooks(&surroundings));
     checks.extend(store(global, &surroundings).await);
+    checks.extend(leftovers::check(&surroundings, care).await);
     checks.push(agents(&surroundings));
     checks.extend(tools());
     show(&checks, printer)?;

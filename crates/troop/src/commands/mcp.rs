@@ -23,7 +23,7 @@ use crate::{
 pub(super) async fn run(args: &McpArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
     match &args.command {
         Some(McpCommand::Install(args)) => install(args, desk, printer).await,
-        None => serve(args, desk).await,
+        None => Box::pin(serve(args, desk)).await,
     }
 }
 
@@ -32,7 +32,7 @@ async fn serve(args: &McpArgs, desk: &mut Desk) -> Result<()> {
     let tracker = service.tracker();
     let transport = rmcp::transport::stdio_pipes();
     // A client that goes before it says hello wants nothing.
-    if let Ok(running) = service.serve(transport).await {
+    if let Ok(running) = Box::pin(service.serve(transport)).await {
         running.waiting().await?;
     }
     tracker.close();

@@ -16,7 +16,7 @@ use crate::{
     cli::RunArgs,
     config::Surroundings,
     desk::Desk,
-    leading::{Beginning, Finished, HOW, Leading, Runnable},
+    leading::{Beginning, Finished, HOW, Home, Leading, Runnable},
     output::Printer,
     render,
     report::{Refused, Usage},
@@ -35,7 +35,7 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
         runnable.check(&member.agent)?;
     }
     let max_teammates = args.max_teammates.unwrap_or(desk.surroundings.teams.max_teammates);
-    let settings = Settings { max_teammates, ..Settings::default() };
+    let settings = Settings { max_teammates, checks: args.checks, ..Settings::default() };
     let changes = super::settings::changes(&settings, &args.settings)?;
     let settings = settings.changed(&changes).map_err(Refusal::BadSetting)?;
     let max_teammates = settings.max_teammates;
@@ -83,7 +83,12 @@ pub(super) fn conclude(finished: &Finished, printer: &Printer) -> Result<()> {
 pub(super) fn text(finished: &Finished, printer: &Printer) -> String {
     // Where a screen was, there is room already.
     let gap = if printer.screen().is_some() { "" } else { "\n" };
-    format!("{gap}{}", render::summary(&finished.story, printer.width()))
+    let mut text = format!("{gap}{}", render::summary(&finished.story, printer.width()));
+    for (nth, line) in finished.home.iter().flat_map(Home::lines).enumerate() {
+        let gap = if nth == 0 { "\n" } else { "" };
+        text.push_str(&format!("{gap}{line}\n"));
+    }
+    text
 }
 
 /// The report for programs, with what else there is to say.
@@ -101,6 +106,7 @@ pub(super) fn print_json(
     let mut report = render::summary_json(&finished.story);
     if let Some(fields) = report.as_object_mut() {
         fields.insert("ended".to_owned(), json!({"how": how, "reason": reason}));
+        fields.insert("work".to_owned(), finished.home.as_ref().map_or(Value::Null, Home::json));
         fields.insert("success".to_owned(), finished.check().is_ok().into());
         fields.extend(extra.into_iter().map(|(name, value)| (name.to_owned(), value)));
     }

@@ -68,6 +68,10 @@ pub(super) async fn run(command: TaskCommand, desk: &mut Desk, printer: &Printer
             confirm(desk, &done, "claimed", printer).await
         }
         change => {
+            if let TaskCommand::Complete { task, without_checks, .. } = &change {
+                super::proof::prove(desk, &task.parse()?, without_checks.as_deref(), printer)
+                    .await?;
+            }
             let (verb, order) = order(change)?;
             if matches!(order, Order::Claim { .. }) {
                 desk.tick().await?;
@@ -94,6 +98,7 @@ fn order(command: TaskCommand) -> Result<(&'static str, Order)> {
                 blocked_by: tasks(&fields.blocked_by)?,
                 until: fields.until.map(Condition::from),
                 approve_start: approve_start.then_some(true),
+                checks: fields.checks,
                 metadata: metadata(fields.metadata.as_deref())?.unwrap_or_default(),
             };
             ("created", Order::Create(new))
@@ -101,7 +106,7 @@ fn order(command: TaskCommand) -> Result<(&'static str, Order)> {
         TaskCommand::Claim { task, .. } => {
             ("claimed", Order::Claim { task: task.map(|task| task.parse()).transpose()? })
         }
-        TaskCommand::Complete { task, result, summary, attempt } => (
+        TaskCommand::Complete { task, result, summary, attempt, .. } => (
             "completed",
             Order::Complete { task: task.parse()?, result: given(result)?, summary, attempt },
         ),
@@ -177,6 +182,7 @@ fn update(fields: TaskFields, unassign: bool, unblock: bool) -> Result<TaskUpdat
         assignee: if unassign { Some(None) } else { assignee.map(Some) },
         blocked_by: if unblock { Some(Vec::new()) } else { blocked_by },
         until: fields.until.map(Condition::from),
+        checks: (!fields.checks.is_empty()).then_some(fields.checks),
         metadata: metadata(fields.metadata.as_deref())?,
         ..TaskUpdate::default()
     })

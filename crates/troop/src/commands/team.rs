@@ -2,16 +2,14 @@
 
 mod delegations;
 
-use std::path::Path;
-
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::{
-    Command, Member, NewTeamCommand, Refusal, Settings, State, TeamId, TeamName, TeamView, Version,
+    Command, Member, NewTeamCommand, Refusal, Settings, State, TeamId, TeamName, TeamView,
 };
 use uuid::Uuid;
 
-use super::{given, settings};
+use super::{export, given, settings};
 use crate::{agents::Agents, cli::TeamCommand, desk::Desk, output::Printer, render, report::Usage};
 
 pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
@@ -47,8 +45,15 @@ pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer
             set(&settings, description, desk, printer).await
         }
         TeamCommand::Delete { name, purge } => delete(name.as_deref(), purge, desk, printer).await,
-        TeamCommand::Export { output } => export(output.as_deref(), desk, printer).await,
-        TeamCommand::Import { file, name } => import(&file, name.as_deref(), desk, printer).await,
+        TeamCommand::Export { name, output } => {
+            export::export(name.as_deref(), output.as_deref(), desk, printer).await
+        }
+        TeamCommand::Import { file, name } => {
+            export::import(&file, name.as_deref(), desk, printer).await
+        }
+        TeamCommand::Replay { name, until, at } => {
+            export::replay(name.as_deref(), until, at.as_deref(), desk, printer).await
+        }
     }
 }
 
@@ -88,7 +93,7 @@ async fn list(all: bool, desk: &Desk, printer: &Printer) -> Result<()> {
     printer.text(&render::table(&["TEAM", "STATE", "ID"], &rows, printer.width()))
 }
 
-async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
     let board = desk.team(name).await?;
     let value = board.look(team_json).await??;
     if printer.json {
@@ -166,61 +171,12 @@ fn said(printer: &Printer, what: &str, name: &str) -> Result<()> {
     }
 }
 
-async fn export(output: Option<&Path>, desk: &mut Desk, printer: &Printer) -> Result<()> {
-    let board = desk.team(None).await?;
-    let mut log = board.subscribe(Version::ZERO);
-    let mut lines = String::new();
-    while let Some(event) = log.next_stored().await? {
-        lines.push_str(&troop_model::encode(&event));
-        lines.push('\n');
-    }
-    match output {
-        Some(path) => {
-            let n_events = lines.lines().count();
-            std::fs::write(path, lines)
-                .with_context(|| format!("`{}` cannot be written", path.display()))?;
-            printer.text(&format!("wrote {n_events} events to {}\n", path.display()))
-        }
-        None => printer.text(&lines),
-    }
-}
-
-async fn import(file: &Path, name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
-    let text = if file == Path::new("-") {
-        given("-".to_owned())?
-    } else {
-        std::fs::read_to_string(file)
-            .with_context(|| format!("`{}` cannot be read", file.display()))?
-    };
-    let mut events = Vec::new();
-    for (nth, line) in text.lines().enumerate() {
-        let event = troop_model::decode(line).map_err(|error| {
-            Usage::new(
-                format!("line {} of `{}`: {error}", nth + 1, file.display()),
-                "import what `troop team export` wrote",
-            )
-        })?;
-        events.push(event);
-    }
-    let name = name.map(team_name).transpose()?;
-    let board = desk.session.import(events, name).await?;
-    let name = board
-        .look(|state| state.team().map(|team| team.name.to_string()))
-        .await?
-        .unwrap_or_default();
-    if printer.json {
-        show(None, desk, printer).await
-    } else {
-        printer.text(&format!("imported team {name}\n"))
-    }
-}
-
 fn team_json(state: &State) -> Result<Value> {
     let team = state.team().ok_or(Refusal::NoTeam)?;
     Ok(serde_json::to_value(TeamView::new(state, team))?)
 }
 
-fn status_json(state: &State, members: &[Member]) -> Value {
+pub(super) fn status_json(state: &State, members: &[Member]) -> Value {
     let tasks = state.tasks();
     let counts: serde_json::Map<String, Value> = troop_model::Status::ALL
         .iter()
@@ -251,6 +207,6 @@ fn status_json(state: &State, members: &[Member]) -> Value {
     })
 }
 
-fn team_name(text: &str) -> Result<TeamName> {
+pub(super) fn team_name(text: &str) -> Result<TeamName> {
     Ok(text.parse().map_err(Refusal::from)?)
 }

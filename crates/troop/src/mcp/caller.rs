@@ -145,7 +145,13 @@ impl Caller {
                 Err(error) => return Err(error.into()),
             }
         }
-        troop_runtime::answer(&board, self.session.clone(), call).await
+        self.answer(&board, call).await
+    }
+
+    /// Answers from the board itself.
+    async fn answer(&self, board: &Board, call: Call) -> Result<Box<RawValue>, Failure> {
+        let folder = self.teams.join(board.team().to_string());
+        troop_runtime::answer(board, &folder, self.session.clone(), call).await
     }
 }
 
@@ -164,9 +170,8 @@ impl Calls for Caller {
                 }
                 Ok(answer)
             }
-            look @ (Call::Query(_) | Call::Open(_)) => {
-                troop_runtime::answer(&self.board(), self.session.clone(), look).await
-            }
+            Call::File(call) => self.change(Call::File(call)).await,
+            look @ (Call::Query(_) | Call::Open(_)) => self.answer(&self.board(), look).await,
         }
     }
 

@@ -176,12 +176,10 @@ fn tagged(letter: &Letter) -> String {
 /// A message as one line of JSON, as `team_message` shows it. What is said cannot begin another line.
 fn line(letter: &Letter) -> String {
     let text = format!("[Team message from {}]: {}", letter.from, letter.content);
-    let mut shown = json!({"from": letter.from, "kind": letter.kind, "text": text});
-    if let Some(id) = letter.request_id {
-        shown["request_id"] = json!(id);
-    }
-    if let Some(approve) = letter.approve {
-        shown["approve"] = json!(approve);
-    }
+    let Letter { from, kind, request_id, approve, .. } = letter;
+    let mut shown = json!({
+        "from": from, "kind": kind, "text": text, "request_id": request_id, "approve": approve,
+    });
+    shown.as_object_mut().into_iter().for_each(|shown| shown.retain(|_, value| !value.is_null()));
     shown.to_string()
 }

@@ -46,7 +46,7 @@ pub(super) async fn get(
             return Err(ErrorData::invalid_params(message, None));
         }
     };
-    let team = resources::team_md(caller).await.map_err(resources::refused)?;
+    let team = resources::team_md(caller).await.map_err(|failure| resources::refused(&failure))?;
     Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, format!("{team}\n\n{text}"))]))
 }
 

@@ -54,7 +54,9 @@ pub(super) async fn read(caller: &Caller, uri: &str) -> Result<ReadResourceResul
             None => Err(Failure::new(FailureKind::NotFound, &format!("there is no `{uri}`"))),
         },
     };
-    contents.map(|contents| ReadResourceResult::new(vec![contents])).map_err(refused)
+    contents
+        .map(|contents| ReadResourceResult::new(vec![contents]))
+        .map_err(|failure| refused(&failure))
 }
 
 async fn json(caller: &Caller, query: Query, uri: &str) -> Result<ResourceContents, Failure> {
@@ -70,7 +72,7 @@ pub(super) async fn team_md(caller: &Caller) -> Result<String, Failure> {
     Ok(context.team_md)
 }
 
-pub(super) fn refused(failure: Failure) -> ErrorData {
+pub(super) fn refused(failure: &Failure) -> ErrorData {
     let text = failure.for_model();
     if matches!(failure.kind, FailureKind::NotFound | FailureKind::Invalid) {
         ErrorData::resource_not_found(text, None)

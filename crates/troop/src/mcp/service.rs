@@ -116,7 +116,7 @@ impl ServerHandler for TeamService {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let seat = self.caller.seat().await.map_err(resources::refused)?;
+        let seat = self.caller.seat().await.map_err(|failure| resources::refused(&failure))?;
         let tools = seat.tools().into_iter().map(|tool| {
             let input: JsonObject = tool.input;
             Tool::new(tool.name, tool.description, Arc::new(input))
@@ -156,7 +156,7 @@ impl ServerHandler for TeamService {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        self.caller.seat().await.map_err(resources::refused)?;
+        self.caller.seat().await.map_err(|failure| resources::refused(&failure))?;
         Ok(resources::read(&self.caller, &request.uri).await?.into())
     }
 

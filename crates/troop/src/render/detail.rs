@@ -1,8 +1,8 @@
 //! One thing with everything that belongs to it.
 
 use troop_model::{
-    MAX_SHOWN_RESULT, Member, MemberState, Message, MessageKind, Party, Role, StartGate, State,
-    Status, Task, Time, preview,
+    Attachment, MAX_SHOWN_RESULT, Member, MemberState, Message, MessageKind, Party, Role,
+    StartGate, State, Status, Task, Time, preview,
 };
 
 use super::{
@@ -39,6 +39,10 @@ pub(crate) fn task_detail(state: &State, task: &Task) -> String {
         ("asks", task.question.as_ref().map(|question| one_line(&question.text))),
         ("created", Some(format!("{} by {}", moment(task.created_at), task.created_by))),
         ("completed", task.completed_at.map(moment)),
+        ("checks", non_empty(checks(state, task).join("; "))),
+        ("unchecked", task.waived.as_deref().map(one_line)),
+        ("failed", (task.n_failed_checks > 0).then(|| failed(task.n_failed_checks))),
+        ("merged", task.merged.as_ref().map(|it| format!("{} into {}", it.commit, it.into))),
         ("metadata", metadata(task)),
         ("id", Some(task.id.to_string())),
     ];
@@ -57,12 +61,50 @@ pub(crate) fn task_detail(state: &State, task: &Task) -> String {
             &preview(result, MAX_SHOWN_RESULT),
         );
     }
-    discussion(&mut text, task);
+    evidence(&mut text, task);
+    discussion(&mut text, state, task);
     text
 }
 
+/// What must pass before a task is done.
+fn checks(state: &State, task: &Task) -> Vec<String> {
+    let settings = state.team().map(|team| &team.settings);
+    let required = settings.map(|settings| task.required_checks(settings)).unwrap_or_default();
+    required.into_iter().map(one_line).collect()
+}
+
+fn failed(n_failed: u32) -> String {
+    if n_failed == 1 {
+        "checked once in vain".to_owned()
+    } else {
+        format!("checked {n_failed} times in vain")
+    }
+}
+
+/// What checks said about a task.
+fn evidence(text: &mut String, task: &Task) {
+    if task.evidence.is_empty() {
+        return;
+    }
+    line(text, &format!("\n{}", paint(BOLD, "Evidence")));
+    for it in &task.evidence {
+        let style = if it.is_good() { super::GOOD } else { super::BAD };
+        let took = super::took(std::time::Duration::from_millis(it.took_ms));
+        let commit: String = it.commit.iter().flat_map(|it| it.chars().take(10)).collect();
+        let about = format!("exit code {}, {took}, {}  {commit}", it.exit_code, moment(it.at));
+        let mark = paint(style, if it.is_good() { "✓" } else { "✗" });
+        line(
+            text,
+            &format!("  {mark} {}  {}", one_line(&it.command), paint(DIM, about.trim_end())),
+        );
+        if !it.tail.trim().is_empty() {
+            line(text, &indent(&it.tail, 4));
+        }
+    }
+}
+
 /// What was said about a task, which files it has, and what happened to it.
-fn discussion(text: &mut String, task: &Task) {
+fn discussion(text: &mut String, state: &State, task: &Task) {
     if !task.comments.is_empty() {
         line(text, &format!("\n{}", paint(BOLD, "Comments")));
         for comment in &task.comments {
@@ -78,7 +120,7 @@ fn discussion(text: &mut String, task: &Task) {
                 &format!(
                     "  {}  {}",
                     clean(&attachment.path),
-                    paint(DIM, &format!("by {}", attachment.by))
+                    paint(DIM, &provenance(state, attachment))
                 ),
             );
         }
@@ -98,6 +140,14 @@ fn discussion(text: &mut String, task: &Task) {
             .trim_end(),
         );
     }
+}
+
+/// Who a file of a task is from, and whether it is still there.
+fn provenance(state: &State, attachment: &Attachment) -> String {
+    let mut parts = vec![format!("by {}", attachment.by), moment(attachment.at)];
+    parts.extend(attachment.size.map(super::bytes));
+    parts.extend(state.is_gone(attachment).then(|| "gone".to_owned()));
+    parts.join(" · ")
 }
 
 /// What was given besides; troop's own part of it is shown elsewhere.

@@ -3,7 +3,8 @@
 mod tally;
 
 use troop_model::{
-    Actor, ActorKind, Event, Fact, MemberState, MessageKind, Party, RejectMode, Role, State, Time,
+    Actor, ActorKind, Event, Evidence, Fact, MemberState, MessageKind, Party, RejectMode, Role,
+    State, Time,
 };
 use troop_runtime::{VETOED, WITH_TEAM};
 
@@ -167,6 +168,10 @@ impl Story {
             Fact::TaskCompleted { summary, .. } => {
                 format!("{} completed {task}: {}", self.owner(event), one_line(summary))
             }
+            Fact::TaskChecked { evidence, waived, .. } => {
+                return checked(&task.to_string(), evidence, waived.as_deref());
+            }
+            Fact::TaskMerged { into, .. } => format!("{task} is merged into {}", one_line(into)),
             Fact::TaskApproved { .. } => format!("{who} approved {task}"),
             Fact::TaskRejected { reason, mode, .. } => {
                 let what = match mode {
@@ -195,6 +200,19 @@ impl Story {
 
     fn is_lead(&self, party: &Party) -> bool {
         self.state.lead().is_some_and(|lead| lead.name.as_str() == party.as_str())
+    }
+}
+
+/// What checks said; what is good is told by the end of the task.
+fn checked(task: &str, evidence: &[Evidence], waived: Option<&str>) -> Option<String> {
+    let bad = evidence.iter().find(|it| !it.is_good());
+    match (bad, waived) {
+        (Some(bad), _) => {
+            let (command, code) = (one_line(&bad.command), bad.exit_code);
+            Some(format!("{task} is not good: `{command}` ended with exit code {code}"))
+        }
+        (None, Some(reason)) => Some(format!("{task} is not checked{}", because(Some(reason)))),
+        (None, None) => None,
     }
 }
 

@@ -87,8 +87,10 @@ async fn postgres_is_measured_where_there_is_a_server() {
         subjects(&results),
         [
             "postgres: 64 callers",
-            "postgres: 8 processes",
-            "postgres: 8 processes, longest wait",
+            "postgres: 8 processes, by their lead",
+            "postgres: 8 processes, by their lead, longest wait",
+            "postgres: 8 processes without a lead",
+            "postgres: 8 processes without a lead, longest wait",
             "seen: sqlite",
             "seen: files",
             "seen: postgres",
@@ -108,6 +110,18 @@ fn postgres_without_a_server_is_wrong_use() {
     let (code, text) = Troop::new().refused("bench board --only postgres");
     assert_eq!(code, 2);
     assert!(text.contains("hint: say where it is"), "{text}");
+}
+
+#[test]
+fn the_work_is_measured_beside_plain_tools() {
+    let troop = Troop::new();
+    let results = measure(&troop, "bench work --seconds 0 --files 250 --folder .");
+    let subjects = subjects(&results);
+    let wanted =
+        ["merge: a finished branch of one file", "profile: troop profile of a large repository"];
+    assert_eq!(subjects, wanted);
+    let left: Vec<_> = std::fs::read_dir(troop.folder()).unwrap().collect();
+    assert_eq!(left.len(), 0, "the benchmark cleans up: {left:?}");
 }
 
 #[test]

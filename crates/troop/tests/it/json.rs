@@ -41,6 +41,8 @@ fn a_task_has_the_fields_of_the_design_in_their_order() {
             "chat_id",
             "peer_kind",
             "local_key",
+            "checks",
+            "merged",
             "metadata",
         ]
     );
@@ -59,7 +61,10 @@ fn a_task_has_the_fields_of_the_design_in_their_order() {
         serde_json::json!({"percent": 40, "step": "lexing"})
     );
     let detail = &troop.json("task get 1")["detail"];
-    assert_eq!(keys(detail), ["comments", "attachments", "events"]);
+    assert_eq!(
+        keys(detail),
+        ["comments", "attachments", "evidence", "failed_checks", "checks_waived", "events"]
+    );
 }
 
 #[test]

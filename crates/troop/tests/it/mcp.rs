@@ -48,7 +48,7 @@ impl Client {
         let hello = json!({
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"},
         });
-        let said = client.ask("initialize", hello);
+        let said = client.ask("initialize", &hello);
         assert_eq!(said["serverInfo"]["name"], "troop");
         assert_eq!(said["protocolVersion"], "2025-06-18");
         client.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
@@ -61,7 +61,7 @@ impl Client {
 
     /// Asks and waits for the answer, whatever else comes before it.
     #[track_caller]
-    fn respond(&mut self, method: &str, params: Value) -> Value {
+    fn respond(&mut self, method: &str, params: &Value) -> Value {
         self.n_asked += 1;
         let id = self.n_asked;
         self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
@@ -76,7 +76,7 @@ impl Client {
     }
 
     #[track_caller]
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
         let mut said = self.respond(method, params);
         assert_eq!(said["error"], Value::Null, "{method}: {said}");
         said["result"].take()
@@ -84,22 +84,22 @@ impl Client {
 
     /// The texts that a tool call answers with.
     #[track_caller]
-    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Vec<String> {
-        let result = self.ask("tools/call", json!({"name": tool, "arguments": arguments}));
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Vec<String> {
+        let result = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
         assert_eq!(result["isError"], false, "{tool}: {result}");
         texts(&result)
     }
 
     /// What a tool call that did not work says.
     #[track_caller]
-    pub(crate) fn told(&mut self, tool: &str, arguments: Value) -> String {
-        let result = self.ask("tools/call", json!({"name": tool, "arguments": arguments}));
+    pub(crate) fn told(&mut self, tool: &str, arguments: &Value) -> String {
+        let result = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
         assert_eq!(result["isError"], true, "{tool}: {result}");
         texts(&result).remove(0)
     }
 
     fn tools(&mut self) -> Vec<String> {
-        let tools = self.ask("tools/list", json!({}));
+        let tools = self.ask("tools/list", &json!({}));
         let tools = tools["tools"].as_array().unwrap().iter();
         tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
     }
@@ -156,17 +156,17 @@ fn a_client_is_shown_the_tools_of_its_member() {
 fn tools_work_on_the_board_that_everybody_has() {
     let troop = Troop::with_team();
     let mut lead = Client::start(&troop, "--as lead --dialect claude");
-    let said = lead.call("TaskCreate", json!({"subject": "Write"}));
+    let said = lead.call("TaskCreate", &json!({"subject": "Write"}));
     assert_eq!(said, ["Task #1 created successfully: Write"]);
     troop.ok("task claim 1 --as ann");
-    assert_eq!(lead.call("TaskList", json!({})), ["#1 [in_progress] Write (ann)"]);
+    assert_eq!(lead.call("TaskList", &json!({})), ["#1 [in_progress] Write (ann)"]);
     let task = troop.json("task get 1");
     assert_eq!((&task["created_by"], &task["owner"]), (&json!("lead"), &json!("ann")));
-    let told = lead.told("TaskUpdate", json!({"taskId": "1", "status": "completed"}));
+    let told = lead.told("TaskUpdate", &json!({"taskId": "1", "status": "completed"}));
     assert_eq!(told, "task-1 is not held by `lead` but by `ann`");
-    let told = lead.told("TaskGet", json!({"task": "1"}));
+    let told = lead.told("TaskGet", &json!({"task": "1"}));
     assert!(told.starts_with("`TaskGet` has no field `task`; did you mean"), "{told}");
-    let told = lead.told("Frobnicate", json!({}));
+    let told = lead.told("Frobnicate", &json!({}));
     assert!(told.starts_with("there is no tool `Frobnicate`\nhint: "), "{told}");
     lead.leave();
 }
@@ -177,12 +177,12 @@ fn resources_and_prompts_can_be_read() {
     troop.ok("task create Write");
     troop.ok("message send ann 'hello'");
     let mut ann = Client::start(&troop, "--as ann");
-    let listed = ann.ask("resources/list", json!({}));
+    let listed = ann.ask("resources/list", &json!({}));
     let uris: Vec<_> =
         listed["resources"].as_array().unwrap().iter().map(|it| it["uri"].clone()).collect();
     assert_eq!(uris, ["troop://board", "troop://mailbox", "troop://TEAM.md"]);
     let mut read = |uri: &str| {
-        let read = ann.ask("resources/read", json!({"uri": uri}));
+        let read = ann.ask("resources/read", &json!({"uri": uri}));
         read["contents"][0]["text"].as_str().unwrap().to_owned()
     };
     let json = |text: String| serde_json::from_str::<Value>(&text).unwrap();
@@ -190,14 +190,14 @@ fn resources_and_prompts_can_be_read() {
     assert_eq!(json(read("troop://task/1"))["subject"], "Write");
     assert_eq!(json(read("troop://mailbox"))["messages"][0]["content"], "hello");
     assert!(read("troop://TEAM.md").contains("blue"));
-    let missing = ann.respond("resources/read", json!({"uri": "troop://task/9"}));
+    let missing = ann.respond("resources/read", &json!({"uri": "troop://task/9"}));
     assert!(missing["error"]["message"].as_str().unwrap().contains("there is no task `task-9`"));
-    let prompts = ann.ask("prompts/list", json!({}));
+    let prompts = ann.ask("prompts/list", &json!({}));
     assert_eq!(prompts["prompts"].as_array().unwrap().len(), 2);
-    let lead = ann.ask("prompts/get", json!({"name": "lead", "arguments": {"goal": "Ship it"}}));
+    let lead = ann.ask("prompts/get", &json!({"name": "lead", "arguments": {"goal": "Ship it"}}));
     let text = lead["messages"][0]["content"]["text"].as_str().unwrap();
     assert!(text.contains("The goal: Ship it") && text.contains("blue"), "{text}");
-    let missing = ann.respond("prompts/get", json!({"name": "lead"}));
+    let missing = ann.respond("prompts/get", &json!({"name": "lead"}));
     assert_eq!(missing["error"]["message"], "the prompt `lead` needs `goal`");
 }
 
@@ -205,8 +205,8 @@ fn resources_and_prompts_can_be_read() {
 fn a_client_hears_of_what_changes() {
     let troop = Troop::with_team();
     let mut ann = Client::start(&troop, "--as ann");
-    ann.ask("logging/setLevel", json!({"level": "info"}));
-    ann.ask("resources/subscribe", json!({"uri": "troop://board"}));
+    ann.ask("logging/setLevel", &json!({"level": "info"}));
+    ann.ask("resources/subscribe", &json!({"uri": "troop://board"}));
     troop.ok("message send ann 'look' --summary 'a look'");
     let log = ann.hear("a log of the mail", |it| it["method"] == "notifications/message");
     assert_eq!(log["params"]["data"]["text"], "mail from user: a look");
@@ -216,7 +216,7 @@ fn a_client_hears_of_what_changes() {
     let meta = json!({"progressToken": "p"});
     ann.ask(
         "tools/call",
-        json!({"name": "team_tasks", "arguments": {"action": "list"}, "_meta": meta}),
+        &json!({"name": "team_tasks", "arguments": {"action": "list"}, "_meta": meta}),
     );
     let progress = ann.hear("progress", |it| it["method"] == "notifications/progress");
     assert_eq!(progress["params"]["progressToken"], "p");
@@ -231,7 +231,7 @@ fn behind_a_closed_gate_a_client_sees_no_tools() {
     std::fs::write(config, r#"{"teams": {"enabled": false}}"#).unwrap();
     let mut lead = Client::start(&troop, "--as lead");
     assert_eq!(lead.tools(), Vec::<String>::new());
-    let told = lead.told("team_tasks", json!({"action": "list"}));
+    let told = lead.told("team_tasks", &json!({"action": "list"}));
     assert!(
         told.starts_with("agent teams are not enabled: switched off by `teams.enabled`"),
         "{told}"
@@ -242,12 +242,12 @@ fn behind_a_closed_gate_a_client_sees_no_tools() {
 fn a_lead_takes_its_team_away_and_makes_another() {
     let troop = Troop::with_team();
     let mut lead = Client::start(&troop, "--as lead --dialect claude");
-    let said = lead.call("CleanupTeam", json!({}));
+    let said = lead.call("CleanupTeam", &json!({}));
     assert!(said[0].contains("Cleaned up team"), "{said:?}");
-    let said = lead.call("TeamCreate", json!({"team_name": "blue", "description": "again"}));
+    let said = lead.call("TeamCreate", &json!({"team_name": "blue", "description": "again"}));
     assert!(said[0].contains("lead@blue"), "{said:?}");
     assert_eq!(
-        lead.call("TaskCreate", json!({"subject": "New"}))[0],
+        lead.call("TaskCreate", &json!({"subject": "New"}))[0],
         "Task #1 created successfully: New"
     );
     assert_eq!(troop.json("team show blue")["description"], "again");
@@ -274,7 +274,7 @@ fn what_is_no_json_ends_nothing() {
     let mut ann = Client::start(&troop, "--as ann");
     writeln!(ann.input.as_mut().unwrap(), "this is not JSON\n\n{{\"half\":").unwrap();
     assert_eq!(ann.tools().len(), 2);
-    let said = ann.respond("tools/dance", json!({}));
+    let said = ann.respond("tools/dance", &json!({}));
     assert_eq!(said["error"]["code"], -32601);
     assert_eq!(ann.tools().len(), 2);
 }

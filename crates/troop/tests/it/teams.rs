@@ -154,12 +154,90 @@ fn a_team_can_be_exported_and_imported() {
     let task = troop.json("--team green task get 1");
     assert_eq!((&task["status"], &task["owner"]), (&"in_progress".into(), &"ann".into()));
     let (code, err) = troop.refused("team import no-such-file.jsonl");
-    assert_eq!(code, 1);
-    assert!(err.starts_with("error: `no-such-file.jsonl` cannot be read"), "{err}");
-    fs::write(troop.folder().join("broken.jsonl"), "{}\n").unwrap();
-    let (code, err) = troop.refused("team import broken.jsonl");
     assert_eq!(code, 2);
-    assert!(err.starts_with("error: line 1 of `broken.jsonl`: not an event"), "{err}");
+    assert!(
+        err.starts_with(
+            "error: `no-such-file.jsonl` cannot be imported: it cannot be read: No such"
+        ),
+        "{err}"
+    );
+    let write = |name: &str, text: &str| fs::write(troop.folder().join(name), text).unwrap();
+    let file = fs::read_to_string(troop.folder().join("blue.jsonl")).unwrap();
+    write("broken.jsonl", "{}\n");
+    write("half.jsonl", file.rsplit_once("{\"version\"").unwrap().0);
+    write("newer.jsonl", &file.replacen("troop_export\":1", "troop_export\":7", 1));
+    write("changed.jsonl", &file.replace("parse", "purge"));
+    for (name, said) in [
+        (
+            "broken",
+            "its first line is not that of an exported team\nhint: import what `troop team export",
+        ),
+        (
+            "half",
+            "it should have 8 events and has 7: it is cut off or was changed\nhint: copy the file again",
+        ),
+        ("newer", "it has form 7; this troop knows forms up to 1\nhint: a newer troop wrote it"),
+        ("changed", "it was changed after it was written\nhint: copy the file again"),
+    ] {
+        let (code, err) = troop.refused(&format!("team import {name}.jsonl --name other"));
+        assert!(code == 2 && err.contains(said), "{err}");
+    }
+    assert_eq!(troop.json("team list")["teams"].as_array().unwrap().len(), 2, "nothing was made");
+}
+
+#[test]
+fn a_team_can_be_imported_into_another_store_and_from_a_pipe() {
+    let troop = Troop::with_team();
+    troop.ok("task create parse");
+    let file = troop.ok("team export blue");
+    let store = format!("--store files:{}", troop.folder().join("copy").display());
+    let run = troop.with_input(&format!("{store} team import -"), &file);
+    assert_eq!((run.code, run.out.as_str()), (0, "imported team blue\n"), "{run:?}");
+    assert_eq!(troop.json(&format!("{store} task get 1"))["subject"], "parse");
+    let header: serde_json::Value = serde_json::from_str(file.lines().next().unwrap()).unwrap();
+    assert_eq!((&header["team"], &header["troop_export"]), (&"blue".into(), &1.into()));
+    assert_eq!(header["events"].as_u64().unwrap() as usize + 1, file.lines().count());
+    let (code, err) = troop.refused("team export no-such-team");
+    assert!(code == 1 && err.contains("there is no team `no-such-team`"), "{err}");
+    let (_, err) = troop.refused("team export --output no/such/folder");
+    assert!(err.starts_with("error: `no/such/folder` cannot be written"), "{err}");
+}
+
+#[test]
+fn a_team_is_shown_as_it_once_was() {
+    let troop = Troop::with_team();
+    troop.ok("task create parse");
+    let before = troop.json("team replay");
+    let version = before["version"].as_u64().unwrap();
+    troop.ok("--as ann task claim");
+    troop.ok("--as ann task complete 1 --result done");
+    assert_eq!(troop.json(&format!("team replay blue --until {version}")), before);
+    assert_eq!(before["tasks"][0]["status"], "pending");
+    assert_eq!(before["team"]["name"], "blue");
+    let now = troop.json("team replay");
+    assert_eq!(now["tasks"][0]["status"], "completed");
+    let at = before["at"].as_str().unwrap();
+    assert_eq!(troop.json(&format!("team replay --at {at}")), before);
+    let text = troop.ok(&format!("team replay --until {version}"));
+    assert!(
+        text.starts_with(&format!("version {version}, ")) && text.contains("Ready 1"),
+        "{text}"
+    );
+    let end = now["version"].as_u64().unwrap();
+    for (line, said) in [
+        (
+            format!("--until {}", end + 1),
+            format!("the log has no event {}; it ends at {end}", end + 1),
+        ),
+        ("--until 0".to_owned(), "there was no team yet".to_owned()),
+        ("--at yesterday".to_owned(), "`yesterday` is no time".to_owned()),
+        ("--at 2001-01-01T00:00:00Z".to_owned(), "there was no team yet".to_owned()),
+        ("--until 3 --at 2001-01-01T00:00:00Z".to_owned(), "cannot be used with".to_owned()),
+    ] {
+        let (code, err) = troop.refused(&format!("team replay {line}"));
+        assert!(code == 2 && err.contains(&said), "{line}: {err}");
+    }
+    assert_eq!(troop.json("team replay")["version"], now["version"], "looking changes nothing");
 }
 
 #[test]

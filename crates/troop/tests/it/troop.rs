@@ -115,7 +115,8 @@ impl Troop {
         let mut command = self.command(&words.iter().map(String::as_str).collect::<Vec<_>>());
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        // One that has ended already does not read.
+        drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
         Run::new(child.wait_with_output().unwrap())
     }
 

@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 use super::{Problem, is_word, sought, unquoted, words};
 use crate::script::{
     lines::{Block, Line},
-    syntax::{Act, End, Mischief, Step},
+    syntax::{Act, End, Mischief, Share, Step},
 };
 
 const STEPS: &str = "log, message, broadcast, plan, approve, reject, wait for mail, wait until all tasks are done, write, \
-                     append, replace, run, call, delegate, progress, sleep, complete, fail, give back, refuse shutdown, on attempt, \
+                     append, replace, run, workspace, call, delegate, progress, sleep, complete, fail, give back, refuse shutdown, on attempt, \
                      only once, try, crash, kill, hang, flood, garbage";
 
 pub(super) fn steps(block: Block<'_>) -> Result<Vec<Step>, Problem> {
@@ -71,6 +71,7 @@ fn act(line: &Line<'_>, text: &str) -> Result<Act, Problem> {
         "give" | "refuse" => ending(line, text)?,
         "write" | "append" => file(line, word, rest)?,
         "run" => Act::Run(said("a command")?),
+        "workspace" => Act::Share(share(line, rest)?),
         "call" => call(line, rest)?,
         "on" | "only" => condition(line, text)?,
         _ => {
@@ -142,6 +143,25 @@ fn file(line: &Line<'_>, word: &str, rest: &str) -> Result<Act, Problem> {
     let content = line.block.text().map(|text| format!("{text}\n")).unwrap_or_default();
     let file = unquoted(rest).to_owned();
     Ok(if word == "write" { Act::Write { file, content } } else { Act::Append { file, content } })
+}
+
+fn share(line: &Line<'_>, rest: &str) -> Result<Share, Problem> {
+    let (verb, file) = words(rest);
+    let name = unquoted(file).to_owned();
+    if verb == "write" && !file.is_empty() {
+        let content = line.block.text().map(|text| format!("{text}\n")).unwrap_or_default();
+        return Ok(Share::Write { file: name, content });
+    }
+    line.alone()?;
+    match verb {
+        "read" if !file.is_empty() => Ok(Share::Read(name)),
+        "delete" if !file.is_empty() => Ok(Share::Delete(name)),
+        "list" if file.is_empty() => Ok(Share::List),
+        _ => Err(line.problem(
+            "write `workspace write FILE`, with what is to be in it indented below, `workspace read FILE`, \
+             `workspace list` or `workspace delete FILE`",
+        )),
+    }
 }
 
 fn replace(line: &Line<'_>, rest: &str) -> Result<Act, Problem> {

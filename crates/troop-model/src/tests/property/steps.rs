@@ -4,9 +4,9 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::{
-    Actor, Command, Condition, Delegation, DelegationOutcome, DelegationStatus, Link, MemberState,
-    MessageKind, Metadata, NewTask, Origin, Outgoing, Permissions, RejectMode, State, Status,
-    TaskCommand, TaskNumber, TaskRef, TaskUpdate,
+    Actor, Command, Condition, Delegation, DelegationOutcome, DelegationStatus, Evidence, Link,
+    MemberState, Merged, MessageKind, Metadata, NewTask, Origin, Outgoing, Permissions, Proof,
+    RejectMode, State, Status, TaskCommand, TaskNumber, TaskRef, TaskUpdate, WorkspaceFolder,
     tests::{
         bench::{name, newcomer, user},
         commands::*,
@@ -51,6 +51,7 @@ impl Step {
                 anybody()
             }
             Command::Task(TaskCommand::Claim { .. }) => worker(),
+            Command::Task(TaskCommand::Prove(_)) => Actor::human("pat"),
             Command::Task(
                 TaskCommand::Complete { task, .. }
                 | TaskCommand::Progress { task, .. }
@@ -81,6 +82,7 @@ fn command(step: Step, state: &State) -> Command {
     let [a, b, c] = step.which;
     match step.what % 60 {
         45 | 59 => supervise(state, a, b, c),
+        28 if a < 180 => some_file(state, b, c),
         0..5 | 57..59 => new_task(state, a, b, c).into(),
         33 => say(["bob", "*", "ann", "lead", "user", "zoe"][usize::from(a % 6)], "hi").into(),
         34 => request(state, a, b),
@@ -101,6 +103,22 @@ fn command(step: Step, state: &State) -> Command {
         52..57 => finish_ready(state, a),
         44 => task_command(state, 29, step.which).into(),
         what => task_command(state, what, step.which).into(),
+    }
+}
+
+/// A file is written or deleted, somewhere.
+fn some_file(state: &State, b: u8, c: u8) -> Command {
+    let path = format!("{}.txt", b % 4);
+    let folder = match c % 3 {
+        0 => WorkspaceFolder::shared(),
+        1 => WorkspaceFolder::default(),
+        _ => WorkspaceFolder::of_chat(Some("c1".into())),
+    };
+    if b < 128 {
+        let task = (c > 40).then(|| some_task(state, c));
+        Command::RecordFile { folder, path, size: u64::from(b), task }
+    } else {
+        Command::ForgetFile { folder, path }
     }
 }
 
@@ -162,11 +180,26 @@ fn task_command(state: &State, what: u8, [a, b, c]: [u8; 3]) -> TaskCommand {
         26 => TaskCommand::Comment { task, text },
         27 => TaskCommand::Progress { task, percent: i64::from(b), step: text },
         28 => TaskCommand::Attach { task, path: format!("{}.txt", b % 4) },
+        29 if b > 128 => TaskCommand::Prove(some_proof(task, b, c)),
         29 => TaskCommand::AskUser { task, question: text },
         30 => TaskCommand::ClearAskUser { task: asking(state).unwrap_or(task) },
         31 => TaskCommand::Delete { task },
         _ => TaskCommand::Update { task, change: Box::new(some_change(state, b, c)) },
     }
+}
+
+fn some_proof(task: TaskRef, b: u8, c: u8) -> Proof {
+    let evidence = Evidence {
+        command: "make".to_owned(),
+        exit_code: i32::from(c % 2),
+        tail: "\u{7}".repeat(usize::from(b)),
+        commit: None,
+        at: crate::Time::default(),
+        took_ms: 1,
+    };
+    let merge = c.is_multiple_of(3).then(|| Merged { into: "b".into(), commit: "c".into() });
+    let waived = c.is_multiple_of(7).then(|| "why not".to_owned());
+    Proof { task, evidence: vec![evidence; usize::from(b % 3)], merge, waived }
 }
 
 /// Work gets done, so that some of it grows old enough to be archived.
@@ -295,6 +328,7 @@ fn supervise(state: &State, a: u8, b: u8, c: u8) -> Command {
 fn some_settings(b: u8) -> Vec<(String, serde_json::Value)> {
     vec![
         ("require_review".to_owned(), b.is_multiple_of(3).into()),
+        ("checks".to_owned(), if b.is_multiple_of(5) { json!(["make"]) } else { json!([]) }),
         ("max_attempts".to_owned(), (b % 4).into()),
         ("lease_seconds".to_owned(), (300 * (1 + u32::from(b % 5))).into()),
     ]

@@ -131,14 +131,12 @@ async fn post<C: Calls>(
         }
     };
     let sent = answer.events.iter().find_map(sent_to);
-    let mut said = json!({"success": true});
-    if let Some((readers, request_id)) = sent {
-        said["sent_to"] = json!(readers);
-        if let Some(id) = request_id {
-            said["request_id"] = json!(id);
-        }
+    let (sent_to, request_id) = sent.unwrap_or_default();
+    Ok(match request_id {
+        Some(id) => json!({"success": true, "sent_to": sent_to, "request_id": id}),
+        None => json!({"success": true, "sent_to": sent_to}),
     }
-    Ok(said.to_string())
+    .to_string())
 }
 
 async fn read<C: Calls>(desk: &Desk<'_, C>) -> Result<String, Failure> {

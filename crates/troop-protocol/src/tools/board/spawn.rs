@@ -16,7 +16,7 @@ pub(super) struct SpawnMember {
     /// The member who is to do it
     #[serde(alias = "member", alias = "to", alias = "name")]
     agent: String,
-    /// The task, by its number or id, from team_tasks
+    /// The task, by its number or id, from `team_tasks`
     #[serde(default, alias = "task_id", alias = "teamTaskId")]
     #[schemars(with = "Option<String>")]
     team_task_id: Option<TaskRef>,
@@ -77,12 +77,11 @@ impl TeamTool for SpawnMember {
                 None
             }
         });
-        let mut said = json!({"success": true, "agent": to, "status": "started"});
-        if let Some((delegation, task)) = started {
-            said["delegation_id"] = json!(delegation);
-            said["task_number"] = json!(task);
-        }
-        Ok(said.to_string())
+        let (delegation, task) = started.unzip();
+        Ok(json!({
+            "success": true, "agent": to, "status": "started", "delegation_id": delegation, "task_number": task,
+        })
+        .to_string())
     }
 }
 

@@ -1,7 +1,7 @@
 //! `team_tasks`: every action on the board.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use troop_model::{
     MemberName, Metadata, NewTask, RejectMode, Role, TaskAction, TaskCommand, TaskCreation,
@@ -66,7 +66,7 @@ pub(super) struct TeamTasks {
     reason: Option<String>,
     /// reject: `cancel` ends the task, `revise` sends it back to its owner; `cancel` if not given
     mode: Option<RejectMode>,
-    /// comment, ask_user (required), approve: what you say
+    /// comment, `ask_user` (required), approve: what you say
     #[serde(
         default,
         alias = "comment",
@@ -149,6 +149,7 @@ impl TeamTool for TeamTasks {
             | TaskAction::Comment
             | TaskAction::Progress
             | TaskAction::Attach
+            | TaskAction::Prove
             | TaskAction::Update
             | TaskAction::AskUser
             | TaskAction::ClearAskUser
@@ -186,6 +187,7 @@ fn actions(seat: &Seat) -> Vec<TaskAction> {
         | TaskAction::AskUser
         | TaskAction::ClearAskUser
         | TaskAction::Fail => true,
+        TaskAction::Prove => false,
     };
     let exists = |action: &TaskAction| action.needs_version() <= seat.settings.version;
     TaskAction::ALL.iter().copied().filter(is_offered).filter(exists).collect()
@@ -209,6 +211,7 @@ fn about(action: TaskAction) -> &'static str {
         TaskAction::Comment => "comment (task_id, text)",
         TaskAction::Progress => "progress (task_id, percent, step)",
         TaskAction::Attach => "attach (task_id, path)",
+        TaskAction::Prove => "prove is for who checks results",
         TaskAction::Update => "update (task_id, and what changes)",
         TaskAction::AskUser => "ask_user (task_id, text) asks the person until it is cleared",
         TaskAction::ClearAskUser => "clear_ask_user (task_id)",
@@ -221,7 +224,9 @@ fn about(action: TaskAction) -> &'static str {
 impl TeamTasks {
     fn read_action(&self, seat: &Seat) -> Result<TaskAction, Failure> {
         let word = self.action.trim();
-        word.parse().map_err(|_| {
+        // That a task passed its checks is for those to say who ran them.
+        let action = word.parse().ok().filter(|action| *action != TaskAction::Prove);
+        action.ok_or_else(|| {
             let known: Vec<_> = actions(seat).into_iter().map(TaskAction::as_str).collect();
             let shown = troop_model::preview(word, 40);
             let message = format!(
@@ -340,7 +345,11 @@ impl TeamTasks {
             | TaskAction::Claim
             | TaskAction::List
             | TaskAction::Get
-            | TaskAction::Search => TaskCommand::Claim { task: Some(task) },
+            | TaskAction::Search
+            | TaskAction::Prove => {
+                let message = format!("`{action}` is no change of one task");
+                return Err(Failure::new(FailureKind::Bug, &message));
+            }
         })
     }
 
@@ -389,26 +398,36 @@ fn example(action: TaskAction) -> String {
         | TaskAction::Approve
         | TaskAction::Review
         | TaskAction::ClearAskUser
+        | TaskAction::Prove
         | TaskAction::Retry
         | TaskAction::Delete => r#""task_id": "7""#,
     };
     format!(r#"{{"action": "{action}", {rest}}}"#)
 }
 
+/// What is said about a change.
+#[derive(Debug, Serialize)]
+struct Told<'a> {
+    action: TaskAction,
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<Brief<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
+}
+
 /// What became of a task, and what comes next.
 fn told(action: TaskAction, answer: &Answer) -> String {
     let task: Option<TaskSeen> =
         answer.task.as_ref().and_then(|task| serde_json::from_str(task.get()).ok());
-    let mut said = json!({"action": action, "success": true});
-    if answer.events.is_empty() {
-        said["note"] = json!("it was so already");
-    }
-    if let Some(task) = &task {
-        said["task"] = json!(Brief::from(task));
-        if action == TaskAction::Create {
-            let (agent, id) = (task.assignee.as_deref().unwrap_or_default(), task.number.0);
-            said["next"] = json!(format!("spawn(agent='{agent}', team_task_id='{id}')"));
-        }
-    }
-    said.to_string()
+    let created = task.as_ref().filter(|_| action == TaskAction::Create);
+    let next = created.map(|task| {
+        let (agent, id) = (task.assignee.as_deref().unwrap_or_default(), task.number.0);
+        format!("spawn(agent='{agent}', team_task_id='{id}')")
+    });
+    let note = answer.events.is_empty().then_some("it was so already");
+    let task = task.as_ref().map(Brief::from);
+    json!(Told { action, success: true, task, next, note }).to_string()
 }

@@ -20,8 +20,8 @@ pub(super) struct SendMessage {
     /// To whom: a teammate's name, `lead`, `user`, or `*` for everybody else
     #[serde(default, alias = "recipient", deserialize_with = "input::said")]
     to: Option<String>,
-    /// What you say; or, to ask or to answer, an object such as {"type": "shutdown_response", "request_id": "…", "approve":
-    /// true}
+    /// What you say; or, to ask or to answer, an object such as `{"type": "shutdown_response", "request_id": "…",
+    /// "approve": true}`
     #[serde(default, deserialize_with = "words")]
     #[schemars(schema_with = "text_or_object")]
     message: Option<Message>,

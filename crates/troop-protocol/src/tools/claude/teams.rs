@@ -71,11 +71,8 @@ impl TeamTool for TeamCreate {
             spawned.push(spawn(desk, member).await?.to_string());
         }
         let lead = &desk.seat.member;
-        let mut said = json!({"team_name": name, "lead_agent_id": format!("{lead}@{name}")});
-        if !spawned.is_empty() {
-            said["members"] = json!(spawned);
-        }
-        Ok(said.to_string())
+        let lead = format!("{lead}@{name}");
+        Ok(json!({"team_name": name, "lead_agent_id": lead, "members": spawned}).to_string())
     }
 }
 

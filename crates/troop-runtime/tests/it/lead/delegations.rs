@@ -12,7 +12,7 @@ use troop_protocol::{
     FromLead, FromTeammate, Level, Log, MessageIn, ReportedStatus, ShutdownAck, TeamContext,
     WireTask,
 };
-use troop_runtime::{Request, Signature, Until, read_transcript};
+use troop_runtime::{Request, Signature, read_transcript};
 
 use super::stage::{Part, Play, Setting, Stage, play, quick, raw, without_restarts};
 use crate::support::{name, say};
@@ -376,8 +376,27 @@ async fn what_was_delegated_while_nobody_led_is_done_by_who_leads_next() {
     stage.lead_does(delegate(1, "fay")).await;
     let lead = stage.start(setting()).await.unwrap();
     stage.until("it is announced", announced(1)).await;
-    lead.handle().end(Until::Quiet).await;
-    drop(lead);
+    lead.stop("the test is over").await.unwrap();
+    lead.ended().await;
+}
+
+#[tokio::test]
+async fn two_things_at_once_start_one_who_does_not_run_once() {
+    let stage = Stage::new(setting()).await;
+    add(&stage, "fay", "worker").await;
+    for nth in 1..=2 {
+        stage.task("write").await;
+        stage.lead_does(delegate(nth, "fay")).await;
+    }
+    for nth in 1..=2 {
+        stage.until("it is done", super::is_done(nth)).await;
+    }
+    let told = stage.until("it is announced", |state| {
+        state.delegations().all(|it| it.is_announced).then(|| announcements(state))
+    });
+    let told = told.await.join("\n");
+    assert!(!told.contains("failed"), "{told}");
+    assert_eq!(stage.n_times("fay", MemberState::Spawning).await, 1);
 }
 
 /// A lead whose agent does something about each message, and passes on what it was answered.

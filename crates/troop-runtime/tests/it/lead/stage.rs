@@ -15,8 +15,8 @@ use troop_protocol::{
     WireTask,
 };
 use troop_runtime::{
-    Board, BoardResult, BoxFuture, Clock, Done, Ended, Following, Hooks, InProcess, Launch,
-    LaunchSpec, Launched, Lead, LeadOptions, Request, Signature, Timing, Until,
+    Board, BoardResult, BoxFuture, Clock, Done, Ended, Following, Hooks, InProcess, Isolation,
+    Launch, LaunchSpec, Launched, Lead, LeadOptions, Request, Signature, Timing, Until,
 };
 use troop_testkit::{TestStore, wait_for};
 
@@ -186,6 +186,7 @@ pub(crate) struct Setting {
     pub(crate) settings: Settings,
     pub(crate) timing: Timing,
     pub(crate) hooks: Hooks,
+    pub(crate) isolation: Option<Isolation>,
     pub(crate) until: Until,
     pub(crate) clock: Clock,
     /// Who runs the members that have no play.
@@ -198,6 +199,7 @@ impl Default for Setting {
             settings: Settings { retry_backoff_seconds: 0, ..Settings::default() },
             timing: quick(),
             hooks: Hooks::none(),
+            isolation: None,
             until: Until::Stopped,
             clock: Clock::system(),
             others: None,
@@ -241,6 +243,8 @@ impl Stage {
             holder: "zoe".to_owned(),
             launch: self.plays.clone().launch(setting.others),
             hooks: setting.hooks,
+            isolation: setting.isolation,
+            environment: std::env::vars_os().collect(),
             timing: setting.timing,
             until: setting.until,
         })

@@ -11,8 +11,11 @@ use std::{
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
-use troop_model::{Actor, Command, TaskCommand, TaskNumber, TaskRef, TeamId};
+use tokio_util::task::TaskTracker;
+use troop_model::{Actor, Command, OperationId, Origin, TaskCommand, TaskNumber, TaskRef, TeamId};
+use troop_protocol::{Client, Session};
 use troop_runtime::{Board, Clock, Following, Request};
+use uuid::Uuid;
 
 use super::{mate, partner::READY, server, team};
 use crate::{
@@ -45,7 +48,21 @@ pub(super) async fn run(command: &BenchChildCommand, printer: &Printer) -> Resul
     match command {
         BenchChildCommand::Work { team, nth, seconds } => {
             let board = open(team, Following::WhenAsked).await?;
-            work(&board, *nth, Duration::from_secs(*seconds), printer).await
+            let actor = Actor::agent(&team::member(*nth)?);
+            let give = async |command| {
+                Ok(board.submit(Request::new(actor.clone(), command)).await?.task())
+            };
+            work(give, Duration::from_secs(*seconds), printer).await
+        }
+        BenchChildCommand::Ask { socket, nth, seconds } => {
+            let client = Client::connect(socket, &TaskTracker::new()).await?;
+            let (actor, origin) = (Actor::agent(&team::member(*nth)?), Origin::default());
+            client.open(&Session { actor, origin }).await?;
+            let give = async |command| {
+                let answer = client.call(command, OperationId(Uuid::now_v7())).await?;
+                Ok(answer.events.iter().find_map(|event| event.fact.task()))
+            };
+            work(give, Duration::from_secs(*seconds), printer).await
         }
         BenchChildCommand::Change { team } => {
             let board = open(team, Following::WhenAsked).await?;
@@ -75,8 +92,12 @@ fn is_prompted() -> Result<bool> {
     Ok(io::stdin().read_line(&mut String::new())? > 0)
 }
 
-async fn work(board: &Board, nth: usize, span: Duration, printer: &Printer) -> Result<()> {
-    let actor = Actor::agent(&team::member(nth)?);
+/// Claims and completes, one after the other; what is given says which task it was about.
+async fn work(
+    give: impl AsyncFn(Command) -> Result<Option<TaskNumber>>,
+    span: Duration,
+    printer: &Printer,
+) -> Result<()> {
     printer.line(READY)?;
     if !is_prompted()? {
         return Ok(());
@@ -84,9 +105,9 @@ async fn work(board: &Board, nth: usize, span: Duration, printer: &Printer) -> R
     let (start, mut micros) = (Instant::now(), Vec::new());
     loop {
         let before = start.elapsed();
-        let task = team::claim(board, &actor).await?;
+        let task = give(team::claiming()).await?.context("a claim names no task")?;
         let between = start.elapsed();
-        team::complete(board, &actor, task).await?;
+        give(team::completing(task)).await?;
         let elapsed = start.elapsed();
         micros.extend([between - before, elapsed - between].map(|wait| wait.as_micros() as u64));
         if elapsed >= span {

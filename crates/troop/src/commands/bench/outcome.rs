@@ -60,8 +60,9 @@ pub(super) struct Outcome {
     against: &'static str,
     baseline: f64,
     ratio: f64,
-    target: Target,
-    is_met: bool,
+    /// None if it is only to be known.
+    target: Option<Target>,
+    is_met: Option<bool>,
 }
 
 /// What is measured and what it is compared with, in words.
@@ -74,21 +75,29 @@ pub(super) struct Subject {
 }
 
 impl Outcome {
-    pub(super) fn new(subject: Subject, ours: f64, baseline: f64, target: Target) -> Self {
+    pub(super) fn new(
+        subject: Subject,
+        ours: f64,
+        baseline: f64,
+        target: impl Into<Option<Target>>,
+    ) -> Self {
+        let target = target.into();
         let Subject { part, what, against, unit } = subject;
         let ratio = ours / baseline.max(f64::MIN_POSITIVE);
-        let is_met = match target {
+        let is_met = target.map(|target| match target {
             Target::AtLeast(least) => ratio >= least,
             Target::AtMost(most) => ratio <= most,
-        };
+        });
         Self { part, what, unit, ours, against, baseline, ratio, target, is_met }
     }
 
     fn row(&self) -> Vec<String> {
         let target = match self.target {
-            Target::AtLeast(least) => format!("≥ {least}"),
-            Target::AtMost(most) => format!("≤ {most}"),
+            Some(Target::AtLeast(least)) => format!("≥ {least}"),
+            Some(Target::AtMost(most)) => format!("≤ {most}"),
+            None => String::new(),
         };
+        let is_met = self.is_met.map(|is_met| if is_met { "yes" } else { "no" });
         vec![
             self.part.to_owned(),
             self.what.to_owned(),
@@ -96,7 +105,7 @@ impl Outcome {
             shown(self.baseline, self.unit),
             format!("{:.2}", self.ratio),
             target,
-            if self.is_met { "yes" } else { "no" }.to_owned(),
+            is_met.unwrap_or_default().to_owned(),
             self.against.to_owned(),
         ]
     }
@@ -129,6 +138,9 @@ pub(super) fn median(numbers: Vec<f64>) -> f64 {
 /// What so many of a hundred numbers are not above; nothing for none.
 pub(super) fn of_hundred(n: usize, mut numbers: Vec<f64>) -> f64 {
     numbers.sort_unstable_by(f64::total_cmp);
-    let nth = (numbers.len() * n / 100).min(numbers.len().saturating_sub(1));
-    numbers.get(nth).copied().unwrap_or_default()
+    let n_below = (numbers.len() * n).div_ceil(100);
+    numbers.get(n_below.saturating_sub(1)).copied().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,8 +25,11 @@ pub(super) struct Partner {
 impl Partner {
     /// Starts `troop bench child …`; it is ready when this returns.
     pub(super) fn start(place: &Place, args: &[String]) -> Result<Self> {
-        let mut command = this_program(place)?;
-        command.args(["bench", "child"]).args(args);
+        Self::spawn(&mut child(place, args)?)
+    }
+
+    /// Likewise, for a command that was made before.
+    pub(super) fn spawn(command: &mut Command) -> Result<Self> {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().context("a child has an output")?);
@@ -63,6 +66,13 @@ impl Drop for Partner {
         // It has nothing left to say; how it ended does not change what was measured.
         drop(self.child.wait());
     }
+}
+
+/// `troop bench child …`.
+pub(super) fn child(place: &Place, args: &[String]) -> Result<Command> {
+    let mut command = this_program(place)?;
+    command.args(["bench", "child"]).args(args);
+    Ok(command)
 }
 
 /// This program again, away from the user's own files and settings.

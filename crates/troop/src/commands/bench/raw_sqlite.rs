@@ -8,8 +8,9 @@ use tokio::time::Instant;
 
 use super::{outcome::Tally, team};
 
+/// With the same settings as our store.
 const TABLES: &str = "
-PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -16000;
 CREATE TABLE task (id INTEGER PRIMARY KEY, status TEXT NOT NULL, owner TEXT, result TEXT) STRICT;
 CREATE INDEX pending ON task (id) WHERE status = 'pending';
 CREATE TABLE event (version INTEGER PRIMARY KEY, body TEXT NOT NULL) STRICT;

@@ -5,7 +5,7 @@ mod graph;
 mod idle;
 mod mail;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, Result, anyhow};
 use smol_str::SmolStr;
@@ -86,24 +86,8 @@ impl Running {
         let place = &bench.place;
         let url = format!("sqlite:{}", place.join(name).with_extension("db").display());
         let settings = Settings { max_teammates: 1_000, ..Settings::default() };
-        let board = team::create_to_run(team::open_store(&url).await?, settings).await?;
-        let troop = std::env::current_exe()?;
-        let child = [troop.clone().into(), "bench".into(), "child".into(), "mate".into()];
-        let environment = vec![("TROOP_HOME".into(), place.path().into())];
-        let own = BTreeMap::from([(SmolStr::new_static(MATE), child.to_vec())]);
-        let others = std::sync::Arc::new(Programs { troop, own, environment });
-        let lead = Lead::start(LeadOptions {
-            board: board.clone(),
-            clock: Clock::system(),
-            folder: place.join(name),
-            project: place.path().to_owned(),
-            holder: "bench".to_owned(),
-            launch: std::sync::Arc::new(InProcess { run: only_lead, others }),
-            hooks: Hooks::none(),
-            timing: Timing { restart: Duration::from_millis(1), ..Timing::default() },
-            until: Until::Stopped,
-        });
-        let lead = lead.await?;
+        let board = team::create_to_lead(team::open_store(&url).await?, 0, settings).await?;
+        let lead = lead(&board, place, name).await?;
         let news = board.subscribe(board.look(troop_model::State::version).await?);
         Ok(Self { board, lead, news })
     }
@@ -169,6 +153,29 @@ impl Running {
         board.close().await;
         Ok(())
     }
+}
+
+/// Leads a team whose lead has no agent.
+pub(super) async fn lead(board: &Board, place: &Place, name: &str) -> Result<Lead> {
+    let troop = std::env::current_exe()?;
+    let child = [troop.clone().into(), "bench".into(), "child".into(), "mate".into()];
+    let environment = vec![("TROOP_HOME".into(), place.path().into())];
+    let own = BTreeMap::from([(SmolStr::new_static(MATE), child.to_vec())]);
+    let others = Arc::new(Programs { troop, own, environment });
+    let lead = Lead::start(LeadOptions {
+        board: board.clone(),
+        clock: Clock::system(),
+        folder: place.join(name),
+        project: place.path().to_owned(),
+        holder: "bench".to_owned(),
+        launch: Arc::new(InProcess { run: only_lead, others }),
+        hooks: Hooks::none(),
+        isolation: None,
+        environment: Vec::new(),
+        timing: Timing { restart: Duration::from_millis(1), ..Timing::default() },
+        until: Until::Stopped,
+    });
+    Ok(lead.await?)
 }
 
 /// The lead of a team that is measured says nothing and hears everything.

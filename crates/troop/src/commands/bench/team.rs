@@ -23,29 +23,35 @@ pub(super) async fn open_store(url: &str) -> Result<Arc<dyn Store>> {
 
 /// Makes a team of a lead and members that are called by their numbers.
 pub(super) async fn create(store: Arc<dyn Store>, n_members: usize) -> Result<Board> {
-    let members = (0..n_members).map(|nth| Ok(newcomer(member(nth)?))).collect::<Result<_>>()?;
-    create_with(store, members, Settings::default(), Following::WhenAsked).await
+    let new = new_team("bench", n_members, Settings::default())?;
+    create_with(store, Following::WhenAsked, new).await
 }
 
-/// Makes a team of a lead alone, which others will join and run.
-pub(super) async fn create_to_run(store: Arc<dyn Store>, settings: Settings) -> Result<Board> {
-    create_with(store, Vec::new(), settings, Following::Always).await
+/// Likewise, for a lead that follows what others write.
+pub(super) async fn create_to_lead(
+    store: Arc<dyn Store>,
+    n_members: usize,
+    settings: Settings,
+) -> Result<Board> {
+    create_with(store, Following::Always, new_team("led", n_members, settings)?).await
+}
+
+fn new_team(name: &str, n_members: usize, settings: Settings) -> Result<NewTeamCommand> {
+    Ok(NewTeamCommand {
+        team: TeamId(Uuid::now_v7()),
+        name: name.parse()?,
+        description: String::new(),
+        settings,
+        lead: newcomer(MemberName::lead()),
+        members: (0..n_members).map(|nth| Ok(newcomer(member(nth)?))).collect::<Result<_>>()?,
+    })
 }
 
 async fn create_with(
     store: Arc<dyn Store>,
-    members: Vec<NewMember>,
-    settings: Settings,
     following: Following,
+    new: NewTeamCommand,
 ) -> Result<Board> {
-    let new = NewTeamCommand {
-        team: TeamId(Uuid::now_v7()),
-        name: "bench".parse()?,
-        description: String::new(),
-        settings,
-        lead: newcomer(MemberName::lead()),
-        members,
-    };
     let signature = Signature::new(person());
     Ok(Board::create(store, Clock::system(), following, &signature, new).await?)
 }
@@ -106,6 +112,7 @@ fn new_task(assignee: Option<&MemberName>) -> Command {
         blocked_by: Vec::new(),
         until: None,
         approve_start: None,
+        checks: Vec::new(),
         metadata: troop_model::Metadata::default(),
     }))
 }
@@ -141,20 +148,28 @@ pub(super) async fn submit_many(
 
 /// Takes the next task.
 pub(super) async fn claim(board: &Board, actor: &Actor) -> Result<TaskNumber> {
-    let command = Command::Task(TaskCommand::Claim { task: None });
-    let done = board.submit(Request::new(actor.clone(), command)).await?;
+    let done = board.submit(Request::new(actor.clone(), claiming())).await?;
     done.task().context("a claim names no task")
+}
+
+/// The command that takes the next task.
+pub(super) fn claiming() -> Command {
+    Command::Task(TaskCommand::Claim { task: None })
 }
 
 /// Ends a task.
 pub(super) async fn complete(board: &Board, actor: &Actor, task: TaskNumber) -> Result<Done> {
-    let command = Command::Task(TaskCommand::Complete {
+    Ok(board.submit(Request::new(actor.clone(), completing(task))).await?)
+}
+
+/// The command that ends a task.
+pub(super) fn completing(task: TaskNumber) -> Command {
+    Command::Task(TaskCommand::Complete {
         task: TaskRef::Number(task),
         result: "done".to_owned(),
         summary: None,
         attempt: None,
-    });
-    Ok(board.submit(Request::new(actor.clone(), command)).await?)
+    })
 }
 
 /// A line of a log, of the size that claiming and completing write.

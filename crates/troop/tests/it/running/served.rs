@@ -15,13 +15,13 @@ fn what_a_client_changes_passes_the_hooks_of_the_lead() {
     write(&troop, "home/config.json", HOOK);
     let team = at_work(&troop);
     let mut lead = Client::start(&troop, "--as lead --dialect claude");
-    let told = lead.told("TaskCreate", json!({"subject": "something forbidden"}));
+    let told = lead.told("TaskCreate", &json!({"subject": "something forbidden"}));
     assert!(told.contains("not in this house"), "{told}");
-    let spawned = lead.call("SpawnTeammate", json!({"name": "eve", "agent_type": "command"}));
+    let spawned = lead.call("SpawnTeammate", &json!({"name": "eve", "agent_type": "command"}));
     assert!(spawned[0].starts_with("Spawned successfully.\nagent_id: eve@crew\n"), "{spawned:?}");
     assert!(members(&troop).iter().any(|(name, _)| name == "eve"));
     write(&troop, "go", "");
     assert_eq!(team.end().code, 0);
     // The lead is gone: the board itself takes what comes.
-    lead.call("TaskCreate", json!({"subject": "something forbidden"}));
+    lead.call("TaskCreate", &json!({"subject": "something forbidden"}));
 }

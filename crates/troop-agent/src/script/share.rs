@@ -1,0 +1,49 @@
+//! Steps about files of the team's workspace, which the lead keeps.
+
+use serde_json::Value;
+use troop_protocol::FileCall;
+
+use super::{
+    perform::{Performance, Stop},
+    syntax::Share,
+};
+
+impl Performance<'_> {
+    /// Does something with a file of the workspace, for the task that is worked on.
+    pub(super) async fn share(&mut self, share: &Share) -> Result<(), Stop> {
+        // A lead that is not ours has ids of its own; it knows which task is meant.
+        let task = self.task.as_ref().and_then(|task| task.id.task().ok());
+        let chat = None;
+        match share {
+            Share::Write { file, content } => {
+                self.check_mode()?;
+                let (path, content) = (self.fill(file), Some(self.fill(content)));
+                let (base64, operation) = (None, None);
+                let call = FileCall::Write { path, content, base64, chat, task, operation };
+                self.within(self.turn.ask::<Value>(&call)).await?;
+            }
+            Share::Read(file) => {
+                let call = FileCall::Read { path: self.fill(file), chat, task };
+                let answer = self.within(self.turn.ask::<Value>(&call)).await?;
+                let content = answer.get("content").or_else(|| answer.get("base64"));
+                self.memory.variables.set("content", content.cloned().unwrap_or_default());
+            }
+            Share::List => {
+                let call = FileCall::List { chat, task };
+                let answer = self.within(self.turn.ask::<Value>(&call)).await?;
+                let files = answer.get("files").and_then(Value::as_array);
+                let paths =
+                    files.into_iter().flatten().filter_map(|file| file.get("path")?.as_str());
+                let paths: Vec<_> = paths.collect();
+                self.memory.variables.set("files", paths.join(" "));
+            }
+            Share::Delete(file) => {
+                self.check_mode()?;
+                let (path, operation) = (self.fill(file), None);
+                let call = FileCall::Delete { path, chat, task, operation };
+                self.within(self.turn.ask::<Value>(&call)).await?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,77 @@
+//! Rules of proof: what shows that a task is done, and who may say so.
+
+use super::{Draft, Standing};
+use crate::{
+    Fact, Proof, Refusal, Task, TaskAction,
+    proof::{MAX_CHECKS, MAX_TAIL},
+    text,
+};
+
+/// Keeps what checks said and where the work is. Members cannot prove anything by their word.
+pub(super) fn prove(draft: &mut Draft<'_>, proof: &Proof) -> Result<(), Refusal> {
+    if !matches!(draft.who, Standing::System | Standing::Person) {
+        return Err(Refusal::Forbidden {
+            who: draft.ctx.actor.name.clone(),
+            what: "say that checks passed",
+            may: "troop itself, which runs them when the task is completed,",
+        });
+    }
+    let task = draft.live(&proof.task)?;
+    if task.status.is_finished() {
+        let status = draft.status(task);
+        return Err(Refusal::WrongStatus { task: task.number, status, action: TaskAction::Prove });
+    }
+    let task = task.number;
+    let waived = proof.waived.as_deref().map(|it| text::block("reason", it)).transpose()?;
+    if waived.is_some() && draft.who != Standing::Person {
+        return Err(Refusal::Forbidden {
+            who: draft.ctx.actor.name.clone(),
+            what: "do without checks",
+            may: "a person",
+        });
+    }
+    let n = proof.evidence.len();
+    if n > 2 * MAX_CHECKS {
+        return Err(Refusal::TooMany { what: "pieces of evidence", n, limit: 2 * MAX_CHECKS });
+    }
+    if let Some(it) = proof.evidence.iter().find(|it| it.tail.len() > 16 * MAX_TAIL) {
+        let n_chars = it.tail.chars().count();
+        return Err(Refusal::TooLong { field: "tail", n_chars, limit: MAX_TAIL });
+    }
+    if n > 0 || waived.is_some() {
+        let evidence = proof.evidence.iter().map(crate::Evidence::kept).collect();
+        draft.push(Fact::TaskChecked { task, evidence, waived });
+    }
+    if let Some(merge) = &proof.merge {
+        let into = text::line("branch", &merge.into)?;
+        let commit = text::line("commit", &merge.commit)?;
+        draft.push(Fact::TaskMerged { task, into, commit });
+    }
+    Ok(())
+}
+
+/// Refuses that a task is done while its checks have not passed.
+pub(super) fn check_proved(draft: &Draft<'_>, task: &Task) -> Result<(), Refusal> {
+    if task.waived.is_some() {
+        return Ok(());
+    }
+    let has_passed =
+        |check: &&str| task.evidence.iter().any(|it| it.command == **check && it.is_good());
+    let required = task.required_checks(&draft.team()?.settings);
+    let missing: Vec<_> =
+        required.into_iter().filter(|check| !has_passed(check)).map(str::to_owned).collect();
+    if missing.is_empty() { Ok(()) } else { Err(Refusal::NotProved { task: task.number, missing }) }
+}
+
+/// Takes the checks that somebody names: not too many, each once, each one line.
+pub(crate) fn checks(named: &[String]) -> Result<Vec<String>, Refusal> {
+    let mut checks: Vec<String> = Vec::new();
+    for check in named {
+        let check = text::line("check", check)?;
+        if !checks.contains(&check) {
+            checks.push(check);
+        }
+    }
+    let (n, limit) = (checks.len(), MAX_CHECKS);
+    if n > limit { Err(Refusal::TooMany { what: "checks", n, limit }) } else { Ok(checks) }
+}

@@ -1,0 +1,53 @@
+//! What becomes known about files of the workspace.
+
+use super::{Draft, supervision};
+use crate::{Fact, FileQuestion, Refusal, TaskRef, WorkspaceFolder, WorkspaceScope, text};
+
+/// Somebody has written a file.
+pub(super) fn record(
+    draft: &mut Draft<'_>,
+    folder: &WorkspaceFolder,
+    path: &str,
+    size: u64,
+    task: Option<&TaskRef>,
+) -> Result<(), Refusal> {
+    supervision::check_may_change(draft)?;
+    let path = self::path(path)?;
+    check_folder(draft, folder)?;
+    // One that has left the board meanwhile cannot be given a file any more; that it was written is true all the same.
+    let task = task.and_then(|task| draft.live(task).ok()).map(|task| task.number);
+    draft.push(Fact::FileWritten { folder: folder.clone(), path, size, task });
+    Ok(())
+}
+
+/// Somebody has deleted a file.
+pub(super) fn forget(
+    draft: &mut Draft<'_>,
+    folder: &WorkspaceFolder,
+    path: &str,
+) -> Result<(), Refusal> {
+    supervision::check_may_change(draft)?;
+    let path = self::path(path)?;
+    check_folder(draft, folder)?;
+    if draft.state.file(folder, &path).is_some() {
+        draft.push(Fact::FileDeleted { folder: folder.clone(), path });
+    }
+    Ok(())
+}
+
+/// A path that stays inside.
+pub(super) fn path(path: &str) -> Result<String, Refusal> {
+    let path = text::line("path", path)?;
+    let is_inside =
+        !path.starts_with(['/', '\\']) && !path.split(['/', '\\']).any(|part| part == "..");
+    if is_inside { Ok(path) } else { Err(Refusal::BadPath { path }) }
+}
+
+/// Members write in the folder that they work in. What is shared is everybody's.
+fn check_folder(draft: &Draft<'_>, folder: &WorkspaceFolder) -> Result<(), Refusal> {
+    if folder.scope == WorkspaceScope::Shared {
+        return Ok(());
+    }
+    let question = FileQuestion { chat: folder.chat.clone(), task: None };
+    draft.state.workspace_of(&draft.ctx.actor, &draft.ctx.origin, &question).map(drop)
+}

@@ -1,0 +1,84 @@
+//! Proof: what shows that a task is done.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Settings, Task, TaskRef, Time, is_unprintable};
+
+/// How many checks a task or a team may name.
+pub const MAX_CHECKS: usize = 20;
+/// How many characters of the end of a check's output are kept.
+pub const MAX_TAIL: usize = 4_096;
+
+/// What is known about whether a task is done. Given by whoever ran its checks, which is never the member that did it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Proof {
+    /// Which task.
+    pub task: TaskRef,
+    /// What its checks said, the last time they ran.
+    #[serde(default)]
+    pub evidence: Vec<Evidence>,
+    /// Where its work is now, if it was merged.
+    pub merge: Option<Merged>,
+    /// Why a person does without its checks.
+    pub waived: Option<String>,
+}
+
+/// What one check said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Evidence {
+    /// What ran.
+    pub command: String,
+    /// How it ended; 0 is good. As in shells: 124 if it took too long, 127 if it could not be run, 128 and more for signals.
+    pub exit_code: i32,
+    /// The end of what it printed.
+    #[serde(default)]
+    pub tail: String,
+    /// The commit on which it ran.
+    pub commit: Option<String>,
+    /// When it began.
+    pub at: Time,
+    /// How many milliseconds it took.
+    pub took_ms: u64,
+}
+
+/// Where the work on a task is now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Merged {
+    /// The branch that has it.
+    pub into: String,
+    /// The commit of that branch.
+    pub commit: String,
+}
+
+impl Evidence {
+    /// Whether the check is content.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        self.exit_code == 0
+    }
+
+    /// As it is kept: with the end of what was printed, and nothing in it that acts on a screen.
+    pub(crate) fn kept(&self) -> Self {
+        let is_kept = |c: &char| matches!(c, '\n' | '\t') || !is_unprintable(*c);
+        let n_chars = self.tail.chars().count();
+        let tail = self.tail.chars().skip(n_chars.saturating_sub(MAX_TAIL)).filter(is_kept);
+        Self { tail: tail.collect(), ..self.clone() }
+    }
+}
+
+impl Task {
+    /// The checks that must pass before this task is done, each once: the team's, then its own.
+    pub fn required_checks<'a>(&'a self, settings: &'a Settings) -> Vec<&'a str> {
+        let mut all: Vec<&str> = Vec::new();
+        for check in settings.checks.iter().chain(&self.checks) {
+            if !all.contains(&check.as_str()) {
+                all.push(check);
+            }
+        }
+        all
+    }
+}

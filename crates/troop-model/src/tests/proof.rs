@@ -1,0 +1,158 @@
+//! Proof: a task that names checks is done when they have passed, and not before.
+
+use super::{
+    bench::{Bench, TEN, kinds},
+    commands::*,
+};
+use crate::{
+    Evidence, MAX_TAIL, Merged, NewTask, Proof, Status, TaskCommand, TaskCreation, TaskUpdate,
+};
+
+fn evidence(command: &str, exit_code: i32) -> Evidence {
+    Evidence {
+        command: command.to_owned(),
+        exit_code,
+        tail: "2 tests, all well".to_owned(),
+        commit: Some("abc".to_owned()),
+        at: TEN,
+        took_ms: 40,
+    }
+}
+
+fn prove(number: u32, evidence: Vec<Evidence>) -> TaskCommand {
+    TaskCommand::Prove(Proof { task: task(number), evidence, merge: None, waived: None })
+}
+
+fn waive(number: u32) -> TaskCommand {
+    let waived = Some("the machine is on fire".to_owned());
+    TaskCommand::Prove(Proof { task: task(number), evidence: Vec::new(), merge: None, waived })
+}
+
+/// A team with a check, and a task with another, held by ann.
+fn checked() -> Bench {
+    let mut team = Bench::with(|settings| settings.checks = vec!["make lint".to_owned()]);
+    let checks = vec!["make test".to_owned(), "make lint".to_owned()];
+    team.lead().ok(TaskCommand::Create(NewTask { checks, ..create("write") }));
+    team.member("ann").ok(claim(1));
+    team
+}
+
+#[test]
+fn a_task_is_not_done_before_its_checks_have_passed() {
+    let mut team = checked();
+    let both = "task-1 is not proved: `make lint`, `make test` must pass first; repair what is wrong and complete it again, and troop runs the checks";
+    assert_eq!(team.member("ann").refused(complete(1)), both);
+    assert_eq!(team.person().refused(complete(1)), both);
+    team.system().ok(prove(1, vec![evidence("make lint", 0), evidence("make test", 1)]));
+    assert_eq!((team.task(1).n_failed_checks, team.status(1)), (1, Status::InProgress));
+    let refused = team.member("ann").refused(complete(1));
+    assert!(refused.starts_with("task-1 is not proved: `make test` must"), "{refused}");
+    team.system().ok(prove(1, vec![evidence("make lint", 0), evidence("make test", 0)]));
+    team.member("ann").ok(complete(1));
+    let done = team.task(1);
+    assert_eq!((done.status, done.evidence.len(), done.n_failed_checks), (Status::Completed, 2, 1));
+}
+
+#[test]
+fn nobody_proves_by_its_own_word() {
+    let mut team = checked();
+    for who in ["ann", "bob", "lead"] {
+        let refused = team.member(who).refused(prove(1, vec![evidence("make test", 0)]));
+        let says = "may not say that checks passed; troop itself";
+        assert!(refused.contains(says), "{refused}");
+    }
+}
+
+#[test]
+fn a_person_does_without_checks_and_says_why() {
+    let mut team = checked();
+    assert!(team.system().refused(waive(1)).contains("may not do without checks; a person may"));
+    team.person().ok(waive(1));
+    team.person().ok(complete(1));
+    assert_eq!(team.task(1).waived.as_deref(), Some("the machine is on fire"));
+    let trail = &team.task(1).trail;
+    assert!(
+        trail.iter().any(|it| it.note.as_deref() == Some("not checked: the machine is on fire"))
+    );
+}
+
+#[test]
+fn what_was_proved_in_one_attempt_says_nothing_about_the_next() {
+    let mut team = checked();
+    team.system().ok(prove(1, vec![evidence("make lint", 0), evidence("make test", 0)]));
+    team.member("ann").ok(release(1));
+    assert!(team.member("bob").refused(complete(1)).starts_with("task-1 is not proved"));
+}
+
+#[test]
+fn a_result_is_approved_when_its_checks_have_passed() {
+    let mut team = checked();
+    team.member("ann").ok(review(1));
+    assert!(team.lead().refused(approve(1)).starts_with("task-1 is not proved"));
+    team.system().ok(prove(1, vec![evidence("make lint", 0), evidence("make test", 0)]));
+    team.lead().ok(approve(1));
+    assert_eq!(team.status(1), Status::Completed);
+}
+
+#[test]
+fn a_result_that_is_sent_back_is_proved_again() {
+    let mut team = checked();
+    team.member("ann").ok(review(1));
+    team.system().ok(prove(1, vec![evidence("make lint", 0), evidence("make test", 0)]));
+    team.lead().ok(revise(1));
+    assert_eq!(team.task(1).evidence, []);
+}
+
+#[test]
+fn the_end_of_a_long_output_is_kept_and_nothing_that_moves_a_cursor() {
+    let mut team = checked();
+    let tail = format!("{}\u{1b}[2Jthe end\n", "ä".repeat(MAX_TAIL));
+    team.system().ok(prove(1, vec![Evidence { tail, ..evidence("make test", 1) }]));
+    let kept = &team.task(1).evidence[0].tail;
+    assert!(kept.ends_with("ä[2Jthe end\n"), "{kept}");
+    assert!(kept.chars().count() <= MAX_TAIL);
+    let tail = "x".repeat(100 * MAX_TAIL);
+    let refused = team.system().refused(prove(1, vec![Evidence { tail, ..evidence("make", 1) }]));
+    assert!(refused.starts_with("the tail has 409600 characters; the limit is 4096"), "{refused}");
+}
+
+#[test]
+fn where_work_was_merged_is_kept_with_its_task() {
+    let mut team = checked();
+    let merge = Some(Merged { into: "troop/demo".to_owned(), commit: "abc".to_owned() });
+    let proof = Proof { task: task(1), evidence: Vec::new(), merge: merge.clone(), waived: None };
+    let events = team.system().ok(TaskCommand::Prove(proof));
+    assert_eq!(kinds(&events), ["task.merged"]);
+    assert_eq!(team.task(1).merged, merge);
+}
+
+#[test]
+fn a_member_does_not_say_what_troop_runs() {
+    let mut team = Bench::with(|settings| settings.task_creation = TaskCreation::Members);
+    let new = NewTask { checks: vec!["rm -rf /".to_owned()], ..create("write") };
+    let refused = team.member("ann").refused(TaskCommand::Create(new));
+    let says = "`ann` may not say what is run to check tasks; the lead or a person may";
+    assert_eq!(refused, says);
+    team.member("ann").ok(create("mine"));
+    let change = TaskUpdate { checks: Some(Vec::new()), ..TaskUpdate::default() };
+    assert_eq!(team.member("ann").refused(update(1, change)), says);
+}
+
+#[test]
+fn checks_are_named_changed_and_bounded() {
+    let mut team = checked();
+    let named = |checks: Vec<String>| TaskUpdate { checks: Some(checks), ..TaskUpdate::default() };
+    team.lead().ok(update(1, named(vec!["make a".into(), "make a".into()])));
+    assert_eq!(team.task(1).checks, ["make a"]);
+    let many = (0..21).map(|nth| format!("make {nth}")).collect();
+    assert_eq!(
+        team.lead().refused(update(1, named(many))),
+        "a task takes at most 20 checks, not 21"
+    );
+    let refused = team.lead().refused(update(1, named(vec!["make\nlove".into()])));
+    assert_eq!(refused, "the check has the unprintable character U+000A");
+    team.lead().ok(update(1, named(Vec::new())));
+    let settings = vec![("checks".to_owned(), serde_json::json!([""]))];
+    let refused = team.person().refused(crate::Command::UpdateTeam { description: None, settings });
+    assert_eq!(refused, "`checks` cannot be that: the check is empty");
+}

@@ -1,0 +1,146 @@
+//! Files of the workspace, as far as the board knows them.
+
+use super::{
+    bench::{Bench, number, user},
+    commands::*,
+};
+use crate::{
+    Actor, Command, FileQuestion, Origin, State, TaskView, WorkspaceFolder, WorkspaceScope,
+};
+
+fn agent(name: &str) -> Actor {
+    Actor::agent(&super::bench::name(name))
+}
+
+fn chat(name: &str) -> WorkspaceFolder {
+    WorkspaceFolder::of_chat(Some(name.into()))
+}
+
+/// Where somebody's files are, and for which task it would write; or why not.
+fn place(
+    state: &State,
+    actor: &Actor,
+    question: &FileQuestion,
+) -> Result<(WorkspaceFolder, Option<u32>), String> {
+    let found = state.workspace_of(actor, &Origin::default(), question);
+    found.map(|(folder, task)| (folder, task.map(|it| it.0))).map_err(|it| it.to_string())
+}
+
+#[test]
+fn a_file_that_is_written_in_a_task_belongs_to_it_and_who_wrote_it_is_known() {
+    let mut team = Bench::new();
+    team.lead().ok(create("write"));
+    team.member("ann").ok(claim(1));
+    team.at(4).member("ann").ok(record("out/a.txt", 3, Some(1)));
+    team.at(5).member("ann").ok(record("out/a.txt", 7, Some(1)));
+    let [attachment] = team.task(1).attachments.as_slice() else { panic!("one attachment") };
+    assert_eq!((attachment.by.name.as_str(), attachment.size), ("ann", Some(7)));
+    assert_eq!(attachment.at.clock(), "10:05");
+    let file = team.state.file(&WorkspaceFolder::default(), "out/a.txt").unwrap();
+    assert_eq!((file.by.name.as_str(), file.size, file.task), ("ann", 7, Some(number(1))));
+    let attached = team.task(1).trail.iter().filter(|entry| entry.what == "attached");
+    assert_eq!(attached.count(), 1, "the trail says it once");
+}
+
+#[test]
+fn a_file_of_no_task_is_known_and_attached_to_nothing() {
+    let mut team = Bench::new();
+    team.lead().ok(create("write"));
+    team.person().ok(record("a.txt", 3, None));
+    assert!(team.task(1).attachments.is_empty());
+    let file = team.state.file(&WorkspaceFolder::default(), "a.txt").unwrap();
+    assert_eq!((file.by.name.as_str(), file.task), ("pat", None));
+    assert!(team.member("eve").refused(record("a.txt", 3, None)).contains("not a member"));
+    assert_eq!(
+        team.person().refused(record("../a", 3, None)),
+        "`../a` is not a path inside the workspace"
+    );
+}
+
+#[test]
+fn a_file_that_was_deleted_is_shown_as_gone_until_it_is_written_again() {
+    let mut team = Bench::new();
+    team.lead().ok(create("write"));
+    team.member("ann").ok(claim(1));
+    team.member("ann").ok(record("a.txt", 3, Some(1)));
+    team.member("ann").ok(attach(1, "by-hand.txt"));
+    let gone = |team: &Bench| {
+        let view = serde_json::to_value(TaskView::full(&team.state, team.task(1))).unwrap();
+        let files = view["detail"]["attachments"].as_array().unwrap().clone();
+        files.iter().map(|it| it["gone"].as_bool().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(gone(&team), [false, false]);
+    assert_eq!(team.person().ok(forget("a.txt")).len(), 1);
+    assert_eq!(gone(&team), [true, false], "of what was attached by hand nobody knows");
+    assert!(team.person().ok(forget("a.txt")).is_empty(), "it is gone already");
+    team.member("ann").ok(record("a.txt", 4, Some(1)));
+    assert_eq!(gone(&team), [false, false]);
+}
+
+#[test]
+fn each_conversation_has_its_own_files_unless_all_share_them() {
+    let mut team = Bench::new();
+    team.lead().from(user("u1", "telegram", "c1")).ok(create("of c1"));
+    team.lead().from(user("u2", "telegram", "c2")).ok(create("of c2"));
+    team.member("ann").ok(claim(1));
+    let (ann, asked) = (agent("ann"), FileQuestion::default());
+    assert_eq!(place(&team.state, &ann, &asked), Ok((chat("c1"), Some(1))));
+    // It works on what moved last.
+    team.at(1).member("ann").ok(claim(2));
+    assert_eq!(place(&team.state, &ann, &asked), Ok((chat("c2"), Some(2))));
+    let first = FileQuestion { task: Some(task(1)), ..asked.clone() };
+    assert_eq!(place(&team.state, &ann, &first), Ok((chat("c1"), Some(1))));
+    let person = Actor::human("pat");
+    assert_eq!(place(&team.state, &person, &asked), Ok((WorkspaceFolder::default(), None)));
+    team.lead().ok(Command::UpdateTeam {
+        description: None,
+        settings: vec![("workspace_scope".to_owned(), "shared".into())],
+    });
+    assert_eq!(place(&team.state, &ann, &asked), Ok((WorkspaceFolder::shared(), Some(2))));
+    assert_eq!(WorkspaceFolder::default().scope, WorkspaceScope::Isolated);
+}
+
+#[test]
+fn a_member_uses_only_files_of_what_it_works_for() {
+    let mut team = Bench::new();
+    team.lead().from(user("u1", "telegram", "c1")).ok(create("of c1"));
+    team.member("ann").ok(claim(1));
+    let of = |chat: &str| FileQuestion { chat: Some(chat.into()), task: None };
+    assert_eq!(place(&team.state, &agent("ann"), &of("c1")), Ok((chat("c1"), Some(1))));
+    let said = "use the files of a chat that none of its tasks is from";
+    for (who, what) in [("ann", "c2"), ("bob", "c1")] {
+        let refused = place(&team.state, &agent(who), &of(what)).unwrap_err();
+        assert!(refused.contains(said), "{refused}");
+    }
+    for may in [agent("lead"), Actor::human("pat")] {
+        assert_eq!(place(&team.state, &may, &of("c2")).unwrap().0, chat("c2"));
+    }
+    let of_task = FileQuestion { chat: None, task: Some(task(1)) };
+    let refused = place(&team.state, &agent("bob"), &of_task).unwrap_err();
+    assert_eq!(refused, "task-1 is not held by `bob` but by `ann`");
+    assert!(place(&team.state, &agent("eve"), &of_task).unwrap_err().contains("not a member"));
+    let forged = Command::RecordFile { folder: chat("c1"), path: "a".into(), size: 1, task: None };
+    assert!(team.member("bob").refused(forged).contains(said));
+}
+
+#[test]
+fn who_has_only_a_plan_writes_no_files() {
+    let mut team = Bench::new();
+    team.lead().ok(Command::SetMemberMode {
+        member: super::bench::name("ann"),
+        permissions: crate::Permissions::Plan,
+    });
+    assert!(team.member("ann").refused(record("a.txt", 1, None)).contains("plan"));
+    assert!(team.member("ann").refused(forget("a.txt")).contains("plan"));
+}
+
+#[test]
+fn what_is_remembered_about_files_stays_bounded() {
+    let mut team = Bench::new();
+    for n in 0..1_002 {
+        team.at(n).person().ok(record(&format!("{n}.txt"), 1, None));
+    }
+    let files = team.state.files(&WorkspaceFolder::default());
+    assert_eq!(files.len(), 1_000);
+    assert!(!files.contains_key("0.txt") && !files.contains_key("1.txt"));
+}

@@ -1,0 +1,186 @@
+//! Files of a team's workspace, as far as the board knows them: where they are, who wrote them, when, and for which task.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+
+use crate::{
+    Actor, ActorKind, Attachment, Journaled, MemberName, Origin, Refusal, Role, State, TaskNumber,
+    TaskRef, Time, WorkspaceScope,
+};
+
+/// How many files of one folder are remembered. A folder holds fewer; what was taken away behind our back may count too.
+const MAX_REMEMBERED: usize = 1_000;
+
+/// A folder of a team's workspace: the one that all share, or that of one conversation.
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(deny_unknown_fields)]
+pub struct WorkspaceFolder {
+    /// Whether conversations share it.
+    #[serde(default)]
+    pub scope: WorkspaceScope,
+    /// The conversation whose own it is; none for what does not come from one.
+    #[serde(default)]
+    pub chat: Option<SmolStr>,
+}
+
+impl WorkspaceFolder {
+    /// The folder that all conversations share.
+    #[must_use]
+    pub fn shared() -> Self {
+        Self { scope: WorkspaceScope::Shared, chat: None }
+    }
+
+    /// The folder of one conversation.
+    #[must_use]
+    pub fn of_chat(chat: Option<SmolStr>) -> Self {
+        Self { scope: WorkspaceScope::Isolated, chat }
+    }
+}
+
+/// What is known about a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkspaceFile {
+    /// Who wrote it last.
+    pub by: Actor,
+    /// When.
+    pub at: Time,
+    /// How many bytes it had then.
+    pub size: u64,
+    /// For which task.
+    pub task: Option<TaskNumber>,
+}
+
+/// All files that are known.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Files(Journaled<(WorkspaceFolder, String), WorkspaceFile>);
+
+impl Files {
+    pub(crate) fn note(&mut self, folder: &WorkspaceFolder, path: &str, file: WorkspaceFile) {
+        self.0.insert((folder.clone(), path.to_owned()), file);
+        let known = || self.of(folder);
+        if known().count() > MAX_REMEMBERED
+            && let Some(oldest) = known().min_by_key(|(_, file)| file.at).map(|(path, _)| path)
+        {
+            let oldest = (folder.clone(), oldest.to_owned());
+            self.0.remove(&oldest);
+        }
+    }
+
+    pub(crate) fn forget(&mut self, folder: &WorkspaceFolder, path: &str) {
+        self.0.remove(&(folder.clone(), path.to_owned()));
+    }
+
+    fn of(&self, folder: &WorkspaceFolder) -> impl Iterator<Item = (&str, &WorkspaceFile)> {
+        let files = self.0.entries().range((folder.clone(), String::new())..);
+        let files = files.take_while(move |((other, _), _)| other == folder);
+        files.map(|((_, path), file)| (path.as_str(), file))
+    }
+
+    pub(crate) fn begin(&mut self) {
+        self.0.begin();
+    }
+
+    pub(crate) fn rollback(&mut self) {
+        self.0.rollback();
+    }
+}
+
+/// Which files somebody asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileQuestion {
+    /// Those of this conversation; none means of the one that the asker works for.
+    pub chat: Option<SmolStr>,
+    /// Those of this task's conversation; none means the task that the asker works on.
+    pub task: Option<TaskRef>,
+}
+
+impl State {
+    /// What is known about one file.
+    #[must_use]
+    pub fn file(&self, folder: &WorkspaceFolder, path: &str) -> Option<&WorkspaceFile> {
+        self.files.get().0.entries().get(&(folder.clone(), path.to_owned()))
+    }
+
+    /// What is known about the files of a folder, by path.
+    #[must_use]
+    pub fn files(&self, folder: &WorkspaceFolder) -> BTreeMap<String, WorkspaceFile> {
+        let files = self.files.get();
+        files.of(folder).map(|(path, file)| (path.to_owned(), file.clone())).collect()
+    }
+
+    /// Whether a file of a task was deleted since. Of one that was not written through the workspace nobody knows.
+    #[must_use]
+    pub fn is_gone(&self, attachment: &Attachment) -> bool {
+        let folder = attachment.folder.as_ref();
+        folder.is_some_and(|folder| self.file(folder, &attachment.path).is_none())
+    }
+
+    /// The folder that somebody means, and the task that what it writes there belongs to. Refused to who is not of the
+    /// team, and to members that ask for a conversation which they do not work for.
+    pub fn workspace_of(
+        &self,
+        actor: &Actor,
+        origin: &Origin,
+        question: &FileQuestion,
+    ) -> Result<(WorkspaceFolder, Option<TaskNumber>), Refusal> {
+        let scope = self.existing_team()?.settings.workspace_scope;
+        let member = match actor.kind {
+            ActorKind::Agent => Some(
+                self.find_member(&actor.name)
+                    .map_err(|_| Refusal::NotAMember { name: actor.name.to_string() })?,
+            ),
+            ActorKind::Human | ActorKind::System => None,
+        };
+        let ordinary = member.filter(|member| member.role == Role::Member).map(|it| &it.name);
+        let task = match (&question.task, member) {
+            (Some(task), _) => Some(self.task_of(task, ordinary)?),
+            (None, Some(member)) => self.works_on(&member.name),
+            (None, None) => None,
+        };
+        if scope == WorkspaceScope::Shared {
+            return Ok((WorkspaceFolder::shared(), task));
+        }
+        if let (Some(chat), Some(member)) = (&question.chat, ordinary)
+            && !self.works_for(member, chat)
+        {
+            return Err(Refusal::Forbidden {
+                who: SmolStr::new(member.as_str()),
+                what: "use the files of a chat that none of its tasks is from",
+                may: "the lead or a person",
+            });
+        }
+        let origin = match task.and_then(|task| self.tasks.get(task)) {
+            Some(task) => &task.origin,
+            None => origin,
+        };
+        let chat = question.chat.clone().or_else(|| origin.chat_id.clone());
+        Ok((WorkspaceFolder::of_chat(chat), task))
+    }
+
+    fn task_of(&self, task: &TaskRef, holder: Option<&MemberName>) -> Result<TaskNumber, Refusal> {
+        let number = self.resolve(task)?;
+        if let Some(member) = holder
+            && !self.tasks.held_by(member).any(|held| held == number)
+        {
+            let owner = self.tasks.get(number).and_then(|task| task.owner.clone());
+            return Err(Refusal::NotYours { task: number, member: member.clone(), owner });
+        }
+        Ok(number)
+    }
+
+    /// Of the tasks that a member holds, the one that moved last.
+    fn works_on(&self, member: &MemberName) -> Option<TaskNumber> {
+        let held = self.tasks.held_by(member).filter_map(|number| self.tasks.get(number));
+        held.max_by_key(|task| (task.moved_at, task.number)).map(|task| task.number)
+    }
+
+    fn works_for(&self, member: &MemberName, chat: &SmolStr) -> bool {
+        let mut held = self.tasks.held_by(member).filter_map(|number| self.tasks.get(number));
+        held.any(|task| task.origin.chat_id.as_ref() == Some(chat))
+    }
+}

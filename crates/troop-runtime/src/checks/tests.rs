@@ -1,0 +1,94 @@
+//! Checks with real shells.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use troop_model::Evidence;
+use uuid::Uuid;
+
+use super::{Checks, complaint};
+use crate::Clock;
+
+fn checks(commands: &[&str]) -> Checks {
+    Checks {
+        commands: commands.iter().map(|it| (*it).to_owned()).collect(),
+        timeout: Duration::from_secs(30),
+        environment: std::env::vars_os().collect(),
+        clock: Clock::system(),
+        session: Uuid::now_v7(),
+        show: None,
+    }
+}
+
+fn ended(evidence: &[Evidence]) -> Vec<(i32, &str)> {
+    evidence.iter().map(|it| (it.exit_code, it.tail.as_str())).collect()
+}
+
+#[tokio::test]
+async fn checks_run_in_the_folder_up_to_the_first_that_is_not_content() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("here"), "").unwrap();
+    let checks = checks(&["ls; echo to stderr >&2", "echo bad; exit 3", "echo never"]);
+    let evidence = checks.run(folder.path(), Some("abc")).await;
+    assert_eq!(ended(&evidence), [(0, "here\nto stderr"), (3, "bad")]);
+    assert_eq!(evidence[0].commit.as_deref(), Some("abc"));
+    let says = "the check `echo bad; exit 3` ended with exit code 3:\nbad";
+    assert_eq!(complaint(&evidence).as_deref(), Some(says));
+}
+
+#[tokio::test]
+async fn a_check_that_hangs_is_killed_with_all_that_it_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut checks = checks(&["echo begun; setsid sleep 600 & sleep 600 & echo $! > pid; wait"]);
+    checks.timeout = Duration::from_millis(300);
+    let evidence = checks.run(folder.path(), None).await;
+    let says = "begun\n[killed, because it took longer than 0s]";
+    assert_eq!(ended(&evidence), [(124, says)]);
+    let pid = std::fs::read_to_string(folder.path().join("pid")).unwrap();
+    let is_alive = || {
+        std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()))
+            .is_ok_and(|stat| !stat.contains(") Z"))
+    };
+    assert!(!is_alive());
+    let mark = crate::process::Mark { session: checks.session, run: None };
+    assert!(mark.processes().is_empty());
+}
+
+#[tokio::test]
+async fn a_check_that_leaves_something_running_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let checks = checks(&["sleep 600 & echo done"]);
+    let evidence = checks.run(folder.path(), None).await;
+    assert_eq!(ended(&evidence), [(0, "done")]);
+    let mark = crate::process::Mark { session: checks.session, run: None };
+    assert!(mark.processes().is_empty());
+}
+
+#[tokio::test]
+async fn of_a_flood_the_end_is_kept_and_the_beginning_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let shown = Arc::new(Mutex::new(Vec::new()));
+    let mut checks = checks(&["seq 200000; printf 'no newline'; kill -9 $$"]);
+    let lines = Arc::clone(&shown);
+    checks.show = Some(Arc::new(move |line: &str| lines.lock().unwrap().push(line.to_owned())));
+    let evidence = checks.run(folder.path(), None).await;
+    assert_eq!(evidence[0].exit_code, 137);
+    assert!(evidence[0].tail.ends_with("199999\n200000\nno newline"));
+    assert!(evidence[0].tail.len() <= troop_model::MAX_TAIL);
+    let shown = shown.lock().unwrap();
+    assert_eq!(shown[1], "1");
+    assert!(shown.len() < 1_010, "{}", shown.len());
+}
+
+#[tokio::test]
+async fn a_check_that_cannot_be_run_says_so() {
+    let evidence = checks(&["true"]).run(Path::new("/does/not/exist"), None).await;
+    assert_eq!(evidence[0].exit_code, 127);
+    assert!(evidence[0].tail.starts_with("it could not be run"), "{}", evidence[0].tail);
+    let folder = tempfile::tempdir().unwrap();
+    let evidence = checks(&["no-such-program-here"]).run(folder.path(), None).await;
+    assert_eq!(evidence[0].exit_code, 127);
+}

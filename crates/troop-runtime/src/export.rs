@@ -1,0 +1,227 @@
+//! A team's log as one file, and a team as it once was. The log is the truth, so a copy of it is the whole team.
+
+use std::io::{self, BufRead};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use thiserror::Error;
+use troop_model::{CodecError, Event, State, TeamId, Time, Version, decode};
+use troop_store::{Entry, Store};
+
+use crate::{BoardError, BoardResult, board::replay as take_in};
+
+/// The form of files that this program writes.
+const FORMAT: u32 = 1;
+/// How many events are read at once.
+const READ_AT_ONCE: usize = 1_000;
+
+/// The first line of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportHeader {
+    /// What kind of file this is, and in which form.
+    pub troop_export: u32,
+    /// Which program wrote it.
+    pub written_by: String,
+    /// The name of the team.
+    pub team: String,
+    /// Its identity where it came from.
+    pub id: TeamId,
+    /// How many events follow, one on each line.
+    pub events: u64,
+    /// The SHA-256 of all lines that follow, with their ends.
+    pub sha256: String,
+}
+
+/// Why a file is not the log of a team.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// It cannot be read.
+    #[error("it cannot be read")]
+    Unreadable(#[source] io::Error),
+    /// It was not written by `troop team export`.
+    #[error("its first line is not that of an exported team")]
+    NotAnExport,
+    /// It was written by a program that knows more.
+    #[error("it has form {found}; this troop knows forms up to {FORMAT}")]
+    Newer {
+        /// The form.
+        found: u32,
+    },
+    /// A line is no event.
+    #[error("line {line} is no event")]
+    NoEvent {
+        /// Which.
+        line: u64,
+        /// Why.
+        #[source]
+        source: CodecError,
+    },
+    /// Some of it is missing, or too much is there.
+    #[error("it should have {expected} events and has {found}: it is cut off or was changed")]
+    Incomplete {
+        /// How many there should be.
+        expected: u64,
+        /// How many there are.
+        found: u64,
+    },
+    /// It is not what was written.
+    #[error("its checksum is not that of its lines: it was changed after it was written")]
+    Changed,
+}
+
+impl ExportError {
+    /// What to do next.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Unreadable(_) | Self::NotAnExport => {
+                "import what `troop team export --output FILE` wrote"
+            }
+            Self::Newer { .. } => "a newer troop wrote it; upgrade troop",
+            Self::NoEvent { source, .. } if source.is_newer() => {
+                "a newer troop wrote it; upgrade troop"
+            }
+            Self::NoEvent { .. } | Self::Incomplete { .. } | Self::Changed => {
+                "copy the file again, or export the team again: `troop team export --output FILE`"
+            }
+        }
+    }
+}
+
+/// Writes a team's log, page by page: the header first, then every event as it is stored. What is appended meanwhile is not
+/// part of it.
+pub async fn export<E: From<BoardError>>(
+    store: &dyn Store,
+    (id, team): (TeamId, String),
+    mut write: impl FnMut(&str) -> Result<(), E>,
+) -> Result<ExportHeader, E> {
+    let (mut digest, mut events) = (Sha256::new(), Version::ZERO);
+    let read =
+        async |after: Version| store.read(id, after, READ_AT_ONCE).await.map_err(BoardError::from);
+    // Twice over the same lines: who reads the file knows from its beginning what it must hold.
+    loop {
+        let page = read(events).await?;
+        page.iter().for_each(|entry| digest.update(line(entry)));
+        events = events.plus(page.len());
+        if page.len() < READ_AT_ONCE {
+            break;
+        }
+    }
+    let header = ExportHeader {
+        troop_export: FORMAT,
+        written_by: env!("CARGO_PKG_VERSION").to_owned(),
+        team,
+        id,
+        events: events.0,
+        sha256: hex(digest),
+    };
+    let first = serde_json::to_string(&header).expect("a header is JSON");
+    write(&format!("{first}\n"))?;
+    let mut written = Version::ZERO;
+    while written < events {
+        let page = read(written).await?;
+        let page = page.iter().take_while(|entry| entry.version <= events);
+        let lines: String = page.map(line).collect();
+        if lines.is_empty() {
+            let what = format!("it ended at event {written} and had {events} before");
+            return Err(BoardError::NotALog { what }.into());
+        }
+        written = written.plus(lines.lines().count());
+        write(&lines)?;
+    }
+    Ok(header)
+}
+
+fn line(entry: &Entry) -> String {
+    format!("{}\n", entry.body)
+}
+
+fn hex(digest: Sha256) -> String {
+    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Reads an exported team, all of it or nothing.
+pub fn read_export(mut input: impl BufRead) -> Result<(ExportHeader, Vec<Event>), ExportError> {
+    let mut text = Vec::new();
+    let mut next = |text: &mut Vec<u8>| {
+        text.clear();
+        input.read_until(b'\n', text).map_err(ExportError::Unreadable)
+    };
+    next(&mut text)?;
+    let header = header(&text)?;
+    let (mut digest, mut events) = (Sha256::new(), Vec::new());
+    while next(&mut text)? > 0 {
+        digest.update(&text);
+        let line = std::str::from_utf8(&text).unwrap_or_default();
+        let event = decode(line).map_err(|source| {
+            // One that was cut off in the middle of a line is told as that.
+            let is_cut = !text.ends_with(b"\n");
+            let (line, found) = (events.len() as u64 + 2, events.len() as u64);
+            if is_cut {
+                ExportError::Incomplete { expected: header.events, found }
+            } else {
+                ExportError::NoEvent { line, source }
+            }
+        })?;
+        events.push(event);
+    }
+    let found = events.len() as u64;
+    if found != header.events {
+        return Err(ExportError::Incomplete { expected: header.events, found });
+    }
+    if hex(digest) != header.sha256 {
+        return Err(ExportError::Changed);
+    }
+    Ok((header, events))
+}
+
+fn header(line: &[u8]) -> Result<ExportHeader, ExportError> {
+    #[derive(Deserialize)]
+    struct Form {
+        troop_export: u32,
+    }
+    let form: Form = serde_json::from_slice(line).map_err(|_| ExportError::NotAnExport)?;
+    if form.troop_export > FORMAT {
+        return Err(ExportError::Newer { found: form.troop_export });
+    }
+    serde_json::from_slice(line).map_err(|_| ExportError::NotAnExport)
+}
+
+/// A moment in a team's log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// After this event.
+    Version(Version),
+    /// At this time: after all that had happened by then.
+    Time(Time),
+}
+
+/// What a team was at a moment. Changes nothing, not even a snapshot. A moment behind the end of the log is its end.
+pub async fn replay(store: &dyn Store, team: TeamId, until: Moment) -> BoardResult<State> {
+    let mut state = State::default();
+    loop {
+        let mut page = store.read(team, state.version(), READ_AT_ONCE).await?;
+        let is_last = page.len() < READ_AT_ONCE;
+        let n_read = page.len();
+        match until {
+            Moment::Version(version) => page.retain(|entry| entry.version <= version),
+            Moment::Time(time) => {
+                let mut n_meant = 0;
+                while let Some(entry) = page.get(n_meant)
+                    && crate::board::event(entry)?.at <= time
+                {
+                    n_meant += 1;
+                }
+                page.truncate(n_meant);
+            }
+        }
+        take_in(&mut state, &page)?;
+        // What left the board then is not on it.
+        let n_departed = state.tasks().all_departed().len();
+        state.forget_departed(n_departed);
+        if is_last || page.len() < n_read {
+            return Ok(state);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Isolation: in a git repository each teammate works in a folder and on a branch of its own, and what it finished is merged.
+//!
+//! A team has a branch. A teammate that begins a task gets a new branch from there in its own folder (a worktree of the
+//! repository); when the task is done, all that is in the folder is committed and merged into the team's branch. Nothing is
+//! ever dropped: what is not merged stays on its branch, and a folder that holds something else is not removed.
+
+mod git;
+mod land;
+mod leftovers;
+mod merge;
+mod names;
+mod record;
+mod repository;
+mod watch;
+mod worktree;
+
+use std::{ffi::OsString, fs, path::PathBuf, sync::Arc};
+
+use tokio::sync::Semaphore;
+use troop_model::{MemberName, TaskNumber, TeamName};
+
+pub use git::GitError;
+pub use land::{Kept, Landed};
+pub use leftovers::{Leftover, LeftoverState, leftovers, rescue};
+pub use merge::{Aim, Conflict, Finished, Merge, NotMerged, Outcome};
+pub use watch::{Clash, Watcher};
+pub use worktree::Begun;
+
+use git::{Git, GitResult};
+use record::Record;
+use repository::Repository;
+
+/// What isolation needs to begin.
+#[derive(Clone, Debug)]
+pub struct IsolationOptions {
+    /// Where the team works.
+    pub project: PathBuf,
+    /// Where the team's own files are kept; the folders of teammates are in `worktrees` below it.
+    pub folder: PathBuf,
+    /// The team.
+    pub team: TeamName,
+    /// What git finds in its environment.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+/// Whether teammates have folders of their own, and what people should know about it.
+#[derive(Debug)]
+pub struct Opened {
+    /// How; none if they work in the project's folder.
+    pub isolation: Option<Isolation>,
+    /// What people should know, a line each.
+    pub notices: Vec<String>,
+}
+
+/// The folders and branches of a team. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Isolation {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    git: Git,
+    repository: Repository,
+    record: Record,
+    worktrees: PathBuf,
+    /// One merge at a time, in the order in which they were asked for.
+    turn: Semaphore,
+}
+
+/// Whose work on what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// Who.
+    pub member: MemberName,
+    /// On which task.
+    pub task: TaskNumber,
+    /// In which attempt.
+    pub attempt: u32,
+    /// What the task is about.
+    pub subject: String,
+}
+
+impl Isolation {
+    /// Opens the folders and branches of a team, or says why it has none. A team that runs for the first time begins where
+    /// the project is; one that goes on finds what it left.
+    pub async fn open(options: IsolationOptions) -> Result<Opened, GitError> {
+        let IsolationOptions { project, folder, team, environment } = options;
+        let mut git = Git::new(&project, &environment);
+        let repository = match repository::look(&git, &project).await? {
+            Ok(repository) => repository,
+            Err(why) => {
+                let notice = format!("teammates share this folder: {why}");
+                return Ok(Opened { isolation: None, notices: vec![notice] });
+            }
+        };
+        git = git.at(&repository.top);
+        git.find_identity().await?;
+        fs::create_dir_all(&folder).map_err(GitError::file(&folder))?;
+        let folder = folder.canonicalize().map_err(GitError::file(&folder))?;
+        let notices = repository.notices(&git).await?;
+        let record = Record::find(&git, &repository, &folder, &team).await?;
+        let worktrees = folder.join("worktrees");
+        let turn = Semaphore::new(1);
+        let inner = Arc::new(Inner { git, repository, record, worktrees, turn });
+        Ok(Opened { isolation: Some(Self { inner }), notices })
+    }
+
+    /// The branch into which finished work is merged.
+    #[must_use]
+    pub fn branch(&self) -> &str {
+        &self.inner.record.branch
+    }
+
+    /// What teammates find in their environment, so that they can commit.
+    #[must_use]
+    pub fn variables(&self) -> Vec<(&'static str, &'static str)> {
+        self.inner.git.identity()
+    }
+
+    /// The commit that the team's branch is on.
+    async fn team_commit(&self) -> GitResult<String> {
+        let branch = format!("refs/heads/{}", self.branch());
+        self.inner.git.run(&["rev-parse", "--verify", &branch]).await
+    }
+}
+
+#[cfg(test)]
+mod tests;

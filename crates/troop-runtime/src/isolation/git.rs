@@ -1,0 +1,247 @@
+//! The one place that runs git: quietly, without the repository's hooks, without questions, in a language that can be read.
+
+use std::{
+    ffi::{OsStr, OsString},
+    io,
+    path::{Path, PathBuf},
+    process::{Output, Stdio},
+    time::Duration,
+};
+
+use thiserror::Error;
+use tokio::time::{sleep, timeout};
+
+use crate::process::{Group, command};
+
+/// How long git may take. What takes longer waits for something that will not come.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// How long another git command in the same place is waited for, and how often.
+const BETWEEN: Duration = Duration::from_millis(100);
+const N_TRIES: u32 = 20;
+
+/// What every call is told. A repository's own settings must not run anything, ask anything or tidy up meanwhile.
+const SETTINGS: [&str; 9] = [
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.quotePath=false",
+    "commit.gpgSign=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+    "merge.conflictStyle=merge",
+    "advice.detachedHead=false",
+];
+/// Who commits where the person has not told git a name.
+const IDENTITY: [&str; 2] = ["user.name=troop", "user.email=troop@localhost"];
+
+/// Why git did not do what it was asked to.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum GitError {
+    /// It cannot be started.
+    #[error("`git` cannot be started in `{}`", folder.display())]
+    NotStarted {
+        /// Where.
+        folder: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// It did not end.
+    #[error("`git {what}` in `{}` was still not done after {}s", folder.display(), PATIENCE.as_secs())]
+    Hangs {
+        /// What it was to do.
+        what: String,
+        /// Where.
+        folder: PathBuf,
+    },
+    /// It says no.
+    #[error("`git {what}` in `{}`: {says}", folder.display())]
+    Failed {
+        /// What it was to do.
+        what: String,
+        /// Where.
+        folder: PathBuf,
+        /// What it says.
+        says: String,
+    },
+    /// It says something else than it should.
+    #[error("`git {what}` in `{}` gave an answer that makes no sense", folder.display())]
+    Nonsense {
+        /// What it was to do.
+        what: String,
+        /// Where.
+        folder: PathBuf,
+    },
+    /// A file beside it cannot be used.
+    #[error("`{}` cannot be used", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+pub(super) type GitResult<T> = Result<T, GitError>;
+
+impl GitError {
+    /// For what goes wrong with a file.
+    pub(super) fn file(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        |source| Self::File { path, source }
+    }
+
+    /// Whether git is not there at all.
+    pub(super) fn is_missing(&self) -> bool {
+        matches!(self, Self::NotStarted { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+
+    /// Whether another git command is, or was, at work in the same place.
+    pub(super) fn is_locked(&self) -> bool {
+        matches!(self, Self::Failed { says, .. } if says.contains(".lock': File exists"))
+    }
+
+    /// All of it on one line, for those who are told.
+    #[must_use]
+    pub fn chain(&self) -> String {
+        let source = std::error::Error::source(self);
+        source.map_or_else(|| self.to_string(), |source| format!("{self}: {source}"))
+    }
+}
+
+/// Runs git in one folder.
+#[derive(Clone, Debug)]
+pub(super) struct Git {
+    folder: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+    has_identity: bool,
+}
+
+impl Git {
+    pub(super) fn new(folder: &Path, environment: &[(OsString, OsString)]) -> Self {
+        let is_gits = |name: &OsStr| name.as_encoded_bytes().starts_with(b"GIT_");
+        let kept = environment.iter().filter(|(name, _)| !is_gits(name)).cloned();
+        let own = [
+            ("LC_ALL", "C"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_EDITOR", "true"),
+            ("GIT_OPTIONAL_LOCKS", "0"),
+        ];
+        let own = own.map(|(name, value)| (name.into(), value.into()));
+        let environment = kept.chain(own).collect();
+        Self { folder: folder.to_owned(), environment, has_identity: true }
+    }
+
+    /// The same in another folder.
+    pub(super) fn at(&self, folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), ..self.clone() }
+    }
+
+    /// The same with another index, so that that of the folder stays as it is.
+    pub(super) fn with_index(&self, index: &Path) -> Self {
+        let mut other = self.clone();
+        other.environment.push(("GIT_INDEX_FILE".into(), index.into()));
+        other
+    }
+
+    /// Commits under a name of our own, if the person has told git none.
+    pub(super) async fn find_identity(&mut self) -> GitResult<()> {
+        let asked = self.ask(&["-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT"]);
+        self.has_identity = asked.await?.is_some();
+        Ok(())
+    }
+
+    /// The variables by which whoever commits in our folders has a name, if the person has told git none.
+    pub(super) fn identity(&self) -> Vec<(&'static str, &'static str)> {
+        let (name, email) = ("troop", "troop@localhost");
+        let all = [
+            ("GIT_AUTHOR_NAME", name),
+            ("GIT_AUTHOR_EMAIL", email),
+            ("GIT_COMMITTER_NAME", name),
+            ("GIT_COMMITTER_EMAIL", email),
+        ];
+        all.into_iter().filter(|_| !self.has_identity).collect()
+    }
+
+    /// What it prints, if it can do it. Another git command in the same place is waited for, for a while.
+    pub(super) async fn run(&self, arguments: &[&str]) -> GitResult<String> {
+        let mut n_tries = 0;
+        loop {
+            let output = self.output(arguments).await?;
+            if output.status.success() {
+                return Ok(text(&output.stdout));
+            }
+            let error = self.no(arguments, &output);
+            n_tries += 1;
+            if !error.is_locked() || n_tries > N_TRIES {
+                return Err(error);
+            }
+            sleep(BETWEEN).await;
+        }
+    }
+
+    /// What it prints; none if the answer is no, which is an exit code other than 0.
+    pub(super) async fn ask(&self, arguments: &[&str]) -> GitResult<Option<String>> {
+        let output = self.output(arguments).await?;
+        Ok(output.status.success().then(|| text(&output.stdout)))
+    }
+
+    /// Whether the answer is yes (0) or no (1); everything else is an error.
+    pub(super) async fn is(&self, arguments: &[&str]) -> GitResult<bool> {
+        let output = self.output(arguments).await?;
+        match output.status.code() {
+            Some(0) => Ok(true),
+            Some(1) => Ok(false),
+            _ => Err(self.no(arguments, &output)),
+        }
+    }
+
+    /// All that it prints, with how it ended.
+    pub(super) async fn output(&self, arguments: &[&str]) -> GitResult<Output> {
+        let mut git = command("git");
+        for setting in SETTINGS.iter().chain(IDENTITY.iter().filter(|_| !self.has_identity)) {
+            git.args(["-c", setting]);
+        }
+        git.args(arguments).current_dir(&self.folder).env_clear();
+        git.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        git.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let not_started = |source| GitError::NotStarted { folder: self.folder.clone(), source };
+        let child = git.spawn().map_err(not_started)?;
+        let group = Group::led_by(&child);
+        match timeout(PATIENCE, child.wait_with_output()).await {
+            Ok(output) => {
+                group.release();
+                output.map_err(not_started)
+            }
+            Err(_) => {
+                Err(GitError::Hangs { what: arguments.join(" "), folder: self.folder.clone() })
+            }
+        }
+    }
+
+    pub(super) fn no(&self, arguments: &[&str], output: &Output) -> GitError {
+        let says = [text(&output.stderr), text(&output.stdout)];
+        let says = says.into_iter().find(|says| !says.trim().is_empty()).unwrap_or_default();
+        GitError::Failed {
+            what: arguments.join(" "),
+            folder: self.folder.clone(),
+            says: says.trim().lines().collect::<Vec<_>>().join("; "),
+        }
+    }
+
+    pub(super) fn nonsense(&self, arguments: &[&str]) -> GitError {
+        GitError::Nonsense { what: arguments.join(" "), folder: self.folder.clone() }
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim_end_matches('\n').to_owned()
+}
+
+/// The parts of what was printed with `-z`.
+pub(super) fn parts(text: &str) -> impl Iterator<Item = &str> {
+    text.split('\0').filter(|part| !part.is_empty())
+}

@@ -1,0 +1,414 @@
+//! Merging what a teammate finished into the team's branch: all of it, or nothing.
+
+use std::{
+    fmt, fs,
+    path::{Path, PathBuf},
+};
+
+use troop_model::Evidence;
+
+use super::{
+    Isolation, Work,
+    git::{Git, GitError, GitResult, parts},
+    names,
+    worktree::{commit_all, head},
+};
+use crate::Checks;
+
+/// How often a merge is made anew because somebody else moved the team's branch meanwhile.
+const MAX_ROUNDS: usize = 10;
+/// How many files are named in what a member is told.
+const MAX_NAMED: usize = 10;
+
+/// Work that is in the team's branch now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merge {
+    /// The team's branch.
+    pub into: String,
+    /// The commit that the team's branch is on with it.
+    pub commit: String,
+    /// Whether there was anything that the team's branch did not have yet.
+    pub is_new: bool,
+}
+
+/// What is to become of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// It waits for approval.
+    HandIn,
+    /// It is done.
+    Merge,
+}
+
+/// How the end of a piece of work went.
+#[derive(Debug)]
+pub struct Finished {
+    /// What became of it.
+    pub outcome: Outcome,
+    /// What the checks said.
+    pub evidence: Vec<Evidence>,
+}
+
+/// What became of a piece of work.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It is good, and was not to be merged now.
+    Ready,
+    /// It is in the team's branch.
+    Merged(Merge),
+    /// It is not, and the team's branch is as it was.
+    Not(NotMerged),
+}
+
+impl Finished {
+    /// What was checked, and is not to be merged now.
+    pub(crate) fn without_merge(evidence: Vec<Evidence>) -> Self {
+        let is_good = evidence.iter().all(Evidence::is_good);
+        let outcome = if is_good { Outcome::Ready } else { Outcome::Not(NotMerged::Unproved) };
+        Self { outcome, evidence }
+    }
+}
+
+impl From<NotMerged> for Finished {
+    fn from(why: NotMerged) -> Self {
+        Self { outcome: Outcome::Not(why), evidence: Vec::new() }
+    }
+}
+
+/// Why work is not merged. All that was done is committed on the member's branch.
+#[derive(Debug)]
+pub enum NotMerged {
+    /// It does not fit what others did meanwhile.
+    Conflict(Conflict),
+    /// A merge that the member began is not at its end: these files still have its marks.
+    Unresolved(Vec<String>),
+    /// What was to be checked is not good.
+    Unproved,
+}
+
+/// What does not fit together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// The team's branch.
+    pub with: String,
+    /// In which files.
+    pub files: Vec<String>,
+    /// Whose tasks changed them.
+    pub tasks: Vec<String>,
+}
+
+impl fmt::Display for NotMerged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Conflict(conflict) => conflict.fmt(f),
+            Self::Unresolved(files) => write!(
+                f,
+                "the merge in your folder is not at its end: {} still has conflict marks; resolve them and complete the task again",
+                named(files)
+            ),
+            Self::Unproved => f.write_str("a check says no"),
+        }
+    }
+}
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "your work conflicts with what is in `{}` now: {}",
+            self.with,
+            named(&self.files)
+        )?;
+        if !self.tasks.is_empty() {
+            write!(f, ", changed by {}", self.tasks.join(", "))?;
+        }
+        write!(
+            f,
+            "; in your folder run `git merge {}`, resolve it, and complete the task again",
+            self.with
+        )
+    }
+}
+
+pub(super) fn named(files: &[String]) -> String {
+    let mut names: Vec<_> = files.iter().take(MAX_NAMED).map(|file| format!("`{file}`")).collect();
+    if files.len() > MAX_NAMED {
+        names.push(format!("and {} more", files.len() - MAX_NAMED));
+    }
+    names.join(", ")
+}
+
+/// The name of a folder in which a result is checked that nobody works on any more.
+const CHECKED: &str = ".checked";
+
+impl Isolation {
+    /// Commits all that is in a member's folder. Then, to be handed in, that is checked; to be done, it is merged with what
+    /// the team has, the result is checked in the folder, and the team's branch moves. What is there already is merged
+    /// already.
+    pub async fn finish(
+        &self,
+        work: &Work,
+        aim: Aim,
+        checks: &Checks,
+    ) -> Result<Finished, GitError> {
+        let _turn = self.inner.turn.acquire().await;
+        let (git, folder) =
+            (self.git_of(&work.member), names::folder(&self.inner.worktrees, &work.member));
+        let seen = Seen::of(&git).await?;
+        let marked = seen.marked(&folder);
+        if !marked.is_empty() {
+            return Ok(NotMerged::Unresolved(marked).into());
+        }
+        let own = match seen.is_dirty {
+            true => self.commit(work, &git).await?,
+            false => seen.commit,
+        };
+        if aim == Aim::HandIn {
+            let evidence = checks.run(&self.below(&folder), Some(&own)).await;
+            self.hand_in(work, &own).await?;
+            return Ok(Finished::without_merge(evidence));
+        }
+        self.merge(work, &own, checks, &folder).await
+    }
+
+    /// Merges what a member handed in for a task, as it was then, after it is checked in a folder apart.
+    pub async fn approve(&self, work: &Work, checks: &Checks) -> Result<Finished, GitError> {
+        let _turn = self.inner.turn.acquire().await;
+        let handed_in = names::handed_in(self.branch(), work.task);
+        let own = self.inner.git.ask(&["rev-parse", "--quiet", "--verify", &handed_in]).await?;
+        let own = match own {
+            Some(own) => own,
+            // Nothing was made for it in a folder of its own.
+            None => self.team_commit().await?,
+        };
+        let folder = self.inner.worktrees.join(CHECKED);
+        let path = folder.to_string_lossy().into_owned();
+        let remove = ["worktree", "remove", "--force", &path];
+        if !checks.is_empty() {
+            // One that is left was only ever for checks.
+            self.inner.git.ask(&remove).await?;
+            self.inner.git.run(&["worktree", "add", "--quiet", "--detach", &path, &own]).await?;
+        }
+        let finished = self.merge(work, &own, checks, &folder).await;
+        if !checks.is_empty() {
+            self.inner.git.ask(&remove).await?;
+        }
+        if let Ok(Finished { outcome: Outcome::Merged(_), .. }) = &finished {
+            self.inner.git.run(&["update-ref", "-d", &handed_in]).await?;
+        }
+        finished
+    }
+
+    /// Remembers what was handed in for a task, whatever its member does next.
+    async fn hand_in(&self, work: &Work, own: &str) -> GitResult<()> {
+        let handed_in = names::handed_in(self.branch(), work.task);
+        self.inner.git.run(&["update-ref", &handed_in, own]).await.map(drop)
+    }
+
+    /// Merges a commit into the team's branch, again and again if that moves meanwhile. The folder is where it is checked.
+    async fn merge(
+        &self,
+        work: &Work,
+        own: &str,
+        checks: &Checks,
+        folder: &Path,
+    ) -> GitResult<Finished> {
+        for _ in 0..MAX_ROUNDS {
+            let (team, base) = self.team_and_base(own).await?;
+            let merged = match self.merged(work, &team, &base, own).await? {
+                Ok(merged) => merged,
+                Err(conflict) => return Ok(NotMerged::Conflict(conflict).into()),
+            };
+            let mut evidence = Vec::new();
+            if !checks.is_empty() {
+                if merged != own {
+                    self.inner
+                        .git
+                        .at(folder)
+                        .run(&["merge", "--quiet", "--ff-only", &merged])
+                        .await?;
+                }
+                evidence = checks.run(&self.below(folder), Some(&merged)).await;
+                if !evidence.iter().all(Evidence::is_good) {
+                    return Ok(Finished { outcome: Outcome::Not(NotMerged::Unproved), evidence });
+                }
+            }
+            if self.advance(work, &team, &merged).await? {
+                let merge = Merge {
+                    into: self.branch().to_owned(),
+                    is_new: merged != team,
+                    commit: merged,
+                };
+                return Ok(Finished { outcome: Outcome::Merged(merge), evidence });
+            }
+        }
+        Err(self.inner.git.nonsense(&["update-ref", self.branch()]))
+    }
+
+    /// Where the team's branch is, and where a commit and it parted.
+    async fn team_and_base(&self, own: &str) -> GitResult<(String, String)> {
+        let parted = format!("refs/heads/{}...{own}", self.branch());
+        let parse = ["rev-parse", &parted];
+        let said = self.inner.git.run(&parse).await?;
+        // First the right side, then the left one.
+        let mut lines = said.lines().skip(1);
+        let (team, base) = (lines.next(), lines.find_map(|line| line.strip_prefix('^')));
+        match (team, base) {
+            (Some(team), Some(base)) => Ok((team.to_owned(), base.to_owned())),
+            _ => Err(self.inner.git.nonsense(&parse)),
+        }
+    }
+
+    /// The commit that has both; the conflict, if they do not fit.
+    async fn merged(
+        &self,
+        work: &Work,
+        team: &str,
+        base: &str,
+        own: &str,
+    ) -> GitResult<Result<String, Conflict>> {
+        let git = &self.inner.git;
+        if base == team {
+            return Ok(Ok(own.to_owned()));
+        }
+        if base == own {
+            return Ok(Ok(team.to_owned()));
+        }
+        match fit(git, team, own).await? {
+            Fit::Tree(tree) => {
+                let message = format!("merge {}", message(work));
+                let commit = ["commit-tree", &tree, "-p", team, "-p", own, "-m", &message];
+                Ok(Ok(git.run(&commit).await?))
+            }
+            Fit::Conflict(files) => {
+                let tasks = self.tasks_that_changed(&files, team, own).await?;
+                Ok(Err(Conflict { with: self.branch().to_owned(), files, tasks }))
+            }
+        }
+    }
+
+    /// Moves the team's branch. False if somebody else has meanwhile.
+    async fn advance(&self, work: &Work, from: &str, to: &str) -> GitResult<bool> {
+        if from == to {
+            return Ok(true);
+        }
+        let (name, why) =
+            (format!("refs/heads/{}", self.branch()), format!("troop: {}", work.task));
+        match self.inner.git.run(&["update-ref", "-m", &why, &name, to, from]).await {
+            Ok(_) => Ok(true),
+            Err(error) => {
+                if self.team_commit().await? == from {
+                    Err(error)
+                } else {
+                    Ok(false)
+                }
+            }
+        }
+    }
+
+    /// Commits all that is in a member's folder as its work on a task.
+    async fn commit(&self, work: &Work, git: &Git) -> GitResult<String> {
+        if head(git).await?.branch.is_none() {
+            let wanted = names::task_branch(self.branch(), &work.member, work.task, work.attempt);
+            let branch = self.free_name(git, wanted).await?;
+            git.run(&["checkout", "--quiet", "-b", &branch]).await?;
+        }
+        commit_all(git, &message(work)).await?;
+        git.run(&["rev-parse", "--verify", "HEAD"]).await
+    }
+
+    /// The project's place below the top of a working folder.
+    fn below(&self, folder: &Path) -> PathBuf {
+        folder.join(&self.inner.repository.prefix)
+    }
+
+    /// Whose tasks changed files that one commit has and the other does not.
+    async fn tasks_that_changed(
+        &self,
+        files: &[String],
+        team: &str,
+        own: &str,
+    ) -> GitResult<Vec<String>> {
+        let range = format!("{own}..{team}");
+        let format = "--format=%(trailers:key=Task,valueonly,separator=%x20) (%(trailers:key=Member,valueonly,separator=%x20))";
+        let mut log =
+            vec!["--literal-pathspecs", "log", "--no-merges", "--reverse", format, &range, "--"];
+        log.extend(files.iter().map(String::as_str));
+        let said = self.inner.git.run(&log).await?;
+        let mut tasks: Vec<String> = Vec::new();
+        for line in said.lines().filter(|line| line.starts_with("task-")) {
+            if !tasks.iter().any(|task| task == line) {
+                tasks.push(line.to_owned());
+            }
+        }
+        Ok(tasks)
+    }
+}
+
+/// How two commits go together.
+pub(super) enum Fit {
+    /// As this tree.
+    Tree(String),
+    /// They do not, in these files.
+    Conflict(Vec<String>),
+}
+
+/// Puts two commits together, without touching any folder.
+pub(super) async fn fit(git: &Git, one: &str, other: &str) -> GitResult<Fit> {
+    let merge = ["merge-tree", "--write-tree", "--no-messages", "--name-only", "-z", one, other];
+    let output = git.output(&merge).await?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let mut said = parts(&said);
+    match (output.status.code(), said.next()) {
+        (Some(0), Some(tree)) => Ok(Fit::Tree(tree.to_owned())),
+        (Some(1), Some(_)) => Ok(Fit::Conflict(said.map(str::to_owned).collect())),
+        _ => Err(git.no(&merge, &output)),
+    }
+}
+
+/// What a folder holds, in one look.
+struct Seen {
+    commit: String,
+    is_dirty: bool,
+    /// Files of a merge that is not at its end.
+    unmerged: Vec<String>,
+}
+
+impl Seen {
+    async fn of(git: &Git) -> GitResult<Self> {
+        let status = ["status", "--porcelain=v2", "--branch", "-z", "--ignore-submodules=dirty"];
+        let said = git.run(&status).await?;
+        let mut seen = Self { commit: String::new(), is_dirty: false, unmerged: Vec::new() };
+        for part in parts(&said) {
+            match part.split_once(' ') {
+                Some(("#", head)) => {
+                    let commit = head.strip_prefix("branch.oid ").unwrap_or(&seen.commit);
+                    seen.commit = commit.to_owned();
+                }
+                // Nine words about the three sides come before the name.
+                Some(("u", entry)) => {
+                    seen.is_dirty = true;
+                    seen.unmerged.extend(entry.splitn(10, ' ').nth(9).map(str::to_owned));
+                }
+                _ => seen.is_dirty = true,
+            }
+        }
+        if seen.commit.is_empty() { Err(git.nonsense(&status)) } else { Ok(seen) }
+    }
+
+    /// Files of a merge in this folder that still have its marks.
+    fn marked(&self, folder: &Path) -> Vec<String> {
+        let has_marks = |file: &&String| {
+            let bytes = fs::read(folder.join(file)).unwrap_or_default();
+            bytes.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"<<<<<<< "))
+        };
+        self.unmerged.iter().filter(has_marks).cloned().collect()
+    }
+}
+
+/// What a commit of a task's work says.
+fn message(work: &Work) -> String {
+    let Work { member, task, subject, .. } = work;
+    let subject = subject.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("{task}: {subject}\n\nTask: {task}\nMember: {member}\n")
+}

@@ -1,0 +1,68 @@
+//! What branches and folders are called.
+//!
+//! A team's branch is `troop/TEAM`, and what members work on is `troop-work/TEAM/MEMBER/task-N`: git keeps branches like
+//! files, so that none may be the folder of another, whatever teams are called.
+
+use std::path::{Path, PathBuf};
+
+use troop_model::{MemberName, TaskNumber, TeamName};
+
+/// Where the branches of members begin.
+const WORK: &str = "troop-work";
+
+/// The branch of a team; another try, if something else has that name.
+pub(super) fn team_branch(team: &TeamName, nth: u32) -> String {
+    let team = written(team.as_str());
+    if nth > 1 { format!("troop/{team}+{nth}") } else { format!("troop/{team}") }
+}
+
+/// Where the branches of a team's members begin. Named after the team's branch, which no other team has.
+pub(super) fn work_branches(team_branch: &str) -> String {
+    let team = team_branch.split_once('/').map_or(team_branch, |(_, team)| team);
+    format!("{WORK}/{team}")
+}
+
+/// The branch on which a member works on a task.
+pub(super) fn task_branch(
+    team_branch: &str,
+    member: &MemberName,
+    task: TaskNumber,
+    attempt: u32,
+) -> String {
+    let (begin, member) = (work_branches(team_branch), written(member.as_str()));
+    let nth = if attempt > 1 { format!("-{attempt}") } else { String::new() };
+    format!("{begin}/{member}/{task}{nth}")
+}
+
+/// The branch for what a member did without a task.
+pub(super) fn loose_branch(team_branch: &str, member: &MemberName) -> String {
+    format!("{}/{}/without-task", work_branches(team_branch), written(member.as_str()))
+}
+
+/// What was handed in for a task. No branch, so that nobody works on it.
+pub(super) fn handed_in(team_branch: &str, task: TaskNumber) -> String {
+    format!("refs/{}/{task}", work_branches(team_branch))
+}
+
+/// The task that a branch is for.
+pub(super) fn task_of(branch: &str) -> Option<TaskNumber> {
+    let last = branch.rsplit('/').next()?.strip_prefix("task-")?;
+    let digits = last.split(['-', '+']).next()?;
+    digits.parse().ok().map(TaskNumber)
+}
+
+/// The member whose branch it is.
+pub(super) fn member_of(branch: &str) -> Option<MemberName> {
+    let rest = branch.strip_prefix(WORK)?.strip_prefix('/')?;
+    rest.split('/').nth(1)?.replace('=', ".").parse().ok()
+}
+
+/// Where a member works.
+pub(super) fn folder(worktrees: &Path, member: &MemberName) -> PathBuf {
+    worktrees.join(member.as_str())
+}
+
+/// A name as a part of a branch: git has its own ideas about dots, and no name of ours has an equals sign.
+fn written(name: &str) -> String {
+    name.replace('.', "=")
+}

@@ -1,0 +1,113 @@
+//! What is kept about a team's branch from one lead to the next.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+use troop_model::TeamName;
+
+use super::{
+    git::{Git, GitError, GitResult},
+    names,
+    repository::Repository,
+};
+
+/// How many names are tried for a team's branch.
+const MAX_NAMES: u32 = 100;
+
+/// Where a team's work began and is collected.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Record {
+    /// The top of the project's working folder.
+    pub(super) top: PathBuf,
+    /// What all working folders of the repository share.
+    pub(super) shared: PathBuf,
+    /// The team's branch.
+    pub(super) branch: String,
+    /// The project's branch when the team began; none if it was on no branch.
+    pub(super) base: Option<String>,
+}
+
+impl Record {
+    fn path(folder: &Path) -> PathBuf {
+        folder.join("isolation.json")
+    }
+
+    /// What is kept in a team's folder, if it is anything.
+    pub(super) fn read(folder: &Path) -> GitResult<Option<Self>> {
+        let path = Self::path(folder);
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(GitError::File { path, source }),
+        };
+        let read = serde_json::from_slice(&text);
+        read.map(Some).map_err(|error| GitError::File { path, source: error.into() })
+    }
+
+    /// At once, so that none is half.
+    fn write(&self, folder: &Path) -> GitResult<()> {
+        let path = Self::path(folder);
+        let beside = path.with_extension("new");
+        let text = serde_json::to_vec_pretty(self).expect("a record is JSON");
+        let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, &path));
+        written.map_err(GitError::file(&path))
+    }
+
+    /// The team's branch: as it was left, or a new one from where the project is.
+    pub(super) async fn find(
+        git: &Git,
+        repository: &Repository,
+        folder: &Path,
+        team: &TeamName,
+    ) -> GitResult<Self> {
+        let known = Self::read(folder)?.filter(|it| it.shared == repository.shared);
+        if let Some(record) = &known {
+            // Nobody but the lead of a team moves its branch; a lock on it is of one that was killed.
+            drop(fs::remove_file(
+                repository.shared.join(format!("refs/heads/{}.lock", record.branch)),
+            ));
+            if begin(git, &record.branch, repository, Taken::IsOurs).await? {
+                return Ok(record.clone());
+            }
+        }
+        for nth in 1..=MAX_NAMES {
+            let branch = names::team_branch(team, nth);
+            let (top, shared) = (repository.top.clone(), repository.shared.clone());
+            let record = Self { top, shared, branch, base: repository.branch.clone() };
+            if begin(git, &record.branch, repository, Taken::IsOthers).await? {
+                record.write(folder)?;
+                return Ok(record);
+            }
+        }
+        Err(git.nonsense(&["branch", "--list", "troop/*"]))
+    }
+}
+
+/// Whose a branch is that is there already.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    IsOurs,
+    IsOthers,
+}
+
+/// Makes a branch begin where the project is, unless it has work of its own. Whether it can be used.
+async fn begin(git: &Git, branch: &str, repository: &Repository, taken: Taken) -> GitResult<bool> {
+    let name = format!("refs/heads/{branch}");
+    let found = git.ask(&["rev-parse", "--quiet", "--verify", &name]).await?;
+    let commit = &repository.commit;
+    match found {
+        None => {
+            // An empty old value: it must still not be there.
+            git.run(&["update-ref", &name, commit, ""]).await?;
+            Ok(true)
+        }
+        Some(old) if git.is(&["merge-base", "--is-ancestor", &old, commit]).await? => {
+            git.run(&["update-ref", &name, commit, &old]).await?;
+            Ok(true)
+        }
+        Some(_) => Ok(taken == Taken::IsOurs),
+    }
+}

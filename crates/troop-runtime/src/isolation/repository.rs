@@ -1,0 +1,137 @@
+//! What kind of repository a project is in, and whether teammates can have folders of their own in it.
+
+use std::{
+    fmt, fs,
+    path::{Path, PathBuf},
+};
+
+use super::git::{Git, GitResult, parts};
+
+/// The first git that merges without a working folder.
+const OLDEST: (u32, u32) = (2, 38);
+
+/// A repository in which teammates can have folders of their own.
+#[derive(Clone, Debug)]
+pub(super) struct Repository {
+    /// The top of the project's working folder.
+    pub(super) top: PathBuf,
+    /// The project's place below it.
+    pub(super) prefix: PathBuf,
+    /// What all its working folders share.
+    pub(super) shared: PathBuf,
+    /// The branch that the project is on; none if it is on no branch.
+    pub(super) branch: Option<String>,
+    /// The commit that the project is on.
+    pub(super) commit: String,
+}
+
+/// Why teammates cannot have folders of their own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Unsuited {
+    NoGit,
+    OldGit(String),
+    NoRepository,
+    Bare,
+    NoCommit,
+    Unusable(String),
+}
+
+impl fmt::Display for Unsuited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoGit => f.write_str("`git` is not installed"),
+            Self::OldGit(version) => {
+                let (major, minor) = OLDEST;
+                write!(f, "{version} is too old; {major}.{minor} or newer is needed")
+            }
+            Self::NoRepository => {
+                f.write_str("this is no git repository (`git init`, then commit)")
+            }
+            Self::Bare => f.write_str("a bare repository has no files to work on"),
+            Self::NoCommit => f.write_str("this repository has no commit yet (`git commit` first)"),
+            Self::Unusable(says) => write!(f, "git does not take this repository: {says}"),
+        }
+    }
+}
+
+/// Looks at what a project is in.
+pub(super) async fn look(git: &Git, project: &Path) -> GitResult<Result<Repository, Unsuited>> {
+    let version = match git.run(&["version"]).await {
+        Ok(version) => version,
+        Err(error) if error.is_missing() && project.is_dir() => return Ok(Err(Unsuited::NoGit)),
+        Err(error) => return Err(error),
+    };
+    if !is_new_enough(&version) {
+        return Ok(Err(Unsuited::OldGit(version)));
+    }
+    let kind = ["rev-parse", "--is-bare-repository", "--is-inside-work-tree"];
+    let output = git.output(&kind).await?;
+    if !output.status.success() {
+        let says = git.no(&kind, &output);
+        let is_none = says.to_string().contains("not a git repository");
+        return Ok(Err(if is_none {
+            Unsuited::NoRepository
+        } else {
+            Unsuited::Unusable(says.to_string())
+        }));
+    }
+    if String::from_utf8_lossy(&output.stdout).lines().nth(1) != Some("true") {
+        return Ok(Err(Unsuited::Bare));
+    }
+    let Some(commit) = git.ask(&["rev-parse", "--quiet", "--verify", "HEAD^{commit}"]).await?
+    else {
+        return Ok(Err(Unsuited::NoCommit));
+    };
+    let where_is = [
+        "rev-parse",
+        "--path-format=absolute",
+        "--show-toplevel",
+        "--git-common-dir",
+        "--show-prefix",
+    ];
+    let said = git.run(&where_is).await?;
+    let mut lines = said.lines();
+    let (Some(top), Some(shared)) = (lines.next(), lines.next()) else {
+        return Err(git.nonsense(&where_is));
+    };
+    let prefix = lines.next().unwrap_or_default();
+    let branch = git.ask(&["symbolic-ref", "--quiet", "--short", "HEAD"]).await?;
+    Ok(Ok(Repository {
+        top: top.into(),
+        prefix: prefix.into(),
+        shared: shared.into(),
+        branch,
+        commit,
+    }))
+}
+
+fn is_new_enough(version: &str) -> bool {
+    let numbers = version.split_whitespace().nth(2).unwrap_or_default();
+    let mut numbers = numbers.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= OLDEST
+}
+
+impl Repository {
+    /// What a person should know before teammates begin.
+    pub(super) async fn notices(&self, git: &Git) -> GitResult<Vec<String>> {
+        let mut notices = Vec::new();
+        let changed = git.at(&self.top).run(&["status", "--porcelain", "-z"]).await?;
+        let n_changed = parts(&changed).count();
+        if n_changed > 0 {
+            let (changes, them) = match n_changed {
+                1 => ("1 change in this project is".to_owned(), "it"),
+                n => (format!("{n} changes in this project are"), "them"),
+            };
+            notices.push(format!(
+                "teammates begin with what is committed: {changes} not, and they do not see {them}"
+            ));
+        }
+        if fs::exists(self.top.join(".gitmodules")).unwrap_or(false) {
+            notices.push(
+                "submodules are empty in the folders of teammates; who needs one says `git submodule update --init` there"
+                    .to_owned(),
+            );
+        }
+        Ok(notices)
+    }
+}

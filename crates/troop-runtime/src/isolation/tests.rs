@@ -1,0 +1,153 @@
+//! Isolation with real git.
+
+mod bad_input;
+mod ends;
+mod merging;
+mod place;
+mod watching;
+
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use tempfile::TempDir;
+use troop_model::{MemberName, TaskNumber};
+use uuid::Uuid;
+
+use super::{
+    Aim, Finished, Git, GitError, Isolation, IsolationOptions, Merge, NotMerged, Opened, Outcome,
+    Work, names,
+};
+use crate::{Checks, Clock};
+
+/// A repository of somebody, and a team's folder beside it.
+struct Scene {
+    folder: TempDir,
+}
+
+impl Scene {
+    /// A repository with one commit.
+    async fn new() -> Self {
+        let scene = Self::empty().await;
+        scene.write("README.md", "one\ntwo\nthree\nfour\nfive\n");
+        scene.write(".gitignore", "*.log\n");
+        scene.git(&["add", "--all"]).await;
+        scene.git(&["commit", "-m", "begin"]).await;
+        scene
+    }
+
+    /// A repository without a commit.
+    async fn empty() -> Self {
+        let scene = Self { folder: tempfile::tempdir().unwrap() };
+        fs::create_dir(scene.project()).unwrap();
+        scene.git(&["init", "--quiet", "--initial-branch=main"]).await;
+        scene
+    }
+
+    fn project(&self) -> PathBuf {
+        self.folder.path().join("project")
+    }
+
+    fn team(&self) -> PathBuf {
+        self.folder.path().join("team")
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        write(&self.project(), file, text);
+    }
+
+    /// What git says in the project.
+    async fn git(&self, arguments: &[&str]) -> String {
+        git(&self.project(), arguments).await
+    }
+
+    fn options(&self, project: &Path) -> IsolationOptions {
+        IsolationOptions {
+            project: project.to_owned(),
+            folder: self.team(),
+            team: "demo".parse().unwrap(),
+            environment: environment(),
+        }
+    }
+
+    async fn opened(&self) -> Opened {
+        Isolation::open(self.options(&self.project())).await.unwrap()
+    }
+
+    async fn open(&self) -> Isolation {
+        self.opened().await.isolation.unwrap()
+    }
+
+    /// A folder for a member that begins a task.
+    async fn begin(&self, isolation: &Isolation, member: &str, task: u32) -> (Work, PathBuf) {
+        let work = work(member, task);
+        let place = isolation.place(&work.member).await.unwrap();
+        isolation.begin(&work).await.unwrap();
+        (work, place)
+    }
+
+    /// A file as the team's branch has it.
+    async fn in_team(&self, file: &str) -> String {
+        self.git(&["show", &format!("troop/demo:{file}")]).await
+    }
+}
+
+/// An environment in which nobody has told git anything.
+fn environment() -> Vec<(OsString, OsString)> {
+    let path = std::env::var_os("PATH").unwrap();
+    let mut environment: Vec<(OsString, OsString)> = vec![("PATH".into(), path)];
+    environment.push(("HOME".into(), "/nonexistent".into()));
+    environment.push(("GIT_DIR".into(), "/nonexistent/of/somebody/else".into()));
+    environment
+}
+
+async fn git(folder: &Path, arguments: &[&str]) -> String {
+    let mut git = Git::new(folder, &environment());
+    git.find_identity().await.unwrap();
+    git.run(arguments).await.unwrap()
+}
+
+fn write(folder: &Path, file: &str, text: &str) {
+    let path = folder.join(file);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn member(name: &str) -> MemberName {
+    name.parse().unwrap()
+}
+
+fn work(name: &str, task: u32) -> Work {
+    let subject = format!("subject of {task}");
+    Work { member: member(name), task: TaskNumber(task), attempt: 1, subject }
+}
+
+fn checks(commands: &[&str]) -> Checks {
+    Checks {
+        commands: commands.iter().map(|it| (*it).to_owned()).collect(),
+        timeout: Duration::from_secs(30),
+        environment: std::env::vars_os().collect(),
+        clock: Clock::system(),
+        session: Uuid::now_v7(),
+        show: None,
+    }
+}
+
+async fn finish(isolation: &Isolation, work: &Work) -> Finished {
+    isolation.finish(work, Aim::Merge, &checks(&[])).await.unwrap()
+}
+
+async fn merge(isolation: &Isolation, work: &Work) -> Merge {
+    let finished = finish(isolation, work).await;
+    let Outcome::Merged(merge) = finished.outcome else { panic!("{finished:?}") };
+    merge
+}
+
+async fn refusal(isolation: &Isolation, work: &Work) -> String {
+    let finished = finish(isolation, work).await;
+    let Outcome::Not(why) = finished.outcome else { panic!("{finished:?}") };
+    why.to_string()
+}

@@ -1,0 +1,133 @@
+//! The end of a team: landing, tidying, and what is left.
+
+use super::*;
+use crate::isolation::{Landed, LeftoverState, leftovers, rescue};
+
+#[tokio::test]
+async fn what_a_team_made_lands_in_the_project_and_nothing_else_is_left() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    isolation.place(&member("bob")).await.unwrap();
+    write(&ann, "one.txt", "1");
+    merge(&isolation, &one).await;
+    let (landed, kept) = isolation.land().await.unwrap();
+    assert_eq!(landed, Landed::Merged { branch: "main".into(), n_commits: 1 });
+    assert_eq!(kept, []);
+    assert_eq!(fs::read_to_string(scene.project().join("one.txt")).unwrap(), "1");
+    assert_eq!(scene.git(&["branch", "--format=%(refname:short)"]).await, "main");
+    assert_eq!(scene.git(&["worktree", "list"]).await.lines().count(), 1);
+    assert!(leftovers(&scene.team(), &environment()).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn work_that_is_not_merged_is_never_deleted_and_can_be_rescued() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (_, ann) = scene.begin(&isolation, "ann", 1).await;
+    let (_, bob) = scene.begin(&isolation, "bob", 2).await;
+    let cyd = isolation.place(&member("cyd")).await.unwrap();
+    write(&ann, "half.txt", "half");
+    write(&bob, "own.txt", "own");
+    git(&bob, &["add", "--all"]).await;
+    git(&bob, &["commit", "-m", "own"]).await;
+    write(&cyd, "loose.txt", "loose");
+    let (landed, kept) = isolation.land().await.unwrap();
+    assert_eq!(landed, Landed::Nothing);
+    let kept: Vec<_> = kept.iter().map(|it| (it.member.as_str(), it.is_dirty)).collect();
+    assert_eq!(kept, [("ann", true), ("bob", false), ("cyd", true)]);
+    let found = leftovers(&scene.team(), &environment()).await.unwrap();
+    let states: Vec<_> = found.iter().map(|it| (it.state.clone(), it.task)).collect();
+    let (dirty, unmerged) = (LeftoverState::Dirty, LeftoverState::Unmerged);
+    let tasks = [Some(TaskNumber(1)), Some(TaskNumber(2)), None];
+    assert_eq!(states, [(dirty.clone(), tasks[0]), (unmerged, tasks[1]), (dirty, tasks[2])]);
+    for leftover in &found {
+        let branch = rescue(leftover, &environment()).await.unwrap().unwrap();
+        let files = scene.git(&["ls-tree", "--name-only", &branch]).await;
+        assert!(
+            ["half.txt", "own.txt", "loose.txt"].iter().any(|it| files.contains(it)),
+            "{files}"
+        );
+        assert!(!leftover.folder.as_ref().unwrap().exists());
+    }
+    let found = leftovers(&scene.team(), &environment()).await.unwrap();
+    assert_eq!(found.len(), 2, "the branches stay: {found:?}");
+    assert!(found.iter().all(|it| it.folder.is_none()));
+}
+
+#[tokio::test]
+async fn a_project_that_moved_meanwhile_is_left_alone() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    write(&ann, "one.txt", "1");
+    merge(&isolation, &one).await;
+    scene.write("mine.txt", "mine");
+    scene.git(&["add", "--all"]).await;
+    scene.git(&["commit", "-m", "mine"]).await;
+    let (landed, _) = isolation.land().await.unwrap();
+    let why = "`main` has moved meanwhile".to_owned();
+    let hint = "git merge troop/demo".to_owned();
+    assert_eq!(landed, Landed::Waits { branch: "troop/demo".into(), why, hint });
+    scene.git(&["merge", "--no-edit", "troop/demo"]).await;
+    assert_eq!(scene.open().await.land().await.unwrap().0, Landed::Nothing);
+}
+
+#[tokio::test]
+async fn local_changes_that_would_be_overwritten_are_not() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    write(&ann, "README.md", "ann's\n");
+    merge(&isolation, &one).await;
+    scene.write("README.md", "mine, and not committed\n");
+    let (landed, _) = isolation.land().await.unwrap();
+    let Landed::Waits { why, .. } = landed else { panic!("{landed:?}") };
+    assert!(why.contains("would be overwritten"), "{why}");
+    assert_eq!(
+        fs::read_to_string(scene.project().join("README.md")).unwrap(),
+        "mine, and not committed\n"
+    );
+}
+
+#[tokio::test]
+async fn a_project_on_another_branch_is_left_alone() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    write(&ann, "one.txt", "1");
+    merge(&isolation, &one).await;
+    scene.git(&["checkout", "-q", "-b", "else"]).await;
+    let (landed, _) = isolation.land().await.unwrap();
+    let Landed::Waits { why, .. } = landed else { panic!("{landed:?}") };
+    assert_eq!(why, "the project is on `else` now, and was on `main`");
+}
+
+#[tokio::test]
+async fn a_team_that_goes_on_finds_what_it_left() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    let (_, bob) = scene.begin(&isolation, "bob", 2).await;
+    write(&ann, "one.txt", "1");
+    write(&bob, "two.txt", "2");
+    merge(&isolation, &one).await;
+    drop(isolation);
+    let again = scene.open().await;
+    assert_eq!(again.place(&member("bob")).await.unwrap(), bob);
+    assert!(bob.join("two.txt").exists());
+    again.begin(&Work { attempt: 2, ..work("bob", 2) }).await.unwrap();
+    assert!(bob.join("one.txt").exists());
+}
+
+#[tokio::test]
+async fn a_folder_whose_repository_is_gone_is_reported_and_kept() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (_, ann) = scene.begin(&isolation, "ann", 1).await;
+    fs::remove_dir_all(scene.project()).unwrap();
+    let found = leftovers(&scene.team(), &environment()).await.unwrap();
+    assert!(matches!(found[0].state, LeftoverState::Lost { .. }), "{found:?}");
+    assert!(rescue(&found[0], &environment()).await.is_err());
+    assert!(ann.exists());
+}

@@ -1,0 +1,223 @@
+//! Merging finished work, and what does not fit.
+
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+use super::*;
+
+#[tokio::test]
+async fn finished_work_is_committed_and_merged_with_what_others_did() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    let (two, bob) = scene.begin(&isolation, "bob", 2).await;
+    write(&ann, "one.txt", "1");
+    write(&bob, "two.txt", "2");
+    write(&bob, "made.log", "git ignores it");
+    assert!(merge(&isolation, &one).await.is_new);
+    let merged = merge(&isolation, &two).await;
+    assert_eq!(
+        (scene.in_team("one.txt").await, scene.in_team("two.txt").await),
+        ("1".into(), "2".into())
+    );
+    assert_eq!(scene.git(&["rev-parse", "troop/demo"]).await, merged.commit);
+    let log = scene.git(&["log", "--format=%B", "troop/demo"]).await;
+    assert!(log.contains("task-2: subject of 2\n\nTask: task-2\nMember: bob"), "{log}");
+    assert!(!scene.git(&["ls-tree", "-r", "--name-only", "troop/demo"]).await.contains("made.log"));
+    assert!(bob.join("made.log").exists());
+}
+
+#[tokio::test]
+async fn what_is_merged_already_is_merged() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    write(&ann, "one.txt", "1");
+    let first = merge(&isolation, &one).await;
+    // As after a lead that was killed between the merge and the word about it.
+    let again = scene.open().await;
+    again.place(&one.member).await.unwrap();
+    again.begin(&Work { attempt: 2, ..one.clone() }).await.unwrap();
+    let second = merge(&again, &Work { attempt: 2, ..one }).await;
+    assert_eq!((second.commit, second.is_new), (first.commit, false));
+}
+
+#[tokio::test]
+async fn what_does_not_fit_changes_nothing_and_is_repaired_by_who_made_it() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    let (two, bob) = scene.begin(&isolation, "bob", 2).await;
+    write(&ann, "README.md", "one\nANN\nthree\nfour\nfive\n");
+    write(&bob, "README.md", "one\nBOB\nthree\nfour\nfive\n");
+    let merged = merge(&isolation, &one).await;
+    assert_eq!(
+        refusal(&isolation, &two).await,
+        "your work conflicts with what is in `troop/demo` now: `README.md`, changed by task-1 (ann); in your folder run `git merge troop/demo`, resolve it, and complete the task again"
+    );
+    assert_eq!(scene.git(&["rev-parse", "troop/demo"]).await, merged.commit);
+    assert_eq!(git(&bob, &["log", "-1", "--format=%s"]).await, "task-2: subject of 2");
+    // It does as it is told, and says too early that it is done.
+    let mut own = Git::new(&bob, &environment());
+    own.find_identity().await.unwrap();
+    assert_eq!(own.ask(&["merge", "troop/demo"]).await.unwrap(), None, "there is a conflict");
+    let says = "the merge in your folder is not at its end: `README.md` still has conflict marks; resolve them and complete the task again";
+    assert_eq!(refusal(&isolation, &two).await, says);
+    write(&bob, "README.md", "one\nANN and BOB\nthree\nfour\nfive\n");
+    merge(&isolation, &two).await;
+    assert!(scene.in_team("README.md").await.contains("ANN and BOB"));
+}
+
+/// What two members do to a repository, and the file in which it does not fit.
+async fn clash(ann: impl FnOnce(&Path), bob: impl FnOnce(&Path)) -> Option<Vec<String>> {
+    let scene = Scene::new().await;
+    write(&scene.project(), "bytes", "a\0b");
+    scene.git(&["add", "--all"]).await;
+    scene.git(&["commit", "-m", "bytes"]).await;
+    let isolation = scene.open().await;
+    let (one, first) = scene.begin(&isolation, "ann", 1).await;
+    let (two, second) = scene.begin(&isolation, "bob", 2).await;
+    ann(&first);
+    bob(&second);
+    merge(&isolation, &one).await;
+    match finish(&isolation, &two).await.outcome {
+        Outcome::Not(NotMerged::Conflict(conflict)) => Some(conflict.files),
+        Outcome::Merged(_) => None,
+        other @ (Outcome::Ready | Outcome::Not(_)) => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_rename_and_an_edit_go_together() {
+    let rename =
+        |folder: &Path| fs::rename(folder.join("README.md"), folder.join("README")).unwrap();
+    let edit = |folder: &Path| write(folder, "README.md", "one\ntwo\nthree\nfour\nfive\nsix\n");
+    assert_eq!(clash(rename, edit).await, None);
+}
+
+#[tokio::test]
+async fn a_deletion_and_an_edit_do_not_go_together() {
+    let delete = |folder: &Path| fs::remove_file(folder.join("README.md")).unwrap();
+    let edit = |folder: &Path| write(folder, "README.md", "one\ntwo\nthree\nfour\nfive\nsix\n");
+    assert_eq!(clash(delete, edit).await.unwrap(), ["README.md"]);
+}
+
+#[tokio::test]
+async fn two_edits_of_a_binary_file_do_not_go_together() {
+    let edit = |folder: &Path| write(folder, "bytes", "a\0c");
+    let other = |folder: &Path| write(folder, "bytes", "a\0d");
+    assert_eq!(clash(edit, other).await.unwrap(), ["bytes"]);
+}
+
+#[tokio::test]
+async fn a_file_that_became_a_link_and_an_edit_do_not_go_together() {
+    let link = |folder: &Path| {
+        fs::remove_file(folder.join("README.md")).unwrap();
+        symlink("bytes", folder.join("README.md")).unwrap();
+    };
+    let edit = |folder: &Path| write(folder, "README.md", "one\ntwo\nthree\nfour\nfive\nsix\n");
+    assert!(clash(link, edit).await.is_some());
+}
+
+#[tokio::test]
+async fn a_change_of_mode_and_an_edit_go_together() {
+    let mode = |folder: &Path| {
+        let permissions = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(folder.join("README.md"), permissions).unwrap();
+    };
+    let edit = |folder: &Path| write(folder, "README.md", "one\ntwo\nthree\nfour\nfive\nsix\n");
+    assert_eq!(clash(mode, edit).await, None);
+}
+
+#[tokio::test]
+async fn checks_run_on_the_merged_result_and_one_that_fails_keeps_it_out() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    let (two, bob) = scene.begin(&isolation, "bob", 2).await;
+    write(&ann, "one.txt", "1");
+    write(&bob, "two.txt", "2");
+    let before = merge(&isolation, &one).await;
+    let both = checks(&["cat one.txt two.txt", "test ! -e two.txt"]);
+    let finished = isolation.finish(&two, Aim::Merge, &both).await.unwrap();
+    assert!(matches!(finished.outcome, Outcome::Not(NotMerged::Unproved)), "{finished:?}");
+    let codes: Vec<_> =
+        finished.evidence.iter().map(|it| (it.exit_code, it.tail.as_str())).collect();
+    assert_eq!(codes, [(0, "12"), (1, "")]);
+    assert_eq!(scene.git(&["rev-parse", "troop/demo"]).await, before.commit);
+    let finished = isolation.finish(&two, Aim::Merge, &checks(&["test -e one.txt"])).await.unwrap();
+    let Outcome::Merged(merged) = finished.outcome else { panic!("{finished:?}") };
+    assert_eq!(finished.evidence[0].commit.as_ref(), Some(&merged.commit));
+    assert_eq!(scene.git(&["rev-parse", "troop/demo"]).await, merged.commit);
+}
+
+#[tokio::test]
+async fn what_is_handed_in_waits_on_its_branch_until_it_is_approved() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    write(&ann, "one.txt", "1");
+    let check = checks(&["test -e one.txt"]);
+    let finished = isolation.finish(&one, Aim::HandIn, &check).await.unwrap();
+    assert!(matches!(finished.outcome, Outcome::Ready), "{finished:?}");
+    assert_eq!(scene.git(&["diff", "--stat", "main", "troop/demo"]).await, "");
+    write(&ann, "later.txt", "not handed in");
+    let finished = isolation.approve(&one, &check).await.unwrap();
+    assert!(matches!(finished.outcome, Outcome::Merged(_)), "{finished:?}");
+    assert_eq!(
+        scene.git(&["ls-tree", "--name-only", "troop/demo"]).await,
+        ".gitignore\nREADME.md\none.txt"
+    );
+    assert!(ann.join("later.txt").exists());
+}
+
+#[tokio::test]
+async fn what_a_member_committed_itself_on_a_branch_of_its_own_is_merged() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    write(&ann, "one.txt", "1");
+    git(&ann, &["checkout", "-q", "--detach"]).await;
+    git(&ann, &["add", "--all"]).await;
+    git(&ann, &["commit", "-m", "my own"]).await;
+    write(&ann, "two.txt", "2");
+    merge(&isolation, &one).await;
+    assert_eq!(
+        (scene.in_team("one.txt").await, scene.in_team("two.txt").await),
+        ("1".into(), "2".into())
+    );
+}
+
+#[tokio::test]
+async fn merges_at_once_are_merged_one_after_the_other() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let mut works = Vec::new();
+    for nth in 1..=8 {
+        let (work, place) = scene.begin(&isolation, &format!("m{nth}"), nth).await;
+        write(&place, &format!("{nth}.txt"), "x");
+        works.push(work);
+    }
+    let tracker = tokio_util::task::TaskTracker::new();
+    let merges: Vec<_> = works
+        .into_iter()
+        .map(|work| {
+            let isolation = isolation.clone();
+            tracker.spawn(async move { merge(&isolation, &work).await })
+        })
+        .collect();
+    for merge in merges {
+        merge.await.unwrap();
+    }
+    let files = scene.git(&["ls-tree", "--name-only", "troop/demo"]).await;
+    assert_eq!(files.lines().filter(|file| file.ends_with(".txt")).count(), 8);
+}
+
+#[tokio::test]
+async fn a_huge_file_is_merged() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    fs::write(ann.join("huge"), vec![b'x'; 40 << 20]).unwrap();
+    merge(&isolation, &one).await;
+    assert_eq!(scene.git(&["cat-file", "-s", "troop/demo:huge"]).await, (40 << 20).to_string());
+}

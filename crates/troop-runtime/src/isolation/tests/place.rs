@@ -1,0 +1,143 @@
+//! Folders and branches of members.
+
+use super::*;
+
+#[tokio::test]
+async fn a_member_works_in_a_folder_and_on_a_branch_of_its_own() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (_, place) = scene.begin(&isolation, "ann", 1).await;
+    assert_eq!(git(&place, &["branch", "--show-current"]).await, "troop-work/demo/ann/task-1");
+    write(&place, "README.md", "mine\n");
+    assert!(fs::read_to_string(scene.project().join("README.md")).unwrap().starts_with("one"));
+    assert_eq!(scene.git(&["status", "--porcelain"]).await, "");
+}
+
+#[tokio::test]
+async fn a_task_begins_with_what_is_merged_already() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, place) = scene.begin(&isolation, "ann", 1).await;
+    let bob = isolation.place(&member("bob")).await.unwrap();
+    write(&place, "one.txt", "1");
+    merge(&isolation, &one).await;
+    isolation.begin(&work("bob", 2)).await.unwrap();
+    assert_eq!(fs::read_to_string(bob.join("one.txt")).unwrap(), "1");
+}
+
+#[tokio::test]
+async fn beginning_twice_is_harmless() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, place) = scene.begin(&isolation, "ann", 1).await;
+    write(&place, "one.txt", "1");
+    let begun = isolation.begin(&one).await.unwrap();
+    assert_eq!((begun.branch.as_str(), begun.earlier.len()), ("troop-work/demo/ann/task-1", 0));
+    assert_eq!(git(&place, &["status", "--porcelain"]).await, "?? one.txt");
+}
+
+#[tokio::test]
+async fn what_was_left_in_a_folder_is_committed_before_the_next_task_begins() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (_, place) = scene.begin(&isolation, "ann", 1).await;
+    write(&place, "half.txt", "half");
+    let begun = isolation.begin(&work("ann", 2)).await.unwrap();
+    assert_eq!(begun.branch, "troop-work/demo/ann/task-2");
+    assert!(!place.join("half.txt").exists());
+    let log = git(&place, &["log", "-1", "--format=%s|%an", "troop-work/demo/ann/task-1"]).await;
+    assert_eq!(log, "unfinished work on task-1|troop");
+    assert_eq!(git(&place, &["show", "troop-work/demo/ann/task-1:half.txt"]).await, "half");
+}
+
+#[tokio::test]
+async fn who_tries_a_task_again_is_told_where_the_earlier_work_is() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (_, place) = scene.begin(&isolation, "ann", 1).await;
+    write(&place, "half.txt", "half");
+    assert_eq!(
+        isolation.save(&member("ann")).await.unwrap().unwrap(),
+        "troop-work/demo/ann/task-1"
+    );
+    assert_eq!(isolation.save(&member("ann")).await.unwrap(), None);
+    isolation.place(&member("bob")).await.unwrap();
+    let again = Work { attempt: 2, ..work("bob", 1) };
+    let begun = isolation.begin(&again).await.unwrap();
+    assert_eq!(begun.branch, "troop-work/demo/bob/task-1-2");
+    assert_eq!(begun.earlier, ["troop-work/demo/ann/task-1"]);
+}
+
+#[tokio::test]
+async fn the_branch_of_a_task_goes_when_its_work_is_merged_and_another_begins() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, place) = scene.begin(&isolation, "ann", 1).await;
+    write(&place, "one.txt", "1");
+    merge(&isolation, &one).await;
+    isolation.begin(&work("ann", 2)).await.unwrap();
+    let branches =
+        scene.git(&["branch", "--list", "troop-work/*", "--format=%(refname:short)"]).await;
+    assert_eq!(branches, "troop-work/demo/ann/task-2");
+}
+
+#[tokio::test]
+async fn names_that_git_would_not_take_and_branches_that_exist_are_no_obstacle() {
+    let scene = Scene::new().await;
+    scene.git(&["branch", "troop-work/demo/a==b=lock/task-1"]).await;
+    scene.git(&["branch", "troop/demo-work"]).await;
+    let isolation = scene.open().await;
+    let (one, place) = scene.begin(&isolation, "a..b.lock", 1).await;
+    assert_eq!(
+        git(&place, &["branch", "--show-current"]).await,
+        "troop-work/demo/a==b=lock/task-1+2"
+    );
+    isolation.begin(&one).await.unwrap();
+    assert_eq!(
+        git(&place, &["branch", "--show-current"]).await,
+        "troop-work/demo/a==b=lock/task-1+2"
+    );
+    assert_eq!(names::member_of("troop-work/demo/a==b=lock/task-1+2"), Some(member("a..b.lock")));
+    assert_eq!(names::task_of("troop-work/demo/a==b=lock/task-1+2"), Some(TaskNumber(1)));
+}
+
+#[tokio::test]
+async fn a_team_branch_of_somebody_else_is_left_alone() {
+    let scene = Scene::new().await;
+    scene.git(&["checkout", "-q", "-b", "troop/demo"]).await;
+    scene.write("theirs.txt", "theirs");
+    scene.git(&["add", "--all"]).await;
+    scene.git(&["commit", "-m", "theirs"]).await;
+    scene.git(&["checkout", "-q", "main"]).await;
+    let isolation = scene.open().await;
+    assert_eq!(isolation.branch(), "troop/demo+2");
+    assert_eq!(scene.open().await.branch(), "troop/demo+2", "the next lead finds it again");
+    let (one, place) = scene.begin(&isolation, "ann", 1).await;
+    write(&place, "one.txt", "1");
+    merge(&isolation, &one).await;
+    assert_eq!(scene.git(&["log", "-1", "--format=%s", "troop/demo"]).await, "theirs");
+}
+
+#[tokio::test]
+async fn what_a_killed_member_left_locked_is_unlocked_for_the_next() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, place) = scene.begin(&isolation, "ann", 1).await;
+    write(&place, "one.txt", "1");
+    let own = git(&place, &["rev-parse", "--absolute-git-dir"]).await;
+    fs::write(Path::new(&own).join("index.lock"), "").unwrap();
+    isolation.place(&one.member).await.unwrap();
+    merge(&isolation, &one).await;
+    assert_eq!(scene.in_team("one.txt").await, "1");
+}
+
+#[tokio::test]
+async fn a_folder_that_was_deleted_is_made_again() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, place) = scene.begin(&isolation, "ann", 1).await;
+    fs::remove_dir_all(&place).unwrap();
+    let place = isolation.place(&one.member).await.unwrap();
+    assert!(place.join("README.md").exists());
+    isolation.begin(&one).await.unwrap();
+}

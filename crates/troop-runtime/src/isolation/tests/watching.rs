@@ -1,0 +1,59 @@
+//! Seeing early what does not fit.
+
+use super::*;
+use crate::isolation::Watcher;
+
+#[tokio::test]
+async fn both_hear_once_that_what_they_are_doing_does_not_fit() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    let (two, bob) = scene.begin(&isolation, "bob", 2).await;
+    let members = [one.member.clone(), two.member.clone()];
+    let mut watcher = Watcher::default();
+    write(&ann, "README.md", "one\nANN\nthree\nfour\nfive\n");
+    write(&bob, "other.txt", "nobody else's");
+    assert_eq!(watcher.look(&isolation, &members).await.unwrap(), []);
+    write(&bob, "README.md", "one\nBOB\nthree\nfour\nfive\n");
+    let before = git(&bob, &["status", "--porcelain"]).await;
+    let clashes = watcher.look(&isolation, &members).await.unwrap();
+    assert_eq!(clashes.len(), 1, "{clashes:?}");
+    assert_eq!(clashes[0].files, ["README.md"]);
+    let told: Vec<_> = members.iter().map(|it| clashes[0].told_to(it, "troop/demo")).collect();
+    assert!(told[0].starts_with(
+        "what you and bob are doing does not fit together in `README.md`; agree with bob"
+    ));
+    assert!(told[1].starts_with(
+        "what you and ann are doing does not fit together in `README.md`; agree with ann"
+    ));
+    assert_eq!(git(&bob, &["status", "--porcelain"]).await, before, "nobody's index is touched");
+    assert_eq!(watcher.look(&isolation, &members).await.unwrap(), [], "it is told once");
+}
+
+#[tokio::test]
+async fn a_member_hears_that_its_work_does_not_fit_what_was_merged_meanwhile() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    let (two, bob) = scene.begin(&isolation, "bob", 2).await;
+    write(&ann, "README.md", "one\nANN\nthree\nfour\nfive\n");
+    write(&bob, "README.md", "one\nBOB\nthree\nfour\nfive\n");
+    merge(&isolation, &one).await;
+    let mut watcher = Watcher::default();
+    let clashes = watcher.look(&isolation, std::slice::from_ref(&two.member)).await.unwrap();
+    assert_eq!(clashes[0].other, None);
+    let told = clashes[0].told_to(&two.member, isolation.branch());
+    assert!(told.contains("in your folder run `git merge troop/demo`"), "{told}");
+}
+
+#[tokio::test]
+async fn changes_of_the_same_file_that_fit_are_not_worth_a_word() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    let (two, bob) = scene.begin(&isolation, "bob", 2).await;
+    write(&ann, "README.md", "ONE\ntwo\nthree\nfour\nfive\n");
+    write(&bob, "README.md", "one\ntwo\nthree\nfour\nFIVE\n");
+    let mut watcher = Watcher::default();
+    assert_eq!(watcher.look(&isolation, &[one.member, two.member]).await.unwrap(), []);
+}

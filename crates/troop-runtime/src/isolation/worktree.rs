@@ -1,0 +1,187 @@
+//! The folder of one teammate: made, put on a branch for each task, and never emptied of what nobody kept.
+
+use std::{fs, path::Path};
+
+use troop_model::MemberName;
+
+use super::{
+    Isolation, Work,
+    git::{Git, GitError, GitResult, parts},
+    names,
+};
+
+/// The folder is ready for a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Begun {
+    /// The branch that it is on now.
+    pub branch: String,
+    /// Branches with unmerged work of earlier attempts at the same task.
+    pub earlier: Vec<String>,
+}
+
+/// What a member's folder is on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) commit: String,
+    /// None if it is on no branch.
+    pub(super) branch: Option<String>,
+}
+
+impl Isolation {
+    /// The folder in which a member works, made if it is not there. Nothing may run for the member meanwhile.
+    pub async fn place(&self, member: &MemberName) -> Result<std::path::PathBuf, GitError> {
+        let inner = &self.inner;
+        let folder = names::folder(&inner.worktrees, member);
+        if folder.join(".git").exists() {
+            // One that was killed may have left its locks.
+            let own = inner.git.at(&folder).run(&["rev-parse", "--absolute-git-dir"]).await?;
+            for lock in ["index.lock", "HEAD.lock"] {
+                drop(fs::remove_file(Path::new(&own).join(lock)));
+            }
+        } else {
+            fs::create_dir_all(&inner.worktrees).map_err(GitError::file(&inner.worktrees))?;
+            // What the repository knows of a folder that is gone is in the way of a new one.
+            inner.git.run(&["worktree", "prune"]).await?;
+            let (commit, path) = (self.team_commit().await?, folder.to_string_lossy());
+            inner.git.run(&["worktree", "add", "--quiet", "--detach", &path, &commit]).await?;
+        }
+        let place = folder.join(&inner.repository.prefix);
+        fs::create_dir_all(&place).map_err(GitError::file(&place))?;
+        Ok(place)
+    }
+
+    /// Whether a member has a folder of its own.
+    #[must_use]
+    pub fn has_place(&self, member: &MemberName) -> bool {
+        names::folder(&self.inner.worktrees, member).join(".git").exists()
+    }
+
+    /// The folder in which a member works, if it has one of its own.
+    #[must_use]
+    pub fn place_of(&self, member: &MemberName) -> Option<std::path::PathBuf> {
+        let folder = names::folder(&self.inner.worktrees, member);
+        self.has_place(member).then(|| folder.join(&self.inner.repository.prefix))
+    }
+
+    /// Puts a member's folder on a new branch for a task, from where the team is. What was left there is committed to the
+    /// branch it was on. If the folder is on that branch already, nothing changes.
+    pub async fn begin(&self, work: &Work) -> Result<Begun, GitError> {
+        let git = self.git_of(&work.member);
+        let wanted = names::task_branch(self.branch(), &work.member, work.task, work.attempt);
+        let before = head(&git).await?;
+        let is_there = before.branch.as_deref().is_some_and(|it| is_named(it, &wanted));
+        if is_there {
+            let branch = before.branch.unwrap_or(wanted);
+            let earlier = self.earlier(work, &branch).await?;
+            return Ok(Begun { branch, earlier });
+        }
+        self.save(&work.member).await?;
+        let before = head(&git).await?;
+        let (team, branch) = (self.team_commit().await?, self.free_name(&git, wanted).await?);
+        let switch = ["checkout", "--quiet", "--no-track", "-b", &branch, &team];
+        git.run(&switch).await?;
+        if let Some(old) = &before.branch {
+            self.forget_if_merged(old, &before.commit, &team).await?;
+        }
+        let earlier = self.earlier(work, &branch).await?;
+        Ok(Begun { branch, earlier })
+    }
+
+    /// Commits what is in a member's folder and not committed, to the branch that it is on. Which branch, if there was
+    /// something.
+    pub async fn save(&self, member: &MemberName) -> Result<Option<String>, GitError> {
+        let git = self.git_of(member);
+        if !is_dirty(&git).await? {
+            return Ok(None);
+        }
+        let branch = match head(&git).await?.branch {
+            Some(branch) => branch,
+            None => {
+                let wanted = names::loose_branch(self.branch(), member);
+                let branch = self.free_name(&git, wanted).await?;
+                git.run(&["checkout", "--quiet", "-b", &branch]).await?;
+                branch
+            }
+        };
+        let what = names::task_of(&branch).map_or_else(
+            || "work without a task".to_owned(),
+            |task| format!("unfinished work on {task}"),
+        );
+        commit_all(&git, &format!("{what}\n\nMember: {member}\n")).await?;
+        Ok(Some(branch))
+    }
+
+    pub(super) fn git_of(&self, member: &MemberName) -> Git {
+        self.inner.git.at(&names::folder(&self.inner.worktrees, member))
+    }
+
+    /// Branches with unmerged work on the same task.
+    async fn earlier(&self, work: &Work, own: &str) -> GitResult<Vec<String>> {
+        let is_of_task =
+            |branch: &String| names::task_of(branch) == Some(work.task) && branch != own;
+        Ok(self.unmerged().await?.into_iter().filter(is_of_task).collect())
+    }
+
+    /// The branches of members that hold something which is not in the team's branch.
+    pub(super) async fn unmerged(&self) -> GitResult<Vec<String>> {
+        let team = format!("refs/heads/{}", self.branch());
+        let all = format!("refs/heads/{}/", names::work_branches(self.branch()));
+        let unmerged = ["for-each-ref", "--format=%(refname:lstrip=2)", "--no-merged", &team, &all];
+        Ok(self.inner.git.run(&unmerged).await?.lines().map(str::to_owned).collect())
+    }
+
+    /// Takes a branch away that holds nothing which the team's branch does not.
+    async fn forget_if_merged(&self, branch: &str, commit: &str, team: &str) -> GitResult<()> {
+        let is_ours = branch.starts_with(&format!("{}/", names::work_branches(self.branch())));
+        let git = &self.inner.git;
+        if is_ours && git.is(&["merge-base", "--is-ancestor", commit, team]).await? {
+            git.run(&["update-ref", "-d", &format!("refs/heads/{branch}"), commit]).await?;
+        }
+        Ok(())
+    }
+
+    /// The name that is wanted, or one like it that is free.
+    pub(super) async fn free_name(&self, git: &Git, wanted: String) -> GitResult<String> {
+        let begin = format!("refs/heads/{wanted}");
+        let list = ["for-each-ref", "--format=%(refname:lstrip=2)", &begin, &format!("{begin}+*")];
+        let taken = git.run(&list).await?;
+        let taken: Vec<_> = taken.lines().collect();
+        let mut names =
+            std::iter::once(wanted.clone()).chain((2_u32..).map(|nth| format!("{wanted}+{nth}")));
+        Ok(names.find(|name| !taken.contains(&name.as_str())).unwrap_or(wanted))
+    }
+}
+
+/// Whether a branch has a name, or one that was taken because that was not free.
+fn is_named(branch: &str, wanted: &str) -> bool {
+    branch.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('+'))
+}
+
+/// Where a folder is.
+pub(super) async fn head(git: &Git) -> GitResult<Head> {
+    let commit = git.run(&["rev-parse", "--verify", "HEAD^{commit}"]).await?;
+    let branch = git.ask(&["symbolic-ref", "--quiet", "--short", "HEAD"]).await?;
+    Ok(Head { commit, branch })
+}
+
+/// Whether a folder holds something that is not committed. What git ignores does not count.
+pub(super) async fn is_dirty(git: &Git) -> GitResult<bool> {
+    // What is not committed inside a submodule cannot be committed from here.
+    let status = ["status", "--porcelain", "-z", "--ignore-submodules=dirty"];
+    Ok(parts(&git.run(&status).await?).next().is_some())
+}
+
+/// Commits all that is in a folder.
+pub(super) async fn commit_all(git: &Git, message: &str) -> GitResult<()> {
+    git.run(&["add", "--all", "--", ":/"]).await?;
+    let commit = [
+        "commit",
+        "--quiet",
+        "--no-verify",
+        "--allow-empty",
+        "--cleanup=whitespace",
+        "-m",
+        message,
+    ];
+    git.run(&commit).await.map(drop)
+}

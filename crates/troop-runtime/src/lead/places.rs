@@ -1,0 +1,321 @@
+//! Where members work: each in a folder of its own where the team is isolated, ready before it is told to begin.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
+
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::task::TaskTracker;
+use troop_model::{
+    Command, Event, Fact, MemberName, MessageKind, Outgoing, Role, State, Status, TaskCommand,
+    TaskNumber, Team,
+};
+
+use super::{dispatcher::Dispatcher, input::Input, transcript::Line};
+use crate::{Begun, BoxFuture, Clash, Done, GitError, Isolation, Watcher, Work};
+
+/// The folders of members, as a lead holds them.
+#[derive(Debug)]
+pub(super) struct Places {
+    pub(super) isolation: Option<Isolation>,
+    jobs: Jobs,
+    /// Whose folder is being made, before it is started.
+    coming: BTreeSet<MemberName>,
+    /// The attempts for which a folder is, or is being, made ready.
+    begun: BTreeMap<(MemberName, TaskNumber, u32), Readiness>,
+    /// Not here while it looks.
+    watcher: Option<Watcher>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Readiness {
+    Coming,
+    Ready,
+}
+
+/// Small changes to folders, one after the other in the order in which they were wanted.
+#[derive(Clone, Debug)]
+pub(super) struct Jobs(mpsc::UnboundedSender<BoxFuture<'static, ()>>);
+
+impl Jobs {
+    fn start(tracker: &TaskTracker) -> Self {
+        let (jobs, mut queue) = mpsc::unbounded_channel::<BoxFuture<'static, ()>>();
+        tracker.spawn(async move {
+            while let Some(job) = queue.recv().await {
+                job.await;
+            }
+        });
+        Self(jobs)
+    }
+
+    fn add(&self, job: impl Future<Output = ()> + Send + 'static) {
+        // After the lead's end nobody works on.
+        drop(self.0.send(Box::pin(job)));
+    }
+}
+
+/// What is to be done before a member hears that it has a task.
+#[derive(Debug)]
+pub(super) struct Readying {
+    isolation: Isolation,
+    jobs: Jobs,
+}
+
+impl Readying {
+    /// Makes the folder ready for what was claimed. What goes wrong is heard where the log is followed.
+    pub(super) async fn ready(self, work: Work) {
+        if !self.isolation.has_place(&work.member) {
+            return;
+        }
+        let (done, is_done) = oneshot::channel::<()>();
+        let isolation = self.isolation;
+        self.jobs.add(async move {
+            drop(isolation.begin(&work).await);
+            drop(done);
+        });
+        drop(is_done.await);
+    }
+}
+
+impl Places {
+    pub(super) fn new(isolation: Option<Isolation>, tracker: &TaskTracker) -> Self {
+        let jobs = Jobs::start(tracker);
+        let watcher = Some(Watcher::default());
+        Self { isolation, jobs, coming: BTreeSet::new(), begun: BTreeMap::new(), watcher }
+    }
+}
+
+impl Dispatcher {
+    /// How a member is isolated, if it is. The lead works in the project.
+    fn isolation_of(&self, member: &MemberName) -> Option<Isolation> {
+        let isolation = self.places.isolation.as_ref()?;
+        let is_teammate = self.state.member(member).is_some_and(|it| it.role == Role::Member);
+        is_teammate.then(|| isolation.clone())
+    }
+
+    /// The folder in which a member works, if it has one of its own.
+    pub(super) fn place_of(&self, member: &MemberName) -> Option<PathBuf> {
+        self.isolation_of(member)?.place_of(member)
+    }
+
+    /// What a member finds in its environment because it works in a folder of its own.
+    pub(super) fn variables_of(&self, member: &MemberName) -> Vec<(&'static str, &'static str)> {
+        self.isolation_of(member).map(|it| it.variables()).unwrap_or_default()
+    }
+
+    /// Whether a member's folder must be made before it is started. It is started when that is done.
+    pub(super) fn make_place(&mut self, member: &MemberName) -> bool {
+        let Some(isolation) = self.isolation_of(member) else { return false };
+        if self.places.coming.insert(member.clone()) {
+            let (member, inputs) = (member.clone(), self.inputs.clone());
+            self.places.jobs.add(async move {
+                let place = isolation.place(&member).await;
+                drop(inputs.send(Input::Placed(member, place)).await);
+            });
+        }
+        true
+    }
+
+    /// A member's folder is there, so that it can be started.
+    pub(super) async fn placed(&mut self, member: &MemberName, place: Result<PathBuf, GitError>) {
+        self.places.coming.remove(member);
+        match place {
+            Ok(place) => self.start_in(member, place).await,
+            Err(error) => {
+                let why = format!("its folder could not be made: {}", error.chain());
+                self.cannot_start(member, std::io::Error::other(why)).await;
+            }
+        }
+    }
+
+    /// Whether a member's folder is ready for a task. If not, the member hears of the task when it is.
+    pub(super) fn is_ready_for(
+        &mut self,
+        owner: &MemberName,
+        task: TaskNumber,
+        attempt: u32,
+    ) -> bool {
+        let Some(isolation) = self.isolation_of(owner) else { return true };
+        let key = (owner.clone(), task, attempt);
+        match self.places.begun.get(&key) {
+            Some(readiness) => return *readiness == Readiness::Ready,
+            // It stays where it is as long as it is at something else.
+            None if self.is_at_another(owner, task) => {
+                self.places.begun.insert(key, Readiness::Ready);
+                return true;
+            }
+            None => {}
+        }
+        let Some(work) = self.work(owner, task) else { return true };
+        self.places.begun.insert(key, Readiness::Coming);
+        let inputs = self.inputs.clone();
+        self.places.jobs.add(async move {
+            let begun = isolation.begin(&work).await;
+            drop(inputs.send(Input::Begun(Box::new((work, begun)))).await);
+        });
+        false
+    }
+
+    fn is_at_another(&self, owner: &MemberName, task: TaskNumber) -> bool {
+        let tasks = self.state.tasks();
+        let mut others = tasks.held_by(owner).filter(|it| *it != task);
+        let is_begun =
+            |it: TaskNumber| self.places.begun.keys().any(|key| key.0 == *owner && key.1 == it);
+        others.any(is_begun)
+    }
+
+    fn work(&self, member: &MemberName, task: TaskNumber) -> Option<Work> {
+        let found = self.state.tasks().get(task)?;
+        let (attempt, subject) = (found.attempts, found.subject.clone());
+        Some(Work { member: member.clone(), task, attempt, subject })
+    }
+
+    /// The piece of work that a member has done.
+    pub(super) fn work_of(
+        &self,
+        member: &MemberName,
+        task: TaskNumber,
+    ) -> Option<(Isolation, Work)> {
+        let isolation = self.isolation_of(member).filter(|it| it.has_place(member))?;
+        Some((isolation, self.work(member, task)?))
+    }
+
+    /// A member's folder is ready for a task, or cannot be made so.
+    pub(super) async fn begun(&mut self, work: Work, begun: Result<Begun, GitError>) {
+        let Work { member, task, attempt, .. } = &work;
+        let key = (member.clone(), *task, *attempt);
+        let found = self.state.tasks().get(*task);
+        let is_its =
+            found.is_some_and(|it| it.owner.as_ref() == Some(member) && it.attempts == *attempt);
+        match begun {
+            Err(error) => {
+                self.places.begun.remove(&key);
+                let reason =
+                    format!("the folder of {member} cannot be made ready: {}", error.chain());
+                self.note(member, Line::trouble(&reason));
+                if is_its {
+                    let order = TaskCommand::Release { task: (*task).into(), reason };
+                    self.give(Command::Task(order)).await;
+                }
+            }
+            Ok(begun) => {
+                self.places.begun.insert(key, Readiness::Ready);
+                self.note(member, Line::note(&format!("works on branch {}", begun.branch)));
+                if is_its && !begun.earlier.is_empty() {
+                    self.tell(member, earlier(*task, &begun.earlier)).await;
+                }
+                self.send_held_tasks(member);
+            }
+        }
+    }
+
+    /// What must be done before whoever claims a task hears that it has it.
+    pub(super) fn readying(&self, command: &Command) -> Option<Readying> {
+        let isolation = self.places.isolation.clone()?;
+        let is_claim = matches!(command, Command::Task(TaskCommand::Claim { .. }));
+        is_claim.then(|| Readying { isolation, jobs: self.places.jobs.clone() })
+    }
+
+    /// A member took a task by itself.
+    pub(super) fn claimed(&mut self, owner: &MemberName, task: TaskNumber, attempt: u32) {
+        self.has_news = true;
+        self.is_ready_for(owner, task, attempt);
+        if let Some(link) = self.links.get_mut(owner) {
+            // It knows what it took.
+            link.told.insert(task, attempt);
+        }
+    }
+
+    /// Nobody holds a task any more: what was done for it is kept where the next can find it.
+    pub(super) fn keep_work(&mut self, event: &Event) {
+        let (Fact::TaskReleased { task, .. } | Fact::TaskFailed { task, .. }) = &event.fact else {
+            return;
+        };
+        let owners: Vec<_> =
+            self.places.begun.keys().filter(|key| key.1 == *task).cloned().collect();
+        for key in owners {
+            self.places.begun.remove(&key);
+            let owner = key.0;
+            let Some(isolation) = self.isolation_of(&owner) else { continue };
+            if !self.is_at_another(&owner, *task) && isolation.has_place(&owner) {
+                // What cannot be committed now is tried again before the folder is used for something else.
+                self.places.jobs.add(async move { drop(isolation.save(&owner).await) });
+            }
+        }
+    }
+
+    /// A task is over, so that nobody's folder is for it any more.
+    pub(super) fn forget_work(&mut self, task: TaskNumber) {
+        self.places.begun.retain(|key, _| key.1 != task);
+    }
+
+    /// Looks whether what members are doing fits together.
+    pub(super) fn watch(&mut self) {
+        let is_watched = |team: &Team| team.settings.isolation_watch_seconds > 0;
+        let isolation = self.places.isolation.clone();
+        let isolation = isolation.filter(|_| self.state.team().is_some_and(is_watched));
+        let Some(isolation) = isolation else { return };
+        let tasks = self.state.tasks();
+        let works = |member: &&MemberName| {
+            let mut held = tasks.held_by(member);
+            held.any(|task| tasks.status(task) == Some(Status::InProgress))
+        };
+        let members: Vec<_> = self.links.keys().filter(works).cloned().collect();
+        let Some(mut watcher) = self.places.watcher.take() else { return };
+        let inputs = self.inputs.clone();
+        self.tracker.spawn(async move {
+            let seen = watcher.look(&isolation, &members).await;
+            drop(inputs.send(Input::Watched(Box::new((watcher, seen)))).await);
+        });
+    }
+
+    /// Tells those whom it concerns what does not fit.
+    pub(super) async fn watched(&mut self, watcher: Watcher, seen: Result<Vec<Clash>, GitError>) {
+        self.places.watcher = Some(watcher);
+        let Some(branch) = self.places.isolation.as_ref().map(|it| it.branch().to_owned()) else {
+            return;
+        };
+        // What cannot be seen now is seen later, at the latest when it is merged.
+        for clash in seen.unwrap_or_default() {
+            for member in clash.members() {
+                self.tell(member, clash.told_to(member, &branch)).await;
+            }
+        }
+    }
+
+    /// Tells a member something, in a way that lasts.
+    pub(super) async fn tell(&mut self, member: &MemberName, content: String) {
+        self.give(Command::Send(Outgoing {
+            to: member.to_string(),
+            kind: MessageKind::System,
+            content,
+            summary: None,
+            request_id: None,
+            approve: None,
+        }))
+        .await;
+    }
+}
+
+/// The work that somebody has just claimed. Who is at something else stays where it is.
+pub(super) fn claimed(state: &State, done: &Done) -> Option<Work> {
+    let (task, member) = done.events.iter().find_map(|event| {
+        let Fact::TaskClaimed { task, owner, .. } = &event.fact else { return None };
+        Some((*task, owner.clone()))
+    })?;
+    let found = state.tasks().get(task)?;
+    let is_free = state.tasks().held_by(&member).all(|it| it == task);
+    let (attempt, subject) = (found.attempts, found.subject.clone());
+    is_free.then_some(Work { member, task, attempt, subject })
+}
+
+/// What somebody is told who tries a task again.
+fn earlier(task: TaskNumber, branches: &[String]) -> String {
+    let names: Vec<_> = branches.iter().map(|branch| format!("`{branch}`")).collect();
+    let first = branches.first().map_or("", String::as_str);
+    format!(
+        "an earlier attempt at {task} left its work on {}; see it with `git show {first}`, take it over with `git merge {first}`",
+        names.join(", ")
+    )
+}

@@ -1,0 +1,219 @@
+//! Proof: what is said to be done is merged and checked before it counts as done.
+
+use std::{sync::Arc, time::Duration};
+
+use troop_model::{
+    ActorKind, Command, Context, DelegationOutcome, MemberName, Merged, Origin, Proof, Refusal,
+    Status, TaskCommand, TaskNumber, decide,
+};
+
+use super::{
+    dispatcher::Dispatcher,
+    gate::{Deed, REFUSED},
+    input::Input,
+};
+use crate::{
+    Aim, Checks, Finished, GitError, Isolation, Merge, Outcome, Request, Work,
+    checks::{Show, complaint},
+};
+
+/// How often a member may say in one attempt that it is done when it is not. Then the task fails, and is tried anew.
+const MAX_REFUSALS: u32 = 5;
+
+/// Something that was said to be done, and whether it is.
+#[derive(Debug)]
+pub(super) struct Proved {
+    pub(super) deed: Deed,
+    task: TaskNumber,
+    finished: Result<Finished, GitError>,
+}
+
+/// What must be shown before something counts as done.
+#[derive(Debug)]
+pub(super) struct Claim {
+    task: TaskNumber,
+    work: Option<(Isolation, Work)>,
+    how: How,
+    checks: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    /// By its holder.
+    Finish(Aim),
+    /// By who approves what was handed in.
+    Approve,
+}
+
+impl Dispatcher {
+    /// What must be shown before this counts as done; nothing, if it does not say so, or is refused anyway.
+    pub(super) fn to_show(&self, request: &Request) -> Option<Claim> {
+        let (task, member, how) = self.said_done(request)?;
+        let found = self.state.tasks().get(task)?;
+        let settings = &self.state.team()?.settings;
+        let checks = found.required_checks(settings).into_iter().map(str::to_owned).collect();
+        let work = self.work_of(&member, task);
+        let claim = Claim { task, work, how, checks };
+        let is_empty = claim.work.is_none() && claim.checks.is_empty();
+        (!is_empty && self.would_be_taken(request)).then_some(claim)
+    }
+
+    /// Which task is said to be done, whose work it is, and in which way.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all else says nothing of that kind")]
+    fn said_done(&self, request: &Request) -> Option<(TaskNumber, MemberName, How)> {
+        let is_reviewed = self.state.team()?.settings.require_review;
+        let aim = if is_reviewed { Aim::HandIn } else { Aim::Merge };
+        let (task, how) = match &request.command {
+            Command::Task(TaskCommand::Complete { task, .. }) => {
+                (self.state.resolve(task).ok()?, How::Finish(aim))
+            }
+            Command::Task(TaskCommand::Review { task, .. }) => {
+                (self.state.resolve(task).ok()?, How::Finish(Aim::HandIn))
+            }
+            Command::Task(TaskCommand::Approve { task, .. }) => {
+                (self.state.resolve(task).ok()?, How::Approve)
+            }
+            Command::FinishDelegation { delegation, outcome: DelegationOutcome::Completed(_) } => {
+                let mut all = self.state.delegations();
+                (all.find(|it| it.id == *delegation)?.task, How::Finish(aim))
+            }
+            _ => return None,
+        };
+        if how == How::Approve && self.state.tasks().status(task) != Some(Status::InReview) {
+            return None;
+        }
+        // A person's word about a task is about what the person sees, which is the project.
+        if how != How::Approve && request.actor.kind == ActorKind::Human {
+            return None;
+        }
+        let owner = self.state.tasks().get(task)?.owner.clone();
+        let actor = || self.state.find_member(&request.actor.name).ok().map(|it| it.name.clone());
+        Some((task, owner.or_else(actor)?, how))
+    }
+
+    /// Whether the board would take it, if only it were shown.
+    fn would_be_taken(&self, request: &Request) -> bool {
+        let ctx = Context {
+            now: self.clock.now(),
+            actor: request.actor.clone(),
+            operation: request.operation,
+            origin: Origin::default(),
+            fence: request.fence,
+        };
+        let decided = decide(&self.state, &request.command, &ctx);
+        matches!(decided, Ok(_) | Err(Refusal::NotProved { .. }))
+    }
+
+    /// Finds out whether something is done; it goes on when that is known.
+    pub(super) fn show(&mut self, claim: Claim, deed: Deed) {
+        self.n_gated += 1;
+        let Claim { task, work, how, checks } = claim;
+        let owner = self.state.tasks().get(task).and_then(|it| it.owner.clone());
+        let checks = self.checks(checks, owner);
+        let (inputs, project, over) =
+            (self.inputs.clone(), self.project.clone(), self.over.clone());
+        self.tracker.spawn(async move {
+            let finish = async {
+                match (work, how) {
+                    (Some((isolation, work)), How::Finish(aim)) => {
+                        isolation.finish(&work, aim, &checks).await
+                    }
+                    (Some((isolation, work)), How::Approve) => {
+                        isolation.approve(&work, &checks).await
+                    }
+                    (None, _) => Ok(Finished::without_merge(checks.run(&project, None).await)),
+                }
+            };
+            // At the end of the lead it is not known; the task is given to somebody again.
+            let Some(finished) = over.run_until_cancelled(finish).await else { return };
+            drop(inputs.send(Input::Proved(Box::new(Proved { deed, task, finished }))).await);
+        });
+    }
+
+    fn checks(&self, commands: Vec<String>, owner: Option<MemberName>) -> Checks {
+        let seconds = self.state.team().map_or(1, |team| team.settings.check_timeout_seconds);
+        let inputs = self.inputs.clone();
+        let show = owner.map(|owner| {
+            let show = move |line: &str| {
+                // A lead that has enough to do does not show it.
+                drop(inputs.try_send(Input::Shown(owner.clone(), line.to_owned())));
+            };
+            Arc::new(show) as Show
+        });
+        Checks {
+            commands,
+            timeout: Duration::from_secs(seconds.into()),
+            environment: self.environment.clone(),
+            clock: self.clock.clone(),
+            session: self.session,
+            show,
+        }
+    }
+
+    /// It is known whether something is done.
+    pub(super) async fn proved(&mut self, proved: Proved) {
+        self.n_gated -= 1;
+        self.has_news = true;
+        let Proved { deed, task, finished } = proved;
+        let runner = deed.runner.clone();
+        match finished {
+            Ok(Finished { outcome: Outcome::Not(why), evidence }) => {
+                let feedback = complaint(&evidence).unwrap_or_else(|| why.to_string());
+                self.keep_proof(task, evidence, None).await;
+                self.not_done(deed, task, feedback).await;
+            }
+            Ok(Finished { outcome: Outcome::Merged(merge), evidence }) => {
+                self.keep_proof(task, evidence, Some(merge)).await;
+                self.carry_out(deed).await;
+            }
+            Ok(Finished { outcome: Outcome::Ready, evidence }) => {
+                self.keep_proof(task, evidence, None).await;
+                self.carry_out(deed).await;
+            }
+            Err(error) => {
+                let feedback =
+                    format!("your work could not be merged, and is as it was: {}", error.chain());
+                self.not_done(deed, task, feedback).await;
+            }
+        }
+        if let Some(runner) = runner {
+            self.let_go_on(&runner).await;
+        }
+    }
+
+    async fn keep_proof(
+        &mut self,
+        task: TaskNumber,
+        evidence: Vec<troop_model::Evidence>,
+        merge: Option<Merge>,
+    ) {
+        let merge = merge.filter(|it| it.is_new);
+        let merge = merge.map(|it| Merged { into: it.into, commit: it.commit });
+        if merge.is_some() || !evidence.is_empty() {
+            let proof = Proof { task: task.into(), evidence, merge, waived: None };
+            self.give(Command::Task(TaskCommand::Prove(proof))).await;
+        }
+    }
+
+    /// Who said that something is done hears that it is not. Who cannot repair it, or does not, has failed.
+    async fn not_done(&mut self, deed: Deed, task: TaskNumber, feedback: String) {
+        let found = self.state.tasks().get(task);
+        let attempt = found.map_or(0, |it| it.attempts);
+        let n_refusals = self.refusals.entry((task, attempt)).or_default();
+        *n_refusals += 1;
+        let agent = found.and_then(|it| it.owner.as_ref()).and_then(|it| self.state.member(it));
+        let can_repair = agent.is_none_or(|it| it.agent != "command");
+        let is_over = *n_refusals >= MAX_REFUSALS || !can_repair;
+        let is_by_holder =
+            !matches!(deed.request.command, Command::Task(TaskCommand::Approve { .. }));
+        if is_over && is_by_holder {
+            let reason = feedback.clone();
+            let order = TaskCommand::Fail { task: task.into(), reason, attempt: Some(attempt) };
+            self.give(Command::Task(order)).await;
+            self.refusals.remove(&(task, attempt));
+            self.say_no(deed, feedback, REFUSED).await;
+        } else {
+            self.vetoed(deed, feedback, REFUSED).await;
+        }
+    }
+}

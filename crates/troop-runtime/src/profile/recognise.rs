@@ -1,0 +1,138 @@
+//! What names of files and what was found in them mean. Reads nothing.
+
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
+
+use super::{Language, Severity, Signal, Structure, scan::Todos};
+
+/// Manifests and the languages that they are of, in the order in which they are told.
+const MANIFESTS: [(&str, &str); 9] = [
+    ("package.json", "TypeScript"),
+    ("tsconfig.json", "TypeScript"),
+    ("Cargo.toml", "Rust"),
+    ("go.mod", "Go"),
+    ("pyproject.toml", "Python"),
+    ("requirements.txt", "Python"),
+    ("Gemfile", "Ruby"),
+    ("pom.xml", "Java"),
+    ("build.gradle", "Java"),
+];
+
+/// Packages and the frameworks that they are.
+pub(super) const FRAMEWORKS: [(&str, &str); 11] = [
+    ("react", "react"),
+    ("vue", "vue"),
+    ("@angular/core", "angular"),
+    ("angular", "angular"),
+    ("express", "express"),
+    ("fastify", "fastify"),
+    ("next", "next"),
+    ("ink", "ink"),
+    ("commander", "commander"),
+    ("vitest", "vitest"),
+    ("jest", "jest"),
+];
+
+/// What is read for signals.
+const SOURCES: [&str; 7] = ["ts", "tsx", "js", "jsx", "py", "rs", "go"];
+/// What other people wrote.
+const FOREIGN: [&str; 4] = ["node_modules", "vendor", "third_party", "target"];
+/// How deep a manifest may lie: in the root, or in a package of it.
+const MANIFEST_DEPTH: usize = 3;
+/// How many `package.json` are read.
+const MAX_PACKAGES: usize = 10;
+
+/// Up to so many words are a little, and up to so many some.
+const FEW: usize = 5;
+const SOME: usize = 20;
+
+/// The manifests of a repository: files of such names that lie near the root, and are its own.
+pub(super) fn manifests(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let is_manifest = |path: &&PathBuf| {
+        let name = path.file_name();
+        MANIFESTS.iter().any(|(manifest, _)| name.is_some_and(|name| name == *manifest))
+    };
+    let is_foreign = |part: &OsStr| FOREIGN.iter().any(|foreign| part == *foreign);
+    let is_own = |path: &&PathBuf| {
+        path.components().count() <= MANIFEST_DEPTH && !path.iter().any(is_foreign)
+    };
+    paths.iter().filter(is_manifest).filter(is_own).cloned().collect()
+}
+
+/// The languages that manifests are of, each once, with the manifest that is nearest to the root.
+pub(super) fn languages(manifests: &[PathBuf]) -> Vec<Language> {
+    let mut languages: Vec<Language> = Vec::new();
+    for (manifest, name) in MANIFESTS {
+        if languages.iter().any(|it| it.name == name) {
+            continue;
+        }
+        let nearest = named(manifests, manifest).min_by_key(|path| path.components().count());
+        languages.extend(nearest.map(|it| Language { name, manifest: it.display().to_string() }));
+    }
+    languages
+}
+
+/// The manifests that say which frameworks there are.
+pub(super) fn packages(manifests: &[PathBuf]) -> Vec<PathBuf> {
+    named(manifests, "package.json").take(MAX_PACKAGES).cloned().collect()
+}
+
+fn named<'a>(paths: &'a [PathBuf], name: &'a str) -> impl Iterator<Item = &'a PathBuf> {
+    paths.iter().filter(move |path| path.file_name().is_some_and(|it| it == name))
+}
+
+pub(super) fn is_source(path: &Path) -> bool {
+    let extension = path.extension().and_then(|it| it.to_str());
+    extension.is_some_and(|extension| SOURCES.contains(&extension))
+}
+
+/// What a repository has besides code, by what lies in its root.
+pub(super) fn structure(root: &Path) -> Structure {
+    let has = |name: &str| root.join(name).is_dir();
+    Structure {
+        docs: has("docs"),
+        tests: has("tests") || has("test") || has("__tests__"),
+        ci: has(".github/workflows") || has(".circleci") || root.join(".gitlab-ci.yml").is_file(),
+    }
+}
+
+pub(super) fn signals(todos: &Todos, structure: Structure) -> Vec<Signal> {
+    let mut signals = Vec::new();
+    if todos.count > 0 {
+        let files = if todos.n_files == 1 { "file" } else { "files" };
+        signals.push(Signal {
+            kind: "todo",
+            severity: severity(todos.count),
+            count: todos.count,
+            message: format!(
+                "{} × TODO, FIXME, HACK or XXX in {} {files}",
+                todos.count, todos.n_files
+            ),
+            locations: todos.locations.clone(),
+        });
+    }
+    let missing = |kind, message: &str| Signal {
+        kind,
+        severity: Severity::Medium,
+        count: 1,
+        message: message.to_owned(),
+        locations: Vec::new(),
+    };
+    if !structure.docs {
+        signals.push(missing("missing-docs", "there is no folder docs/"));
+    }
+    if !structure.tests {
+        signals.push(missing("missing-tests", "there is no folder tests/, test/ or __tests__/"));
+    }
+    signals
+}
+
+pub(super) fn severity(count: usize) -> Severity {
+    match count {
+        0..=FEW => Severity::Low,
+        6..=SOME => Severity::Medium,
+        _ => Severity::High,
+    }
+}

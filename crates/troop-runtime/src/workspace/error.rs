@@ -1,0 +1,164 @@
+//! Why something was not done with a file, and what to do about it.
+
+use std::{io, path::PathBuf};
+
+use thiserror::Error;
+use troop_protocol::{ContentError, Failure, FailureKind};
+
+use super::{MAX_ENTRIES, MAX_FILE, MAX_FILES};
+use crate::BoardError;
+
+/// One megabyte, as settings count it.
+pub(super) const MB: u64 = 1024 * 1024;
+
+/// Why something was not done with a file. Nothing has changed, unless it says otherwise.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum WorkspaceError {
+    /// That is no path of the workspace.
+    #[error("`{}` is no path of the workspace: {why}", path.escape_debug())]
+    BadPath {
+        /// What was given.
+        path: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// There is no such file.
+    #[error("there is no file `{path}` in the workspace")]
+    NotFound {
+        /// Which.
+        path: String,
+    },
+    /// Something is there that is no ordinary file.
+    #[error("`{path}` is {what}, which the workspace does not touch")]
+    NotAFile {
+        /// Which.
+        path: String,
+        /// What it is.
+        what: &'static str,
+    },
+    /// The file is too large.
+    #[error("`{path}` has {size} bytes and a file of the workspace has at most {MAX_FILE} (10 MB)")]
+    TooLarge {
+        /// Which.
+        path: String,
+        /// How many bytes it has.
+        size: u64,
+    },
+    /// There are as many files as there may be.
+    #[error(
+        "`{path}` would be one file too many: the workspace has {n_files} and at most {MAX_FILES}"
+    )]
+    TooMany {
+        /// Which.
+        path: String,
+        /// How many there are.
+        n_files: usize,
+    },
+    /// The files together would be too large.
+    #[error(
+        "`{path}` with {size} bytes is more than the team's workspace has room for: {used} of {quota} bytes are used (`workspace_quota_mb` is {})",
+        quota / MB
+    )]
+    OverQuota {
+        /// Which.
+        path: String,
+        /// How many bytes it has.
+        size: u64,
+        /// How many all others have.
+        used: u64,
+        /// How many there may be.
+        quota: u64,
+    },
+    /// There is more in a folder than anybody would look at.
+    #[error("`{}` has more than {MAX_ENTRIES} entries", path.display())]
+    TooMuch {
+        /// Which.
+        path: PathBuf,
+    },
+    /// The folder itself cannot be used.
+    #[error("the workspace `{}` cannot be used", path.display())]
+    Unusable {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The disk did not do its part.
+    #[error("`{path}` cannot be {act}")]
+    Io {
+        /// Which.
+        path: String,
+        /// What was to be done with it.
+        act: &'static str,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// What was to be written is no content.
+    #[error(transparent)]
+    Content(#[from] ContentError),
+    /// The board is against it.
+    #[error(transparent)]
+    Board(#[from] BoardError),
+}
+
+impl WorkspaceError {
+    /// The class of a failure.
+    #[must_use]
+    pub fn kind(&self) -> FailureKind {
+        match self {
+            Self::NotFound { .. } => FailureKind::NotFound,
+            Self::BadPath { .. } | Self::Content(_) => FailureKind::Invalid,
+            Self::NotAFile { .. } => FailureKind::Conflict,
+            Self::TooLarge { .. }
+            | Self::TooMany { .. }
+            | Self::OverQuota { .. }
+            | Self::TooMuch { .. } => FailureKind::Limit,
+            Self::Unusable { .. } | Self::Io { .. } => FailureKind::Unavailable,
+            Self::Board(error) => crate::lead::failure(error).kind,
+        }
+    }
+
+    /// What to do next.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::BadPath { .. } => {
+                "use a path such as `notes/plan.md`, from the workspace's own folder".to_owned()
+            }
+            Self::NotFound { .. } => "see what is there: `troop workspace list`".to_owned(),
+            Self::NotAFile { .. } => "choose another name, or put a plain file there".to_owned(),
+            Self::TooLarge { .. } => {
+                "split it, or keep it in the project and write down where it is".to_owned()
+            }
+            Self::TooMany { .. } => {
+                "overwrite a file, or delete one: `troop workspace delete PATH`".to_owned()
+            }
+            Self::OverQuota { .. } => {
+                "delete files: `troop workspace delete PATH`, or allow more: \
+                 `troop team set workspace_quota_mb=500`"
+                    .to_owned()
+            }
+            Self::TooMuch { .. } => "clean it up by hand".to_owned(),
+            Self::Unusable { .. } => {
+                "it must be a folder that you may write to, and no link".to_owned()
+            }
+            Self::Io { .. } => "see whether the disk is full or read-only: `df -h`".to_owned(),
+            Self::Content(_) | Self::Board(_) => return None,
+        })
+    }
+}
+
+impl From<&WorkspaceError> for Failure {
+    fn from(error: &WorkspaceError) -> Self {
+        let mut message = error.to_string();
+        let mut cause = std::error::Error::source(error);
+        while let Some(error) = cause {
+            message = format!("{message}: {error}");
+            cause = error.source();
+        }
+        Self { kind: error.kind(), message, hint: error.hint() }
+    }
+}

@@ -1,0 +1,174 @@
+//! The files of a team: what lies on the disk, and what the board knows about it.
+
+use std::path::Path;
+
+use troop_model::{
+    Actor, Command, Context, FileQuestion, OperationId, Origin, State, TaskNumber, Time,
+    WorkspaceFile, WorkspaceFolder, decide,
+};
+use troop_protocol::{FileChanged, FileContent, FileList, FileView};
+use uuid::Uuid;
+
+use super::{FilePath, FileStat, Workspace, WorkspaceError, error::MB};
+use crate::{Board, BoardError};
+
+/// How much later than the board a disk may say that a file was written which the board knows of.
+const DISK_LAG: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// A team's files.
+#[derive(Clone, Debug)]
+pub struct Files {
+    board: Board,
+    workspace: Workspace,
+}
+
+/// Who asks for files, and for which.
+#[derive(Clone, Debug)]
+pub struct Asker {
+    /// Who.
+    pub actor: Actor,
+    /// From which conversation.
+    pub origin: Origin,
+    /// Which.
+    pub question: FileQuestion,
+}
+
+/// What was done with a file, and the command by which the board is told. Whoever did it gives that command.
+#[derive(Clone, Debug)]
+pub struct Noted {
+    /// What was done.
+    pub changed: FileChanged,
+    /// What is to be known about it.
+    pub command: Command,
+}
+
+/// Where somebody works.
+struct Place {
+    folder: WorkspaceFolder,
+    task: Option<TaskNumber>,
+    quota: Option<u64>,
+}
+
+impl Files {
+    /// The files of a team whose folder on this machine is `folder`.
+    #[must_use]
+    pub fn new(board: Board, folder: &Path) -> Self {
+        Self { board, workspace: Workspace::new(folder) }
+    }
+
+    /// All files.
+    pub async fn list(&self, asker: Asker) -> Result<FileList, WorkspaceError> {
+        let Place { folder, .. } = self.place(asker).await?;
+        let (workspace, meant) = (self.workspace.clone(), folder.clone());
+        let (listing, path) =
+            blocking(move || Ok((workspace.list(&meant)?, workspace.path_of(&meant)))).await?;
+        let meant = folder.clone();
+        let known = self.board.look(move |state| state.files(&meant)).await?;
+        let view = |(path, stat): &(FilePath, FileStat)| view(path, stat, known.get(path.as_str()));
+        let files: Vec<_> = listing.files.iter().map(view).collect();
+        let size = files.iter().map(|file| file.size).sum();
+        let path = path.display().to_string();
+        Ok(FileList { files, folder, path, size, skipped: listing.n_skipped })
+    }
+
+    /// What is in a file.
+    pub async fn read(&self, asker: Asker, path: &str) -> Result<FileContent, WorkspaceError> {
+        let path = FilePath::new(path)?;
+        let Place { folder, .. } = self.place(asker).await?;
+        let workspace = self.workspace.clone();
+        blocking(move || {
+            let bytes = workspace.read(&folder, &path)?;
+            Ok(FileContent::new(path.to_string(), bytes))
+        })
+        .await
+    }
+
+    /// Writes a file.
+    pub async fn write(
+        &self,
+        asker: Asker,
+        path: &str,
+        bytes: Vec<u8>,
+    ) -> Result<Noted, WorkspaceError> {
+        let path = FilePath::new(path)?;
+        let place = self.place(asker.clone()).await?;
+        let (folder, task) = (place.folder, place.task);
+        let record = |folder: WorkspaceFolder, size: u64| Command::RecordFile {
+            folder,
+            path: path.to_string(),
+            size,
+            task: task.map(Into::into),
+        };
+        self.check(asker, record(folder.clone(), bytes.len() as u64)).await?;
+        let (workspace, meant) = (self.workspace.clone(), (folder.clone(), path.clone()));
+        let stat =
+            blocking(move || workspace.write(&meant.0, &meant.1, &bytes, place.quota)).await?;
+        let changed = FileChanged { path: path.to_string(), size: stat.size, task };
+        Ok(Noted { changed, command: record(folder, stat.size) })
+    }
+
+    /// Deletes a file.
+    pub async fn delete(&self, asker: Asker, path: &str) -> Result<Noted, WorkspaceError> {
+        let path = FilePath::new(path)?;
+        let Place { folder, .. } = self.place(asker.clone()).await?;
+        let command = Command::ForgetFile { folder: folder.clone(), path: path.to_string() };
+        self.check(asker, command.clone()).await?;
+        let (workspace, meant) = (self.workspace.clone(), path.clone());
+        let known = folder.clone();
+        let size = blocking(move || workspace.delete(&folder, &meant)).await?;
+        let name = path.to_string();
+        let look = move |state: &State| state.file(&known, &name).and_then(|file| file.task);
+        let task = self.board.look(look).await?;
+        Ok(Noted { changed: FileChanged { path: path.to_string(), size, task }, command })
+    }
+
+    async fn place(&self, asker: Asker) -> Result<Place, WorkspaceError> {
+        let look = move |state: &State| {
+            let Asker { actor, origin, question } = asker;
+            let (folder, task) = state.workspace_of(&actor, &origin, &question)?;
+            let quota = state.team().and_then(|team| team.settings.workspace_quota_mb);
+            let quota = quota.map(|megabytes| u64::from(megabytes) * MB);
+            Ok(Place { folder, task, quota })
+        };
+        Ok(self.board.look(look).await?.map_err(BoardError::Refused)?)
+    }
+
+    /// Whether the board will take note of something, by the rules themselves: before anything is done.
+    async fn check(&self, asker: Asker, command: Command) -> Result<(), WorkspaceError> {
+        let look = move |state: &State| {
+            let Asker { actor, origin, .. } = asker;
+            let (now, operation) = (state.latest(), OperationId(Uuid::now_v7()));
+            decide(state, &command, &Context { now, actor, operation, origin, fence: None })
+        };
+        self.board.look(look).await?.map_err(BoardError::Refused)?;
+        Ok(())
+    }
+}
+
+/// A file as people see it. Of one that was changed behind the board's back nobody knows who did.
+fn view(path: &FilePath, stat: &FileStat, known: Option<&WorkspaceFile>) -> FileView {
+    let at = time(stat);
+    let known = known.filter(|it| it.size == stat.size && at <= it.at + DISK_LAG);
+    FileView {
+        path: path.to_string(),
+        size: stat.size,
+        at: known.map_or(at, |it| it.at),
+        by: known.map(|it| it.by.clone()),
+        task: known.and_then(|it| it.task),
+    }
+}
+
+fn time(stat: &FileStat) -> Time {
+    let since = stat.modified.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    Time::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+}
+
+/// Does what waits for a disk where nobody else has to wait for it.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, WorkspaceError> + Send + 'static,
+) -> Result<T, WorkspaceError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => Err(BoardError::Broken { what: error.to_string() }.into()),
+    }
+}

@@ -1,0 +1,395 @@
+//! Teammates in folders of their own: what they finish is checked and merged, and what is not good comes back to them.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::SeqCst},
+    },
+};
+
+use tempfile::TempDir;
+use tokio::sync::Notify;
+use tokio_util::task::TaskTracker;
+use troop_model::{
+    Actor, Command, MemberState, NewTask, OperationId, Origin, Settings, State, Status, Task,
+    TaskCommand, TaskNumber,
+};
+use troop_protocol::{Client, FromLead, ReportedStatus, Session, WireTask};
+use troop_runtime::{Ended, Isolation, IsolationOptions, find_lead};
+use uuid::Uuid;
+
+use super::{
+    is_done,
+    stage::{Part, Play, Setting, Stage, play, without_restarts},
+};
+use crate::support::name;
+
+/// A repository with a file of three lines.
+struct Project(TempDir);
+
+impl Project {
+    fn new() -> Self {
+        let project = Self(tempfile::tempdir().unwrap());
+        fs::create_dir(project.path()).unwrap();
+        git(&project.path(), &["init", "--quiet", "--initial-branch=main"]);
+        fs::write(project.path().join("text"), "one\ntwo\nthree\n").unwrap();
+        git(&project.path(), &["add", "--all"]);
+        git(&project.path(), &["commit", "--quiet", "-m", "begin"]);
+        project
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().join("project")
+    }
+
+    async fn isolation(&self) -> Isolation {
+        let options = IsolationOptions {
+            project: self.path(),
+            folder: self.0.path().join("team"),
+            team: "crew".parse().unwrap(),
+            environment: std::env::vars_os().collect(),
+        };
+        Isolation::open(options).await.unwrap().isolation.unwrap()
+    }
+
+    /// A team on it, which does not wait before it tries again.
+    async fn stage(&self, change: impl FnOnce(&mut Settings)) -> Stage {
+        let mut settings = Settings {
+            retry_backoff_seconds: 0,
+            isolation_watch_seconds: 0,
+            ..Settings::default()
+        };
+        change(&mut settings);
+        let isolation = Some(self.isolation().await);
+        let timing = without_restarts();
+        Stage::new(Setting { settings, isolation, timing, ..Setting::default() }).await
+    }
+
+    /// A file as the team's branch has it.
+    fn in_team(&self, file: &str) -> String {
+        git(&self.path(), &["show", &format!("troop/crew:{file}")])
+    }
+}
+
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    let identity = ["-c", "user.name=t", "-c", "user.email=t@t"];
+    let output = std::process::Command::new("git")
+        .args(identity)
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+}
+
+/// Does what the subject of a task says: `write FILE TEXT`. What it is told besides goes to the other function.
+fn writer(told: impl Fn(&Part, &WireTask, &str) + Clone + Send + Sync + 'static) -> Play {
+    play(move |mut part| {
+        let told = told.clone();
+        async move {
+            part.ready(true).await;
+            part.idle().await;
+            let mut last: Option<WireTask> = None;
+            let mut is_new = true;
+            while let Some(said) = part.hear().await {
+                match said {
+                    FromLead::AssignTask { task } => {
+                        if is_new || last.as_ref().is_some_and(|it| it.id != task.id) {
+                            write(&part.spec.path, &task.subject);
+                        }
+                        is_new = false;
+                        part.complete(&task).await;
+                        last = Some(task);
+                    }
+                    FromLead::Message(message) => {
+                        if let Some(task) = &last {
+                            told(&part, task, &message.content);
+                        }
+                    }
+                    FromLead::Shutdown { .. } => {
+                        let ack = troop_protocol::ShutdownAck::agreed();
+                        return part.say(troop_protocol::FromTeammate::ShutdownAck(ack)).await;
+                    }
+                    FromLead::UpdateContext(_) | FromLead::Interrupt { .. } => {}
+                }
+            }
+        }
+    })
+}
+
+fn write(folder: &Path, subject: &str) {
+    let mut words = subject.splitn(3, ' ').skip(1);
+    let (file, text) = (words.next().unwrap(), words.next().unwrap());
+    fs::write(folder.join(file), text.replace('|', "\n")).unwrap();
+}
+
+fn task(state: &State, number: u32) -> Option<Task> {
+    state.tasks().get(TaskNumber(number)).cloned()
+}
+
+async fn add(stage: &Stage, new: NewTask) {
+    stage.lead_does(Command::Task(TaskCommand::Create(new))).await;
+}
+
+#[tokio::test]
+async fn what_is_finished_is_merged_before_what_waits_for_it_begins() {
+    let project = Project::new();
+    let stage = project.stage(|_| {}).await;
+    stage.plays.add("writer", writer(|_, _, _| {}));
+    let seen = play(|mut part| async move {
+        part.ready(true).await;
+        part.idle().await;
+        let Some(task) = part.task().await else { return };
+        let text = fs::read_to_string(part.spec.path.join("a")).unwrap_or_default();
+        part.report(&task, ReportedStatus::Completed, &format!("saw {text}")).await;
+        while part.hear().await.is_some() {}
+    });
+    stage.plays.add("reader", seen);
+    stage.spawn("bob", "writer").await;
+    stage.spawn("cyd", "reader").await;
+    stage.task_for("write a 1", "bob").await;
+    let blocked_by = vec![TaskNumber(1).into()];
+    let (subject, assignee) = ("read a".into(), Some(name("cyd")));
+    add(&stage, NewTask { subject, assignee, blocked_by, ..NewTask::default() }).await;
+    stage.until("task 2 is done", is_done(2)).await;
+    let (one, two) = stage.until("both", |state| Some((task(state, 1)?, task(state, 2)?))).await;
+    assert_eq!(two.result.as_deref(), Some("saw 1"));
+    let merged = one.merged.unwrap();
+    assert_eq!(merged.into, "troop/crew");
+    assert_eq!(
+        git(&project.path(), &["log", "-1", "--format=%s", &merged.commit]),
+        "task-1: write a 1"
+    );
+    assert!(!project.path().join("a").exists(), "the project itself is left alone");
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn what_does_not_fit_comes_back_to_its_owner_who_repairs_it() {
+    let project = Project::new();
+    let stage = project.stage(|_| {}).await;
+    let (held, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (at, on) = (Arc::clone(&held), Arc::clone(&go));
+    stage.plays.add(
+        "careful",
+        play(move |mut part| {
+            let (at, on) = (Arc::clone(&at), Arc::clone(&on));
+            async move {
+                part.ready(true).await;
+                part.idle().await;
+                let Some(task) = part.task().await else { return };
+                write(&part.spec.path, &task.subject);
+                at.notify_one();
+                on.notified().await;
+                part.complete(&task).await;
+                while let Some(said) = part.hear().await {
+                    let FromLead::Message(message) = said else { continue };
+                    let says = "your work conflicts with what is in `troop/crew` now: `text`, changed by task-2 (cyd)";
+                    assert!(message.content.starts_with(says), "{}", message.content);
+                    git(&part.spec.path, &["merge", "troop/crew"]);
+                    write(&part.spec.path, "write text one|both|three|");
+                    part.complete(&task).await;
+                }
+            }
+        }),
+    );
+    stage.plays.add("writer", writer(|_, _, _| {}));
+    stage.spawn("bob", "careful").await;
+    stage.spawn("cyd", "writer").await;
+    stage.task_for("write text one|bob|three|", "bob").await;
+    held.notified().await;
+    stage.task_for("write text one|cyd|three|", "cyd").await;
+    stage.until("task 2 is done", is_done(2)).await;
+    go.notify_one();
+    stage.until("task 1 is done", is_done(1)).await;
+    let done = stage.until("the task", |state| task(state, 1)).await;
+    assert_eq!(done.attempts, 1);
+    assert_eq!(project.in_team("text"), "one\nboth\nthree");
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn a_check_that_fails_sends_the_task_back_with_what_it_printed() {
+    let project = Project::new();
+    let stage =
+        project.stage(|settings| settings.checks = vec!["cat a; grep -q good a".into()]).await;
+    let repair = |part: &Part, _: &WireTask, said: &str| {
+        let says = "the check `cat a; grep -q good a` ended with exit code 1:\nbad";
+        assert_eq!(said, says);
+        write(&part.spec.path, "write a good");
+    };
+    stage.plays.add("writer", writer(repair));
+    stage.spawn("bob", "writer").await;
+    stage.task("write a bad").await;
+    stage.until("task 1 is done", is_done(1)).await;
+    let done = stage.until("the task", |state| task(state, 1)).await;
+    assert_eq!((done.evidence.len(), done.n_failed_checks, done.attempts), (1, 1, 1));
+    assert_eq!(done.evidence[0].tail, "good");
+    assert_eq!(done.evidence[0].commit, done.merged.map(|it| it.commit));
+    assert_eq!(project.in_team("a"), "good");
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn who_cannot_repair_fails_and_the_next_attempt_begins_with_what_is_there() {
+    let project = Project::new();
+    let stage = project.stage(|_| {}).await;
+    let (held, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (at, on) = (Arc::clone(&held), Arc::clone(&go));
+    let n_runs = Arc::new(AtomicU32::new(0));
+    stage.plays.add(
+        "command",
+        play(move |mut part| {
+            let (at, on, n_runs) = (Arc::clone(&at), Arc::clone(&on), Arc::clone(&n_runs));
+            async move {
+                part.ready(true).await;
+                part.idle().await;
+                while let Some(task) = part.task().await {
+                    let text = fs::read_to_string(part.spec.path.join("text")).unwrap();
+                    fs::write(part.spec.path.join("text"), text.replace("two", "TWO")).unwrap();
+                    if n_runs.fetch_add(1, SeqCst) == 0 {
+                        at.notify_one();
+                        on.notified().await;
+                    }
+                    part.complete(&task).await;
+                }
+            }
+        }),
+    );
+    stage.plays.add("writer", writer(|_, _, _| {}));
+    stage.spawn("bob", "command").await;
+    stage.spawn("cyd", "writer").await;
+    stage.task_for("replace two", "bob").await;
+    held.notified().await;
+    stage.task_for("write text one|2|three|", "cyd").await;
+    stage.until("task 2 is done", is_done(2)).await;
+    go.notify_one();
+    stage.until("task 1 is done", is_done(1)).await;
+    let done = stage.until("the task", |state| task(state, 1)).await;
+    assert_eq!(done.attempts, 2);
+    let trail: Vec<_> = done.trail.iter().map(|it| it.what.as_str()).collect();
+    assert!(trail.contains(&"failed"), "{trail:?}");
+    let branches = git(&project.path(), &["branch", "--list", "troop-work/crew/bob/*"]);
+    assert!(branches.contains("troop-work/crew/bob/task-1"), "its branch stays: {branches}");
+    assert_eq!(project.in_team("text"), "one\n2\nthree");
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_crashed_member_left_is_kept_and_the_next_is_told_where() {
+    let project = Project::new();
+    let stage = project.stage(|_| {}).await;
+    stage.plays.add(
+        "crashing",
+        play(|mut part| async move {
+            part.ready(true).await;
+            part.idle().await;
+            part.task().await;
+            write(&part.spec.path, "write half x");
+        }),
+    );
+    stage.spawn("bob", "crashing").await;
+    stage.task("write half x").await;
+    stage.until_state("bob", MemberState::Crashed).await;
+    stage.plays.add("writer", writer(|_, _, _| {}));
+    stage.spawn("cyd", "writer").await;
+    stage.until("task 1 is done", is_done(1)).await;
+    let told = stage
+        .until("cyd is told", |state| {
+            let cyd = troop_model::Party::member(&name("cyd"));
+            let mut all = state.mailbox().iter();
+            all.find(|it| it.to == cyd).map(|it| it.content.clone())
+        })
+        .await;
+    assert_eq!(
+        told,
+        "an earlier attempt at task-1 left its work on `troop-work/crew/bob/task-1`; see it with `git show troop-work/crew/bob/task-1`, take it over with `git merge troop-work/crew/bob/task-1`"
+    );
+    assert_eq!(git(&project.path(), &["show", "troop-work/crew/bob/task-1:half"]), "x");
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_handed_in_is_merged_when_it_is_approved() {
+    let project = Project::new();
+    let stage = project.stage(|settings| {
+        settings.require_review = true;
+        settings.checks = vec!["test -e a".into()];
+    });
+    let stage = stage.await;
+    stage.plays.add("writer", writer(|_, _, _| {}));
+    stage.spawn("bob", "writer").await;
+    stage.task("write a 1").await;
+    let in_review = |state: &State| {
+        (state.tasks().status(TaskNumber(1)) == Some(Status::InReview)).then_some(())
+    };
+    stage.until("it is in review", in_review).await;
+    assert_eq!(git(&project.path(), &["diff", "--stat", "main", "troop/crew"]), "");
+    let socket = find_lead(stage.folder.path()).unwrap().socket.unwrap();
+    let client = Client::connect(&socket, &TaskTracker::new()).await.unwrap();
+    let session = Session { actor: Actor::human("zoe"), origin: Origin::default() };
+    client.open(&session).await.unwrap();
+    let approve = TaskCommand::Approve { task: TaskNumber(1).into(), comment: None };
+    client.call(Command::Task(approve), OperationId(Uuid::now_v7())).await.unwrap();
+    stage.until("task 1 is done", is_done(1)).await;
+    assert_eq!(project.in_team("a"), "1");
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn two_who_are_at_the_same_lines_hear_of_it_while_they_work() {
+    let project = Project::new();
+    let stage = project.stage(|settings| settings.isolation_watch_seconds = 1).await;
+    stage.plays.add(
+        "slow",
+        play(|mut part| async move {
+            part.ready(true).await;
+            part.idle().await;
+            let Some(task) = part.task().await else { return };
+            write(&part.spec.path, &task.subject);
+            while part.hear().await.is_some() {}
+        }),
+    );
+    stage.spawn("bob", "slow").await;
+    stage.spawn("cyd", "slow").await;
+    stage.task_for("write text one|bob|three|", "bob").await;
+    stage.task_for("write text one|cyd|three|", "cyd").await;
+    for (member, other) in [("bob", "cyd"), ("cyd", "bob")] {
+        let told = stage.until("it is told", move |state| {
+            let member = troop_model::Party::member(&name(member));
+            state.mailbox().iter().find(|it| it.to == member).map(|it| it.content.clone())
+        });
+        let told = told.await;
+        let says = format!("what you and {other} are doing does not fit together in `text`");
+        assert!(told.starts_with(&says), "{told}");
+    }
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn a_check_that_hangs_does_not_keep_a_team_from_stopping() {
+    let project = Project::new();
+    let stage =
+        project.stage(|settings| settings.checks = vec!["touch begun; sleep 600".into()]).await;
+    stage.plays.add("writer", writer(|_, _, _| {}));
+    stage.spawn("bob", "writer").await;
+    stage.task("write a 1").await;
+    let begun = project.0.path().join("team/worktrees/bob/begun");
+    troop_testkit::wait_for("the check runs", async || begun.exists().then_some(())).await;
+    assert!(matches!(stage.stop().await, Ended::Stopped { .. }));
+}
+
+#[tokio::test]
+async fn without_isolation_checks_run_in_the_project() {
+    let settings =
+        Settings { retry_backoff_seconds: 0, checks: vec!["pwd".into()], ..Settings::default() };
+    let stage = Stage::new(Setting { settings, ..Setting::default() }).await;
+    stage.spawn("bob", "worker").await;
+    stage.task("write").await;
+    stage.until("task 1 is done", is_done(1)).await;
+    let done = stage.until("the task", |state| task(state, 1)).await;
+    assert_eq!(Path::new(&done.evidence[0].tail), stage.folder.path().canonicalize().unwrap());
+    stage.stop().await;
+}

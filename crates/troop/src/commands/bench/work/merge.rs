@@ -1,0 +1,124 @@
+//! Merging finished branches, beside plain `git merge` of the same branches.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result, bail};
+use tokio::time::Instant;
+use troop_model::{MemberName, TaskNumber};
+use troop_runtime::{Aim, Checks, Clock, Isolation, IsolationOptions, Outcome as Ended, process};
+use uuid::Uuid;
+
+use super::{
+    super::outcome::{Outcome, Subject, Target, Unit},
+    Work,
+};
+use crate::config;
+
+/// How many branches are merged.
+const N_BRANCHES: u32 = 100;
+/// How many when each thing is done once.
+const N_FEW: u32 = 3;
+
+pub(super) async fn measure(work: &Work) -> Result<Vec<Outcome>> {
+    let n_branches = if work.span.is_zero() { N_FEW } else { N_BRANCHES };
+    let (isolation, works) = ours(&work.place.join("ours"), n_branches).await?;
+    let project = plain(&work.place.join("plain"), n_branches).await?;
+    let checks = nothing_to_check();
+    let (mut ours, mut plain) = (Duration::ZERO, Duration::ZERO);
+    // They take turns, so that a slow moment of the machine hits both.
+    for (work, nth) in works.iter().zip(1..) {
+        let since = Instant::now();
+        let finished = isolation.finish(work, Aim::Merge, &checks).await?;
+        ours += since.elapsed();
+        if !matches!(finished.outcome, Ended::Merged(_)) {
+            bail!("a branch could not be merged");
+        }
+        let since = Instant::now();
+        git(&project, &["merge", "--quiet", "--no-edit", &format!("b{nth}")]).await?;
+        plain += since.elapsed();
+    }
+    let subject = Subject {
+        part: "merge",
+        what: "a finished branch of one file",
+        against: "`git merge` of the same",
+        unit: Unit::Micros,
+    };
+    let micros = |took: Duration| took.as_secs_f64() * 1e6 / f64::from(n_branches);
+    Ok(vec![Outcome::new(subject, micros(ours), micros(plain), Target::AtMost(1.5))])
+}
+
+/// Members that are done: their folders are clean, and their branches are to be merged into the team's.
+async fn ours(folder: &Path, n_branches: u32) -> Result<(Isolation, Vec<troop_runtime::Work>)> {
+    let project = repository(&folder.join("project")).await?;
+    let options = IsolationOptions {
+        project,
+        folder: folder.join("team"),
+        team: "bench".parse().context("a name")?,
+        environment: config::environment(),
+    };
+    let opened = Isolation::open(options).await?;
+    let isolation = opened.isolation.context("there is no git to measure")?;
+    let mut works = Vec::new();
+    for nth in 1..=n_branches {
+        let member: MemberName = format!("m{nth}").parse().context("a name")?;
+        let place = isolation.place(&member).await?;
+        let (task, subject) = (TaskNumber(nth), format!("write {nth}"));
+        let work = troop_runtime::Work { member, task, attempt: 1, subject };
+        isolation.begin(&work).await?;
+        fs::write(place.join(format!("{nth}.txt")), format!("{nth}\n"))?;
+        git(&place, &["add", "--all"]).await?;
+        git(&place, &["commit", "--quiet", "-m", "work"]).await?;
+        works.push(work);
+    }
+    Ok((isolation, works))
+}
+
+/// The same branches in one folder, where a person merges them.
+async fn plain(folder: &Path, n_branches: u32) -> Result<PathBuf> {
+    let project = repository(&folder.join("project")).await?;
+    for nth in 1..=n_branches {
+        git(&project, &["checkout", "--quiet", "-b", &format!("b{nth}"), "main"]).await?;
+        fs::write(project.join(format!("{nth}.txt")), format!("{nth}\n"))?;
+        git(&project, &["add", "--all"]).await?;
+        git(&project, &["commit", "--quiet", "-m", "work"]).await?;
+    }
+    git(&project, &["checkout", "--quiet", "main"]).await?;
+    Ok(project)
+}
+
+fn nothing_to_check() -> Checks {
+    Checks {
+        commands: Vec::new(),
+        timeout: Duration::from_secs(1),
+        environment: Vec::new(),
+        clock: Clock::system(),
+        session: Uuid::now_v7(),
+        show: None,
+    }
+}
+
+/// A repository with a hundred files.
+async fn repository(folder: &Path) -> Result<PathBuf> {
+    fs::create_dir_all(folder)?;
+    git(folder, &["init", "--quiet", "--initial-branch=main"]).await?;
+    for nth in 0..100 {
+        fs::write(folder.join(format!("file-{nth}")), format!("{nth}\n"))?;
+    }
+    git(folder, &["add", "--all"]).await?;
+    git(folder, &["commit", "--quiet", "-m", "begin"]).await?;
+    Ok(folder.to_owned())
+}
+
+async fn git(folder: &Path, arguments: &[&str]) -> Result<()> {
+    let identity = ["-c", "user.name=troop", "-c", "user.email=troop@localhost"];
+    let mut git = process::command("git");
+    let output = git.args(identity).args(arguments).current_dir(folder).output().await?;
+    if !output.status.success() {
+        bail!("git {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(())
+}

@@ -1,0 +1,137 @@
+//! `troop team export`, `import` and `replay`: a team's log as a file, and what it amounted to once.
+
+use std::{
+    fs::File,
+    io::{BufReader, BufWriter, Write as _},
+    path::Path,
+};
+
+use anyhow::{Context as _, Result};
+use serde_json::json;
+use troop_model::{State, TaskView, Time, Version};
+use troop_runtime::{Board, ExportError, ExportHeader, Moment, read_export};
+
+use super::team;
+use crate::{desk::Desk, output::Printer, render, report::Usage};
+
+pub(super) async fn export(
+    name: Option<&str>,
+    output: Option<&Path>,
+    desk: &mut Desk,
+    printer: &Printer,
+) -> Result<()> {
+    let board = desk.team(name).await?;
+    let name = name_of(&board).await?;
+    let team = (board.team(), name.clone());
+    let Some(path) = output else {
+        let write = |lines: &str| printer.bytes(lines.as_bytes());
+        troop_runtime::export(desk.store.as_ref(), team, write).await?;
+        return Ok(());
+    };
+    let header = to_file(path, team, desk).await?;
+    if printer.json {
+        return printer.json(&header);
+    }
+    let n_events = header.events;
+    printer.text(&format!("wrote {n_events} events of team {name} to {}\n", path.display()))
+}
+
+/// Writes a whole file or none: one that is half there would be taken for a backup.
+async fn to_file(
+    path: &Path,
+    team: (troop_model::TeamId, String),
+    desk: &Desk,
+) -> Result<ExportHeader> {
+    let unwritten = || format!("`{}` cannot be written", path.display());
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let mut file = BufWriter::new(tempfile::NamedTempFile::new_in(folder).with_context(unwritten)?);
+    let write = |lines: &str| file.write_all(lines.as_bytes()).with_context(unwritten);
+    let header = troop_runtime::export(desk.store.as_ref(), team, write).await?;
+    let file =
+        file.into_inner().map_err(std::io::IntoInnerError::into_error).with_context(unwritten)?;
+    file.as_file().sync_all().with_context(unwritten)?;
+    file.persist(path).with_context(unwritten)?;
+    Ok(header)
+}
+
+pub(super) async fn import(
+    file: &Path,
+    name: Option<&str>,
+    desk: &mut Desk,
+    printer: &Printer,
+) -> Result<()> {
+    let name = name.map(team::team_name).transpose()?;
+    let unreadable = || format!("`{}` cannot be imported", file.display());
+    let read = if file == Path::new("-") {
+        read_export(std::io::stdin().lock())
+    } else {
+        File::open(file)
+            .map_err(ExportError::Unreadable)
+            .and_then(|file| read_export(BufReader::new(file)))
+    };
+    let (_, events) = read.with_context(unreadable)?;
+    let board = desk.session.import(events, name).await?.clone();
+    let name = name_of(&board).await?;
+    if printer.json {
+        team::show(None, desk, printer).await
+    } else {
+        printer.text(&format!("imported team {name}\n"))
+    }
+}
+
+pub(super) async fn replay(
+    name: Option<&str>,
+    until: Option<u64>,
+    at: Option<&str>,
+    desk: &mut Desk,
+    printer: &Printer,
+) -> Result<()> {
+    let moment = match (until, at) {
+        (Some(version), _) => Moment::Version(Version(version)),
+        (None, Some(time)) => Moment::Time(time.parse::<Time>().map_err(|_| {
+            let message = format!("`{time}` is no time");
+            Usage::new(message, "write it as in `troop events`: `--at 2026-01-31T10:00:00Z`")
+        })?),
+        (None, None) => Moment::Version(Version(u64::MAX)),
+    };
+    let board = desk.team(name).await?;
+    let state = troop_runtime::replay(desk.store.as_ref(), board.team(), moment).await?;
+    check_moment(&state, until)?;
+    let members: Vec<_> = state.members().cloned().collect();
+    if printer.json {
+        let tasks: Vec<_> =
+            state.tasks().iter().map(|task| TaskView::brief(&state, task)).collect();
+        let team = team::status_json(&state, &members);
+        return printer.json(&json!({
+            "version": state.version(), "at": state.latest(), "team": team, "tasks": tasks,
+        }));
+    }
+    let now = state.latest();
+    let rows: Vec<_> =
+        state.tasks().iter().map(|task| render::Row::new(&state, task, now)).collect();
+    let status = render::team_status(&state, &members, now);
+    let tasks = render::board(&rows, printer.width());
+    let when = format!("version {}, {}", state.version(), render::moment(now));
+    printer.text(&format!("{}\n{status}\n{tasks}", render::paint(render::DIM, &when)))
+}
+
+/// Whether there was a team then, and the log is as long as somebody thinks.
+fn check_moment(state: &State, until: Option<u64>) -> Result<()> {
+    let hint = "see what happened when: `troop events`";
+    if state.team().is_none() {
+        return Err(Usage::new("there was no team yet", hint).into());
+    }
+    match until.filter(|until| *until > state.version().0) {
+        Some(until) => {
+            let message = format!("the log has no event {until}; it ends at {}", state.version());
+            Err(Usage::new(message, hint).into())
+        }
+        None => Ok(()),
+    }
+}
+
+async fn name_of(board: &Board) -> Result<String> {
+    let name = board.look(|state| state.team().map(|team| team.name.to_string())).await?;
+    Ok(name.unwrap_or_default())
+}

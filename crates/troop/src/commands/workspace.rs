@@ -1,0 +1,130 @@
+//! `troop workspace …`
+
+use std::{io::Read as _, path::Path};
+
+use anyhow::{Context as _, Result};
+use troop_model::{FileQuestion, TaskRef};
+use troop_protocol::{FileChanged, FileList, FileView};
+use troop_runtime::{Asker, Files, MAX_FILE, Noted};
+
+use crate::{
+    cli::{WorkspaceCommand, WorkspaceOf},
+    desk::Desk,
+    output::Printer,
+    render,
+};
+
+pub(super) async fn run(
+    command: WorkspaceCommand,
+    desk: &mut Desk,
+    printer: &Printer,
+) -> Result<()> {
+    let board = desk.team(None).await?;
+    let files = Files::new(board.clone(), &desk.folder(board.team()));
+    match command {
+        WorkspaceCommand::List { of } => {
+            let list = files.list(asker(of, desk)?).await?;
+            show(&list, desk, printer)
+        }
+        WorkspaceCommand::Read { path, output, of } => {
+            let content = files.read(asker(of, desk)?, &path).await?;
+            if printer.json {
+                return printer.json(&content);
+            }
+            let bytes = content.into_bytes()?;
+            match output {
+                Some(file) => std::fs::write(&file, &bytes)
+                    .with_context(|| format!("`{}` cannot be written", file.display())),
+                None => printer.bytes(&bytes),
+            }
+        }
+        WorkspaceCommand::Write { path, from, of } => {
+            let bytes = given(&from)?;
+            let written = files.write(asker(of, desk)?, &path, bytes).await?;
+            note(written, "wrote", desk, printer).await
+        }
+        WorkspaceCommand::Delete { path, of } => {
+            let deleted = files.delete(asker(of, desk)?, &path).await?;
+            note(deleted, "deleted", desk, printer).await
+        }
+    }
+}
+
+fn asker(of: WorkspaceOf, desk: &Desk) -> Result<Asker> {
+    let signature = desk.signature()?;
+    // An empty variable says nothing.
+    let task = of.task.filter(|task| !task.is_empty());
+    let task = task.as_deref().map(str::parse::<TaskRef>).transpose()?;
+    let question = FileQuestion { chat: of.chat.map(Into::into), task };
+    Ok(Asker { actor: signature.actor, origin: signature.origin, question })
+}
+
+/// Tells the board what was done with a file, by way of the lead if there is one.
+async fn note(noted: Noted, what: &str, desk: &mut Desk, printer: &Printer) -> Result<()> {
+    desk.submit(noted.command).await?;
+    let FileChanged { path, size, task } = &noted.changed;
+    if printer.json {
+        return printer.json(&noted.changed);
+    }
+    let task = task.filter(|_| what == "wrote").map(|task| format!(" for {task}"));
+    let size = render::bytes(*size);
+    printer.text(&format!("{what} {} ({size}){}\n", render::clean(path), task.unwrap_or_default()))
+}
+
+/// What is to be in a file; no more of it is read than would be refused.
+fn given(from: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if from == Path::new("-") {
+        let input = std::io::stdin().take(MAX_FILE + 1).read_to_end(&mut bytes);
+        input.context("standard input cannot be read")?;
+        return Ok(bytes);
+    }
+    let read = std::fs::File::open(from).and_then(|file| {
+        // How large it really is makes a better message than how much of it was read.
+        let size = file.metadata()?.len();
+        if size > MAX_FILE {
+            Ok(size)
+        } else {
+            file.take(MAX_FILE + 1).read_to_end(&mut bytes).map(|_| size)
+        }
+    });
+    let size = read.with_context(|| format!("`{}` cannot be read", from.display()))?;
+    if size > MAX_FILE {
+        return Err(troop_runtime::WorkspaceError::TooLarge {
+            path: from.display().to_string(),
+            size,
+        }
+        .into());
+    }
+    Ok(bytes)
+}
+
+fn show(list: &FileList, desk: &Desk, printer: &Printer) -> Result<()> {
+    if printer.json {
+        return printer.json(list);
+    }
+    if list.files.is_empty() {
+        printer.text(&format!("no files in {}\n", list.path))?;
+    } else {
+        let now = desk.clock.now();
+        let row = |file: &FileView| {
+            vec![
+                render::one_line(&file.path),
+                render::bytes(file.size),
+                file.by.as_ref().map_or_else(|| "?".to_owned(), ToString::to_string),
+                file.task.map(|task| task.to_string()).unwrap_or_default(),
+                format!("{} ago", render::span(now.since(file.at))),
+            ]
+        };
+        let rows: Vec<_> = list.files.iter().map(row).collect();
+        printer.text(&render::table(
+            &["FILE", "SIZE", "BY", "TASK", "WRITTEN"],
+            &rows,
+            printer.width(),
+        ))?;
+    }
+    if list.skipped > 0 {
+        printer.warn(&format!("{} more things in {} are no files that can be used here: links, pipes, names that nobody can type", list.skipped, list.path));
+    }
+    Ok(())
+}

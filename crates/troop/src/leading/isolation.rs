@@ -1,0 +1,115 @@
+//! Folders of teammates, for whoever leads a team from here: opened before it begins, brought home at its end.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use troop_model::TeamName;
+use troop_runtime::{
+    Board, Ended, GitError, Isolation, IsolationOptions, Kept, Landed, Opened, find_lead,
+};
+
+use crate::{config, desk::Desk, output::Printer, render, report::Refused};
+
+/// What became of what a team made.
+#[derive(Debug)]
+pub(crate) struct Home {
+    landed: Landed,
+    kept: Vec<Kept>,
+}
+
+/// Opens the folders and branches of a team, unless it is to work in the project itself or somebody else leads it.
+pub(super) async fn open(desk: &Desk, board: &Board) -> Result<Opened> {
+    let without = Opened { isolation: None, notices: Vec::new() };
+    let look = |state: &troop_model::State| {
+        state.team().map(|team| (team.name.clone(), team.settings.isolation))
+    };
+    let Some((team, wanted)) = board.look(look).await? else { return Ok(without) };
+    let is_led = find_lead(&desk.folder(board.team())).is_some();
+    if wanted == troop_model::Isolation::None || is_led {
+        return Ok(without);
+    }
+    let options = IsolationOptions {
+        project: desk.surroundings.project.clone(),
+        folder: desk.folder(board.team()),
+        team: team.clone(),
+        environment: config::environment(),
+    };
+    Isolation::open(options).await.map_err(|error| cannot(&error, &team))
+}
+
+fn cannot(error: &GitError, team: &TeamName) -> anyhow::Error {
+    let message = format!("teammates cannot have folders of their own: {}", error.chain());
+    let hint = format!("work without: `troop team set {team} isolation=none`");
+    Refused::new(message, hint).into()
+}
+
+/// Brings what the team made into the project, if the team is over.
+pub(super) async fn land(
+    isolation: Option<Isolation>,
+    ended: &Ended,
+    printer: &Printer,
+) -> Option<Home> {
+    let is_over = matches!(ended, Ended::Quiet | Ended::Stopped { .. });
+    let isolation = isolation.filter(|_| is_over)?;
+    match isolation.land().await {
+        Ok((landed, kept)) => Some(Home { landed, kept }),
+        Err(error) => {
+            let branch = isolation.branch();
+            printer.warn(&format!(
+                "what the team made is on the branch `{branch}`, and could not be brought here: {}",
+                error.chain()
+            ));
+            None
+        }
+    }
+}
+
+impl Home {
+    /// What people should know about it, a line each.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        match &self.landed {
+            Landed::Nothing => {}
+            Landed::Merged { branch, n_commits } => {
+                let commits = if *n_commits == 1 { "commit" } else { "commits" };
+                lines.push(format!("{n_commits} {commits} of the team are on `{branch}` now"));
+            }
+            Landed::Waits { branch, why, hint } => {
+                lines.push(format!(
+                    "what the team made waits on `{branch}`: {}; take it: `{hint}`",
+                    render::one_line(why)
+                ));
+            }
+        }
+        for kept in &self.kept {
+            let what = if kept.is_dirty {
+                "changes that are not committed are"
+            } else {
+                "unmerged work is"
+            };
+            let (member, folder) = (&kept.member, kept.folder.display());
+            lines.push(format!(
+                "{what} kept in the folder of {member}, {folder}; keep only the branch: `troop doctor --rescue`"
+            ));
+        }
+        lines
+    }
+
+    /// The same for programs.
+    pub(crate) fn json(&self) -> Value {
+        let landed = match &self.landed {
+            Landed::Nothing => json!({"how": "nothing"}),
+            Landed::Merged { branch, n_commits } => {
+                json!({"how": "merged", "branch": branch, "commits": n_commits})
+            }
+            Landed::Waits { branch, why, hint } => {
+                json!({"how": "waits", "branch": branch, "why": why, "hint": hint})
+            }
+        };
+        let kept = self.kept.iter().map(|it| {
+            json!({
+                "member": it.member, "folder": it.folder, "branch": it.branch, "dirty": it.is_dirty,
+            })
+        });
+        json!({"landed": landed, "kept": kept.collect::<Vec<_>>()})
+    }
+}

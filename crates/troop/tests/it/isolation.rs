@@ -1,0 +1,122 @@
+//! Teammates in folders of their own, checks, and what is left behind, as people use them.
+
+use std::{fs, path::Path, process::Command};
+
+use crate::troop::Troop;
+
+/// A lead that has two files written at once.
+const WRITE: &str = r#"
+when mail * from user
+    call task/create {"subject": "one", "description": "echo 1 > one; git branch --show-current"}
+    call task/create {"subject": "two", "description": "echo 2 > two"}
+    wait until all tasks are done
+"#;
+
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    let mut git = Command::new("git");
+    git.args(["-c", "user.name=pat", "-c", "user.email=pat@localhost"]).args(arguments);
+    let output = git.current_dir(folder).output().unwrap();
+    assert!(output.status.success(), "git {arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+}
+
+/// A repository whose lead follows a script.
+fn repository(script: &str) -> Troop {
+    let troop = Troop::new();
+    let folder = troop.folder();
+    fs::write(folder.join("lead.script"), script).unwrap();
+    fs::write(folder.join(".gitignore"), "home/\n").unwrap();
+    git(folder, &["init", "--quiet", "--initial-branch=main"]);
+    git(folder, &["add", "--all"]);
+    git(folder, &["commit", "--quiet", "-m", "begin"]);
+    troop
+}
+
+#[test]
+fn what_teammates_do_in_their_folders_is_merged_and_lands_in_the_project() {
+    let troop = repository(WRITE);
+    let run = troop.run(
+        "--team crew run 'write' --agent script:lead.script -m ann=command -m bob=command --check 'test -e lead.script'",
+    );
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    assert!(run.out.contains("task-1 is merged into troop/crew"), "{}", run.out);
+    assert!(run.out.contains("2 commits of the team are on `main` now"), "{}", run.out);
+    assert!(troop.folder().join("one").exists() && troop.folder().join("two").exists());
+    assert_eq!(git(troop.folder(), &["status", "--porcelain"]), "");
+    assert_eq!(git(troop.folder(), &["branch", "--format=%(refname:short)"]), "main");
+    let task = troop.json("task get 1");
+    let result = task["result"].as_str().unwrap();
+    assert!(result.starts_with("troop-work/crew/") && result.ends_with("/task-1"), "{result}");
+    let evidence = &task["detail"]["evidence"][0];
+    assert_eq!(
+        (&evidence["command"], &evidence["exit_code"]),
+        (&"test -e lead.script".into(), &0.into())
+    );
+    assert_eq!(evidence["commit"], task["merged"]["commit"]);
+    let shown = troop.ok("task get 1");
+    assert!(shown.contains("✓ test -e lead.script  exit code 0"), "{shown}");
+}
+
+#[test]
+fn what_was_left_behind_is_listed_and_rescued() {
+    let script = r#"
+when mail * from user
+    call task/create {"subject": "one", "description": "echo half > half; exit 1"}
+    wait for mail *failed after* from system
+"#;
+    let troop = repository(script);
+    let run = troop.run("--team crew run 'write' --agent script:lead.script -m ann=command");
+    assert_ne!(run.code, 0, "the task is not done: {}", run.out);
+    let doctor = troop.run("doctor").out;
+    assert!(doctor.contains("unmerged work of ann on task-1 in "), "{doctor}");
+    assert!(
+        doctor.contains("commit it and keep only its branch: `troop doctor --rescue`"),
+        "{doctor}"
+    );
+    let rescued = troop.run("doctor --rescue").out;
+    assert!(rescued.contains("it is on `troop-work/crew/ann/task-1-3`"), "{rescued}");
+    assert_eq!(git(troop.folder(), &["worktree", "list"]).lines().count(), 1);
+    assert_eq!(git(troop.folder(), &["show", "troop-work/crew/ann/task-1-3:half"]), "half");
+}
+
+#[test]
+fn where_there_is_no_repository_one_line_says_so() {
+    let troop = Troop::new();
+    fs::write(troop.folder().join("lead.script"), "when mail * from user\n    message user hi\n")
+        .unwrap();
+    let run = troop.run("run 'write' --agent script:lead.script");
+    let says = "teammates share this folder: this is no git repository (`git init`, then commit)\n";
+    assert!(run.out.contains(says), "{run:?}");
+}
+
+#[test]
+fn a_person_completes_a_task_when_its_checks_pass_here_or_says_why_not() {
+    let troop = Troop::with_team();
+    troop.ok("task create 'write' --check 'echo looked; test -e done'");
+    let (code, err) = troop.refused("task complete 1 --result ok");
+    assert_eq!(code, 1);
+    assert!(err.contains("the check `echo looked; test -e done` ended with exit code 1"), "{err}");
+    assert!(err.contains("--without-checks REASON"), "{err}");
+    assert_eq!(troop.json("task get 1")["detail"]["failed_checks"], 1);
+    fs::write(troop.folder().join("done"), "").unwrap();
+    let run = troop.run("task complete 1 --result ok");
+    assert_eq!(run.code, 0, "{run:?}");
+    let task = troop.json("task get 1");
+    assert_eq!(
+        (&task["status"], &task["detail"]["evidence"][0]["tail"]),
+        (&"completed".into(), &"looked".into())
+    );
+    troop.ok("task create 'more' --check 'false'");
+    troop.ok("task complete 2 --result ok --without-checks 'it is only a test'");
+    assert_eq!(troop.json("task get 2")["detail"]["checks_waived"], "it is only a test");
+}
+
+#[test]
+fn a_member_without_a_lead_cannot_complete_what_must_be_checked() {
+    let troop = Troop::with_team();
+    troop.ok("task create 'write' --check 'make test'");
+    troop.ok("--as ann task claim 1");
+    let (code, err) = troop.refused("--as ann task complete 1 --result ok");
+    assert_eq!(code, 1);
+    assert!(err.contains("task-1 is not proved: `make test` must pass first"), "{err}");
+}

@@ -1,0 +1,51 @@
+//! `troop profile`
+
+use std::{fs, process::Command};
+
+use crate::troop::Troop;
+
+#[test]
+fn a_repository_is_described_and_a_team_suggested() {
+    let troop = Troop::new();
+    let folder = troop.folder().join("my project");
+    fs::create_dir_all(folder.join("docs")).unwrap();
+    fs::write(folder.join("Cargo.toml"), "[package]").unwrap();
+    fs::write(folder.join("main.rs"), "fn main() {} // TODO: all of it").unwrap();
+    for line in ["init --quiet", "add --all"] {
+        let status = Command::new("git").arg("-C").arg(&folder).args(line.split(' ')).status();
+        assert!(status.unwrap().success());
+    }
+    let profile = troop.json("profile 'my project'");
+    assert_eq!(profile["languages"][0]["name"], "Rust");
+    assert_eq!(
+        profile["structure"],
+        serde_json::json!({"docs": true, "tests": false, "ci": false})
+    );
+    assert_eq!(profile["signals"][0]["kind"], "todo");
+    assert_eq!(profile["signals"][0]["locations"][0]["file"], "main.rs");
+    assert_eq!(profile["signals"][1]["kind"], "missing-tests");
+    let text = troop.ok("profile 'my project'");
+    for said in [
+        "languages   Rust",
+        "tests       no",
+        "todo (low): 1 × TODO",
+        "    main.rs:1",
+        "  tester    tests",
+    ] {
+        assert!(text.contains(said), "`{said}` is not in:\n{text}");
+    }
+    // The command that it suggests works as it stands.
+    let command = profile["command"].as_str().unwrap();
+    let made = troop.ok(command.strip_prefix("troop ").unwrap());
+    assert_eq!(made, "created team my-project: a lead and 3 members\n");
+}
+
+#[test]
+fn what_is_no_folder_has_no_profile() {
+    let troop = Troop::new();
+    fs::write(troop.folder().join("file"), "").unwrap();
+    for path in ["file", "nowhere"] {
+        let (code, err) = troop.refused(&format!("profile {path}"));
+        assert!(code == 2 && err.contains("is no folder\nhint: say which"), "{err}");
+    }
+}
