@@ -10,7 +10,7 @@ use serde_json::{Value, json, value::RawValue};
 use tempfile::TempDir;
 use troop_model::{
     Actor, Command, Dialect, MemberName, NewMember, NewTeamCommand, Origin, Permissions, Role,
-    Settings, TeamId,
+    Settings, TeamId, TeamStatus,
 };
 use troop_protocol::{Call, Calls, Failure, Gate, Seat, Session, Toolbox};
 use troop_runtime::{Board, Clock, Following, Request, Signature};
@@ -88,6 +88,7 @@ impl Stage {
             member,
             role,
             dialect: self.dialect,
+            status: TeamStatus::Active,
             settings: Settings::for_dialect(self.dialect),
             permissions: Permissions::Default,
             gate: Gate::Open,
