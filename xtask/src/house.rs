@@ -26,7 +26,7 @@ const MAY_USE: [(&str, &[&str]); 9] = [
 ];
 
 /// Libraries that only these crates may use directly; `troop` measures its baselines with them.
-const ONLY_IN: [(&str, &[&str]); 11] = [
+const ONLY_IN: [(&str, &[&str]); 13] = [
     ("rusqlite", &["troop-store", "troop"]),
     ("tokio-postgres", &["troop-store", "troop", "troop-testkit"]),
     ("clap", &["troop"]),
@@ -36,6 +36,8 @@ const ONLY_IN: [(&str, &[&str]); 11] = [
     ("base64", &["troop-protocol"]),
     ("memmap2", &["troop-store"]),
     ("notify", &["troop-store", "troop"]),
+    ("rmcp", &["troop"]),
+    ("toml_edit", &["troop"]),
     ("schemars", &["troop-model", "troop-protocol", "troop"]),
     (
         "tokio",
