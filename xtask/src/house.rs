@@ -37,7 +37,7 @@ const MAY_USE: [(&str, &[&str]); 10] = [
 ];
 
 /// Libraries that only these crates may use directly; `troop` measures its baselines with them.
-const ONLY_IN: [(&str, &[&str]); 12] = [
+const ONLY_IN: [(&str, &[&str]); 14] = [
     ("rusqlite", &["troop-store", "troop"]),
     ("tokio-postgres", &["troop-store", "troop", "troop-testkit"]),
     ("clap", &["troop"]),
@@ -47,6 +47,8 @@ const ONLY_IN: [(&str, &[&str]); 12] = [
     ("base64", &["troop-protocol"]),
     ("memmap2", &["troop-store"]),
     ("notify", &["troop-store", "troop"]),
+    ("rmcp", &["troop"]),
+    ("toml_edit", &["troop"]),
     ("schemars", &["troop-model", "troop-protocol", "troop"]),
     ("tokio-tungstenite", &["troop"]),
     (

@@ -2,6 +2,7 @@
 #![expect(clippy::doc_markdown, reason = "these comments are the help texts, shown as they are")]
 
 mod bench;
+mod mcp;
 mod member;
 mod message;
 mod observe;
@@ -16,9 +17,10 @@ use std::path::PathBuf;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 pub(crate) use bench::{
-    BenchBoardArgs, BenchChildCommand, BenchCommand, BenchObserveArgs, BenchPart, BenchTeam,
-    BenchTeamArgs, BenchTeamPart, BenchWorkArgs, BenchWorkPart,
+    BenchBoardArgs, BenchChildCommand, BenchCommand, BenchMcpArgs, BenchObserveArgs, BenchPart,
+    BenchTeam, BenchTeamArgs, BenchTeamPart, BenchWorkArgs, BenchWorkPart,
 };
+pub(crate) use mcp::{Client, InstallArgs, McpArgs, McpCommand};
 pub(crate) use member::{LinkArgs, MemberCommand};
 pub(crate) use message::MessageCommand;
 pub(crate) use observe::ObserveArgs;
@@ -97,6 +99,8 @@ pub(crate) enum Command {
     Events(EventsArgs),
     /// What was seen of a member: what it said, and how it ended
     Log(LogArgs),
+    /// The team for any agent that speaks MCP, on standard input and output, acting as one member (`--as`)
+    Mcp(McpArgs),
     /// Somebody else's stream: the team in it, and what happens there
     Observe(ObserveArgs),
     /// What this project's own files would run, such as hooks, and whether they may

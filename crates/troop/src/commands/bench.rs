@@ -5,6 +5,7 @@ mod child;
 mod files;
 mod growth;
 mod mate;
+mod mcp;
 mod observe;
 mod outcome;
 mod partner;
@@ -57,6 +58,7 @@ pub(super) async fn run(command: &BenchCommand, printer: &Printer) -> Result<()>
     match command {
         BenchCommand::Board(args) => board(args, printer).await,
         BenchCommand::Team(args) => running::run(args, printer).await,
+        BenchCommand::Mcp(args) => mcp::run(args, printer).await,
         BenchCommand::Work(args) => work::run(args, printer).await,
         BenchCommand::Observe(args) => observe::run(args, printer),
         BenchCommand::Child(command) => Box::pin(child::run(command, printer)).await,
