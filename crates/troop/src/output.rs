@@ -109,7 +109,7 @@ impl Printer {
     }
 
     /// Passes on bytes as they are.
-    pub(crate) fn bytes(&self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn pass_on(&self, bytes: &[u8]) -> Result<()> {
         write_all(&mut io::stdout(), bytes)
     }
 

@@ -232,6 +232,6 @@ impl Page {
         if self.form == Form::Story {
             return printer.text(&String::from_utf8_lossy(&out));
         }
-        printer.bytes(&out)
+        printer.pass_on(&out)
     }
 }
