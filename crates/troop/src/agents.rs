@@ -4,6 +4,7 @@ use anyhow::Result;
 use smol_str::SmolStr;
 use troop_agent::Definition;
 use troop_model::{MemberName, NewMember};
+use troop_runtime::EXTERNAL;
 use uuid::Uuid;
 
 use crate::{
@@ -12,12 +13,13 @@ use crate::{
 };
 
 /// What every troop can run.
-const BUILT_IN: [(&str, &str); 6] = [
+const BUILT_IN: [(&str, &str); 7] = [
     ("builtin", "troop's own agent, on a model by API"),
     ("claude", "Claude Code"),
     ("codex", "Codex"),
     ("acp", "any agent that speaks the Agent Client Protocol"),
     ("command", "runs a task's command"),
+    (EXTERNAL, "a program that troop does not run, and that shares files with the team"),
     ("script", "follows a script, as `script:FILE`; for tests and demonstrations"),
 ];
 

@@ -1,5 +1,6 @@
 //! Where a command is carried out: a store, a team, and who asks.
 
+mod files;
 mod relay;
 
 use std::sync::Arc;
@@ -18,6 +19,8 @@ use crate::{
     config::{self, Surroundings},
     report::Usage,
 };
+use files::Kept;
+pub(crate) use files::Shared;
 
 /// Commands that people type come from here.
 const CHANNEL: &str = "cli";
@@ -33,6 +36,9 @@ pub(crate) struct Desk {
     member: Option<String>,
     /// What was said about this one command, and not in a file.
     said: Said,
+    /// Where a `files:` store has its readable files.
+    pub(crate) shared: Option<Shared>,
+    kept: Option<Kept>,
 }
 
 /// What was said about one command.
@@ -56,6 +62,7 @@ impl Desk {
             std::fs::create_dir_all(&surroundings.home)
                 .with_context(|| format!("`{}` cannot be made", surroundings.home.display()))?;
         }
+        let shared = config::shared_files(&url)?;
         let url = config::parse_store(&url)?;
         let missing = if is_default { Missing::Make } else { missing };
         let store = troop_store::open(&url, missing).await?;
@@ -68,7 +75,8 @@ impl Desk {
         let folder = std::env::current_dir().unwrap_or_default();
         let store_said = said(&global.store).map(|store| config::from_folder(&store, &folder));
         let said = Said { store: store_said, team: said(&global.team) };
-        Ok(Self { surroundings, store, session, clock, team, member, said })
+        let kept = None;
+        Ok(Self { surroundings, store, session, clock, team, member, said, shared, kept })
     }
 
     /// Opens the team that is meant: by name, the only one, or the only active one.
@@ -83,7 +91,11 @@ impl Desk {
                 self.session.open_known(team).await?
             }
         };
-        Ok(board.clone())
+        let board = board.clone();
+        if let Some(shared) = &self.shared {
+            self.kept = shared.catch_up(&board, &self.clock).await?;
+        }
+        Ok(board)
     }
 
     /// The members of a team as they are now. When a lead is killed nobody is left to write down what became of its
@@ -165,6 +177,13 @@ impl Desk {
 
     /// Puts everything away.
     pub(crate) async fn close(mut self) {
+        let new = self.session.team().ok().filter(|_| self.kept.is_none());
+        match (self.kept.take(), &self.shared, new) {
+            (Some(kept), _, _) => kept.finish().await,
+            // The files of a team that was made just now. What is wrong with its log was said already.
+            (None, Some(shared), Some(board)) => drop(shared.catch_up(board, &self.clock).await),
+            (None, _, _) => {}
+        }
         self.session.close().await;
     }
 

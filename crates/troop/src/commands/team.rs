@@ -9,7 +9,7 @@ use troop_model::{
 };
 use uuid::Uuid;
 
-use super::{export, given, settings};
+use super::{export, given, mirror, settings};
 use crate::{agents::Agents, cli::TeamCommand, desk::Desk, output::Printer, render, report::Usage};
 
 pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
@@ -50,6 +50,9 @@ pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer
         }
         TeamCommand::Import { file, name } => {
             export::import(&file, name.as_deref(), desk, printer).await
+        }
+        TeamCommand::Mirror { folder, layout, once } => {
+            mirror::run(&folder, layout.into(), once, desk, printer).await
         }
         TeamCommand::Replay { name, until, at } => {
             export::replay(name.as_deref(), until, at.as_deref(), desk, printer).await
