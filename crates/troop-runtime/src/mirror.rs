@@ -192,14 +192,21 @@ impl Mirror {
 
     /// Looks at all files and all of the board once.
     pub async fn pass(&mut self) -> Result<(), MirrorError> {
-        self.board.catch_up().await?;
+        let version = self.board.catch_up().await?;
+        let mut news = self.board.subscribe(version);
         self.mark_everything().await?;
         for _ in 0..ROUNDS {
             self.settle().await?;
-            if self.later.is_empty() {
+            self.dirty.append(&mut self.later);
+            // What was taken from one file may change another.
+            let mut numbers = Vec::new();
+            while let Some(event) = news.next_stored().await? {
+                numbers.extend(self.mark_event(&event));
+            }
+            self.mark_tasks(numbers).await?;
+            if self.dirty.is_empty() {
                 break;
             }
-            self.dirty.append(&mut self.later);
         }
         Ok(())
     }

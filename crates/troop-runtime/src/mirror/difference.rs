@@ -118,7 +118,7 @@ fn moves(before: &TaskFile, now: &TaskFile) -> Vec<Wanted> {
         }
         FileStatus::InProgress => Vec::new(),
         // Who writes a name beside `pending` has half claimed it.
-        FileStatus::Pending if is_taken && before.status == FileStatus::Pending => {
+        FileStatus::Pending if owner.is_some() && is_same && owner != holder => {
             one(&owner, Step::Claim)
         }
         FileStatus::Pending if before.status.is_held() => one(&holder, Step::Release),

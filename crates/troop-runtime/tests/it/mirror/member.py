@@ -112,7 +112,7 @@ def receive(n_messages):
         if LAYOUT == "seeds":
             for path in glob.glob(os.path.join(team, "inbox", NAME, "*.json")):
                 message = read(path)
-                taken[message["id"]] = message["content"]
+                taken[message.get("id", path)] = message["content"]
                 os.remove(path)
         else:
             path = os.path.join(team, "inboxes", NAME + ".json")

@@ -161,7 +161,8 @@ impl Stage {
 
     pub(crate) async fn with_subject(&self, subjects: &'static [&'static str]) -> Vec<u32> {
         self.look(move |state| {
-            let find = |subject: &str| state.tasks().iter().find(|it| it.subject == subject).unwrap();
+            let find =
+                |subject: &str| state.tasks().iter().find(|it| it.subject == subject).unwrap();
             subjects.iter().map(|subject| find(subject).number.0).collect()
         })
         .await
