@@ -294,6 +294,23 @@ async fn mail_of_who_runs_goes_another_way() {
 }
 
 #[tokio::test]
+async fn a_broadcast_reaches_every_inbox_and_a_message_one() {
+    let stage = Stage::new(Layout::Seeds).await;
+    stage.submit("ann", say("*", "to all")).await;
+    stage.submit("ann", say("pat", "to one")).await;
+    stage.mirror().await.pass().await.unwrap();
+    let said = |member: &str| -> Vec<_> {
+        let letters = stage.inbox(member);
+        letters.iter().map(|it| (it["type"].clone(), it["content"].clone())).collect()
+    };
+    let all = (json!("broadcast"), json!("to all"));
+    assert_eq!(said("bob"), [all.clone()]);
+    assert_eq!(said("quin"), [all.clone()]);
+    assert_eq!(said("pat"), [all, (json!("direct"), json!("to one"))]);
+    assert!(said("ann").is_empty());
+}
+
+#[tokio::test]
 async fn what_is_read_on_the_board_leaves_the_inbox() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
