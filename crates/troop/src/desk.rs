@@ -37,8 +37,9 @@ pub(crate) struct Desk {
     /// What was said about this one command, and not in a file.
     said: Said,
     /// Where a `files:` store has its readable files.
-    pub(crate) shared: Option<Shared>,
+    shared: Option<Shared>,
     kept: Option<Kept>,
+    following: Following,
 }
 
 /// What was said about one command.
@@ -76,7 +77,18 @@ impl Desk {
         let store_said = said(&global.store).map(|store| config::from_folder(&store, &folder));
         let said = Said { store: store_said, team: said(&global.team) };
         let kept = None;
-        Ok(Self { surroundings, store, session, clock, team, member, said, shared, kept })
+        Ok(Self {
+            surroundings,
+            store,
+            session,
+            clock,
+            team,
+            member,
+            said,
+            shared,
+            kept,
+            following,
+        })
     }
 
     /// Opens the team that is meant: by name, the only one, or the only active one.
@@ -92,10 +104,20 @@ impl Desk {
             }
         };
         let board = board.clone();
-        if let Some(shared) = &self.shared {
-            self.kept = shared.catch_up(&board, &self.clock).await?;
-        }
+        self.catch_up(&board).await?;
         Ok(board)
+    }
+
+    /// Takes in what others wrote into the readable files of a team. What runs for long keeps them in step meanwhile.
+    pub(crate) async fn catch_up(&mut self, board: &Board) -> Result<()> {
+        if let Some(shared) = self.shared.as_ref().filter(|_| self.kept.is_none()) {
+            let kept = shared.catch_up(board, &self.clock).await?;
+            self.kept = kept.map(|kept| match self.following {
+                Following::Always => kept.keep(),
+                Following::WhenAsked => kept,
+            });
+        }
+        Ok(())
     }
 
     /// The members of a team as they are now. When a lead is killed nobody is left to write down what became of its
@@ -177,12 +199,12 @@ impl Desk {
 
     /// Puts everything away.
     pub(crate) async fn close(mut self) {
-        let new = self.session.team().ok().filter(|_| self.kept.is_none());
-        match (self.kept.take(), &self.shared, new) {
-            (Some(kept), _, _) => kept.finish().await,
-            // The files of a team that was made just now. What is wrong with its log was said already.
-            (None, Some(shared), Some(board)) => drop(shared.catch_up(board, &self.clock).await),
-            (None, _, _) => {}
+        if let Ok(board) = self.session.team().cloned() {
+            // A team that was made just now has no files yet. What is wrong with its log was said already.
+            drop(self.catch_up(&board).await);
+        }
+        if let Some(kept) = self.kept.take() {
+            kept.finish().await;
         }
         self.session.close().await;
     }

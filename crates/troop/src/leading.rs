@@ -141,10 +141,6 @@ impl Begun<'_> {
             isolation,
             notices,
         } = self;
-        let files = match &leading.desk.shared {
-            Some(shared) => shared.keep(&leading.board, &leading.desk.clock).await,
-            None => None,
-        };
         let mut notices = notices.iter().filter(|_| !leading.printer.json);
         let told = notices.try_for_each(|notice| leading.printer.line(notice));
         let begun = told.and(leading.set_to_work(beginning, &lead.handle()).await);
@@ -154,9 +150,6 @@ impl Begun<'_> {
         let (ended, shown) = leading.watch(lead, &mut story, &mut news, complaints).await;
         hooks.close();
         hooks.wait().await;
-        if let Some(files) = files {
-            files.end().await;
-        }
         let home = isolation::land(isolation, &ended, leading.printer).await;
         begun.and(shown)?;
         Ok(Finished { ended, story, fault: watch.fault(), home })

@@ -17,16 +17,16 @@ pub(crate) struct Shared {
 /// The files of the team that a command is about.
 #[derive(Debug)]
 pub(super) struct Kept {
-    mirror: Mirror,
     board: Board,
-    /// What of the log they say.
-    version: Version,
+    keeper: Keeper,
 }
 
-/// Files that are kept in step meanwhile.
-pub(crate) struct Keeping {
-    stop: CancellationToken,
-    tracker: TaskTracker,
+#[derive(Debug)]
+enum Keeper {
+    /// They say what the log says up to there.
+    Once(Box<Mirror>, Version),
+    /// They are kept in step meanwhile.
+    Running(CancellationToken, TaskTracker),
 }
 
 impl Shared {
@@ -43,17 +43,8 @@ impl Shared {
             return Ok(None);
         }
         let version = board.look(State::version).await?;
-        Ok(Some(Kept { mirror, board: board.clone(), version }))
-    }
-
-    /// Keeps files and board in step until that is ended.
-    pub(crate) async fn keep(&self, board: &Board, clock: &Clock) -> Option<Keeping> {
-        let mirror = self.open(board, clock).await?;
-        let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
-        let token = stop.clone();
-        tracker.spawn(async move { drop(mirror.run(token).await) });
-        tracker.close();
-        Some(Keeping { stop, tracker })
+        let keeper = Keeper::Once(Box::new(mirror), version);
+        Ok(Some(Kept { board: board.clone(), keeper }))
     }
 
     async fn open(&self, board: &Board, clock: &Clock) -> Option<Mirror> {
@@ -64,23 +55,34 @@ impl Shared {
 }
 
 impl Kept {
-    /// Writes what a command changed; takes the files away with their team.
-    pub(super) async fn finish(mut self) {
-        let look = |state: &State| {
-            let is_gone = state.team().is_none_or(|it| it.status == TeamStatus::Deleted);
-            (state.version(), is_gone)
-        };
-        match self.board.look(look).await {
-            Ok((_, true)) => drop(self.mirror.clear()),
-            Ok((version, false)) if version != self.version => drop(self.mirror.pass().await),
-            _ => {}
-        }
+    /// Keeps files and board in step from now on.
+    pub(super) fn keep(self) -> Self {
+        let Self { board, keeper: Keeper::Once(mirror, _) } = self else { return self };
+        let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
+        let token = stop.clone();
+        tracker.spawn(async move { drop(mirror.run(token).await) });
+        tracker.close();
+        Self { board, keeper: Keeper::Running(stop, tracker) }
     }
-}
 
-impl Keeping {
-    pub(crate) async fn end(self) {
-        self.stop.cancel();
-        self.tracker.wait().await;
+    /// Writes what a command changed; takes the files away with their team.
+    pub(super) async fn finish(self) {
+        match self.keeper {
+            Keeper::Running(stop, tracker) => {
+                stop.cancel();
+                tracker.wait().await;
+            }
+            Keeper::Once(mut mirror, known) => {
+                let look = |state: &State| {
+                    let status = state.team().map(|it| it.status);
+                    (state.version(), status == Some(TeamStatus::Deleted))
+                };
+                match self.board.look(look).await {
+                    Ok((_, true)) => drop(mirror.clear()),
+                    Ok((version, false)) if version != known => drop(mirror.pass().await),
+                    _ => {}
+                }
+            }
+        }
     }
 }
