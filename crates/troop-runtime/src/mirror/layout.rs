@@ -212,9 +212,10 @@ pub(super) fn write_task(
         Layout::Claude => claude::task(state, task, ids),
     };
     for (key, value) in said {
-        match value {
-            Value::Null => drop(written.shift_remove(&key)),
-            value => drop(written.insert(key, value)),
+        if value.is_null() {
+            written.shift_remove(&key);
+        } else {
+            written.insert(key, value);
         }
     }
     written

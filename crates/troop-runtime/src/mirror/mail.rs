@@ -86,7 +86,7 @@ impl Mirror {
                 }
                 Layout::Claude => {
                     let stamp = Stamp::of(&path).map_err(unusable(&path))?;
-                    !path.extension().is_some_and(|it| it == "json")
+                    path.extension().is_none_or(|it| it != "json")
                         || known.is_some_and(|it| it.stamp == stamp)
                 }
             };
@@ -159,12 +159,12 @@ impl Mirror {
         from: &str,
         mut letter: Letter,
     ) -> Result<Command, MirrorError> {
-        let asked = match letter.kind {
-            MessageKind::ShutdownResponse => Some(MessageKind::ShutdownRequest),
-            MessageKind::PlanApprovalResponse => Some(MessageKind::PlanApprovalRequest),
-            _ => None,
-        };
-        if let Some(asked) = asked.filter(|_| letter.request_id.is_none()) {
+        let asked = [
+            (MessageKind::ShutdownResponse, MessageKind::ShutdownRequest),
+            (MessageKind::PlanApprovalResponse, MessageKind::PlanApprovalRequest),
+        ];
+        let asked = asked.into_iter().find(|(answer, _)| *answer == letter.kind);
+        if let Some((_, asked)) = asked.filter(|_| letter.request_id.is_none()) {
             // Whoever does not say which request it answers means the last one.
             let (to, from) = (to.clone(), from.to_owned());
             let look = move |state: &State| {
@@ -239,8 +239,8 @@ impl Mirror {
 
 /// The message that was sent.
 fn sent<E: std::borrow::Borrow<troop_model::Event>>(events: &[E]) -> Option<Uuid> {
-    events.iter().find_map(|event| match &event.borrow().fact {
-        Fact::MessageSent { id, .. } => Some(*id),
-        _ => None,
+    events.iter().find_map(|event| {
+        let Fact::MessageSent { id, .. } = &event.borrow().fact else { return None };
+        Some(*id)
     })
 }

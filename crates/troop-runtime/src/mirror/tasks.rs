@@ -83,13 +83,12 @@ impl Mirror {
         }
         let Some(found) = disk::read(path).map_err(unusable(path))? else { return Ok(false) };
         let Ok(raw) = read(&found) else { return Ok(false) };
-        match self.ours(id, Some(&raw)).await? {
-            Ours::Live(ours) if ours.raw == raw => {
-                self.tasks.insert(id.to_owned(), Known { stamp: found.stamp, raw });
-                Ok(true)
-            }
-            _ => Ok(false),
+        let Ours::Live(ours) = self.ours(id, Some(&raw)).await? else { return Ok(false) };
+        let is_same = ours.raw == raw;
+        if is_same {
+            self.tasks.insert(id.to_owned(), Known { stamp: found.stamp, raw });
         }
+        Ok(is_same)
     }
 
     /// Takes what somebody wrote, and writes what the board says then.

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{
     FILE, FileStatus, Letter, Names, TaskFile, TaskIds, Unreadable, status_of,
-    value::{at, text, texts},
+    value::{at, object, text, texts},
 };
 
 /// What the client calls the lead.
@@ -57,10 +57,8 @@ pub(super) fn read_task(file: &Map<String, Value>) -> Result<TaskFile, Unreadabl
         metadata.shift_remove("troop");
     }
     // Who has a task that nobody has begun is whom it is reserved for.
-    let (owner, assignee) = match status {
-        FileStatus::Pending => (Some(None), Some(owner)),
-        _ => (Some(owner), None),
-    };
+    let (owner, assignee) =
+        if status == FileStatus::Pending { (Some(None), Some(owner)) } else { (Some(owner), None) };
     Ok(TaskFile {
         subject: at(file, "subject"),
         description: file.get("description").and_then(Value::as_str).map(str::to_owned),
@@ -203,11 +201,4 @@ fn client_name(state: &State, name: &str) -> String {
 /// The client writes moments to the millisecond.
 fn millis(time: Time) -> Time {
     Time::from_micros(time.as_micros() / 1_000 * 1_000)
-}
-
-fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(object) => object,
-        _ => Map::new(),
-    }
 }

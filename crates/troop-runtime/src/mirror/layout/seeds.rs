@@ -5,7 +5,7 @@ use troop_model::{Member, Message, MessageKind, State, Task, Team};
 
 use super::{
     FILE, FileStatus, Letter, TaskFile, TaskIds, Unreadable, status_of,
-    value::{at, newest, text, texts},
+    value::{at, newest, object, text, texts},
 };
 
 const OWNER: [&str; 3] = ["claimedBy", "claimed_by", "owner"];
@@ -73,10 +73,8 @@ pub(super) fn is_of(file: &Map<String, Value>, task: &Task) -> bool {
 }
 
 pub(super) fn letter(message: &Message) -> Map<String, Value> {
-    let kind = match message.kind {
-        MessageKind::Message => "direct",
-        other => other.as_str(),
-    };
+    let is_plain = message.kind == MessageKind::Message;
+    let kind = if is_plain { "direct" } else { message.kind.as_str() };
     let mut letter = object(json!({
         "id": format!("msg-{}", message.id),
         "from": message.from,
@@ -130,11 +128,4 @@ pub(super) fn member(_team: &Team, member: &Member) -> Map<String, Value> {
         "agentType": member.agent,
         "memberId": member.id,
     }))
-}
-
-fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(object) => object,
-        _ => Map::new(),
-    }
 }

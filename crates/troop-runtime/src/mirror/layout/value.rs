@@ -6,10 +6,12 @@ use super::Unreadable;
 
 /// A file's one object.
 pub(crate) fn read_object(bytes: &[u8]) -> Result<Map<String, Value>, Unreadable> {
-    match parse(bytes)? {
-        Value::Object(object) => Ok(object),
-        other => Err(Unreadable::Shape(format!("it holds {}, not an object", kind(&other)))),
-    }
+    let value = parse(bytes)?;
+    let what = kind(&value);
+    let Value::Object(object) = value else {
+        return Err(Unreadable::Shape(format!("it holds {what}, not an object")));
+    };
+    Ok(object)
 }
 
 /// A file's one array. An empty file is an empty one.
@@ -17,10 +19,12 @@ pub(crate) fn read_array(bytes: &[u8]) -> Result<Vec<Value>, Unreadable> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Ok(Vec::new());
     }
-    match parse(bytes)? {
-        Value::Array(array) => Ok(array),
-        other => Err(Unreadable::Shape(format!("it holds {}, not an array", kind(&other)))),
-    }
+    let value = parse(bytes)?;
+    let what = kind(&value);
+    let Value::Array(array) = value else {
+        return Err(Unreadable::Shape(format!("it holds {what}, not an array")));
+    };
+    Ok(array)
 }
 
 fn parse(bytes: &[u8]) -> Result<Value, Unreadable> {
@@ -37,6 +41,11 @@ fn kind(value: &Value) -> &'static str {
         Value::Array(_) => "an array",
         Value::Object(_) => "an object",
     }
+}
+
+/// The fields of a literal object.
+pub(super) fn object(value: Value) -> Map<String, Value> {
+    if let Value::Object(object) = value { object } else { Map::new() }
 }
 
 /// A text, or a number that stands for one; nothing and the empty text are the same.
