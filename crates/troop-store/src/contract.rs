@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::{fmt, pin::Pin, time::Duration};
+use std::{fmt, fs::File, io::Read as _, path::PathBuf, pin::Pin, time::Duration};
 
 use bytes::Bytes;
 use tokio::{
@@ -139,6 +139,16 @@ pub struct Watch {
     bell: watch::Receiver<u64>,
     /// When the patience ends. It stays when a wait is given up, so that who waits in many pieces looks in time too.
     deadline: Instant,
+    /// A small file whose beginning is another one after every growth.
+    sign: Option<PathBuf>,
+}
+
+/// What was seen of a log without reading it. Two that are alike mean that nothing was answered as done in between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Glance([u8; Glance::WIDTH]);
+
+impl Glance {
+    const WIDTH: usize = 64;
 }
 
 impl Watch {
@@ -149,7 +159,24 @@ impl Watch {
     #[must_use]
     pub fn new(mut bell: watch::Receiver<u64>) -> Self {
         bell.mark_unchanged();
-        Self { bell, deadline: Instant::now() + Self::PATIENCE }
+        Self { bell, deadline: Instant::now() + Self::PATIENCE, sign: None }
+    }
+
+    /// Gives it a small file to glance at, which every writer changes before it answers.
+    #[must_use]
+    pub fn with_sign(self, sign: PathBuf) -> Self {
+        Self { sign: Some(sign), ..self }
+    }
+
+    /// Looks whether the log may have grown, much faster than reading it would tell. None if only reading tells.
+    ///
+    /// What was answered as done to anybody shows at once. What a writer that was killed had not answered yet may show
+    /// later; [`Watch::changed`] tells of that in time.
+    #[must_use]
+    pub fn glance(&self) -> Option<Glance> {
+        let mut seen = [0; Glance::WIDTH];
+        let n_bytes = File::open(self.sign.as_ref()?).ok()?.read(&mut seen).ok()?;
+        (n_bytes > 0).then_some(Glance(seen))
     }
 
     /// Waits until the log may have grown since it last returned, or since the watch was made.
