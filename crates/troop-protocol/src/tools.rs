@@ -130,6 +130,11 @@ trait TeamTool: DeserializeOwned + JsonSchema + Send {
     /// An input that works, shown to who gave one that does not.
     const EXAMPLE: &'static str;
 
+    /// Likewise, for what was probably meant.
+    fn example(_: &Value) -> String {
+        Self::EXAMPLE.to_owned()
+    }
+
     /// What it does, for the model.
     fn about(seat: &Seat) -> String;
 
@@ -182,7 +187,8 @@ macro_rules! dialect {
             desk: &Desk<'_, C>,
         ) -> Option<Result<String, Failure>> {
             $(if name == <$tool>::NAME || <$tool>::ALSO.contains(&name) {
-                return Some(crate::tools::run_one::<$tool, C>(input, desk).await);
+                // What one tool needs for its work is no burden to the others.
+                return Some(Box::pin(crate::tools::run_one::<$tool, C>(input, desk)).await);
             })*
             None
         }

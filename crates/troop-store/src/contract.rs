@@ -3,7 +3,14 @@
 #[cfg(test)]
 mod tests;
 
-use std::{fmt, fs::File, io::Read as _, path::PathBuf, pin::Pin, time::Duration};
+use std::{
+    fmt,
+    fs::File,
+    os::unix::fs::{FileExt as _, MetadataExt as _},
+    path::Path,
+    pin::Pin,
+    time::Duration,
+};
 
 use bytes::Bytes;
 use tokio::{
@@ -139,8 +146,8 @@ pub struct Watch {
     bell: watch::Receiver<u64>,
     /// When the patience ends. It stays when a wait is given up, so that who waits in many pieces looks in time too.
     deadline: Instant,
-    /// A small file whose beginning is another one after every growth.
-    sign: Option<PathBuf>,
+    /// A small file whose beginning is another one after every growth. It stays open: opening it would wake all who listen.
+    sign: Option<File>,
 }
 
 /// What was seen of a log without reading it. Two that are alike mean that nothing was answered as done in between.
@@ -164,8 +171,8 @@ impl Watch {
 
     /// Gives it a small file to glance at, which every writer changes before it answers.
     #[must_use]
-    pub fn with_sign(self, sign: PathBuf) -> Self {
-        Self { sign: Some(sign), ..self }
+    pub fn with_sign(self, sign: &Path) -> Self {
+        Self { sign: File::open(sign).ok(), ..self }
     }
 
     /// Looks whether the log may have grown, much faster than reading it would tell. None if only reading tells.
@@ -174,9 +181,12 @@ impl Watch {
     /// later; [`Watch::changed`] tells of that in time.
     #[must_use]
     pub fn glance(&self) -> Option<Glance> {
+        let sign = self.sign.as_ref()?;
         let mut seen = [0; Glance::WIDTH];
-        let n_bytes = File::open(self.sign.as_ref()?).ok()?.read(&mut seen).ok()?;
-        (n_bytes > 0).then_some(Glance(seen))
+        let n_bytes = sign.read_at(&mut seen, 0).ok()?;
+        // Nobody writes to a file that was deleted.
+        let is_there = sign.metadata().is_ok_and(|metadata| metadata.nlink() > 0);
+        (n_bytes > 0 && is_there).then_some(Glance(seen))
     }
 
     /// Waits until the log may have grown since it last returned, or since the watch was made.
