@@ -24,6 +24,9 @@ use crate::StoreResult;
 /// What the methods of [`Store`] return, so that a store can be used behind `dyn`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// How many bytes of its sign a watch glances at.
+const GLANCED: usize = 64;
+
 /// A team that is about to exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewTeam {
@@ -152,11 +155,7 @@ pub struct Watch {
 
 /// What was seen of a log without reading it. Two that are alike mean that nothing was answered as done in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Glance([u8; Glance::WIDTH]);
-
-impl Glance {
-    const WIDTH: usize = 64;
-}
+pub struct Glance([u8; GLANCED]);
 
 impl Watch {
     /// The longest time for which a lost notice can go unseen.
@@ -182,7 +181,7 @@ impl Watch {
     #[must_use]
     pub fn glance(&self) -> Option<Glance> {
         let sign = self.sign.as_ref()?;
-        let mut seen = [0; Glance::WIDTH];
+        let mut seen = [0; GLANCED];
         let n_bytes = sign.read_at(&mut seen, 0).ok()?;
         // Nobody writes to a file that was deleted.
         let is_there = sign.metadata().is_ok_and(|metadata| metadata.nlink() > 0);

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use troop_model::{Metadata, NewTask, Status, TaskCommand, TaskFilter, TaskNumber};
+use troop_model::{
+    Metadata, NewTask, Role, Status, TaskCommand, TaskCreation, TaskFilter, TaskNumber,
+};
 
 use super::super::{
     Calls, Category, Seat, TeamTool,
@@ -66,6 +68,10 @@ impl TeamTool for TaskCreate {
     const CATEGORY: Category = Category::Coordination;
     const EXAMPLE: &'static str =
         r#"{"subject": "Write the API", "description": "REST, with tests", "blockedBy": ["1"]}"#;
+
+    fn is_offered(seat: &Seat) -> bool {
+        seat.role == Role::Lead || seat.settings.task_creation == TaskCreation::Members
+    }
 
     fn about(_: &Seat) -> String {
         "Put a task on the team's board. One piece of work that one teammate can finish by itself; say in the description \
