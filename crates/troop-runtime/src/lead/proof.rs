@@ -50,8 +50,8 @@ impl Dispatcher {
     pub(super) fn to_show(&self, request: &Request) -> Option<Claim> {
         let (task, member, how) = self.said_done(request)?;
         let found = self.state.tasks().get(task)?;
-        let settings = &self.state.team()?.settings;
-        let checks = found.required_checks(settings).into_iter().map(str::to_owned).collect();
+        let checks = found.required_checks(self.state.team()?);
+        let checks = checks.into_iter().map(str::to_owned).collect();
         let work = self.work_of(&member, task);
         let claim = Claim { task, work, how, checks };
         let is_empty = claim.work.is_none() && claim.checks.is_empty();

@@ -400,6 +400,7 @@ async fn a_lead_that_is_superseded_ends() {
         session: uuid::Uuid::now_v7(),
         holder: "somebody else".to_owned(),
         over: Some(lead.fence()),
+        checks: Vec::new(),
     };
     stage.submit(Actor::system(), take).await.unwrap();
     assert_eq!(lead.ended().await, Ended::Superseded);

@@ -82,6 +82,9 @@ pub(crate) enum TeamCommand {
         /// Another name for the team
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
+        /// Do not ask whether what it would run may run here
+        #[arg(long, short)]
+        yes: bool,
     },
     /// Show a team as it once was
     Replay {

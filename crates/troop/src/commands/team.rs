@@ -58,8 +58,9 @@ pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer
         TeamCommand::Export { name, output } => {
             export::export(name.as_deref(), output.as_deref(), desk, printer).await
         }
-        TeamCommand::Import { file, name } => {
-            export::import(&file, name.as_deref(), desk, printer).await
+        TeamCommand::Import { file, name, yes } => {
+            let consent = if yes { export::Consent::Given } else { export::Consent::Asked };
+            export::import(&file, name.as_deref(), consent, desk, printer).await
         }
         TeamCommand::Replay { name, until, at } => {
             export::replay(name.as_deref(), until, at.as_deref(), desk, printer).await

@@ -68,8 +68,7 @@ pub(crate) fn task_detail(state: &State, task: &Task) -> String {
 
 /// What must pass before a task is done.
 fn checks(state: &State, task: &Task) -> Vec<String> {
-    let settings = state.team().map(|team| &team.settings);
-    let required = settings.map(|settings| task.required_checks(settings)).unwrap_or_default();
+    let required = state.team().map(|team| task.required_checks(team)).unwrap_or_default();
     required.into_iter().map(one_line).collect()
 }
 

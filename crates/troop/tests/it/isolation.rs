@@ -58,6 +58,33 @@ fn what_teammates_do_in_their_folders_is_merged_and_lands_in_the_project() {
 }
 
 #[test]
+fn checks_that_are_configured_hold_for_every_team_that_is_led_here() {
+    let troop = repository(WRITE);
+    fs::create_dir_all(troop.folder().join(".troop")).unwrap();
+    let config = r#"{"teams": {"checks": ["test ! -e two"]}}"#;
+    fs::write(troop.folder().join(".troop/config.json"), config).unwrap();
+    let run = "run 'write' --agent script:lead.script -m ann=command --set max_attempts=1";
+    let untrusted = troop.run(&format!("--team crew {run}"));
+    assert_eq!(untrusted.code, 0, "{untrusted:?}");
+    assert!(untrusted.err.contains("tasks are done without its check"), "{untrusted:?}");
+    assert!(
+        troop.json("--team crew task get 2")["detail"]["evidence"].as_array().unwrap().is_empty()
+    );
+    troop.ok("trust --yes");
+    git(troop.folder(), &["rm", "--quiet", "two"]);
+    git(troop.folder(), &["commit", "--quiet", "-m", "again"]);
+    let trusted = troop.run(&format!("--team more {run}"));
+    assert_eq!(trusted.code, 1, "{trusted:?}");
+    let evidence = |task: &str| {
+        let task = troop.json(&format!("--team more task get {task}"));
+        let evidence = &task["detail"]["evidence"][0];
+        (task["status"].clone(), evidence["command"].clone(), evidence["exit_code"].clone())
+    };
+    assert_eq!(evidence("1"), ("completed".into(), "test ! -e two".into(), 0.into()));
+    assert_eq!(evidence("2"), ("failed".into(), "test ! -e two".into(), 1.into()));
+}
+
+#[test]
 fn what_was_left_behind_is_listed_and_rescued() {
     let script = r#"
 when mail * from user

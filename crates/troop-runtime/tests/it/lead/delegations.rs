@@ -605,7 +605,12 @@ async fn what_is_announced_is_in_the_log_once_however_often_the_lead_is_killed()
     task_said(&mut told).await;
     // Another session takes the lead, because this one is known to be dead.
     let over = stage.lead.as_ref().map(troop_runtime::Lead::fence);
-    let take = Command::TakeLead { session: uuid::Uuid::now_v7(), holder: "zoe".to_owned(), over };
+    let take = Command::TakeLead {
+        session: uuid::Uuid::now_v7(),
+        holder: "zoe".to_owned(),
+        over,
+        checks: Vec::new(),
+    };
     stage.board.submit(Request::new(Actor::system(), take)).await.unwrap();
     let [text] = stage.until("it is announced", announced(1)).await.try_into().unwrap();
     assert!(text.contains("fay crashed: its lead ended"), "{text}");
