@@ -67,7 +67,9 @@ pub use task::{
 pub use team_md::team_md;
 pub use text::{MAX_LINE, MAX_TEXT, is_unprintable, preview};
 pub use time::Time;
-pub use view::{AttachmentView, DelegationView, MessageView, TaskDetail, TaskView, TeamView};
+pub use view::{
+    AttachmentView, DelegationView, EvidenceView, MessageView, TaskDetail, TaskView, TeamView,
+};
 pub use word::UnknownWord;
 pub use workspace::{FileQuestion, WorkspaceFile, WorkspaceFolder};
 
