@@ -14,6 +14,7 @@ mod follow;
 mod gate;
 mod hear;
 mod input;
+mod late;
 mod launch;
 mod lease;
 mod link;

@@ -152,6 +152,25 @@ fn where_work_was_merged_is_kept_with_its_task() {
 }
 
 #[test]
+fn what_was_done_while_nobody_led_is_merged_once_by_who_leads_next() {
+    let mut team = Bench::new();
+    team.lead().ok(create("write"));
+    team.member("ann").ok(claim(1));
+    team.member("ann").ok(complete(1));
+    let merged = || {
+        let merge = Some(Merged { into: "troop/demo".to_owned(), commit: "abc".to_owned() });
+        let evidence = vec![evidence("make test", 0)];
+        TaskCommand::Prove(Proof { task: task(1), evidence, merge, waived: None })
+    };
+    assert!(team.person().refused(merged()).contains("is completed"));
+    team.system().ok(merged());
+    let done = team.task(1);
+    assert_eq!((done.status, done.evidence.len()), (Status::Completed, 1));
+    assert!(done.merged.is_some());
+    assert!(team.system().refused(merged()).contains("is completed"));
+}
+
+#[test]
 fn a_member_does_not_say_what_troop_runs() {
     let mut team = Bench::with(|settings| settings.task_creation = TaskCreation::Members);
     let new = NewTask { checks: vec!["rm -rf /".to_owned()], ..create("write") };

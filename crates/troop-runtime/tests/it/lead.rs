@@ -1,9 +1,11 @@
 //! A lead at work: its members are parts that the tests write, its board and its wires are real.
 
+mod conversations;
 mod delegations;
 mod files;
 mod hooks;
 mod isolation;
+mod late;
 mod processes;
 mod recovery;
 mod socket;

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command};
 
-use crate::troop::Troop;
+use crate::troop::{Printing, Troop};
 
 /// A lead that has two files written at once.
 const WRITE: &str = r#"
@@ -55,6 +55,89 @@ fn what_teammates_do_in_their_folders_is_merged_and_lands_in_the_project() {
     assert_eq!(evidence["commit"], task["merged"]["commit"]);
     let shown = troop.ok("task get 1");
     assert!(shown.contains("✓ test -e lead.script  exit code 0"), "{shown}");
+    let commit = evidence["commit"].as_str().unwrap();
+    let line = run.out.lines().find(|line| line.contains("✓ test -e lead.script  exit code 0"));
+    assert!(
+        line.is_some_and(|line| line.ends_with(&format!("commit {}", &commit[..10]))),
+        "{}",
+        run.out
+    );
+}
+
+#[test]
+fn what_checks_said_is_shown_wherever_tasks_are() {
+    let script = r#"
+when mail * from user
+    call task/create {"subject": "one", "description": "echo 1 > one"}
+    wait until all tasks are done
+    call task/list {"status": "all"}
+"#;
+    let troop = repository(script);
+    let run = troop.run(
+        "--team crew run 'write' --agent script:lead.script -m ann=command --check 'test -e one' --json",
+    );
+    assert_eq!(run.code, 0, "{run:?}");
+    let report: serde_json::Value = serde_json::from_str(run.out.lines().last().unwrap())
+        .or_else(|_| serde_json::from_str(&run.out))
+        .unwrap();
+    let task = &report["tasks"][0];
+    let commit = &task["merged"]["commit"];
+    let said = serde_json::json!([{"command": "test -e one", "exit_code": 0, "commit": commit}]);
+    assert!(commit.is_string() && task["evidence"] == said, "{task:#}");
+    assert_eq!(troop.json("task list --status all")["tasks"][0]["evidence"], said);
+    assert_eq!(troop.json("team replay crew")["tasks"][0]["evidence"], said);
+    assert_eq!(troop.json("task get 1")["evidence"], said);
+    let list = troop.ok("task list --status all");
+    assert!(list.contains("1 check passed"), "{list}");
+    let shown = troop.ok("team show --team-md");
+    assert!(shown.contains("troop runs these, and all must pass:\n\n- `test -e one`"), "{shown}");
+    troop.ok("team export --output crew.jsonl");
+    troop.ok("team import crew.jsonl --name copy --yes");
+    assert_eq!(
+        troop.json("--team copy task get 1")["detail"]["evidence"][0]["command"],
+        "test -e one"
+    );
+}
+
+#[test]
+fn what_a_person_completes_while_nobody_leads_is_merged_by_who_leads_next() {
+    let script = r#"
+when mail * from user
+    call task/create {"subject": "one", "description": "echo 1 > one; touch ../begun; sleep 600"}
+    wait until all tasks are done
+"#;
+    let troop = repository(script);
+    let mut lead = Printing::new(
+        troop.start("--team crew run 'write' --agent script:lead.script -m ann=command"),
+    );
+    lead.wait_for("task-1 goes to ann");
+    let worktree = || {
+        let mut teams = fs::read_dir(troop.folder().join("home/teams")).unwrap().flatten();
+        teams.next().map(|team| team.path().join("worktrees"))
+    };
+    wait("ann is at it", || worktree().is_some_and(|it| it.join("begun").exists()));
+    lead.signal(rustix::process::Signal::KILL);
+    lead.end();
+    let complete = troop.run("task complete 1 --result 'good enough'");
+    assert_eq!(complete.code, 0, "{complete:?}");
+    assert!(!troop.folder().join("one").exists());
+    let doctor = troop.run("doctor").out;
+    assert!(doctor.contains("of ann on task-1 in "), "{doctor}");
+    let resume = troop.run("resume crew");
+    assert_eq!(resume.code, 0, "{resume:?}");
+    assert!(resume.out.contains("task-1 is merged into troop/crew"), "{}", resume.out);
+    assert_eq!(fs::read_to_string(troop.folder().join("one")).unwrap(), "1\n");
+    let doctor = troop.run("doctor").out;
+    assert!(!doctor.contains("left behind"), "{doctor}");
+}
+
+/// Waits for something that has a name.
+fn wait(what: &str, is_so: impl Fn() -> bool) {
+    let until = tokio::time::Instant::now() + std::time::Duration::from_secs(40);
+    while !is_so() {
+        assert!(tokio::time::Instant::now() < until, "waited in vain: {what}");
+        std::thread::yield_now();
+    }
 }
 
 #[test]
