@@ -63,7 +63,7 @@ pub(crate) enum TeamCommand {
     Delete {
         /// The team, or the id of a deleted one with --purge
         name: Option<String>,
-        /// Erase its log too, for ever
+        /// Erase its log and its files too, for ever
         #[arg(long)]
         purge: bool,
     },

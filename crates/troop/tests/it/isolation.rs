@@ -12,7 +12,7 @@ when mail * from user
     wait until all tasks are done
 "#;
 
-fn git(folder: &Path, arguments: &[&str]) -> String {
+pub(crate) fn git(folder: &Path, arguments: &[&str]) -> String {
     let mut git = Command::new("git");
     git.args(["-c", "user.name=pat", "-c", "user.email=pat@localhost"]).args(arguments);
     let output = git.current_dir(folder).output().unwrap();
@@ -21,7 +21,7 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
 }
 
 /// A repository whose lead follows a script.
-fn repository(script: &str) -> Troop {
+pub(crate) fn repository(script: &str) -> Troop {
     let troop = Troop::new();
     let folder = troop.folder();
     fs::write(folder.join("lead.script"), script).unwrap();
@@ -132,7 +132,7 @@ when mail * from user
 }
 
 /// Waits for something that has a name.
-fn wait(what: &str, is_so: impl Fn() -> bool) {
+pub(crate) fn wait(what: &str, is_so: impl Fn() -> bool) {
     let until = tokio::time::Instant::now() + std::time::Duration::from_secs(40);
     while !is_so() {
         assert!(tokio::time::Instant::now() < until, "waited in vain: {what}");
@@ -229,4 +229,65 @@ fn a_member_without_a_lead_cannot_complete_what_must_be_checked() {
     let (code, err) = troop.refused("--as ann task complete 1 --result ok");
     assert_eq!(code, 1);
     assert!(err.contains("task-1 is not proved: `make test` must pass first"), "{err}");
+}
+
+#[test]
+fn what_a_teammate_runs_acts_as_that_teammate() {
+    let troop = Troop::new();
+    let program = env!("CARGO_BIN_EXE_troop");
+    let script = format!(
+        r#"
+when mail * from user
+    call task/create {{"subject": "one", "description": "{program} message send user 'from inside' && {program} task list --json"}}
+    wait until all tasks are done
+    run {program} message send user 'from the lead'
+"#
+    );
+    let folder = troop.folder();
+    fs::create_dir_all(folder.join(".troop")).unwrap();
+    // Found from the project's folder on, not from the teammate's.
+    fs::write(folder.join(".troop/config.json"), r#"{"store": "files:.troop/store"}"#).unwrap();
+    fs::write(folder.join("lead.script"), script).unwrap();
+    fs::write(folder.join(".gitignore"), "home/\n.troop/store/\n").unwrap();
+    git(folder, &["init", "--quiet", "--initial-branch=main"]);
+    git(folder, &["add", "--all"]);
+    git(folder, &["commit", "--quiet", "-m", "begin"]);
+    let made = troop.run("team create other");
+    assert_eq!(made.code, 0, "{made:?}");
+    let run = troop.run("--team crew run 'write' --agent script:lead.script -m ann=command");
+    assert_eq!(run.code, 0, "{run:?}");
+    let task = troop.json("--team crew task get 1");
+    assert!(task["result"].as_str().unwrap().contains(r#""subject":"one""#), "{task:#}");
+    let messages = troop.json("--team crew message read --all");
+    let from = |text: &str| {
+        let mut all = messages["messages"].as_array().unwrap().iter();
+        all.find(|it| it["content"] == text).map(|it| it["from"].clone())
+    };
+    assert_eq!(from("from inside"), Some("ann".into()), "{messages:#}");
+    assert_eq!(from("from the lead"), Some("lead".into()), "{messages:#}");
+}
+
+#[test]
+fn a_team_that_is_erased_takes_its_files_along_unless_they_hold_work() {
+    let script = r#"
+when mail * from user
+    call task/create {"subject": "one", "description": "echo half > half; exit 1"}
+    wait for mail *failed after* from system
+"#;
+    let troop = repository(script);
+    let run = "run 'write' --agent script:lead.script -m ann=command --set max_attempts=1";
+    assert_eq!(troop.run(&format!("--team crew {run}")).code, 1);
+    let id = troop.json("team show crew")["id"].as_str().unwrap().to_owned();
+    let folder = troop.folder().join("home/teams").join(&id);
+    let (code, err) = troop.refused("team delete crew --purge");
+    assert_eq!(code, 1);
+    assert!(err.contains("worktrees/ann` holds unmerged work\nhint: keep it on a branch first: `troop doctor --rescue`"), "{err}");
+    assert!(folder.join("worktrees/ann/half").exists(), "nothing was removed");
+    assert_eq!(troop.json("team list")["teams"].as_array().unwrap().len(), 1, "nor erased");
+    troop.run("doctor --rescue");
+    troop.ok("--team crew workspace write notes.md lead.script");
+    assert!(folder.join("workspace").exists());
+    assert_eq!(troop.ok("team delete crew --purge"), "erased team crew\n");
+    assert!(!folder.exists());
+    assert_eq!(git(troop.folder(), &["show", "troop-work/crew/ann/task-1:half"]), "half");
 }
