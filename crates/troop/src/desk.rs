@@ -105,9 +105,9 @@ impl Desk {
         Ok(members)
     }
 
-    /// Where teams are kept, if that was said for this command. It means the same in every folder.
-    pub(crate) fn said_store(&self) -> Option<&str> {
-        self.said.store.as_deref()
+    /// Where teams are kept, if not where they are by default. It means the same in every folder.
+    pub(crate) fn other_store(&self) -> Option<&str> {
+        self.said.store.as_deref().or(self.surroundings.config.store.as_deref())
     }
 
     /// The team, if it was named for this command.
