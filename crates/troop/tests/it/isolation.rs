@@ -58,7 +58,7 @@ fn what_teammates_do_in_their_folders_is_merged_and_lands_in_the_project() {
     let commit = evidence["commit"].as_str().unwrap();
     let line = run.out.lines().find(|line| line.contains("✓ test -e lead.script  exit code 0"));
     assert!(
-        line.is_some_and(|line| line.ends_with(&format!("commit {}", &commit[..10]))),
+        line.is_some_and(|line| line.ends_with(&format!("commit {}", commit.get(..10).unwrap()))),
         "{}",
         run.out
     );

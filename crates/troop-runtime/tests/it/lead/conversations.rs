@@ -137,7 +137,7 @@ fn attentive(
                         Order::Create(done) => {
                             let new = raw("task/create", r#"{"subject":"write"}"#);
                             drop(part.peer.request::<Value>(new).await.unwrap());
-                            drop(done.send(()));
+                            done.send(()).unwrap();
                         }
                         Order::EndTurn => part.say(FromTeammate::TurnEnd {}).await,
                     },
