@@ -38,6 +38,7 @@ use uuid::Uuid;
 
 use crate::{Board, BoardError, Clock, Hooks, Isolation, Request, workspace::Files};
 
+pub use answers::answer;
 pub(crate) use answers::failure;
 pub use gate::{REFUSED, VETOED};
 pub use launch::{InProcess, Launch, LaunchSpec, Launched, Life, Programs};
@@ -180,7 +181,7 @@ impl Lead {
         let files = files::FileDesk {
             files: Files::new(board.clone(), &options.folder),
             board: board.clone(),
-            fence,
+            fence: Some(fence),
         };
         let host = socket::Host {
             board: board.clone(),

@@ -13,6 +13,10 @@ pub(crate) enum BenchCommand {
     Work(BenchWorkArgs),
     /// A running team: its tasks, its teammates at rest, its mail, its recovery
     Team(BenchTeamArgs),
+    /// Tool calls over MCP
+    Mcp(BenchMcpArgs),
+    /// The observer on a long stream, beside bare typed parsing of the same bytes
+    Observe(BenchObserveArgs),
     /// What the benchmark runs in processes of their own
     #[command(subcommand, hide = true)]
     Child(BenchChildCommand),
@@ -53,6 +57,16 @@ pub(crate) struct BenchTeamArgs {
     pub(crate) folder: Option<PathBuf>,
 }
 
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BenchMcpArgs {
+    /// How long each measurement runs; 0 does each thing once
+    #[arg(long, value_name = "SECONDS", default_value_t = 3)]
+    pub(crate) seconds: u64,
+    /// Where to make the store that is measured [default: the system's folder for temporary files]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) folder: Option<PathBuf>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BenchTeamPart {
     /// 100 tasks that wait for each other, over 5 teammates
@@ -87,6 +101,19 @@ pub(crate) enum BenchWorkPart {
     Merge,
     /// The profile of a large repository
     Profile,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BenchObserveArgs {
+    /// How long each measurement runs; 0 does each thing once
+    #[arg(long, value_name = "SECONDS", default_value_t = 6)]
+    pub(crate) seconds: u64,
+    /// How many messages the stream has that is read again and again
+    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    pub(crate) messages: u64,
+    /// How long the stream is by which memory is measured, in megabytes
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    pub(crate) megabytes: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -156,6 +183,8 @@ pub(crate) enum BenchChildCommand {
         /// Where
         socket: PathBuf,
     },
+    /// Serves MCP and echoes what it is called with
+    McpEcho,
     /// Opens a team, looks at all it has, and tells how much memory that takes
     Hold {
         #[command(flatten)]

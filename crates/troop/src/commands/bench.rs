@@ -1,10 +1,12 @@
-//! `troop bench`: what the board and a running team cost, beside what the same disk or server can do at best.
+//! `troop bench`: what the board, a running team and the observer cost, beside what the same machine can do at best.
 
 mod callers;
 mod child;
 mod files;
 mod growth;
 mod mate;
+mod mcp;
+mod observe;
 mod outcome;
 mod partner;
 mod pgbench;
@@ -56,7 +58,9 @@ pub(super) async fn run(command: &BenchCommand, printer: &Printer) -> Result<()>
     match command {
         BenchCommand::Board(args) => board(args, printer).await,
         BenchCommand::Team(args) => running::run(args, printer).await,
+        BenchCommand::Mcp(args) => mcp::run(args, printer).await,
         BenchCommand::Work(args) => work::run(args, printer).await,
+        BenchCommand::Observe(args) => observe::run(args, printer),
         BenchCommand::Child(command) => Box::pin(child::run(command, printer)).await,
     }
 }

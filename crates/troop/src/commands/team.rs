@@ -5,7 +5,7 @@ mod delegations;
 use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::{
-    Command, Dialect, Member, NewTeamCommand, Refusal, Settings, State, TeamId, TeamName, TeamView,
+    Command, Member, NewTeamCommand, Refusal, Settings, State, TeamId, TeamName, TeamView,
 };
 use troop_runtime::{LeftoverState, find_lead, leftovers, rescue};
 use uuid::Uuid;
@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::{export, given, settings};
 use crate::{
     agents::Agents,
-    cli::{DialectArg, TeamCommand},
+    cli::TeamCommand,
     config,
     desk::Desk,
     output::Printer,
@@ -27,11 +27,8 @@ pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer
             let agents = Agents::read(&desk.surroundings);
             let members =
                 members.iter().map(|member| agents.member(member)).collect::<Result<_>>()?;
-            let defaults = match dialect {
-                None => Settings::default(),
-                Some(DialectArg::Board) => Settings::for_dialect(Dialect::Board),
-                Some(DialectArg::Claude) => Settings::for_dialect(Dialect::Claude),
-            };
+            let defaults = dialect
+                .map_or_else(Settings::default, |dialect| Settings::for_dialect(dialect.into()));
             let new = NewTeamCommand {
                 team: TeamId(Uuid::now_v7()),
                 name: team_name(&name)?,

@@ -18,6 +18,8 @@ mod follow;
 mod isolation;
 mod json;
 mod logs;
+mod mcp;
+mod observe;
 mod profile;
 mod readme;
 mod running;
