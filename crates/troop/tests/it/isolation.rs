@@ -55,13 +55,9 @@ fn what_teammates_do_in_their_folders_is_merged_and_lands_in_the_project() {
     assert_eq!(evidence["commit"], task["merged"]["commit"]);
     let shown = troop.ok("task get 1");
     assert!(shown.contains("✓ test -e lead.script  exit code 0"), "{shown}");
-    let commit = evidence["commit"].as_str().unwrap();
+    let commit: String = evidence["commit"].as_str().unwrap().chars().take(10).collect();
     let line = run.out.lines().find(|line| line.contains("✓ test -e lead.script  exit code 0"));
-    assert!(
-        line.is_some_and(|line| line.ends_with(&format!("commit {}", commit.get(..10).unwrap()))),
-        "{}",
-        run.out
-    );
+    assert!(line.is_some_and(|line| line.ends_with(&format!("commit {commit}"))), "{}", run.out);
 }
 
 #[test]
