@@ -117,15 +117,14 @@ impl Dispatcher {
     }
 
     /// A task is over, or was taken away from whoever had it: nobody wants to know any more whether it is done.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "after all else it is still wanted")]
     pub(super) fn end_proofs(&self, fact: &Fact) {
-        let task = match fact {
-            Fact::TaskReleased { task, .. }
-            | Fact::TaskFailed { task, .. }
-            | Fact::TaskRejected { task, .. }
-            | Fact::TaskCancelled { task, .. }
-            | Fact::TaskDeleted { task } => task,
-            _ => return,
+        let (Fact::TaskReleased { task, .. }
+        | Fact::TaskFailed { task, .. }
+        | Fact::TaskRejected { task, .. }
+        | Fact::TaskCancelled { task, .. }
+        | Fact::TaskDeleted { task }) = fact
+        else {
+            return;
         };
         let proofs = self.proofs.values().filter(|(of, _)| of == task);
         proofs.for_each(|(_, over)| over.cancel());
