@@ -23,7 +23,7 @@ fn a_client_is_told_after_the_change_was_shown() {
         server["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect();
     // The home is not the usual one here, so the server is told.
     let [mcp, "--home", home, rest @ ..] = args.as_slice() else { panic!("{args:?}") };
-    assert_eq!((*mcp, Path::new(home)), ("mcp", troop.home().as_path()));
+    assert_eq!((*mcp, Path::new(home)), ("mcp", troop.folder().join("home").as_path()));
     assert_eq!(rest, ["--team", "blue", "--as", "ann", "--dialect", "board"]);
     let again = troop.ok("mcp install claude-code --as ann --yes");
     assert!(again.ends_with("has it already\n"), "{again}");
