@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use troop_model::{ActorKind, Command, Proof, State, TaskCommand, TaskRef};
-use troop_runtime::{Checks, complaint};
+use troop_runtime::{Checks, Wanted, complaint};
 use uuid::Uuid;
 
 use crate::{
@@ -52,6 +52,7 @@ pub(super) async fn prove(
         clock: desk.clock.clone(),
         session: Uuid::now_v7(),
         show: None,
+        wanted: Wanted::default(),
     };
     proof.evidence = checks.run(&desk.surroundings.project, None).await;
     let bad = complaint(&proof.evidence);
