@@ -15,7 +15,7 @@ mod session;
 mod workspace;
 
 pub use board::{Board, Done, Following, Given, Request, Signature, Subscription, TaskPage};
-pub use checks::{Checks, Show, complaint};
+pub use checks::{Ask, Checks, Show, Wanted, complaint};
 pub use clock::Clock;
 pub use error::{BoardError, BoardResult};
 pub use export::{ExportError, ExportHeader, Moment, export, read_export, replay};
@@ -25,7 +25,8 @@ pub use hooks::{
 };
 pub use isolation::{
     Aim, Begun, Clash, Conflict, Finished, GitError, Isolation, IsolationOptions, Kept, Landed,
-    Leftover, LeftoverState, Merge, NotMerged, Opened, Outcome, Watcher, Work, leftovers, rescue,
+    LateDone, Leftover, LeftoverState, Merge, NotMerged, Opened, Outcome, Sight, Watcher, Work,
+    leftovers, rescue,
 };
 pub use lead::{
     Ended, Entry, InProcess, Launch, LaunchSpec, Launched, Lead, LeadEntry, LeadError, LeadHandle,

@@ -99,8 +99,12 @@ impl Stage {
 
     /// Somebody takes up the lead, so that teammates can be started.
     async fn led(self) -> Self {
-        let take =
-            Command::TakeLead { session: Uuid::now_v7(), holder: "test".to_owned(), over: None };
+        let take = Command::TakeLead {
+            session: Uuid::now_v7(),
+            holder: "test".to_owned(),
+            over: None,
+            checks: Vec::new(),
+        };
         self.board.submit(Request::new(Actor::system(), take)).await.unwrap();
         self
     }

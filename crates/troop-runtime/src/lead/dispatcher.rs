@@ -78,6 +78,8 @@ pub(super) struct Dispatcher {
     pub(super) environment: Vec<(OsString, OsString)>,
     /// How often somebody said in an attempt that a task is done, and it was not.
     pub(super) refusals: BTreeMap<(TaskNumber, u32), u32>,
+    /// What is being found out, for which task, and what ends that.
+    pub(super) proofs: BTreeMap<OperationId, (TaskNumber, CancellationToken)>,
     /// Ends what would otherwise be waited for at the end.
     pub(super) over: CancellationToken,
     /// The conversation in which the lead's agent acts.
@@ -139,6 +141,7 @@ impl Dispatcher {
             places: Places::new(options.isolation, &tracker),
             environment: options.environment,
             refusals: BTreeMap::new(),
+            proofs: BTreeMap::new(),
             over: CancellationToken::new(),
             tracker,
             conversation: Conversation::default(),
@@ -187,6 +190,7 @@ impl Dispatcher {
             Input::Complained(runner, line) => self.complained(&runner, &line),
             Input::Passed(passed) => self.passed(*passed).await,
             Input::Proved(proved) => self.proved(*proved).await,
+            Input::Late(late) => self.merged_late(*late).await,
             Input::Placed(member, place) => self.placed(&member, place).await,
             Input::Begun(begun) => self.begun(begun.0, begun.1).await,
             Input::Watched(seen) => self.watched(seen.0, seen.1).await,
@@ -223,6 +227,7 @@ impl Dispatcher {
     /// Starts what was to run when this lead began.
     async fn begin(&mut self) {
         self.fire_created();
+        self.merge_all_late();
         let lead = self.state.lead().map(|lead| lead.name.clone());
         let waiting =
             self.state.members().filter(|it| it.state == troop_model::MemberState::Spawning);

@@ -1,8 +1,8 @@
 //! Hooks at the gate: some things wait for them, and some they are only told of.
 
 use troop_model::{
-    Actor, Command, Event, MemberName, MessageKind, OperationId, Outgoing, Status, TaskCommand,
-    TaskNumber, TaskRef,
+    Actor, Command, DelegationOutcome, Event, MemberName, MessageKind, OperationId, Outgoing,
+    Status, TaskCommand, TaskNumber, TaskRef,
 };
 use troop_protocol::{Failure, FailureKind, Responder};
 
@@ -148,7 +148,12 @@ impl Dispatcher {
                 Some(claim) => return self.show(claim, deed),
                 None => self.carry_out(deed).await,
             },
-            Verdict::Veto { feedback } => self.vetoed(deed, feedback, VETOED_DEED).await,
+            Verdict::Veto { feedback } => match self.said_done(&deed.request) {
+                Some((task, ..)) if self.would_be_taken(&deed.request) => {
+                    self.not_done(deed, task, feedback, VETOED_DEED).await;
+                }
+                _ => self.vetoed(deed, feedback, VETOED_DEED).await,
+            },
         }
         if let Some(runner) = runner {
             self.let_go_on(&runner).await;
@@ -201,6 +206,18 @@ impl Dispatcher {
         Some(runner)
     }
 
+    /// The same, with what to do then.
+    pub(super) async fn say_no_with_hint(&mut self, deed: Deed, message: String, hint: String) {
+        let Some(responder) = deed.responder else {
+            let feedback = format!("{message}; {hint}");
+            drop(self.say_no(deed, feedback, REFUSED).await);
+            return;
+        };
+        self.gated.remove(&deed.request.operation);
+        let failure = Failure::new(FailureKind::Conflict, &message);
+        self.refuse(responder, Failure { hint: Some(hint), ..failure });
+    }
+
     /// Tells a member in a way that lasts what was against something.
     async fn tell_member(&mut self, member: &MemberName, content: String, summary: &str) {
         self.give(Command::Send(Outgoing {
@@ -222,6 +239,14 @@ impl Dispatcher {
                 if self.hooks.has(HookEvent::TaskCompleted) =>
             {
                 let task = self.hook_task(self.state.resolve(task).ok()?)?;
+                Some(Occasion::TaskCompleted { task, result: result.clone() })
+            }
+            Command::FinishDelegation {
+                delegation,
+                outcome: DelegationOutcome::Completed(result),
+            } if self.hooks.has(HookEvent::TaskCompleted) => {
+                let mut all = self.state.delegations();
+                let task = self.hook_task(all.find(|it| it.id == *delegation)?.task)?;
                 Some(Occasion::TaskCompleted { task, result: result.clone() })
             }
             Command::Task(TaskCommand::Create(new)) if self.hooks.has(HookEvent::TaskCreated) => {

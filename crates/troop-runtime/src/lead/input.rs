@@ -7,8 +7,8 @@ use troop_model::{Event, MemberName, Version};
 use troop_protocol::{Inbox, Incoming, Responder};
 use uuid::Uuid;
 
-use super::{Runner, Until, gate::Passed, proof::Proved, supervisor::Exit};
-use crate::{Begun, BoardError, Clash, GitError, Request, Watcher, Work};
+use super::{Runner, Until, gate::Passed, late::Late, proof::Proved, supervisor::Exit};
+use crate::{Begun, BoardError, GitError, Request, Sight, Watcher, Work};
 
 /// One thing that a lead reacts to.
 #[derive(Debug)]
@@ -29,12 +29,14 @@ pub(super) enum Input {
     Passed(Box<Passed>),
     /// It is known whether something is done that was said to be.
     Proved(Box<Proved>),
+    /// It is known what became of work that could not be merged when it was done.
+    Late(Box<Late>),
     /// A member's folder is there, or cannot be made.
     Placed(MemberName, Result<PathBuf, GitError>),
     /// A member's folder is ready for a task, or cannot be made so.
     Begun(Box<(Work, Result<Begun, GitError>)>),
     /// What was seen of what members are doing.
-    Watched(Box<(Watcher, Result<Vec<Clash>, GitError>)>),
+    Watched(Box<(Watcher, Result<Sight, GitError>)>),
     /// A check of a member's work printed a line.
     Shown(MemberName, String),
     /// Another process gives a command by way of this lead.

@@ -2,9 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+use tokio_util::sync::CancellationToken;
 use troop_model::{
-    ActorKind, Command, Context, DelegationOutcome, MemberName, Merged, Origin, Proof, Refusal,
-    Status, TaskCommand, TaskNumber, decide,
+    ActorKind, Command, Context, DelegationOutcome, Fact, MemberName, Merged, Origin, Proof,
+    Refusal, RejectMode, State, Status, TaskCommand, TaskNumber, Time, decide,
 };
 
 use super::{
@@ -13,8 +14,8 @@ use super::{
     input::Input,
 };
 use crate::{
-    Aim, Checks, Finished, GitError, Isolation, Merge, Outcome, Request, Work,
-    checks::{Show, complaint},
+    Aim, Checks, Finished, GitError, Isolation, Merge, NotMerged, Outcome, Request, Wanted, Work,
+    checks::{Ask, Show, complaint},
 };
 
 /// How often a member may say in one attempt that it is done when it is not. Then the task fails, and is tried anew.
@@ -37,8 +38,9 @@ pub(super) struct Claim {
     checks: Vec<String>,
 }
 
+/// In which way something is said to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum How {
+pub(super) enum How {
     /// By its holder.
     Finish(Aim),
     /// By who approves what was handed in.
@@ -50,8 +52,8 @@ impl Dispatcher {
     pub(super) fn to_show(&self, request: &Request) -> Option<Claim> {
         let (task, member, how) = self.said_done(request)?;
         let found = self.state.tasks().get(task)?;
-        let settings = &self.state.team()?.settings;
-        let checks = found.required_checks(settings).into_iter().map(str::to_owned).collect();
+        let checks = found.required_checks(self.state.team()?);
+        let checks = checks.into_iter().map(str::to_owned).collect();
         let work = self.work_of(&member, task);
         let claim = Claim { task, work, how, checks };
         let is_empty = claim.work.is_none() && claim.checks.is_empty();
@@ -60,7 +62,7 @@ impl Dispatcher {
 
     /// Which task is said to be done, whose work it is, and in which way.
     #[expect(clippy::wildcard_enum_match_arm, reason = "all else says nothing of that kind")]
-    fn said_done(&self, request: &Request) -> Option<(TaskNumber, MemberName, How)> {
+    pub(super) fn said_done(&self, request: &Request) -> Option<(TaskNumber, MemberName, How)> {
         let is_reviewed = self.state.team()?.settings.require_review;
         let aim = if is_reviewed { Aim::HandIn } else { Aim::Merge };
         let (task, how) = match &request.command {
@@ -82,7 +84,7 @@ impl Dispatcher {
         if how == How::Approve && self.state.tasks().status(task) != Some(Status::InReview) {
             return None;
         }
-        // A person's word about a task is about what the person sees, which is the project.
+        // A person's word counts at once; what its holder made is merged right after.
         if how != How::Approve && request.actor.kind == ActorKind::Human {
             return None;
         }
@@ -92,16 +94,40 @@ impl Dispatcher {
     }
 
     /// Whether the board would take it, if only it were shown.
-    fn would_be_taken(&self, request: &Request) -> bool {
-        let ctx = Context {
-            now: self.clock.now(),
-            actor: request.actor.clone(),
-            operation: request.operation,
-            origin: Origin::default(),
-            fence: request.fence,
+    pub(super) fn would_be_taken(&self, request: &Request) -> bool {
+        would_be_taken(&self.state, request, self.clock.now())
+    }
+
+    /// Whether somebody still wants to know whether a task is done: until it is taken away or over, which the board is asked
+    /// once more before anything is changed.
+    fn wanted(&mut self, request: &Request, task: TaskNumber) -> Wanted {
+        let over = CancellationToken::new();
+        self.proofs.insert(request.operation, (task, over.clone()));
+        let (board, clock, request) =
+            (self.board.clone(), self.clock.clone(), Arc::new(request.clone()));
+        let ask: Ask = Arc::new(move || {
+            let (board, now, request) = (board.clone(), clock.now(), Arc::clone(&request));
+            Box::pin(async move {
+                let look = move |state: &State| would_be_taken(state, &request, now);
+                // A board that cannot be asked does not take it in the end.
+                board.look(look).await.unwrap_or(true)
+            })
+        });
+        Wanted { over, ask: Some(ask) }
+    }
+
+    /// A task is over, or was taken away from whoever had it: nobody wants to know any more whether it is done.
+    pub(super) fn end_proofs(&self, fact: &Fact) {
+        let (Fact::TaskReleased { task, .. }
+        | Fact::TaskFailed { task, .. }
+        | Fact::TaskRejected { task, .. }
+        | Fact::TaskCancelled { task, .. }
+        | Fact::TaskDeleted { task }) = fact
+        else {
+            return;
         };
-        let decided = decide(&self.state, &request.command, &ctx);
-        matches!(decided, Ok(_) | Err(Refusal::NotProved { .. }))
+        let proofs = self.proofs.values().filter(|(of, _)| of == task);
+        proofs.for_each(|(_, over)| over.cancel());
     }
 
     /// Finds out whether something is done; it goes on when that is known.
@@ -109,7 +135,8 @@ impl Dispatcher {
         self.n_gated += 1;
         let Claim { task, work, how, checks } = claim;
         let owner = self.state.tasks().get(task).and_then(|it| it.owner.clone());
-        let checks = self.checks(checks, owner);
+        let wanted = self.wanted(&deed.request, task);
+        let checks = self.checks(checks, owner, wanted);
         let (inputs, project, over) =
             (self.inputs.clone(), self.project.clone(), self.over.clone());
         self.tracker.spawn(async move {
@@ -121,7 +148,13 @@ impl Dispatcher {
                     (Some((isolation, work)), How::Approve) => {
                         isolation.approve(&work, &checks).await
                     }
-                    (None, _) => Ok(Finished::without_merge(checks.run(&project, None).await)),
+                    (None, _) => {
+                        let evidence = checks.run(&project, None).await;
+                        Ok(match checks.wanted.is_still().await {
+                            true => Finished::without_merge(evidence),
+                            false => NotMerged::Unwanted.into(),
+                        })
+                    }
                 }
             };
             // At the end of the lead it is not known; the task is given to somebody again.
@@ -130,7 +163,12 @@ impl Dispatcher {
         });
     }
 
-    fn checks(&self, commands: Vec<String>, owner: Option<MemberName>) -> Checks {
+    pub(super) fn checks(
+        &self,
+        commands: Vec<String>,
+        owner: Option<MemberName>,
+        wanted: Wanted,
+    ) -> Checks {
         let seconds = self.state.team().map_or(1, |team| team.settings.check_timeout_seconds);
         let inputs = self.inputs.clone();
         let show = owner.map(|owner| {
@@ -147,6 +185,7 @@ impl Dispatcher {
             clock: self.clock.clone(),
             session: self.session,
             show,
+            wanted,
         }
     }
 
@@ -155,12 +194,25 @@ impl Dispatcher {
         self.n_gated -= 1;
         self.has_news = true;
         let Proved { deed, task, finished } = proved;
+        self.proofs.remove(&deed.request.operation);
         let runner = deed.runner.clone();
+        let is_approval =
+            matches!(deed.request.command, Command::Task(TaskCommand::Approve { .. }));
         match finished {
+            Ok(Finished { outcome: Outcome::Not(NotMerged::Unwanted), .. }) => {
+                self.is_unwanted(deed).await;
+            }
+            Ok(Finished { outcome: Outcome::Not(why), evidence }) if is_approval => {
+                let feedback = complaint(&evidence);
+                let reason = feedback.clone().unwrap_or_else(|| why.reason());
+                let feedback = feedback.unwrap_or_else(|| why.to_string());
+                self.keep_proof(task, evidence, None).await;
+                self.send_back(deed, task, feedback, &reason).await;
+            }
             Ok(Finished { outcome: Outcome::Not(why), evidence }) => {
                 let feedback = complaint(&evidence).unwrap_or_else(|| why.to_string());
                 self.keep_proof(task, evidence, None).await;
-                self.not_done(deed, task, feedback).await;
+                self.not_done(deed, task, feedback, REFUSED).await;
             }
             Ok(Finished { outcome: Outcome::Merged(merge), evidence }) => {
                 self.keep_proof(task, evidence, Some(merge)).await;
@@ -170,10 +222,16 @@ impl Dispatcher {
                 self.keep_proof(task, evidence, None).await;
                 self.carry_out(deed).await;
             }
+            Err(error) if is_approval => {
+                let why = error.chain();
+                let feedback =
+                    format!("{task} could not be merged, and waits for approval as before: {why}");
+                self.vetoed(deed, feedback, REFUSED).await;
+            }
             Err(error) => {
                 let feedback =
                     format!("your work could not be merged, and is as it was: {}", error.chain());
-                self.not_done(deed, task, feedback).await;
+                self.not_done(deed, task, feedback, REFUSED).await;
             }
         }
         if let Some(runner) = runner {
@@ -181,13 +239,13 @@ impl Dispatcher {
         }
     }
 
-    async fn keep_proof(
+    pub(super) async fn keep_proof(
         &mut self,
         task: TaskNumber,
         evidence: Vec<troop_model::Evidence>,
         merge: Option<Merge>,
     ) {
-        let merge = merge.filter(|it| it.is_new);
+        // Also where it brought nothing new: it is settled where the work is.
         let merge = merge.map(|it| Merged { into: it.into, commit: it.commit });
         if merge.is_some() || !evidence.is_empty() {
             let proof = Proof { task: task.into(), evidence, merge, waived: None };
@@ -195,25 +253,65 @@ impl Dispatcher {
         }
     }
 
+    /// What was said to be done is not wanted any more. The board says why; if it would take it again, it is another attempt,
+    /// of which nothing was merged.
+    async fn is_unwanted(&mut self, deed: Deed) {
+        if self.would_be_taken(&deed.request) {
+            let feedback = "the task was taken away meanwhile; look at it, and complete it again";
+            self.vetoed(deed, feedback.to_owned(), REFUSED).await;
+        } else {
+            self.carry_out(deed).await;
+        }
+    }
+
+    /// What was handed in cannot be merged as it is: who made it gets it back, and who approved it hears that. It is no fault
+    /// of who made it that others were merged meanwhile.
+    async fn send_back(&mut self, deed: Deed, task: TaskNumber, feedback: String, reason: &str) {
+        let owner = self.state.tasks().get(task).and_then(|it| it.owner.clone());
+        let owner = owner.map_or_else(|| "whoever takes it".to_owned(), |it| it.to_string());
+        let (task_ref, mode) = (task.into(), RejectMode::Revise);
+        let order = TaskCommand::Reject { task: task_ref, reason: feedback, mode };
+        self.give(Command::Task(order)).await;
+        let message = format!("{task} was sent back to {owner}: {reason}");
+        let hint =
+            format!("approve it when it is handed in again: `troop task approve {}`", task.0);
+        self.say_no_with_hint(deed, message, hint).await;
+    }
+
     /// Who said that something is done hears that it is not. Who cannot repair it, or does not, has failed.
-    async fn not_done(&mut self, deed: Deed, task: TaskNumber, feedback: String) {
+    pub(super) async fn not_done(
+        &mut self,
+        deed: Deed,
+        task: TaskNumber,
+        feedback: String,
+        summary: &str,
+    ) {
         let found = self.state.tasks().get(task);
         let attempt = found.map_or(0, |it| it.attempts);
         let n_refusals = self.refusals.entry((task, attempt)).or_default();
         *n_refusals += 1;
         let agent = found.and_then(|it| it.owner.as_ref()).and_then(|it| self.state.member(it));
         let can_repair = agent.is_none_or(|it| it.agent != "command");
-        let is_over = *n_refusals >= MAX_REFUSALS || !can_repair;
-        let is_by_holder =
-            !matches!(deed.request.command, Command::Task(TaskCommand::Approve { .. }));
-        if is_over && is_by_holder {
+        if *n_refusals >= MAX_REFUSALS || !can_repair {
             let reason = feedback.clone();
             let order = TaskCommand::Fail { task: task.into(), reason, attempt: Some(attempt) };
             self.give(Command::Task(order)).await;
             self.refusals.remove(&(task, attempt));
-            self.say_no(deed, feedback, REFUSED).await;
+            self.say_no(deed, feedback, summary).await;
         } else {
-            self.vetoed(deed, feedback, REFUSED).await;
+            self.vetoed(deed, feedback, summary).await;
         }
     }
+}
+
+/// Whether a board would take something, if only it were shown.
+fn would_be_taken(state: &State, request: &Request, now: Time) -> bool {
+    let ctx = Context {
+        now,
+        actor: request.actor.clone(),
+        operation: request.operation,
+        origin: Origin::default(),
+        fence: request.fence,
+    };
+    matches!(decide(state, &request.command, &ctx), Ok(_) | Err(Refusal::NotProved { .. }))
 }

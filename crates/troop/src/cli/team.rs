@@ -65,7 +65,7 @@ pub(crate) enum TeamCommand {
     Delete {
         /// The team, or the id of a deleted one with --purge
         name: Option<String>,
-        /// Erase its log too, for ever
+        /// Erase its log and its files too, for ever
         #[arg(long)]
         purge: bool,
     },
@@ -84,6 +84,9 @@ pub(crate) enum TeamCommand {
         /// Another name for the team
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
+        /// Do not ask whether what it would run may run here
+        #[arg(long, short)]
+        yes: bool,
     },
     /// Keep a team in files that other programs read and write, in step with the board, until Ctrl-C
     Mirror {

@@ -13,6 +13,7 @@ mod campaign;
 mod delegation;
 mod demo;
 mod desk;
+mod faults;
 mod follow;
 mod isolation;
 mod json;
