@@ -235,10 +235,10 @@ impl Mirror {
                 }
                 _ = poll.tick() => self.look_around().await?,
             }
-            self.settle().await?;
             if self.is_over().await? {
                 return self.clear();
             }
+            self.settle().await?;
         }
     }
 

@@ -60,7 +60,7 @@ async fn keep(
     while let Ok(notice) = notices.try_recv() {
         tell(&notice, printer)?;
     }
-    Ok(ended?.map_err(plain)?)
+    ended?.map_err(plain)
 }
 
 fn tell(notice: &Notice, printer: &Printer) -> Result<()> {

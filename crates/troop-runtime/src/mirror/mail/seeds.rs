@@ -1,6 +1,6 @@
 //! An inbox that is a folder: one file per message, and taking a message means deleting its file.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{collections::BTreeSet, io, path::Path};
 
 use serde_json::{Map, Value};
 use troop_model::OperationId;
@@ -148,7 +148,13 @@ impl Mirror {
         mail: &Mail,
         (delivered, read): (&mut Vec<Uuid>, &mut Vec<Uuid>),
     ) -> Result<(), MirrorError> {
-        std::fs::create_dir_all(folder).map_err(unusable(folder))?;
+        // Only this one: a team that is gone meanwhile must not come back as an empty folder.
+        match std::fs::create_dir(folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(unusable(folder)(error));
+            }
+            _ => {}
+        }
         if mail.is_running {
             return Ok(());
         }

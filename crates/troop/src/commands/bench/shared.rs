@@ -3,7 +3,7 @@
 use std::{fs, path::Path, time::Duration};
 
 use anyhow::{Context as _, Result};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
@@ -81,10 +81,10 @@ async fn claims(board: &Board, shared: &Path, args: &BenchFilesArgs) -> Result<O
     let mut spans = Vec::new();
     for number in 1..=args.changes.min(args.tasks) {
         let path = shared.join(format!("tasks/bench/task-{number}.json"));
-        let mut task: Value = serde_json::from_slice(&fs::read(&path)?)?;
-        task["status"] = json!("claimed");
-        task["claimed_by"] = json!(MEMBER);
-        put(&path, &task)?;
+        let mut task: Map<String, Value> = serde_json::from_slice(&fs::read(&path)?)?;
+        task.insert("status".to_owned(), json!("claimed"));
+        task.insert("claimed_by".to_owned(), json!(MEMBER));
+        put(&path, &Value::Object(task))?;
         let start = Instant::now();
         let is_it = |fact: &Fact| matches!(fact, Fact::TaskClaimed { .. });
         spans.push(seen(&mut news, start, is_it).await?);
