@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::json;
 use tokio::{
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal, SignalKind, signal},
     sync::mpsc::UnboundedReceiver,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -32,23 +32,24 @@ pub(super) async fn run(
         }
         return Ok(());
     }
+    // Heard from before anybody is told that it can be ended.
+    let signals = [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?];
     if !printer.json {
         printer.line(&format!("mirrored to {}; Ctrl-C ends it", folder.display()))?;
     }
-    keep(mirror, notices, printer).await
+    keep(mirror, notices, signals, printer).await
 }
 
 /// Keeps the files in step until somebody asks to stop.
 async fn keep(
     mirror: Mirror,
     mut notices: UnboundedReceiver<Notice>,
+    [mut interrupted, mut terminated]: [Signal; 2],
     printer: &Printer,
 ) -> Result<()> {
     let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
     let mut kept = tracker.spawn(mirror.run(stop.clone()));
     tracker.close();
-    let mut interrupted = signal(SignalKind::interrupt())?;
-    let mut terminated = signal(SignalKind::terminate())?;
     let ended = loop {
         tokio::select! {
             ended = &mut kept => break ended,
