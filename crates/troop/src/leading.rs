@@ -1,6 +1,7 @@
 //! Leads a team from this process, and shows what happens, until it is over.
 
 mod agents;
+mod finished;
 mod isolation;
 mod view;
 
@@ -13,7 +14,7 @@ use tokio::{
     time::Instant,
 };
 use tokio_util::task::TaskTracker;
-use troop_model::{Actor, Command, MemberState, MessageKind, Outgoing, Spawn, State, Status};
+use troop_model::{Actor, Command, MessageKind, Outgoing, Spawn, State};
 use troop_runtime::{
     Board, Complaint, Ended, HookOptions, Hooks, Isolation, Lead, LeadError, LeadHandle,
     LeadOptions, Opened, Request, Subscription, Timing, Until,
@@ -24,12 +25,12 @@ use crate::{
     config,
     desk::Desk,
     output::Printer,
-    render::{self, Story},
-    report::Refused,
+    render::Story,
     trust::{self, Trust},
 };
 use agents::Watch;
 pub(crate) use agents::{HOW, Runnable};
+pub(crate) use finished::Finished;
 pub(crate) use isolation::Home;
 use view::View;
 
@@ -47,17 +48,6 @@ pub(crate) struct Beginning {
     pub(crate) members: Vec<Spawn>,
     /// What the lead is told.
     pub(crate) goal: Option<String>,
-}
-
-/// A team whose lead is over.
-#[derive(Debug)]
-pub(crate) struct Finished {
-    pub(crate) ended: Ended,
-    pub(crate) story: Story,
-    /// What went wrong with the lead's agent.
-    fault: Option<String>,
-    /// What became of what teammates made in folders of their own, if they had some.
-    pub(crate) home: Option<Home>,
 }
 
 /// Somebody who leads a team from this process.
@@ -279,43 +269,6 @@ impl<'a> Stopper<'a> {
         } else {
             self.handle.hurry().await;
             self.deadline.get_or_insert_with(|| Instant::now() + HURRY);
-        }
-    }
-}
-
-impl Finished {
-    /// What is left to complain about, if anything is: the team has not done what it was to do.
-    pub(crate) fn check(&self) -> Result<()> {
-        let state = self.story.state();
-        let name = state.team().map(|team| team.name.to_string()).unwrap_or_default();
-        let on = format!("go on: `troop resume {name}`");
-        match &self.ended {
-            Ended::Superseded => {
-                let hint = "see what it does: `troop events --follow`";
-                return Err(Refused::new("another session leads the team now", hint).into());
-            }
-            Ended::Lost { reason } => {
-                return Err(Refused::new(format!("the team was lost: {reason}"), on).into());
-            }
-            Ended::Stopped { .. } | Ended::Quiet => {}
-        }
-        if let Some(fault) = &self.fault {
-            let message = format!("the lead could not go on: {}", render::one_line(fault));
-            let lead = state.lead().map_or("lead", |lead| lead.name.as_str());
-            let hint = format!("see what it did: `troop --team {name} log {lead}`");
-            return Err(Refused::new(message, hint).into());
-        }
-        if let Some(reason) = state.lead().filter(|it| it.state == MemberState::Crashed) {
-            let reason = reason.state_reason.as_deref().unwrap_or("no reason is known");
-            let message = format!("the lead crashed: {}", render::one_line(reason));
-            return Err(Refused::new(message, on).into());
-        }
-        let is_over = |status| matches!(status, Status::Completed | Status::Cancelled);
-        let n_open = state.tasks().iter().filter(|task| !is_over(task.status)).count();
-        match n_open {
-            0 => Ok(()),
-            1 => Err(Refused::new("1 task is not done", on).into()),
-            n => Err(Refused::new(format!("{n} tasks are not done"), on).into()),
         }
     }
 }

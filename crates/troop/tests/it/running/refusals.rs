@@ -163,3 +163,51 @@ fn where_teams_are_switched_off_nothing_runs() {
         assert!(err.starts_with("error: teams are switched off by `teams.enabled` in `"), "{err}");
     }
 }
+
+/// A lead that waits for the end of a task.
+const ONE: &str = r#"
+when mail * from user
+    call task/create {"subject": "say hello", "description": "echo hello"}
+    wait until all tasks are done
+    message user I have waited
+"#;
+
+#[test]
+fn a_run_ends_and_says_so_when_there_is_nobody_to_do_its_tasks() {
+    let troop = project(ONE);
+    let run = troop.run("--team crew run hi --agent script:lead.script");
+    assert_eq!(run.code, 1, "{}", run.out);
+    assert!(run.out.contains("lead → user: I have waited"), "{}", run.out);
+    let says = "error: task-1 has nobody to do it\nhint: add somebody: `--member ann=command`, or now: `troop --team crew member add ann=command`, then go on: `troop resume crew`\n";
+    assert_eq!(run.err, says);
+    // What the hint says works.
+    troop.ok("--team crew member add ann=command");
+    let run = troop.run("resume crew");
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    assert!(run.out.starts_with("started: ann\n"), "{}", run.out);
+    assert!(run.out.contains("ann completed task-1: hello"), "{}", run.out);
+}
+
+#[test]
+fn a_run_ends_when_its_only_teammate_cannot_start() {
+    let troop = project(ONE);
+    write(&troop, ".troop/agents/gone.md", "---\nname: gone\nprogram: [/nowhere/at-all]\n---\n");
+    troop.ok("trust --yes");
+    let run = troop.run("--team crew run hi --agent script:lead.script -m ann=gone");
+    assert_eq!(run.code, 1, "{}", run.out);
+    assert!(run.out.contains("ann is gone: ann did not start"), "{}", run.out);
+    assert!(run.err.starts_with("error: task-1 has nobody to do it\n"), "{}", run.err);
+}
+
+#[test]
+fn a_run_ends_when_its_only_teammate_crashed_for_good() {
+    let troop = project(ONE);
+    write(&troop, "ann.script", "when started\n    crash 9\n");
+    let run = troop.run("--team crew run hi --agent script:lead.script -m ann=script:ann.script");
+    assert_eq!(run.code, 1, "{}", run.out);
+    let line = run.out.lines().find(|line| line.contains("it crashed too often"));
+    let line = line.unwrap_or_else(|| panic!("nobody says that it is given up: {}", run.out));
+    assert!(line.contains("ann crashed: ") && line.ends_with("is not started again"), "{line}");
+    assert!(run.err.starts_with("error: task-1 has nobody to do it\n"), "{}", run.err);
+    assert!(run.err.contains("`troop --team crew log ann`"), "{}", run.err);
+}
