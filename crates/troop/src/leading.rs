@@ -8,11 +8,7 @@ mod view;
 use std::{pin::pin, sync::Arc, time::Duration};
 
 use anyhow::Result;
-use tokio::{
-    signal::unix::{Signal, SignalKind, signal},
-    sync::mpsc,
-    time::Instant,
-};
+use tokio::{sync::mpsc, time::Instant};
 use tokio_util::task::TaskTracker;
 use troop_model::{Actor, Command, MessageKind, Outgoing, Spawn, State};
 use troop_runtime::{
@@ -26,6 +22,7 @@ use crate::{
     desk::Desk,
     output::Printer,
     render::Story,
+    signals::Signals,
     trust::{self, Trust},
 };
 use agents::Watch;
@@ -222,7 +219,7 @@ impl Leading<'_> {
 struct Stopper<'a> {
     leading: &'a Leading<'a>,
     handle: LeadHandle,
-    signals: [(&'static str, Signal); 3],
+    signals: Signals,
     n_asked: usize,
     /// When nothing more is waited for.
     deadline: Option<Instant>,
@@ -230,11 +227,7 @@ struct Stopper<'a> {
 
 impl<'a> Stopper<'a> {
     fn new(leading: &'a Leading<'a>, handle: LeadHandle) -> Result<Self> {
-        let signals = [
-            ("SIGINT", signal(SignalKind::interrupt())?),
-            ("SIGTERM", signal(SignalKind::terminate())?),
-            ("SIGHUP", signal(SignalKind::hangup())?),
-        ];
+        let signals = Signals::listen()?;
         Ok(Self { leading, handle, signals, n_asked: 0, deadline: None })
     }
 
@@ -247,11 +240,8 @@ impl<'a> Stopper<'a> {
                 None => std::future::pending().await,
             }
         };
-        let [interrupt, terminate, hangup] = &mut self.signals;
         tokio::select! {
-            _ = interrupt.1.recv() => Some(interrupt.0),
-            _ = terminate.1.recv() => Some(terminate.0),
-            _ = hangup.1.recv() => Some(hangup.0),
+            wanted = self.signals.next() => Some(wanted.name),
             () = patience => None,
         }
     }
