@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use troop_model::{MemberName, NewMember, Spawn, State, Status, Task};
-use troop_runtime::{is_to_start_again, was_cut_short};
+use troop_runtime::{Board, is_to_start_again, last_project, was_cut_short};
 
 use super::run::{conclude, trust};
 use crate::{
@@ -12,10 +12,12 @@ use crate::{
     desk::Desk,
     leading::{Beginning, Leading, Runnable},
     output::Printer,
+    report::Refused,
 };
 
 pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
     let board = desk.team(args.name.as_deref()).await?;
+    check_folder(desk, &board).await?;
     let trust = trust(desk, printer)?;
     let agents = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.other_store())?);
     let lead = board.look(|state| state.lead().map(|lead| lead.agent.clone())).await?;
@@ -38,6 +40,18 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
     let members = members.into_iter().map(|member| Spawn { member, prompt: None }).collect();
     let finished = begun.run(Beginning { members, goal: None }).await?;
     conclude(&finished, printer)
+}
+
+/// A team goes on where it worked before, as long as that folder is there.
+async fn check_folder(desk: &Desk, board: &Board) -> Result<()> {
+    let here = desk.surroundings.project.canonicalize()?;
+    let there = last_project(&desk.folder(board.team())).and_then(|it| it.canonicalize().ok());
+    let Some(there) = there.filter(|there| *there != here) else { return Ok(()) };
+    let name = board.look(|state| state.team().map(|team| team.name.to_string())).await?;
+    let (name, there) = (name.unwrap_or_default(), there.display());
+    let message = format!("team `{name}` works in another folder: `{there}`");
+    let hint = format!("go on there: `cd '{there}' && troop resume {name}`");
+    Err(Refused::new(message, hint).into())
 }
 
 /// What is left of a team whose lead ended.
