@@ -133,7 +133,11 @@ impl Dispatcher {
         let is_deleted =
             self.state.team().is_none_or(|team| team.status == troop_model::TeamStatus::Deleted);
         if !is_deleted {
-            self.give(Command::CompleteTeam).await;
+            let is_over = self.state.tasks().iter().all(|task| task.status.is_finished());
+            // What ends before all is done has stopped, and can go on.
+            if is_over {
+                self.give(Command::CompleteTeam).await;
+            }
             let request = self.own(Command::ReleaseLead);
             if let Some(given) = self.enqueue(request).await {
                 // What is refused now is for whoever leads next.
