@@ -211,3 +211,67 @@ fn a_run_ends_when_its_only_teammate_crashed_for_good() {
     assert!(run.err.starts_with("error: task-1 has nobody to do it\n"), "{}", run.err);
     assert!(run.err.contains("`troop --team crew log ann`"), "{}", run.err);
 }
+
+#[test]
+fn a_team_goes_on_in_the_folder_where_it_worked() {
+    let troop = project(GREET);
+    let first = troop.run("--team crew run hi --agent script:lead.script");
+    assert_eq!(first.code, 1, "nobody does it: {}", first.out);
+    let other = troop.folder().join("other");
+    std::fs::create_dir_all(&other).unwrap();
+    let output = troop.command(&["resume", "crew"]).current_dir(&other).output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    let folder = troop.folder().canonicalize().unwrap();
+    let says = format!(
+        "error: team `crew` works in another folder: `{0}`\nhint: go on there: `cd '{0}' && troop resume crew`\n",
+        folder.display()
+    );
+    assert_eq!(err, says);
+    troop.ok("--team crew member add ann=command");
+    assert_eq!(troop.run("resume crew").code, 0);
+}
+
+#[test]
+fn what_a_team_is_can_be_seen_in_lists() {
+    let troop = project(GREET);
+    troop.ok("team create fresh");
+    let state = |name: &str| {
+        let teams = troop.json("team list --all");
+        let mut teams = teams["teams"].as_array().unwrap().iter();
+        teams.find(|team| team["name"] == name).unwrap()["state"].as_str().unwrap().to_owned()
+    };
+    let mut team = start(&troop, "-m ann=command --keep");
+    team.wait_for("all is said");
+    assert_eq!((state("fresh"), state("crew")), ("active".into(), "running".into()));
+    troop.ok("--team crew task create wait --assignee lead");
+    troop.ok("stop crew --reason 'lunch time'");
+    let run = team.end();
+    assert_eq!(run.code, 1);
+    assert!(run.out.contains("\nit was stopped: lunch time\n"), "{}", run.out);
+    assert_eq!(state("crew"), "stopped");
+    assert!(troop.ok("--team crew team status").starts_with("crew  stopped\n"));
+    assert!(troop.ok("team list").contains("stopped"));
+    let (_, err) = troop.refused("stop crew");
+    assert!(err.ends_with("hint: go on with it: `troop resume crew`\n"), "{err}");
+    troop.ok("--team crew task cancel 3");
+    assert_eq!(troop.run("resume crew").code, 0);
+    assert_eq!(state("crew"), "completed");
+    troop.ok("team delete crew");
+    assert_eq!(state("crew"), "deleted");
+    let (_, err) = troop.refused("stop fresh");
+    assert!(!err.contains("resume"), "nobody ever led it: {err}");
+}
+
+#[test]
+fn what_used_up_its_attempts_is_to_be_retried_not_resumed() {
+    let troop = project(&ONE.replace("echo hello", "exit 3"));
+    let line = "--team crew run hi --agent script:lead.script -m ann=command --set max_attempts=1";
+    let run = troop.run(line);
+    assert_eq!(run.code, 1, "{}", run.out);
+    assert!(run.err.contains("try again: `troop --team crew task retry 1`"), "{}", run.err);
+    assert!(run.out.contains("  failed     task-1: exit code 3"), "{}", run.out);
+    troop.ok("--team crew task retry 1");
+    let run = troop.run("resume crew");
+    assert!(run.out.starts_with("started: ann\n"), "an orderly end cuts nobody short: {}", run.out);
+}
