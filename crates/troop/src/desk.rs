@@ -38,6 +38,33 @@ pub(crate) struct Desk {
     said: Said,
 }
 
+/// What a team is, as people see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Nobody has ever led it.
+    Active,
+    /// Somebody leads it.
+    Running,
+    /// Nobody leads it any more, and not all is done.
+    Stopped,
+    /// Its work is over.
+    Completed,
+    /// Only its log is left.
+    Deleted,
+}
+
+impl Standing {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Running => "running",
+            Self::Stopped => "stopped",
+            Self::Completed => "completed",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
 /// What was said about one command.
 #[derive(Debug)]
 struct Said {
@@ -97,7 +124,19 @@ impl Desk {
     pub(crate) async fn roster(&self, board: &Board) -> Result<Vec<Member>> {
         let look = |state: &State| {
             let lease = state.team().and_then(|team| team.lead_lease.clone());
-            (state.members().cloned().collect::<Vec<_>>(), lease)
+            // Who was delegated something while nobody leads has not begun.
+            let has_begun = |it: &Member| {
+                let mut held = state.tasks().held_by(&it.name);
+                lease.is_some() || !held.any(|task| state.delegation_of(task).is_some())
+            };
+            let as_it_is = |it: &Member| match it.state {
+                MemberState::Working if it.pid.is_none() && !has_begun(it) => {
+                    let state_reason = Some("nobody leads the team".to_owned());
+                    Member { state: MemberState::Stopped, state_reason, ..it.clone() }
+                }
+                _ => it.clone(),
+            };
+            (state.members().map(as_it_is).collect::<Vec<_>>(), lease.clone())
         };
         let (mut members, lease) = board.look(look).await?;
         let folder = self.folder(board.team());
@@ -109,6 +148,28 @@ impl Desk {
             }
         }
         Ok(members)
+    }
+
+    /// What a team is, in one word.
+    pub(crate) async fn standing(&self, board: &Board) -> Result<Standing> {
+        let look = |state: &State| {
+            let team = state.team()?;
+            Some((team.status, team.lead_lease.clone(), team.n_leads))
+        };
+        let Some((status, lease, n_leads)) = board.look(look).await? else {
+            return Ok(Standing::Deleted);
+        };
+        let folder = self.folder(board.team());
+        let is_led = lease.is_some_and(|lease| {
+            lease.until > self.clock.now() && !lead_has_died(&folder, lease.session)
+        });
+        Ok(match status {
+            TeamStatus::Deleted => Standing::Deleted,
+            _ if is_led => Standing::Running,
+            TeamStatus::Completed => Standing::Completed,
+            TeamStatus::Active if n_leads > 0 => Standing::Stopped,
+            TeamStatus::Active => Standing::Active,
+        })
     }
 
     /// Where troop keeps its files, if not where it does by default.

@@ -20,6 +20,7 @@ use troop_store::StoreError;
 use crate::{
     output::{Closed, Printer},
     render,
+    signals::Wanted,
 };
 
 /// Refused or failed.
@@ -57,6 +58,11 @@ impl Refused {
         Self { message: message.into(), hint: hint.into() }
     }
 }
+
+/// A signal ended it.
+#[derive(Debug, thiserror::Error)]
+#[error("it was stopped by {}, and nothing has changed", .0.name)]
+pub(crate) struct Stopped(pub(crate) Wanted);
 
 /// What there is to say about a failure.
 #[derive(Debug)]
@@ -174,6 +180,9 @@ fn classify(error: &Error) -> (&'static str, u8, Option<String>) {
     }
     if let Some(refused) = error.downcast_ref::<Refused>() {
         return ("refused", FAILED, Some(refused.hint.clone()));
+    }
+    if let Some(Stopped(signal)) = error.downcast_ref::<Stopped>() {
+        return ("stopped", signal.code(), None);
     }
     if let Some(refusal) = error.downcast_ref::<Refusal>() {
         return refused(refusal);

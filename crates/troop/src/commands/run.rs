@@ -84,6 +84,9 @@ pub(super) fn text(finished: &Finished, printer: &Printer) -> String {
     // Where a screen was, there is room already.
     let gap = if printer.screen().is_some() { "" } else { "\n" };
     let mut text = format!("{gap}{}", render::summary(&finished.story, printer.width()));
+    if let Ended::Stopped { reason } = &finished.ended {
+        text.push_str(&format!("\nit was stopped: {}\n", render::one_line(reason)));
+    }
     for (nth, line) in finished.home.iter().flat_map(Home::lines).enumerate() {
         let gap = if nth == 0 { "\n" } else { "" };
         text.push_str(&format!("{gap}{line}\n"));

@@ -68,17 +68,25 @@ pub(super) async fn run(command: TaskCommand, desk: &mut Desk, printer: &Printer
             confirm(desk, &done, "claimed", printer).await
         }
         change => {
-            if let TaskCommand::Complete { task, without_checks, .. } = &change {
-                super::proof::prove(desk, &task.parse()?, without_checks.as_deref(), printer)
-                    .await?;
-            }
+            let without = without_checks(&change);
             let (verb, order) = order(change)?;
+            super::proof::prove(desk, &order, without.as_deref(), printer).await?;
             if matches!(order, Order::Claim { .. }) {
                 desk.tick().await?;
             }
             let done = desk.submit(Command::Task(order)).await?;
             confirm(desk, &done, verb, printer).await
         }
+    }
+}
+
+/// Why a person does without checks, if one does.
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other command is about them")]
+fn without_checks(command: &TaskCommand) -> Option<String> {
+    match command {
+        TaskCommand::Complete { without_checks, .. }
+        | TaskCommand::Approve { without_checks, .. } => without_checks.clone(),
+        _ => None,
     }
 }
 
@@ -126,7 +134,7 @@ fn order(command: TaskCommand) -> Result<(&'static str, Order)> {
             "handed in",
             Order::Review { task: task.parse()?, result: result.map(given).transpose()? },
         ),
-        TaskCommand::Approve { task, comment } => {
+        TaskCommand::Approve { task, comment, .. } => {
             ("approved", Order::Approve { task: task.parse()?, comment })
         }
         TaskCommand::Reject { task, reason, mode } => {

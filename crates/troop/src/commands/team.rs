@@ -2,12 +2,14 @@
 
 mod delegations;
 
+use std::sync::Arc;
+
 use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::{
     Command, Member, NewTeamCommand, Refusal, Settings, State, TeamId, TeamName, TeamView,
 };
-use troop_runtime::{LeftoverState, find_lead, leftovers, rescue};
+use troop_runtime::{Board, Following, LeftoverState, find_lead, leftovers, rescue};
 use uuid::Uuid;
 
 use super::{export, given, settings};
@@ -15,7 +17,7 @@ use crate::{
     agents::Agents,
     cli::TeamCommand,
     config,
-    desk::Desk,
+    desk::{Desk, Standing},
     output::Printer,
     render,
     report::{Refused, Usage},
@@ -82,25 +84,34 @@ async fn create(new: NewTeamCommand, desk: &mut Desk, printer: &Printer) -> Resu
 async fn list(all: bool, desk: &Desk, printer: &Printer) -> Result<()> {
     let mut teams = desk.session.teams().await?;
     teams.retain(|team| all || !team.is_retired);
+    let mut rows = Vec::new();
+    for team in &teams {
+        let standing =
+            if team.is_retired { Standing::Deleted } else { standing(team.id, desk).await? };
+        rows.push((team, standing.as_str()));
+    }
     if printer.json {
-        let teams: Vec<_> = teams
-            .iter()
-            .map(|team| json!({"id": team.id, "name": team.name, "deleted": team.is_retired}))
-            .collect();
+        let row = |(team, state): &(&troop_runtime::TeamSummary, &str)| json!({"id": team.id, "name": team.name, "state": state, "deleted": team.is_retired});
+        let teams: Vec<_> = rows.iter().map(row).collect();
         return printer.json(&json!({ "teams": teams }));
     }
     if teams.is_empty() {
         return printer.text("no teams\n");
     }
-    let row = |team: &troop_runtime::TeamSummary| {
-        vec![
-            team.name.clone(),
-            if team.is_retired { "deleted" } else { "" }.to_owned(),
-            team.id.to_string(),
-        ]
+    let row = |(team, state): (&troop_runtime::TeamSummary, &str)| {
+        vec![team.name.clone(), state.to_owned(), team.id.to_string()]
     };
-    let rows: Vec<_> = teams.iter().map(row).collect();
+    let rows: Vec<_> = rows.into_iter().map(row).collect();
     printer.text(&render::table(&["TEAM", "STATE", "ID"], &rows, printer.width()))
+}
+
+/// What a team is that is not this session's.
+async fn standing(team: TeamId, desk: &Desk) -> Result<Standing> {
+    let (store, clock) = (Arc::clone(&desk.store), desk.clock.clone());
+    let board = Board::open(store, clock, Following::WhenAsked, team).await?;
+    let standing = desk.standing(&board).await;
+    board.close().await;
+    standing
 }
 
 pub(super) async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
@@ -110,8 +121,9 @@ pub(super) async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer)
         return printer.json(&value);
     }
     let now = desk.clock.now();
-    let members = desk.roster(&board).await?;
-    let mut text = board.look(move |state| render::team_status(state, &members, now)).await?;
+    let (members, standing) = (desk.roster(&board).await?, desk.standing(&board).await?);
+    let look = move |state: &State| render::team_status(state, &members, standing.as_str(), now);
+    let mut text = board.look(look).await?;
     text.push('\n');
     for (key, value) in settings::flatten(value.get("settings").unwrap_or(&Value::Null)) {
         text.push_str(&format!("  {key} = {value}\n"));
@@ -122,12 +134,16 @@ pub(super) async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer)
 async fn status(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
     let board = desk.team(name).await?;
     let (members, now) = (desk.roster(&board).await?, desk.clock.now());
+    let standing = desk.standing(&board).await?.as_str();
     if printer.json {
-        let value = board.look(move |state| status_json(state, &members)).await?;
+        let mut value = board.look(move |state| status_json(state, &members)).await?;
+        if let Some(fields) = value.as_object_mut() {
+            fields.insert("state".to_owned(), standing.into());
+        }
         return printer.json(&value);
     }
-    let text = board.look(move |state| render::team_status(state, &members, now)).await?;
-    printer.text(&text)
+    let look = move |state: &State| render::team_status(state, &members, standing, now);
+    printer.text(&board.look(look).await?)
 }
 
 async fn set(

@@ -1,6 +1,6 @@
 //! What to type next, for each refusal that has an answer.
 
-use troop_model::{Refusal, Status};
+use troop_model::{Refusal, Status, TaskAction};
 
 /// For somebody without a team.
 pub(crate) const CREATE_TEAM: &str = "make one: `troop team create my-team --member ann=claude`";
@@ -122,6 +122,13 @@ fn for_running(refusal: &Refusal) -> Option<String> {
         }
         Refusal::DelegationDenied { to, .. } => {
             format!("see for whom it is: `troop member link {to}`")
+        }
+        Refusal::NotProved { task, .. } => format!(
+            "a person's word runs them: `troop task approve {0}`, or `complete {0}`; to do without: `--without-checks REASON`",
+            task.0
+        ),
+        Refusal::WrongStatus { task, status: Status::InReview, action: TaskAction::Complete } => {
+            format!("judge it: `troop task approve {0}`, or `troop task reject {0}`", task.0)
         }
         Refusal::LeadDelegates => "`troop task delegate TASK --to MEMBER`".to_owned(),
         Refusal::NotRunning { member, .. } => format!("start it: `troop member spawn {member}`"),

@@ -2,9 +2,13 @@
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use troop_model::{ActorKind, Delegation, DelegationView, State, Time, team_md};
+use troop_model::{ActorKind, Delegation, DelegationStatus, DelegationView, State, Time, team_md};
 
-use crate::{desk::Desk, output::Printer, render};
+use crate::{
+    desk::{Desk, Standing},
+    output::Printer,
+    render,
+};
 
 /// The delegations at hand, oldest first.
 pub(super) async fn list(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
@@ -13,9 +17,11 @@ pub(super) async fn list(name: Option<&str>, desk: &mut Desk, printer: &Printer)
         let all: Vec<Value> = board.look(all_json).await??;
         return printer.json(&json!({ "delegations": all }));
     }
-    let now = desk.clock.now();
+    let (now, standing) = (desk.clock.now(), desk.standing(&board).await?);
     let rows: Vec<_> = board
-        .look(move |state| oldest_first(state).into_iter().map(|it| row(it, now)).collect())
+        .look(move |state| {
+            oldest_first(state).into_iter().map(|it| row(it, standing, now)).collect()
+        })
         .await?;
     if rows.is_empty() {
         return printer.text("no delegations\n");
@@ -35,13 +41,18 @@ fn all_json(state: &State) -> serde_json::Result<Vec<Value>> {
     views.map(serde_json::to_value).collect()
 }
 
-fn row(delegation: &Delegation, now: Time) -> Vec<String> {
+fn row(delegation: &Delegation, standing: Standing, now: Time) -> Vec<String> {
+    let status = match delegation.status {
+        // Without a lead no process runs.
+        DelegationStatus::Running if standing != Standing::Running => "waiting".to_owned(),
+        status => status.to_string(),
+    };
     let until = delegation.ended_at.unwrap_or(now);
     vec![
         render::moment(delegation.started_at),
         delegation.task.to_string(),
         delegation.to.to_string(),
-        delegation.status.to_string(),
+        status,
         render::took(until.since(delegation.started_at)),
         delegation.id.to_string(),
         render::one_line(delegation.result.as_deref().unwrap_or_default()),
