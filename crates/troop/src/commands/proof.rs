@@ -43,7 +43,7 @@ pub(super) async fn prove(
     }
     check_trust(&trust)?;
     if !printer.json {
-        printer.warn(&format!("running {}", commands.join("; ")));
+        printer.error_line(&format!("running {}", commands.join("; ")));
     }
     let checks = Checks {
         commands,
