@@ -61,7 +61,7 @@ pub(super) async fn prove(
     }
     check_trust(&trust)?;
     if !printer.json {
-        printer.warn(&format!("running {}", commands.join("; ")));
+        printer.error_line(&format!("running {}", commands.join("; ")));
     }
     proof.evidence = run(desk, commands, seconds).await?;
     let bad = complaint(&proof.evidence);

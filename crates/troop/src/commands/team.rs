@@ -27,8 +27,7 @@ pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer
     match command {
         TeamCommand::Create { name, lead, members, description, dialect, settings } => {
             let agents = Agents::read(&desk.surroundings);
-            let members =
-                members.iter().map(|member| agents.member(member)).collect::<Result<_>>()?;
+            let members = agents.members(&members)?;
             let defaults = dialect
                 .map_or_else(Settings::default, |dialect| Settings::for_dialect(dialect.into()));
             let new = NewTeamCommand {
@@ -52,8 +51,9 @@ pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer
             delegations::list(name.as_deref(), desk, printer).await
         }
         TeamCommand::Status { name } => status(name.as_deref(), desk, printer).await,
-        TeamCommand::Set { settings, description } => {
-            set(&settings, description, desk, printer).await
+        TeamCommand::Set { name, settings, description } => {
+            let (name, settings) = settings::named(name, settings);
+            set(name.as_deref(), &settings, description, desk, printer).await
         }
         TeamCommand::Delete { name, purge } => delete(name.as_deref(), purge, desk, printer).await,
         TeamCommand::Export { name, output } => {
@@ -147,19 +147,33 @@ async fn status(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Resul
 }
 
 async fn set(
+    name: Option<&str>,
     changes: &[String],
     description: Option<String>,
     desk: &mut Desk,
     printer: &Printer,
 ) -> Result<()> {
-    let board = desk.team(None).await?;
-    let before = board.look(|state| state.team().map(|team| team.settings.clone())).await?;
-    let settings = settings::changes(&before.unwrap_or_default(), changes)?;
-    let done = desk.submit(Command::UpdateTeam { description, settings }).await?;
+    if changes.is_empty() && description.is_none() {
+        return Err(settings::nothing_to_set(name));
+    }
+    let board = desk.team(name).await?;
+    let look = |state: &State| {
+        let team = state.team()?;
+        Some((team.name.clone(), team.settings.clone(), team.description.clone()))
+    };
+    let (name, before, old) = board.look(look).await?.ok_or(Refusal::NoTeam)?;
+    let settings = settings::changes(&before, changes)?;
+    desk.submit(Command::UpdateTeam { description, settings }).await?;
     if printer.json {
         return show(None, desk, printer).await;
     }
-    printer.text(if done.events.is_empty() { "nothing changed\n" } else { "changed\n" })
+    let (_, after, new) = board.look(look).await?.ok_or(Refusal::NoTeam)?;
+    let mut changed = settings::differences(&before, &after)?;
+    changed.extend((old != new).then(|| format!("description = {:?}", render::one_line(&new))));
+    match changed.as_slice() {
+        [] => printer.text(&format!("nothing changed in {name}\n")),
+        changed => printer.text(&format!("changed {name}: {}\n", changed.join(", "))),
+    }
 }
 
 async fn delete(name: Option<&str>, purge: bool, desk: &mut Desk, printer: &Printer) -> Result<()> {

@@ -99,6 +99,7 @@ fn a_detail_shows_everything_that_belongs_to_a_task() {
     troop.ok("task create parse -d 'line one'");
     troop.ok("--as ann task claim 1");
     troop.ok("--as bob task comment 1 'mind the tabs'");
+    troop.with_input("--as ann workspace write notes/plan.md", "mind the tabs");
     troop.ok("--as ann task attach 1 notes/plan.md");
     troop.ok("--as ann task ask-user 1 'tabs or spaces?'");
     let text = troop.ok("task get 1");
@@ -130,7 +131,7 @@ fn every_verb_of_the_board_works() {
     troop.ok("--as ann task review 1");
     assert_eq!(
         troop.ok("task reject 1 --reason 'too short' --mode revise"),
-        "rejected task-1: one (ann)\n"
+        "rejected and sent back task-1: one (ann)\n"
     );
     let failed = troop.ok("--as ann task fail 1 --reason 'no network'");
     assert_eq!(failed, "failed, to be tried again: task-1: one\n");

@@ -28,4 +28,5 @@ mod teammate;
 mod teams;
 mod troop;
 mod trust;
+mod words;
 mod workspace;

@@ -403,7 +403,7 @@ fn one_teammate_too_many_is_refused_and_the_others_go_on() {
     let (code, err) =
         troop.refused("run x --agent script:lead.script -m a=command -m b=command -m c=command");
     assert_eq!(code, 1);
-    assert!(err.contains("hint: stop one: `troop member stop NAME`"), "{err}");
+    assert!(err.contains("hint: allow more: `--max-teammates 3`"), "{err}");
     assert_eq!(troop.ok("team list"), "no teams\n");
     let mut team = start(&troop, "-m ann=command -m bob=command --keep");
     team.wait_for("all is said");
