@@ -62,10 +62,9 @@ pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {
         Refusal::UnknownTask { .. }
         | Refusal::NotATaskName { .. }
         | Refusal::TaskDeleted { .. } => "see the board: `troop task list --status all`".to_owned(),
-        Refusal::AmbiguousTask { matches, .. } => match matches.first() {
-            Some(first) => format!("use its number: `troop task get {}`", first.0),
-            None => return None,
-        },
+        Refusal::AmbiguousTask { matches, .. } => {
+            format!("use its number: `troop task get {}`", matches.first()?.0)
+        }
         Refusal::TaskArchived { task } => {
             format!("make a follow-up: `troop task create \"follow up on {task}\"`")
         }
@@ -75,14 +74,12 @@ pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {
         Refusal::NotYours { task, owner: None, .. } => {
             format!("take it first: `troop task claim {}`", task.0)
         }
-        Refusal::TaskBlocked { by, .. } => match by.first() {
-            Some(first) => format!("see what holds it up: `troop task get {}`", first.0),
-            None => return None,
-        },
-        Refusal::DependencyEnded { by, how: Status::Failed, .. } => match by.first() {
-            Some(first) => format!("try it again: `troop task retry {}`", first.0),
-            None => return None,
-        },
+        Refusal::TaskBlocked { by, .. } => {
+            format!("see what holds it up: `troop task get {}`", by.first()?.0)
+        }
+        Refusal::DependencyEnded { by, how: Status::Failed, .. } => {
+            format!("try it again: `troop task retry {}`", by.first()?.0)
+        }
         Refusal::DependencyEnded { task, .. } => {
             format!("let it wait for nothing: `troop task update {} --unblock`", task.0)
         }
@@ -108,12 +105,9 @@ pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {
         }
         Refusal::BadSetting(_) => "see all settings: `troop team show --json`".to_owned(),
         Refusal::TooLong { .. } => "write it to a file and name the file".to_owned(),
-        Refusal::StillNeeded { by, .. } => match by.first() {
-            Some(first) => {
-                format!("change what waits for it: `troop task update {} --unblock`", first.0)
-            }
-            None => return None,
-        },
+        Refusal::StillNeeded { by, .. } => {
+            format!("change what waits for it: `troop task update {} --unblock`", by.first()?.0)
+        }
         Refusal::WrongStatus { task, status, .. } | Refusal::NotHeld { task, status } => {
             for_status(*status, task.0)
         }
