@@ -1,6 +1,6 @@
 //! What to type next, for each refusal that has an answer.
 
-use troop_model::{Refusal, Status, TaskAction};
+use troop_model::{Refusal, Status};
 
 use crate::agents::SUGGESTED;
 
@@ -119,7 +119,9 @@ pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {
 fn for_status(status: Status, task: u32) -> String {
     match status {
         Status::Failed => format!("try it again: `troop task retry {task}`"),
-        Status::InReview => format!("see what was handed in: `troop task get {task}`"),
+        Status::InReview => {
+            format!("judge it: `troop task approve {task}`, or `troop task reject {task}`")
+        }
         Status::Completed | Status::Cancelled => format!(
             "see what came of it: `troop task get {task}`, or make a follow-up: `troop task create \"…\"`"
         ),
@@ -159,9 +161,6 @@ fn for_running(refusal: &Refusal) -> Option<String> {
             "a person's word runs them: `troop task approve {0}`, or `complete {0}`; to do without: `--without-checks REASON`",
             task.0
         ),
-        Refusal::WrongStatus { task, status: Status::InReview, action: TaskAction::Complete } => {
-            format!("judge it: `troop task approve {0}`, or `troop task reject {0}`", task.0)
-        }
         Refusal::LeadDelegates => "`troop task delegate TASK --to MEMBER`".to_owned(),
         Refusal::NotRunning { member, .. } => format!("start it: `troop member spawn {member}`"),
         Refusal::TooManyTeammates { .. } => {
