@@ -220,6 +220,7 @@ impl Dispatcher {
         if std::mem::take(&mut self.has_news) {
             self.push_work().await;
             self.look_for_the_end().await;
+            self.tell_if_stuck().await;
         }
         self.transcripts.flush();
     }

@@ -130,7 +130,8 @@ impl Dispatcher {
         let views = open.map(|task| TaskView::brief(&self.state, task));
         let tasks = views.map(|view| WireTask::from(&view)).collect();
         let mode = self.state.member(member).map(|it| it.permissions);
-        let context = TeamContext { tasks, mode, team_md };
+        let stuck_at = link.told_stuck;
+        let context = TeamContext { tasks, mode, team_md, stuck_at };
         // What it could not be told, it is told with the next change, or before its next piece of work.
         if link.tell(&FromLead::UpdateContext(context)).is_ok() {
             link.told_team = self.n_teams;

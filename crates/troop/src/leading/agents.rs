@@ -13,26 +13,24 @@ use smol_str::SmolStr;
 use tokio::io::DuplexStream;
 use tokio_util::sync::CancellationToken;
 use troop_agent::{
-    ALIVE, Agent, BoxFuture, Definition, Exit, Outcome, Place, RegistryError, Turn, Work,
+    ALIVE, Agent, BoxFuture, Definition, Exit, Outcome, Place, RegistryError, ScriptError, Turn,
+    Work,
 };
-use troop_model::Role;
+use troop_model::{NewMember, Role};
 use troop_runtime::{InProcess, Launch, LaunchSpec, Launched, Programs};
 use uuid::Uuid;
 
 use crate::{
+    agents,
     config::Surroundings,
     report::Refused,
     trust::{self, Trust},
 };
 
-/// What this version runs.
-const AVAILABLE: &str = "command, script:FILE, your own program";
 /// What people should know who have no agent that runs.
 pub(crate) const HOW: &str = "lead with a script (`--agent script:FILE`), or describe your own program in \
                               `.troop/agents/NAME.md` (`program: [python3, agent.py]`) and say `--agent NAME`; to see a \
                               team at work without either: `troop demo`";
-/// Agents that are known, and run in a later version.
-const LATER: [&str; 4] = ["builtin", "claude", "codex", "acp"];
 
 /// The agents that may run for a team.
 #[derive(Debug)]
@@ -71,6 +69,23 @@ impl Runnable {
         self.find(key).map(drop)
     }
 
+    /// Says why a teammate cannot be what it should be, if it cannot.
+    pub(crate) fn check_member(&self, member: &NewMember) -> Result<()> {
+        let NewMember { name, agent: key, .. } = member;
+        self.check(key).map_err(|error| match error.downcast::<Refused>() {
+            // How to lead is no help to who works.
+            Ok(refused) if refused.hint() == HOW => {
+                let hint = format!(
+                    "say `--member {name}=command`, which runs a task's command, `--member {name}=script:FILE`, or your own \
+                     program that `.troop/agents/NAME.md` describes: `--member {name}=NAME`"
+                );
+                Refused::new(refused.to_string(), hint).into()
+            }
+            Ok(refused) => refused.into(),
+            Err(error) => error,
+        })
+    }
+
     /// The agent for a key. None if a program of its own is to be started for it.
     fn find(&self, key: &str) -> Result<Option<Box<dyn Agent>>> {
         if self.untrusted.iter().any(|it| it == key) {
@@ -82,9 +97,12 @@ impl Runnable {
             Ok(agent) => Ok(Some(agent)),
             Err(RegistryError::Foreign { .. }) => Ok(None),
             Err(RegistryError::CannotRun { .. }) => Err(not_available(key)),
-            Err(RegistryError::Unknown { .. }) if LATER.contains(&key) => Err(not_available(key)),
+            Err(RegistryError::Unknown { .. }) if agents::runs_later(key) => {
+                Err(not_available(key))
+            }
+            Err(RegistryError::Script(error)) => Err(cannot_follow(&error)),
             Err(error) => {
-                let hint = format!("available: {AVAILABLE}");
+                let hint = format!("available: {}", agents::available());
                 Err(Refused::new(chain(&error), hint).into())
             }
         }
@@ -137,14 +155,30 @@ fn is_own(key: &str) -> bool {
 }
 
 fn not_available(key: &str) -> anyhow::Error {
+    let available = agents::available();
     let message =
-        format!("the agent `{key}` is not available in this version; available: {AVAILABLE}");
+        format!("the agent `{key}` is not available in this version; available: {available}");
     Refused::new(message, HOW).into()
 }
 
-fn chain(error: &RegistryError) -> String {
+/// What to do about a script that is not there, or makes no sense.
+fn cannot_follow(error: &ScriptError) -> anyhow::Error {
+    let hint = match error {
+        ScriptError::Unreadable { file, .. } => {
+            let there = file.ancestors().skip(1).find(|it| it.is_dir()).unwrap_or(file);
+            format!("scripts are looked for in the project's folder: `ls {}`", there.display())
+        }
+        ScriptError::Senseless { file, line, .. } => {
+            format!("correct that line: `${{EDITOR:-vi}} +{line} {}`", file.display())
+        }
+        _ => "how scripts are written: docs/script.md".to_owned(),
+    };
+    Refused::new(chain(error), hint).into()
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
+    let mut cause = error.source();
     while let Some(error) = cause {
         text = format!("{text}: {error}");
         cause = error.source();

@@ -87,9 +87,9 @@ async fn ids_may_be_anything() {
         .into_iter()
         .enumerate()
     {
-        stage.write(&format!("tasks/crew/{nth}.json"), json!({"id": id, "subject": "odd"}));
+        stage.write(&format!("tasks/crew/{nth}.json"), &json!({"id": id, "subject": "odd"}));
     }
-    stage.write(&format!("tasks/crew/{huge}.json"), json!({"id": huge, "subject": "odd"}));
+    stage.write(&format!("tasks/crew/{huge}.json"), &json!({"id": huge, "subject": "odd"}));
     mirror.pass().await.unwrap();
     mirror.pass().await.unwrap();
     assert_eq!(stage.n_tasks().await, 7);

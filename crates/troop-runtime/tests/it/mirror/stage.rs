@@ -67,17 +67,17 @@ impl Stage {
         serde_json::from_slice(&self.bytes(path)).unwrap()
     }
 
-    pub(crate) fn write(&self, path: &str, value: Value) {
+    pub(crate) fn write(&self, path: &str, value: &Value) {
         fs::write(self.path(path), value.to_string()).unwrap();
     }
 
     /// Changes some fields of a file, as others do.
-    pub(crate) fn change(&self, path: &str, change: Value) {
+    pub(crate) fn change(&self, path: &str, change: &Value) {
         let mut value = self.read(path);
         for (key, new) in change.as_object().unwrap() {
             value[key] = new.clone();
         }
-        self.write(path, value);
+        self.write(path, &value);
     }
 
     pub(crate) fn files(&self, folder: &str) -> Vec<Value> {
@@ -109,11 +109,11 @@ impl Stage {
     pub(crate) fn put_letter(&self, member: &str, letter: Value) {
         let path = self.inbox_path(member);
         match self.layout {
-            Layout::Seeds => self.write(&format!("{path}/{}.json", Uuid::now_v7()), letter),
+            Layout::Seeds => self.write(&format!("{path}/{}.json", Uuid::now_v7()), &letter),
             Layout::Claude => {
                 let mut entries = self.inbox(member);
                 entries.push(letter);
-                self.write(&path, Value::Array(entries));
+                self.write(&path, &Value::Array(entries));
             }
         }
     }
@@ -125,7 +125,7 @@ impl Stage {
                 fs::remove_dir_all(self.path(&path)).unwrap();
                 fs::create_dir(self.path(&path)).unwrap();
             }
-            Layout::Claude => self.write(&path, json!([])),
+            Layout::Claude => self.write(&path, &json!([])),
         }
     }
 
