@@ -10,7 +10,7 @@ use super::{
     input::Due,
     link::{Link, Phase},
 };
-use crate::process::Signal;
+use crate::{mirror::is_external, process::Signal};
 
 /// A member that is being stopped.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ pub fn was_cut_short(member: &Member) -> bool {
 pub fn is_to_start_again(member: &Member) -> bool {
     let is_with_team = || member.state_reason.as_deref().is_none_or(|it| it.starts_with(WITH_TEAM));
     let has_stopped = member.role == Role::Member && !member.is_running();
-    was_cut_short(member) || has_stopped && is_with_team()
+    !is_external(member) && (was_cut_short(member) || has_stopped && is_with_team())
 }
 
 /// A team that is being stopped.
@@ -230,9 +230,11 @@ impl Dispatcher {
             && !self.can_begin_something()
     }
 
-    /// Whether a task is ready for somebody who runs.
+    /// Whether a task is ready for somebody who runs, here or elsewhere.
     fn can_begin_something(&self) -> bool {
-        let mut members = self.links.keys().filter(|member| !self.is_lead(member));
+        let here = self.links.keys().filter(|member| !self.is_lead(member));
+        let elsewhere = self.state.members().filter(|it| is_external(it)).map(|it| &it.name);
+        let mut members = here.chain(elsewhere);
         members.any(|member| self.state.tasks().ready_for(member).next().is_some())
     }
 }

@@ -165,8 +165,11 @@ pub(super) struct Letter {
     pub(super) kind: MessageKind,
     pub(super) content: String,
     pub(super) summary: Option<String>,
-    pub(super) request_id: Option<Uuid>,
+    /// The request that it is or answers, as its writer calls it.
+    pub(super) request_id: Option<String>,
     pub(super) approve: Option<bool>,
+    /// All of it, as it stands.
+    pub(super) text: String,
 }
 
 /// Why a file cannot be understood.
@@ -251,11 +254,21 @@ pub(super) fn is_ours(layout: Layout, file: &Map<String, Value>) -> bool {
     }
 }
 
+/// The id of the file that a task was taken from.
+pub(super) fn file_of(task: &Task) -> Option<&str> {
+    task.metadata.0.get(FILE).and_then(Value::as_str)
+}
+
 /// A message as a file or an entry of one.
-pub(super) fn write_letter(layout: Layout, message: &Message, names: &Names) -> Map<String, Value> {
+pub(super) fn write_letter(
+    layout: Layout,
+    message: &Message,
+    request_id: Option<&str>,
+    names: &Names,
+) -> Map<String, Value> {
     match layout {
-        Layout::Seeds => seeds::letter(message),
-        Layout::Claude => claude::letter(message, names),
+        Layout::Seeds => seeds::letter(message, request_id),
+        Layout::Claude => claude::letter(message, request_id, names),
     }
 }
 

@@ -9,6 +9,7 @@ mod isolation;
 mod late;
 mod processes;
 mod recovery;
+mod shared;
 mod socket;
 mod stage;
 mod takeover;

@@ -151,7 +151,7 @@ impl Mirror {
         }
         let names = self.names().await?;
         let there: BTreeSet<Uuid> = sorted.inbox.letters.values().copied().collect();
-        for Missing { message, was_delivered } in &mail.missing {
+        for Missing { message, was_delivered, request_id } in &mail.missing {
             if there.contains(&message.id) || sorted.read.contains(&message.id) {
                 continue;
             }
@@ -159,7 +159,8 @@ impl Mirror {
                 sorted.read.push(message.id);
                 continue;
             }
-            let letter = layout::write_letter(self.places.layout, message, &names);
+            let letter =
+                layout::write_letter(self.places.layout, message, request_id.as_deref(), &names);
             sorted.entries.push(Value::Object(letter));
             sorted.inbox.letters.insert(message.id.to_string(), message.id);
             sorted.delivered.push(message.id);
