@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use troop_model::{Command, MemberState, NewMember, Party, Status, TaskNumber};
+use troop_model::{Command, MemberState, NewMember, Party, State, Status, TaskNumber};
 use troop_runtime::{Clock, EXTERNAL, Ended, Layout, Mirror, MirrorOptions, Notice, Until};
 use troop_testkit::wait_for;
 
@@ -109,7 +109,7 @@ async fn a_hook_that_takes_its_time_holds_up_no_other_file_and_no_lock() {
     let task = |number: u32| shared.path().join(format!("tasks/crew/task-{number}.json"));
     let claimed = |number: u32| {
         let what = format!("task {number} is claimed");
-        let look = move |state: &troop_model::State| {
+        let look = move |state: &State| {
             let status = state.tasks().status(TaskNumber(number));
             (status == Some(Status::InProgress)).then_some(())
         };
@@ -142,10 +142,11 @@ async fn a_hook_that_takes_its_time_holds_up_no_other_file_and_no_lock() {
 
 #[tokio::test]
 async fn a_team_whose_work_is_for_programs_elsewhere_waits_for_them() {
-    let setting = Setting { until: Until::Quiet, ..Setting::default() };
-    let mut stage = Stage::new(setting).await;
+    let mut stage = Stage::new(Setting::default()).await;
     join(&stage, "pat").await;
     stage.task_for("write", "pat").await;
+    let version = stage.board.look(State::version).await.unwrap();
+    stage.lead.as_ref().unwrap().handle().end(Until::QuietAfter(version)).await;
     let shared = tempfile::tempdir().unwrap();
     let mut mirror = mirror(&stage, shared.path()).await;
     mirror.pass().await.unwrap();
@@ -157,5 +158,8 @@ async fn a_team_whose_work_is_for_programs_elsewhere_waits_for_them() {
     stage.until("it is done", is_done(1)).await;
     let ended = stage.lead.take().unwrap().ended().await;
     assert_eq!(ended, Ended::Quiet);
+    let trace = stage.trace().await;
+    let at = |kind: &str| trace.iter().position(|it| it == kind).unwrap();
+    assert!(at("task.completed") < at("lead.released"), "{trace:?}");
     assert_eq!(stage.n_times("pat", MemberState::Spawning).await, 0, "it was never started");
 }
