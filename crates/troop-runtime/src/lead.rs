@@ -5,6 +5,7 @@
 //! everything that comes in into one order.
 
 mod answers;
+mod breaking;
 mod calls;
 mod delegations;
 mod delivery;
@@ -27,6 +28,7 @@ mod supervisor;
 mod timers;
 mod transcript;
 mod work;
+mod written;
 
 use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
