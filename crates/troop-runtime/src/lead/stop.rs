@@ -239,7 +239,8 @@ impl Dispatcher {
         let is_given = self.state.team().is_some_and(is_given);
         let here = self.links.values().filter(|link| is_given || !link.tells_end);
         let here = here.map(|link| &link.runner.member).filter(|it| !self.is_lead(it));
-        let elsewhere = self.state.members().filter(|it| is_external(it)).map(|it| &it.name);
+        let is_there = |it: &&Member| is_external(it) && it.state != MemberState::Stopped;
+        let elsewhere = self.state.members().filter(is_there).map(|it| &it.name);
         let mut members = here.chain(elsewhere);
         members.any(|member| self.state.tasks().ready_for(member).next().is_some())
     }

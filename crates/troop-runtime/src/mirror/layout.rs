@@ -360,6 +360,11 @@ impl Names {
         self.find(text).map_or_else(|| bare.to_owned(), |name| name.to_string())
     }
 
+    /// Whether a value of a file names a member.
+    pub(super) fn is_same(&self, value: Option<&Value>, member: &MemberName) -> bool {
+        value.and_then(Value::as_str).and_then(|text| self.find(text)).as_ref() == Some(member)
+    }
+
     /// Who the lead is.
     pub(super) fn lead(&self) -> Option<&MemberName> {
         self.lead.as_ref()

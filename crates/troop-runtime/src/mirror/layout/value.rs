@@ -80,6 +80,6 @@ pub(super) fn newest<'a>(
         before.is_some_and(|before| before.get(**key) != Some(*value))
     };
     let fresh = || said().filter(|it| is_new(it));
-    let full = fresh().find(|(_, value)| **value != Value::from(""));
+    let full = fresh().find(|(_, value)| value.as_str() != Some(""));
     full.or_else(|| fresh().next()).or_else(|| said().next()).map(|(_, value)| value)
 }

@@ -72,6 +72,7 @@ impl Mirror {
     ) -> Result<Sorted, MirrorError> {
         let written_at = found.map_or(self.clock.now(), |found| found.stamp.at);
         let (mut sorted, mut seen) = (Sorted::default(), Vec::new());
+        let names = self.names().await?;
         for value in there {
             let Some(entry) = value.as_object() else {
                 self.notice_refused(path, "an entry of it is not an object");
@@ -97,6 +98,10 @@ impl Mirror {
                     sorted.entries.push(value.clone());
                 }
                 None if is_read => sorted.entries.push(value.clone()),
+                // The client notes there what it takes on by itself. That is nobody else's.
+                None if names.is_same(entry.get("from"), &mail.member) => {
+                    sorted.entries.push(value.clone());
+                }
                 None => {
                     let nth = seen.iter().filter(|it| *it == &entry).count();
                     seen.push(entry);

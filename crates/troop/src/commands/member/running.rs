@@ -107,7 +107,7 @@ pub(super) async fn stop(
     printer: &Printer,
 ) -> Result<()> {
     let member = find(desk, name).await?;
-    if !member.is_running() {
+    if !member.is_running() && member.agent != EXTERNAL {
         return Err(Refusal::NotRunning { member: member.name, state: member.state }.into());
     }
     let request = Outgoing {
