@@ -26,13 +26,16 @@ const MAY_USE: [(&str, &[&str]); 9] = [
 ];
 
 /// Libraries that only these crates may use directly; `troop` measures its baselines with them.
-const ONLY_IN: [(&str, &[&str]); 11] = [
+const ONLY_IN: [(&str, &[&str]); 14] = [
     ("rusqlite", &["troop-store", "troop"]),
     ("tokio-postgres", &["troop-store", "troop", "troop-testkit"]),
     ("clap", &["troop"]),
     ("cap-std", &["troop-runtime"]),
     ("cap-fs-ext", &["troop-runtime"]),
     ("ignore", &["troop-runtime"]),
+    ("hyper", &["troop-agent"]),
+    ("hyper-util", &["troop-agent"]),
+    ("tokio-rustls", &["troop-agent"]),
     ("base64", &["troop-protocol"]),
     ("memmap2", &["troop-store"]),
     ("notify", &["troop-store", "troop"]),

@@ -4,6 +4,7 @@
 //! [`serve`] is the loop between the lead's wire and the agent; then the agents themselves.
 
 mod agent;
+pub mod builtin;
 mod line;
 mod teammate;
 mod turn;
