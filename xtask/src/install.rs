@@ -6,6 +6,9 @@ use anyhow::{Result, bail};
 
 use crate::run;
 
+const PYTHON_SDK: &str = "mcp==2.3.0";
+const INSPECTOR: &str = "@modelcontextprotocol/inspector@2.12.0";
+
 /// Installs what is missing.
 pub(crate) fn all() -> Result<()> {
     // A toolchain of the minimal profile lacks these.
@@ -29,7 +32,34 @@ pub(crate) fn all() -> Result<()> {
     if !tools.is_empty() {
         debian(&tools)?;
     }
+    mcp_clients()
+}
+
+/// Clients of other people for the tests of the MCP server: the official Python SDK and the inspector. They are kept in the
+/// target folder, and fetched once.
+fn mcp_clients() -> Result<()> {
+    let [venv, inspector] = ["mcp-venv", "mcp-inspector"].map(|name| format!("target/{name}"));
+    if !Path::new(&venv).join("bin/mcp").exists() {
+        if !has_venv() {
+            debian(&["python3-venv"])?;
+        }
+        run::program("python3", &["-m", "venv", "--clear", &venv])?;
+        run::program(&format!("{venv}/bin/pip"), &["install", "--quiet", PYTHON_SDK])?;
+    }
+    if !Path::new(&inspector).join("node_modules/.bin/mcp-inspector").exists() {
+        if !run::exists("npm") {
+            debian(&["nodejs", "npm"])?;
+        }
+        let install = ["install", "--silent", "--no-audit", "--no-fund", "--prefix", &inspector];
+        run::program("npm", &[install.as_slice(), &[INSPECTOR]].concat())?;
+    }
     Ok(())
+}
+
+/// Debian's Python cannot make environments without a package of its own.
+fn has_venv() -> bool {
+    let imported = Command::new("python3").args(["-c", "import ensurepip, venv"]).output();
+    imported.is_ok_and(|output| output.status.success())
 }
 
 /// Whether cargo has a command. A program in the path is not enough: rustup leaves stand-ins for what is not installed.

@@ -3,11 +3,12 @@
 use std::{path::Path, sync::Arc};
 
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 use troop_model::{Command, MessageKind, Permissions};
 use troop_protocol::{
-    Answer, Change, ClientError, FromTeammate, Level, Log, MessageIn, MessageOut, Notification,
-    PeerError, Query, TeamContext,
+    Answer, Call, Calls, Change, ClientError, Failure, FromTeammate, Level, Log, MessageIn,
+    MessageOut, Notification, PeerError, Query, TeamContext,
 };
 
 use crate::line::{Line, Place};
@@ -130,6 +131,13 @@ impl Turn {
     #[must_use]
     pub fn context(&self) -> TeamContext {
         self.line.context()
+    }
+}
+
+/// An agent's team tools speak to the lead over the teammate's wire.
+impl Calls for Turn {
+    async fn call(&self, call: Call) -> Result<Box<RawValue>, Failure> {
+        Ok(self.ask(&call).await?)
     }
 }
 

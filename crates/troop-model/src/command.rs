@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::{
     Condition, Link, MemberName, MemberState, MessageKind, Metadata, Permissions, Proof,
-    RejectMode, Settings, TaskRef, TeamId, TeamName, WorkspaceFolder, event::nullable,
+    RejectMode, Settings, TaskRef, TeamId, TeamName, Version, WorkspaceFolder, event::nullable,
     roster::shown_as_word,
 };
 
@@ -448,6 +448,10 @@ pub struct NewTask {
     /// Free data.
     #[serde(default)]
     pub metadata: Metadata,
+    /// How far the log was when its creator looked at the board. What others put there since then refuses it, so that two
+    /// who look at once do not both create the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Version>,
 }
 
 /// What is to be different about a task.

@@ -86,6 +86,12 @@ pub enum Refusal {
     TaskArchived { task: TaskNumber },
     #[error("there is a task with the id {id} already: {task}")]
     DuplicateTask { id: Uuid, task: TaskNumber },
+    #[error(
+        "the board changed since you listed it: {} {} new; list again, then create what is still missing",
+        list(tasks),
+        if tasks.len() == 1 { "is" } else { "are" }
+    )]
+    BoardChanged { tasks: Vec<TaskNumber> },
     #[error("the team has used up its task numbers")]
     NoMoreNumbers,
 
@@ -241,6 +247,7 @@ impl Refusal {
             | Self::LinkDisabled { .. }
             | Self::TaskArchived { .. }
             | Self::DuplicateTask { .. }
+            | Self::BoardChanged { .. }
             | Self::TaskHeld { .. }
             | Self::TaskBlocked { .. }
             | Self::DependencyEnded { .. }

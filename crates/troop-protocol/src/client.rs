@@ -6,14 +6,15 @@ use std::{
 };
 
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use thiserror::Error;
 use tokio::net::UnixStream;
 use tokio_util::task::TaskTracker;
 use troop_model::{Command, OperationId};
 
 use crate::{
-    call::{Answer, Change, FileCall, Opened, Query, Session},
-    code::Failure,
+    call::{Answer, Call, Change, FileCall, Opened, Query, Session},
+    code::{Failure, FailureKind},
     envelope::Notification,
     peer::{Inbox, Incoming, Peer, PeerError, PeerOptions},
 };
@@ -50,6 +51,18 @@ impl From<PeerError> for ClientError {
             other @ (PeerError::Full | PeerError::TooLong { .. } | PeerError::BadAnswer { .. }) => {
                 Self::Peer(other)
             }
+        }
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::Failed(failure) => failure,
+            ClientError::NoLead { .. } | ClientError::Gone => {
+                Self::new(FailureKind::Unavailable, &error)
+            }
+            ClientError::Peer(error) => Self::new(FailureKind::Bug, &error),
         }
     }
 }
@@ -104,6 +117,11 @@ impl Client {
 
     /// Asks for something about files of the workspace. What is answered depends on the call.
     pub async fn file<T: DeserializeOwned>(&self, call: &FileCall) -> Result<T, ClientError> {
+        self.ask(call).await
+    }
+
+    /// Asks anything of the board; the answer is as the table says.
+    pub async fn ask_any(&self, call: &Call) -> Result<Box<RawValue>, ClientError> {
         self.ask(call).await
     }
 

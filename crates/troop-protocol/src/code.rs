@@ -135,6 +135,17 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// All of it as text, for a model to act on.
+    #[must_use]
+    pub fn for_model(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{}\nhint: {hint}", self.message),
+            None => self.message.clone(),
+        }
+    }
+}
+
 impl From<&Refusal> for Failure {
     fn from(refusal: &Refusal) -> Self {
         Self::new(refusal.kind(), refusal)

@@ -2,7 +2,7 @@
 //!
 //! Read in this order: a [`FrameReader`] turns bytes into [`Envelope`]s, a [`Peer`] turns those into a conversation, and
 //! the tables of methods say what can be talked about: [`FromTeammate`] and [`FromLead`] on the teammate wire, [`Call`] to
-//! the board. A [`Client`] makes such calls; [`schema()`] describes all of it.
+//! the board. A [`Client`] makes such calls; [`schema()`] describes all of it. A [`Toolbox`] is what an agent has of that.
 
 mod envelope;
 mod frame;
@@ -16,6 +16,7 @@ mod teammate;
 
 mod client;
 mod schema;
+mod tools;
 
 pub use call::{
     Answer, Call, Change, ContentError, ContextText, DelegationList, EventLine, FileCall,
@@ -34,3 +35,4 @@ pub use teammate::{
     FromLead, FromTeammate, Idle, Level, Log, MessageIn, MessageOut, PROTOCOL_VERSION, Ready,
     ReportedStatus, ShutdownAck, TaskReport, TeamContext, WireId, WireRun, WireTask,
 };
+pub use tools::{Calls, Category, Denied, Gate, Seat, Tool, Toolbox};

@@ -37,6 +37,7 @@ use uuid::Uuid;
 
 use crate::{Board, BoardError, Clock, Hooks, Isolation, Request, workspace::Files};
 
+pub use answers::answer;
 pub(crate) use answers::failure;
 pub use gate::{REFUSED, VETOED};
 pub use launch::{InProcess, Launch, LaunchSpec, Launched, Life, Programs};
@@ -177,7 +178,7 @@ impl Lead {
         let files = files::FileDesk {
             files: Files::new(board.clone(), &options.folder),
             board: board.clone(),
-            fence,
+            fence: Some(fence),
         };
         let host = socket::Host {
             board: board.clone(),

@@ -28,7 +28,7 @@ pub use isolation::{
 };
 pub use lead::{
     Ended, Entry, InProcess, Launch, LaunchSpec, Launched, Lead, LeadEntry, LeadError, LeadHandle,
-    LeadOptions, Life, Line, Programs, REFUSED, Source, Timing, Until, VETOED, WITH_TEAM,
+    LeadOptions, Life, Line, Programs, REFUSED, Source, Timing, Until, VETOED, WITH_TEAM, answer,
     find_lead, lead_has_died, read_transcript, was_cut_short,
 };
 pub use profile::{Language, Location, Profile, Severity, Signal, Structure, Suggestion, profile};

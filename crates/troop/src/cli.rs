@@ -2,6 +2,7 @@
 #![expect(clippy::doc_markdown, reason = "these comments are the help texts, shown as they are")]
 
 mod bench;
+mod mcp;
 mod member;
 mod message;
 mod run;
@@ -15,9 +16,10 @@ use std::path::PathBuf;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 pub(crate) use bench::{
-    BenchBoardArgs, BenchChildCommand, BenchCommand, BenchPart, BenchTeam, BenchTeamArgs,
-    BenchTeamPart, BenchWorkArgs, BenchWorkPart,
+    BenchBoardArgs, BenchChildCommand, BenchCommand, BenchMcpArgs, BenchPart, BenchTeam,
+    BenchTeamArgs, BenchTeamPart, BenchWorkArgs, BenchWorkPart,
 };
+pub(crate) use mcp::{Client, InstallArgs, McpArgs, McpCommand};
 pub(crate) use member::{LinkArgs, MemberCommand};
 pub(crate) use message::MessageCommand;
 pub(crate) use run::{DemoArgs, LeadArgs, LogArgs, ResumeArgs, RunArgs, StopArgs};
@@ -95,6 +97,8 @@ pub(crate) enum Command {
     Events(EventsArgs),
     /// What was seen of a member: what it said, and how it ended
     Log(LogArgs),
+    /// The team for any agent that speaks MCP, on standard input and output, acting as one member (`--as`)
+    Mcp(McpArgs),
     /// What this project's own files would run, such as hooks, and whether they may
     Trust(TrustArgs),
     /// What this repository is made of, and which team would suit it

@@ -6,6 +6,7 @@ mod doctor;
 mod events;
 mod export;
 mod log;
+mod mcp;
 mod member;
 mod message;
 mod profile;
@@ -48,7 +49,9 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
     if let Command::Trust(args) = &cli.command {
         return trust::run(args, &surroundings, printer);
     }
-    if let Some(off) = &surroundings.teams.off {
+    // A client is served all the same: it is shown no tools.
+    let is_served = matches!(cli.command, Command::Mcp(_));
+    if let Some(off) = surroundings.teams.off.as_ref().filter(|_| !is_served) {
         let hint = format!("switch them on: {}", off.fix);
         return Err(Refused::new(format!("teams are switched off by {}", off.by), hint).into());
     }
@@ -76,6 +79,7 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         Command::Resume(args) => resume::run(args, &mut desk, printer).await,
         Command::Stop(args) => stop::run(&args, &mut desk, printer).await,
         Command::Log(args) => log::run(&args, &mut desk, printer).await,
+        Command::Mcp(args) => Box::pin(mcp::run(&args, &mut desk, printer)).await,
         Command::Demo(_)
         | Command::Trust(_)
         | Command::Doctor { .. }
@@ -97,6 +101,7 @@ fn following(command: &Command) -> Following {
         }
         Command::Member(MemberCommand::Spawn { .. }) => true,
         Command::Run(_) | Command::Resume(_) | Command::Stop(_) => true,
+        Command::Mcp(args) => args.command.is_none(),
         _ => false,
     };
     if waits { Following::Always } else { Following::WhenAsked }

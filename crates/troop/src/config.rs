@@ -219,6 +219,20 @@ pub(crate) fn project() -> Option<PathBuf> {
     variable("TROOP_PROJECT").map(PathBuf::from)
 }
 
+/// Where Codex keeps its configuration.
+pub(crate) fn codex_home() -> Option<PathBuf> {
+    let chosen = variable("CODEX_HOME").map(PathBuf::from);
+    chosen.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".codex")))
+}
+
+/// The program that a name means in this environment, with links followed.
+pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
+    let folders = env::var_os("PATH")?;
+    let found =
+        env::split_paths(&folders).map(|folder| folder.join(name)).find(|it| it.is_file())?;
+    found.canonicalize().ok()
+}
+
 fn variable(name: &str) -> Option<String> {
     env::var_os(name).and_then(|value| value.into_string().ok()).filter(|value| !value.is_empty())
 }

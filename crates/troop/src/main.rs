@@ -7,6 +7,7 @@ mod config;
 mod desk;
 mod guard;
 mod leading;
+mod mcp;
 mod output;
 mod render;
 mod report;

@@ -5,11 +5,13 @@ use std::time::Duration;
 use super::{Draft, Standing, proof, supervision, workspace};
 use crate::{
     Dependency, Fact, MessageKind, Metadata, NewTask, Party, Refusal, Status, Task, TaskAction,
-    TaskChange, TaskCreation, TaskNumber, TaskRef, TaskUpdate, text,
+    TaskChange, TaskCreation, TaskNumber, TaskRef, TaskUpdate, Version, query::is_visible, text,
 };
 
 /// How many comments one task takes; beyond that it should have been several tasks.
 const MAX_COMMENTS: usize = 10_000;
+/// How many tasks a refusal names.
+const MAX_NAMED: usize = 10;
 /// How many things one task may wait for.
 const MAX_DEPENDENCIES: usize = 1_000;
 /// Checks are run by troop itself, whatever the member that named them may do.
@@ -22,6 +24,9 @@ pub(super) fn create(draft: &mut Draft<'_>, new: &NewTask) -> Result<TaskNumber,
     }
     if !new.checks.is_empty() {
         draft.only_lead(NAME_CHECKS)?;
+    }
+    if let Some(seen) = new.seen {
+        check_seen(draft, seen)?;
     }
     let number =
         draft.state.tasks.last().0.checked_add(1).map(TaskNumber).ok_or(Refusal::NoMoreNumbers)?;
@@ -190,6 +195,22 @@ pub(super) fn clear_ask_user(draft: &mut Draft<'_>, task: &TaskRef) -> Result<()
 /// How long a question rests before it is asked again.
 pub(super) fn interval(draft: &Draft<'_>) -> Result<Duration, Refusal> {
     Ok(Duration::from_secs(60 * u64::from(draft.team()?.settings.followup_interval_minutes)))
+}
+
+/// Refuses a task whose creator has not seen what is on the board: what came after `seen`, in the same conversation.
+fn check_seen(draft: &Draft<'_>, seen: Version) -> Result<(), Refusal> {
+    let created = |task: &Task| task.trail.first().map_or(Version::ZERO, |entry| entry.version);
+    let newer = draft.state.tasks.iter().rev().take_while(|task| created(task) > seen);
+    let mut unseen: Vec<_> = newer
+        .filter(|task| is_visible(task, &draft.ctx.origin))
+        .map(|task| task.number)
+        .take(MAX_NAMED)
+        .collect();
+    if unseen.is_empty() {
+        return Ok(());
+    }
+    unseen.reverse();
+    Err(Refusal::BoardChanged { tasks: unseen })
 }
 
 fn check_id(draft: &Draft<'_>, id: uuid::Uuid) -> Result<uuid::Uuid, Refusal> {

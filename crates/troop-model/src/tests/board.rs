@@ -381,3 +381,30 @@ fn a_question_needs_a_holder_that_still_works() {
     let empty = TaskCommand::AskUser { task: task(1), question: String::new() };
     assert!(team.lead().refused(empty).contains("not held by `lead`"));
 }
+
+#[test]
+fn who_has_not_seen_what_others_put_on_the_board_creates_nothing() {
+    let mut team = Bench::new();
+    team.lead().ok(create("one"));
+    let seen = Some(team.state.version());
+    let guarded = |subject: &str, seen| NewTask { seen, ..create(subject) };
+    team.lead().ok(guarded("two", seen));
+    assert_eq!(
+        team.lead().refused(guarded("three", seen)),
+        "the board changed since you listed it: task-2 is new; list again, then create what is still missing"
+    );
+    let seen = Some(team.state.version());
+    team.member("ann").ok(claim(1));
+    team.lead().ok(guarded("three", seen));
+}
+
+#[test]
+fn what_another_conversation_puts_on_the_board_is_not_missed() {
+    let mut team = Bench::new();
+    let seen = Some(team.state.version());
+    team.lead().from(user("u1", "telegram", "c1")).ok(create("elsewhere"));
+    let guarded = NewTask { seen, ..create("here") };
+    team.lead().from(user("u2", "telegram", "c2")).ok(guarded.clone());
+    // troop's own traffic sees all conversations.
+    assert_eq!(team.lead().refusal(guarded).kind(), RefusalKind::Conflict);
+}

@@ -63,6 +63,8 @@ pub struct TaskList<'a> {
     pub page: usize,
     /// How many there are.
     pub pages: usize,
+    /// Where the log stood when the board was looked at.
+    pub version: Version,
 }
 
 /// The answer to `member/list`.

@@ -9,3 +9,4 @@ mod flood;
 mod peer;
 mod streams;
 mod support;
+mod tools;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use troop_model::{
-    IdPrefix, Origin, PAGE, Refusal, Search, State, Task, TaskFilter, TaskNumber, TaskRef,
+    IdPrefix, Origin, PAGE, Refusal, Search, State, Task, TaskFilter, TaskNumber, TaskRef, Version,
     is_visible,
 };
 
@@ -32,11 +32,13 @@ pub struct TaskPage {
     pub pages: usize,
     /// How many tasks there are on all of them.
     pub n_tasks: usize,
+    /// Where the log stood when it was looked at: all tasks of this version were counted.
+    pub version: Version,
 }
 
 impl TaskPage {
-    fn new(tasks: Vec<Arc<Task>>, page: usize, n_tasks: usize) -> Self {
-        Self { tasks, page, pages: n_tasks.div_ceil(PAGE).max(1), n_tasks }
+    fn new(tasks: Vec<Arc<Task>>, page: usize, n_tasks: usize, version: Version) -> Self {
+        Self { tasks, page, pages: n_tasks.div_ceil(PAGE).max(1), n_tasks, version }
     }
 }
 
@@ -129,6 +131,7 @@ impl Board {
                 on_page.filter_map(|number| at_hand(state, *number)).collect(),
                 page,
                 meant.len(),
+                state.version(),
             )
         })
         .await
@@ -150,7 +153,7 @@ impl Board {
         page: usize,
     ) -> BoardResult<TaskPage> {
         let meant_here = Arc::clone(&is_meant);
-        let (near, erased, n_archived) = self
+        let (near, erased, n_archived, version) = self
             .look(move |state| {
                 let mut near: Vec<Arc<Task>> = state
                     .tasks()
@@ -168,7 +171,8 @@ impl Board {
                     .filter(|(_, task)| task.is_none())
                     .map(|(number, _)| number.0)
                     .collect();
-                (near, erased, state.tasks().n_archived().saturating_sub(n_near_archived))
+                let n_archived = state.tasks().n_archived().saturating_sub(n_near_archived);
+                (near, erased, n_archived, state.version())
             })
             .await?;
         let n_near = near.len();
@@ -185,7 +189,7 @@ impl Board {
         loop {
             let is_full = tasks.len() == PAGE;
             if is_full && counts_all {
-                return Ok(TaskPage::new(tasks, page, n_near + n_archived));
+                return Ok(TaskPage::new(tasks, page, n_near + n_archived, version));
             }
             let Some((task, is_far)) = newest(&mut near, &mut far).await? else { break };
             if is_far {
@@ -200,7 +204,7 @@ impl Board {
                 tasks.push(task);
             }
         }
-        Ok(TaskPage::new(tasks, page, n_tasks))
+        Ok(TaskPage::new(tasks, page, n_tasks, version))
     }
 }
 

@@ -1,17 +1,49 @@
 //! The answers to board calls, whoever makes them: members on their wires, other processes on the socket.
 
+use std::path::Path;
+
 use serde_json::value::{RawValue, to_raw_value};
 use troop_model::{
-    Actor, ActorKind, DelegationView, LEAD_ALIASES, MessageView, Origin, Party, Role, State,
-    TaskView, TeamView, team_md,
+    Actor, ActorKind, DelegationView, LEAD_ALIASES, MessageView, OperationId, Origin, Party, Role,
+    State, TaskView, TeamView, team_md,
 };
 use troop_protocol::{
-    Answer, ContextText, DelegationList, Failure, FailureKind, MemberList, MessageList, Query,
-    TaskList,
+    Answer, Call, ContextText, DelegationList, Failure, FailureKind, MemberList, MessageList,
+    Query, Session, TaskList,
 };
 use troop_store::StoreError;
+use uuid::Uuid;
 
-use crate::{Board, BoardError, Done, TaskPage};
+use super::files::FileDesk;
+use crate::{Board, BoardError, Done, Signature, TaskPage, workspace::Files};
+
+/// Answers a call on a board that is open here, as a lead answers those on its socket; but no hook is asked. The team's own
+/// folder on this machine is `folder`.
+pub async fn answer(
+    board: &Board,
+    folder: &Path,
+    session: Session,
+    call: Call,
+) -> Result<Box<RawValue>, Failure> {
+    let caller = Caller { actor: session.actor, origin: session.origin };
+    match call {
+        Call::Query(look) => query(board, caller, look).await,
+        Call::Change(asked) => {
+            let Caller { actor, origin } = caller;
+            let operation = asked.operation.unwrap_or_else(|| OperationId(Uuid::now_v7()));
+            let request = Signature { operation, actor, origin }.on(asked.command);
+            let given = board.give_and_look(request, |state, done| change(state, &done)).await;
+            let given = given.map_err(|error| failure(&error))?;
+            let answer = given.done().await.map_err(|error| failure(&error))?;
+            to_raw_value(&answer).map_err(|error| Failure::new(FailureKind::Bug, &error))
+        }
+        Call::File(call) => {
+            let files = Files::new(board.clone(), folder);
+            FileDesk { files, board: board.clone(), fence: None }.serve(caller, call).await
+        }
+        Call::Open(_) => Err(Failure::new(FailureKind::Forbidden, "who asks is known here")),
+    }
+}
 
 /// Who asks.
 #[derive(Clone, Debug)]
@@ -112,7 +144,7 @@ async fn messages(board: &Board, actor: &Actor, all: bool) -> Result<Box<RawValu
 async fn list(board: &Board, page: TaskPage) -> Result<Box<RawValue>, Failure> {
     look(board, move |state| {
         let tasks = page.tasks.iter().map(|task| TaskView::brief(state, task)).collect();
-        to_raw_value(&TaskList { tasks, page: page.page, pages: page.pages })
+        to_raw_value(&TaskList { tasks, page: page.page, pages: page.pages, version: page.version })
     })
     .await
 }

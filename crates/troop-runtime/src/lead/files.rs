@@ -17,7 +17,7 @@ use crate::{
 pub(super) struct FileDesk {
     pub(super) files: Files,
     pub(super) board: Board,
-    pub(super) fence: u64,
+    pub(super) fence: Option<u64>,
 }
 
 impl FileDesk {
@@ -28,7 +28,11 @@ impl FileDesk {
         drop(responder.respond(answer.map_err(Into::into)));
     }
 
-    async fn serve(&self, caller: Caller, call: FileCall) -> Result<Box<RawValue>, Failure> {
+    pub(super) async fn serve(
+        &self,
+        caller: Caller,
+        call: FileCall,
+    ) -> Result<Box<RawValue>, Failure> {
         match call {
             FileCall::List { chat, task } => {
                 to_json(self.files.list(asker(&caller, chat, task)).await)
@@ -59,7 +63,7 @@ impl FileDesk {
         let Noted { changed, command } = noted.map_err(|error| Failure::from(&error))?;
         let Caller { actor, origin } = caller;
         let operation = operation.unwrap_or_else(|| OperationId(Uuid::now_v7()));
-        let request = Request { operation, actor, origin, command, fence: Some(self.fence) };
+        let request = Request { operation, actor, origin, command, fence: self.fence };
         self.board.submit(request).await.map_err(|error| answers::failure(&error))?;
         to_json(Ok(changed))
     }

@@ -62,7 +62,7 @@ async fn assert_lists(board: &Board, filter: TaskFilter, expected: &[u32]) {
     let n_pages = expected.len().div_ceil(PAGE);
     for page in (1..=2).chain(n_pages.saturating_sub(4).max(3)..=n_pages + 1) {
         let listed = board.list(filter, Origin::default(), page).await.unwrap();
-        let TaskPage { tasks, page: at, pages, n_tasks } = listed;
+        let TaskPage { tasks, page: at, pages, n_tasks, version: _ } = listed;
         assert_eq!((at, pages, n_tasks), (page, n_pages, expected.len()));
         let on_page = expected.iter().skip((page - 1) * PAGE).take(PAGE);
         assert!(tasks.iter().map(|task| &task.number.0).eq(on_page), "{filter:?}, page {page}");

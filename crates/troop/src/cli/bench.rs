@@ -13,6 +13,8 @@ pub(crate) enum BenchCommand {
     Work(BenchWorkArgs),
     /// A running team: its tasks, its teammates at rest, its mail, its recovery
     Team(BenchTeamArgs),
+    /// Tool calls over MCP
+    Mcp(BenchMcpArgs),
     /// What the benchmark runs in processes of their own
     #[command(subcommand, hide = true)]
     Child(BenchChildCommand),
@@ -49,6 +51,16 @@ pub(crate) struct BenchTeamArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 3)]
     pub(crate) seconds: u64,
     /// Where to make the stores that are measured [default: the system's folder for temporary files]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) folder: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BenchMcpArgs {
+    /// How long each measurement runs; 0 does each thing once
+    #[arg(long, value_name = "SECONDS", default_value_t = 3)]
+    pub(crate) seconds: u64,
+    /// Where to make the store that is measured [default: the system's folder for temporary files]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) folder: Option<PathBuf>,
 }
@@ -156,6 +168,8 @@ pub(crate) enum BenchChildCommand {
         /// Where
         socket: PathBuf,
     },
+    /// Serves MCP and echoes what it is called with
+    McpEcho,
     /// Opens a team, looks at all it has, and tells how much memory that takes
     Hold {
         #[command(flatten)]

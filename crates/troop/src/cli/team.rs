@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
+use troop_model::Dialect;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TeamCommand {
@@ -100,4 +101,13 @@ pub(crate) enum TeamCommand {
 pub(crate) enum DialectArg {
     Board,
     Claude,
+}
+
+impl From<DialectArg> for Dialect {
+    fn from(dialect: DialectArg) -> Self {
+        match dialect {
+            DialectArg::Board => Self::Board,
+            DialectArg::Claude => Self::Claude,
+        }
+    }
 }

@@ -5,6 +5,7 @@ mod child;
 mod files;
 mod growth;
 mod mate;
+mod mcp;
 mod outcome;
 mod partner;
 mod pgbench;
@@ -56,6 +57,7 @@ pub(super) async fn run(command: &BenchCommand, printer: &Printer) -> Result<()>
     match command {
         BenchCommand::Board(args) => board(args, printer).await,
         BenchCommand::Team(args) => running::run(args, printer).await,
+        BenchCommand::Mcp(args) => mcp::run(args, printer).await,
         BenchCommand::Work(args) => work::run(args, printer).await,
         BenchCommand::Child(command) => Box::pin(child::run(command, printer)).await,
     }

@@ -88,6 +88,7 @@ fn order(command: TaskCommand) -> Result<(&'static str, Order)> {
     Ok(match command {
         TaskCommand::Create { subject, fields, id, approve_start } => {
             let new = NewTask {
+                seen: None,
                 id,
                 subject: given(subject)?,
                 description: fields.description.map(given).transpose()?.unwrap_or_default(),

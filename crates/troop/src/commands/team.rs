@@ -5,19 +5,12 @@ mod delegations;
 use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::{
-    Command, Dialect, Member, NewTeamCommand, Refusal, Settings, State, TeamId, TeamName, TeamView,
+    Command, Member, NewTeamCommand, Refusal, Settings, State, TeamId, TeamName, TeamView,
 };
 use uuid::Uuid;
 
 use super::{export, given, settings};
-use crate::{
-    agents::Agents,
-    cli::{DialectArg, TeamCommand},
-    desk::Desk,
-    output::Printer,
-    render,
-    report::Usage,
-};
+use crate::{agents::Agents, cli::TeamCommand, desk::Desk, output::Printer, render, report::Usage};
 
 pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
     match command {
@@ -25,11 +18,8 @@ pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer
             let agents = Agents::read(&desk.surroundings);
             let members =
                 members.iter().map(|member| agents.member(member)).collect::<Result<_>>()?;
-            let defaults = match dialect {
-                None => Settings::default(),
-                Some(DialectArg::Board) => Settings::for_dialect(Dialect::Board),
-                Some(DialectArg::Claude) => Settings::for_dialect(Dialect::Claude),
-            };
+            let defaults = dialect
+                .map_or_else(Settings::default, |dialect| Settings::for_dialect(dialect.into()));
             let new = NewTeamCommand {
                 team: TeamId(Uuid::now_v7()),
                 name: team_name(&name)?,

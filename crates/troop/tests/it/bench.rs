@@ -123,3 +123,13 @@ fn the_work_is_measured_beside_plain_tools() {
     let left: Vec<_> = std::fs::read_dir(troop.folder()).unwrap().collect();
     assert_eq!(left.len(), 0, "the benchmark cleans up: {left:?}");
 }
+
+#[test]
+fn the_benchmark_of_mcp_compares_reads_and_durable_writes() {
+    let troop = Troop::new();
+    let results = measure(&troop, "bench mcp --seconds 0 --folder .");
+    assert_eq!(
+        subjects(&results),
+        ["mcp: tool call that reads, one after another", "mcp: tool call that writes, durable"]
+    );
+}

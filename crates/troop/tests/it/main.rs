@@ -17,6 +17,7 @@ mod follow;
 mod isolation;
 mod json;
 mod logs;
+mod mcp;
 mod profile;
 mod readme;
 mod running;

@@ -3,6 +3,7 @@
 mod agents;
 mod delegation;
 mod refusals;
+mod served;
 
 use std::{fs, path::PathBuf};
 

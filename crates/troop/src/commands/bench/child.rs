@@ -74,6 +74,7 @@ pub(super) async fn run(command: &BenchChildCommand, printer: &Printer) -> Resul
         BenchChildCommand::Notify { url } => notify(url, printer).await,
         BenchChildCommand::Mate { .. } => mate::run().await,
         BenchChildCommand::Echo { socket } => echo(socket),
+        BenchChildCommand::McpEcho => super::mcp::echo().await,
         BenchChildCommand::Hold { team } => {
             let board = open(team, Following::Always).await?;
             hold(&board, printer).await

@@ -100,6 +100,7 @@ pub(super) async fn add_task(board: &Board) -> Result<Done> {
 
 fn new_task(assignee: Option<&MemberName>) -> Command {
     Command::Task(TaskCommand::Create(NewTask {
+        seen: None,
         id: None,
         subject: "Measure how long this takes".to_owned(),
         description: "One of many tasks, with a description of a usual length: a sentence or two \

@@ -1,0 +1,92 @@
+//! `spawn`: the lead lets a member work on a task.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use troop_model::{Command, Fact, MemberName, MessageKind, Outgoing, TaskRef};
+use uuid::Uuid;
+
+use super::super::{Calls, Category, For, Seat, TeamTool, desk::Desk, input};
+use crate::code::{Failure, FailureKind};
+
+/// Input of `spawn`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SpawnMember {
+    /// The member who is to do it
+    #[serde(alias = "member", alias = "to", alias = "name")]
+    agent: String,
+    /// The task, by its number or id, from `team_tasks`
+    #[serde(default, alias = "task_id", alias = "teamTaskId")]
+    #[schemars(with = "Option<String>")]
+    team_task_id: Option<TaskRef>,
+    /// What the member should know besides what the task says
+    #[serde(
+        default,
+        alias = "prompt",
+        alias = "message",
+        alias = "instructions",
+        deserialize_with = "input::said"
+    )]
+    task: Option<String>,
+    /// The trace that this belongs to
+    #[schemars(skip)]
+    trace_id: Option<Uuid>,
+}
+
+impl TeamTool for SpawnMember {
+    const NAME: &'static str = "spawn";
+    const CATEGORY: Category = Category::Coordination;
+    const FOR: For = For::Lead;
+    const EXAMPLE: &'static str = r#"{"agent": "ann", "team_task_id": "7"}"#;
+
+    fn about(_: &Seat) -> String {
+        "Delegate a task to a member, who starts at once, in a session of its own. First create the task with team_tasks, then \
+         delegate it by its number. You need not wait or ask: the result comes to you as a message, for all that you \
+         delegated together at once, and the task is completed by itself."
+            .to_owned()
+    }
+
+    fn schema(seat: &Seat) -> Value {
+        let schema = input::schema::<Self>();
+        if seat.settings.delegation.require_task {
+            input::requiring("team_task_id", schema)
+        } else {
+            schema
+        }
+    }
+
+    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+        let to: MemberName =
+            self.agent.parse().map_err(|error| Failure::new(FailureKind::Invalid, &error))?;
+        let is_new = self.team_task_id.is_none();
+        let subject = self.task.clone().filter(|_| is_new);
+        let (task, trace_id) = (self.team_task_id, self.trace_id);
+        let delegate = Command::Delegate { to: to.clone(), task, subject, trace_id };
+        let answer = desk.change(delegate).await.map_err(with_example)?;
+        if let Some(content) = self.task.filter(|_| !is_new) {
+            let (kind, to) = (MessageKind::Message, to.to_string());
+            let more =
+                Outgoing { to, kind, content, summary: None, request_id: None, approve: None };
+            desk.change(Command::Send(more)).await?;
+        }
+        let started = answer.events.iter().find_map(|event| {
+            if let Fact::DelegationStarted { delegation, task, .. } = &event.fact {
+                Some((*delegation, *task))
+            } else {
+                None
+            }
+        });
+        let (delegation, task) = started.unzip();
+        Ok(json!({
+            "success": true, "agent": to, "status": "started", "delegation_id": delegation, "task_number": task,
+        })
+        .to_string())
+    }
+}
+
+fn with_example(failure: Failure) -> Failure {
+    let is_about_task = matches!(failure.kind, FailureKind::Forbidden | FailureKind::NotFound);
+    let hint = is_about_task.then(|| format!("for example: spawn {}", SpawnMember::EXAMPLE));
+    Failure { hint: failure.hint.or(hint), ..failure }
+}

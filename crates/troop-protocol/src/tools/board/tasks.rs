@@ -1,0 +1,433 @@
+//! `team_tasks`: every action on the board.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use troop_model::{
+    MemberName, Metadata, NewTask, RejectMode, Role, TaskAction, TaskCommand, TaskCreation,
+    TaskFilter, TaskRef, TaskUpdate,
+};
+
+use super::super::{
+    Calls, Category, Seat, TeamTool,
+    desk::Desk,
+    input,
+    seen::{TaskSeen, TasksSeen},
+};
+use super::view::{Brief, Full, hit};
+use crate::{
+    call::{Answer, Query},
+    code::{Failure, FailureKind},
+};
+
+const ASSIGNEE_REQUIRED: &str =
+    "assignee is required — specify which team member should handle this task";
+const LIST_FIRST: &str = "You must check existing tasks first. Call team_tasks(action='list') to review the current task \
+                          board before creating new tasks — this prevents duplicates in concurrent sessions.";
+
+/// Input of `team_tasks`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TeamTasks {
+    /// What to do
+    action: String,
+    /// Which task: its number or its id. For claim, none means the next one that you can take
+    #[serde(default, alias = "id", alias = "task", alias = "task_number")]
+    #[schemars(with = "Option<String>")]
+    task_id: Option<TaskRef>,
+    /// create, update: what it is about, in one line
+    #[serde(default, deserialize_with = "input::said")]
+    subject: Option<String>,
+    /// create, update: all that is needed to do it, and when it counts as done
+    description: Option<String>,
+    /// create, update: higher goes first
+    priority: Option<i32>,
+    /// create (required), assign, update: the member who is to do it
+    #[serde(default, alias = "agent", alias = "to", deserialize_with = "input::said")]
+    assignee: Option<String>,
+    /// create, update: tasks that must be over first
+    #[schemars(with = "Option<Vec<String>>")]
+    blocked_by: Option<Vec<TaskRef>>,
+    /// create, update: a label; `general` if not given
+    #[serde(default, alias = "type", deserialize_with = "input::said")]
+    task_type: Option<String>,
+    /// create, update: free data
+    metadata: Option<Map<String, Value>>,
+    /// create: whether somebody must approve that it starts
+    approve_start: Option<bool>,
+    /// complete (required), review: what came of it
+    #[serde(default, deserialize_with = "input::said")]
+    result: Option<String>,
+    /// complete: the result in a few words
+    #[serde(default, deserialize_with = "input::said")]
+    summary: Option<String>,
+    /// reject, cancel, fail (required): why
+    #[serde(default, deserialize_with = "input::said")]
+    reason: Option<String>,
+    /// reject: `cancel` ends the task, `revise` sends it back to its owner; `cancel` if not given
+    mode: Option<RejectMode>,
+    /// comment, `ask_user` (required), approve: what you say
+    #[serde(
+        default,
+        alias = "comment",
+        alias = "question",
+        alias = "content",
+        deserialize_with = "input::said"
+    )]
+    text: Option<String>,
+    /// progress: 0 to 100
+    #[serde(alias = "progress_percent")]
+    percent: Option<i64>,
+    /// progress: what is being done
+    #[serde(default, alias = "progress_step")]
+    step: String,
+    /// attach: a file's path in the workspace
+    #[serde(default, alias = "file_id", alias = "file", deserialize_with = "input::said")]
+    path: Option<String>,
+    /// list: `active`, `in_review`, `completed`, `all`, or any status; `active` if not given
+    #[serde(default, alias = "filter", deserialize_with = "input::said")]
+    status: Option<String>,
+    /// search: words that the subject or the description has
+    #[serde(default, deserialize_with = "input::said")]
+    query: Option<String>,
+    /// list, search: which page of 30, from 1
+    page: Option<u32>,
+}
+
+impl TeamTool for TeamTasks {
+    const NAME: &'static str = "team_tasks";
+    const CATEGORY: Category = Category::Coordination;
+    const EXAMPLE: &'static str = r#"{"action": "list"}"#;
+
+    fn about(seat: &Seat) -> String {
+        let actions = actions(seat);
+        let mut text = "The team's task board.".to_owned();
+        if actions.contains(&TaskAction::Create) {
+            text.push_str(
+                " List it before you create anything, so that nothing is there twice; every task needs an assignee. Then \
+                 delegate it with `spawn`.",
+            );
+        }
+        if seat.role == Role::Member {
+            text.push_str(
+                " Work on the task that you were given, say how far you are (progress), and complete it with its result.",
+            );
+        }
+        text.push_str(
+            " Completing a task that nobody holds takes it first. Of several who take a task, one gets it.\nActions: ",
+        );
+        let lines: Vec<_> = actions.iter().map(|action| about(*action)).collect();
+        text + &lines.join("; ") + "."
+    }
+
+    fn schema(seat: &Seat) -> Value {
+        let mut schema = input::schema::<Self>();
+        let words: Vec<_> = actions(seat).into_iter().map(TaskAction::as_str).collect();
+        if let Some(action) = schema.pointer_mut("/properties/action") {
+            action["enum"] = json!(words);
+        }
+        schema
+    }
+
+    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+        let action = self.read_action(desk.seat)?;
+        match action {
+            TaskAction::List => self.list(desk).await,
+            TaskAction::Search => self.search(desk).await,
+            TaskAction::Get => {
+                let task = desk.task(self.task(action)?).await?;
+                Ok(json!(Full::from(&task)).to_string())
+            }
+            TaskAction::Create => self.create(desk).await,
+            TaskAction::Claim
+            | TaskAction::Complete
+            | TaskAction::Cancel
+            | TaskAction::Assign
+            | TaskAction::Approve
+            | TaskAction::Reject
+            | TaskAction::Review
+            | TaskAction::Comment
+            | TaskAction::Progress
+            | TaskAction::Attach
+            | TaskAction::Prove
+            | TaskAction::Update
+            | TaskAction::AskUser
+            | TaskAction::ClearAskUser
+            | TaskAction::Retry
+            | TaskAction::Fail
+            | TaskAction::Delete => {
+                let answer = desk.change_task(self.command(action)?).await?;
+                Ok(told(action, &answer))
+            }
+        }
+    }
+}
+
+/// What somebody in this seat is offered. What it may do in the end is for the board to say.
+fn actions(seat: &Seat) -> Vec<TaskAction> {
+    let is_lead = seat.role == Role::Lead;
+    let is_offered = |action: &TaskAction| match action {
+        TaskAction::Create => is_lead || seat.settings.task_creation == TaskCreation::Members,
+        TaskAction::Assign
+        | TaskAction::Approve
+        | TaskAction::Reject
+        | TaskAction::Cancel
+        | TaskAction::Retry
+        | TaskAction::Update
+        | TaskAction::Delete => is_lead,
+        TaskAction::Claim
+        | TaskAction::Complete
+        | TaskAction::List
+        | TaskAction::Get
+        | TaskAction::Search
+        | TaskAction::Review
+        | TaskAction::Comment
+        | TaskAction::Progress
+        | TaskAction::Attach
+        | TaskAction::AskUser
+        | TaskAction::ClearAskUser
+        | TaskAction::Fail => true,
+        TaskAction::Prove => false,
+    };
+    let exists = |action: &TaskAction| action.needs_version() <= seat.settings.version;
+    TaskAction::ALL.iter().copied().filter(is_offered).filter(exists).collect()
+}
+
+fn about(action: TaskAction) -> &'static str {
+    match action {
+        TaskAction::Create => "create (subject, assignee; description, priority, blocked_by)",
+        TaskAction::Claim => "claim (task_id) takes a pending task",
+        TaskAction::Complete => "complete (task_id, result)",
+        TaskAction::Cancel => "cancel (task_id, reason)",
+        TaskAction::Assign => {
+            "assign (task_id, assignee) gives a pending task to a member, who starts"
+        }
+        TaskAction::List => "list (status, page)",
+        TaskAction::Get => "get (task_id) shows everything about a task",
+        TaskAction::Search => "search (query, page)",
+        TaskAction::Approve => "approve (task_id) accepts a result that is in review",
+        TaskAction::Reject => "reject (task_id, reason, mode)",
+        TaskAction::Review => "review (task_id, result) hands in a result for approval",
+        TaskAction::Comment => "comment (task_id, text)",
+        TaskAction::Progress => "progress (task_id, percent, step)",
+        TaskAction::Attach => "attach (task_id, path)",
+        TaskAction::Prove => "prove is for who checks results",
+        TaskAction::Update => "update (task_id, and what changes)",
+        TaskAction::AskUser => "ask_user (task_id, text) asks the person until it is cleared",
+        TaskAction::ClearAskUser => "clear_ask_user (task_id)",
+        TaskAction::Retry => "retry (task_id) tries a failed or stale task again",
+        TaskAction::Fail => "fail (task_id, reason) says that it cannot be done",
+        TaskAction::Delete => "delete (task_id) takes a task that is over off the board",
+    }
+}
+
+impl TeamTasks {
+    fn read_action(&self, seat: &Seat) -> Result<TaskAction, Failure> {
+        let word = self.action.trim();
+        // That a task passed its checks is for those to say who ran them.
+        let action = word.parse().ok().filter(|action| *action != TaskAction::Prove);
+        action.ok_or_else(|| {
+            let known: Vec<_> = actions(seat).into_iter().map(TaskAction::as_str).collect();
+            let shown = troop_model::preview(word, 40);
+            let message = format!(
+                "unknown action `{}`; valid actions: {}",
+                shown.escape_debug(),
+                known.join(", ")
+            );
+            let meant = input::nearest(word, known.iter().copied());
+            let hint = meant.map(|meant| format!("did you mean `{meant}`?"));
+            Failure { hint, ..Failure::new(FailureKind::BadParams, &message) }
+        })
+    }
+
+    fn task(&self, action: TaskAction) -> Result<TaskRef, Failure> {
+        self.task_id.clone().ok_or_else(|| needs(action, "task_id"))
+    }
+
+    fn member(&self, action: TaskAction) -> Result<MemberName, Failure> {
+        let name = self.assignee.as_deref().ok_or_else(|| needs(action, "assignee"))?;
+        name.parse().map_err(|error| Failure::new(FailureKind::Invalid, &error))
+    }
+
+    async fn list<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+        let status = match self.status.as_deref().map(TaskFilter::parse) {
+            None => TaskFilter::Active,
+            Some(Ok(filter)) => filter,
+            Some(Err(unknown)) => {
+                let message = format!("`team_tasks`, `status`: {unknown}");
+                return Err(Failure::new(FailureKind::BadParams, &message));
+            }
+        };
+        let query = Query::Tasks { status, page: self.page.unwrap_or(1) };
+        let page: TasksSeen = desk.query(query).await?;
+        desk.has_listed(page.version);
+        let tasks: Vec<_> = page.tasks.iter().map(Brief::from).collect();
+        Ok(json!({"tasks": tasks, "page": page.page, "pages": page.pages}).to_string())
+    }
+
+    async fn search<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+        let Some(text) = self.query.or(self.text) else {
+            return Err(needs(TaskAction::Search, "query"));
+        };
+        let query = Query::Search { text, page: self.page.unwrap_or(1) };
+        let page: TasksSeen = desk.query(query).await?;
+        desk.has_listed(page.version);
+        let tasks: Vec<_> = page.tasks.iter().map(hit).collect();
+        Ok(json!({"tasks": tasks, "page": page.page, "pages": page.pages}).to_string())
+    }
+
+    async fn create<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+        let action = TaskAction::Create;
+        if self.assignee.is_none() {
+            let hint = format!("for example: team_tasks {}", example(action));
+            let failure = Failure::new(FailureKind::BadParams, ASSIGNEE_REQUIRED);
+            return Err(Failure { hint: Some(hint), ..failure });
+        }
+        let assignee = Some(self.member(action)?);
+        let new = NewTask {
+            subject: self.subject.ok_or_else(|| needs(action, "subject"))?,
+            description: self.description.unwrap_or_default(),
+            priority: self.priority.unwrap_or_default(),
+            task_type: self.task_type.map(Into::into),
+            assignee,
+            blocked_by: self.blocked_by.unwrap_or_default(),
+            approve_start: self.approve_start,
+            metadata: Metadata(self.metadata.unwrap_or_default()),
+            ..NewTask::default()
+        };
+        match desk.create_seen(new).await {
+            Some(answer) => Ok(told(action, &answer?)),
+            None => Err(Failure::new(FailureKind::Conflict, LIST_FIRST)),
+        }
+    }
+
+    /// What an action that changes a task asks of the board.
+    fn command(self, action: TaskAction) -> Result<TaskCommand, Failure> {
+        if action == TaskAction::Claim {
+            return Ok(TaskCommand::Claim { task: self.task_id });
+        }
+        let task = self.task(action)?;
+        let words = |text: Option<String>, field| text.ok_or_else(|| needs(action, field));
+        Ok(match action {
+            TaskAction::Assign => {
+                TaskCommand::Assign { task: Some(task), to: self.member(action)? }
+            }
+            TaskAction::Complete => {
+                let result = words(self.result, "result")?;
+                TaskCommand::Complete { task, result, summary: self.summary, attempt: None }
+            }
+            TaskAction::Fail => {
+                TaskCommand::Fail { task, reason: words(self.reason, "reason")?, attempt: None }
+            }
+            TaskAction::Cancel => {
+                TaskCommand::Cancel { task, reason: words(self.reason, "reason")? }
+            }
+            TaskAction::Reject => {
+                let reason = words(self.reason, "reason")?;
+                TaskCommand::Reject { task, reason, mode: self.mode.unwrap_or_default() }
+            }
+            TaskAction::Review => TaskCommand::Review { task, result: self.result },
+            TaskAction::Approve => TaskCommand::Approve { task, comment: self.text },
+            TaskAction::Comment => TaskCommand::Comment { task, text: words(self.text, "text")? },
+            TaskAction::Progress => {
+                let percent = self.percent.ok_or_else(|| needs(action, "percent"))?;
+                TaskCommand::Progress { task, percent, step: self.step }
+            }
+            TaskAction::Attach => TaskCommand::Attach { task, path: words(self.path, "path")? },
+            TaskAction::AskUser => {
+                TaskCommand::AskUser { task, question: words(self.text, "text")? }
+            }
+            TaskAction::ClearAskUser => TaskCommand::ClearAskUser { task },
+            TaskAction::Retry => TaskCommand::Retry { task },
+            TaskAction::Delete => TaskCommand::Delete { task },
+            TaskAction::Update => TaskCommand::Update { task, change: self.changes()? },
+            TaskAction::Create
+            | TaskAction::Claim
+            | TaskAction::List
+            | TaskAction::Get
+            | TaskAction::Search
+            | TaskAction::Prove => {
+                let message = format!("`{action}` is no change of one task");
+                return Err(Failure::new(FailureKind::Bug, &message));
+            }
+        })
+    }
+
+    fn changes(self) -> Result<Box<TaskUpdate>, Failure> {
+        let assignee = match &self.assignee {
+            Some(_) => Some(Some(self.member(TaskAction::Update)?)),
+            None => None,
+        };
+        Ok(Box::new(TaskUpdate {
+            subject: self.subject,
+            description: self.description,
+            priority: self.priority,
+            task_type: self.task_type.map(Into::into),
+            assignee,
+            blocked_by: self.blocked_by,
+            metadata: self.metadata.map(Metadata),
+            ..TaskUpdate::default()
+        }))
+    }
+}
+
+fn needs(action: TaskAction, field: &str) -> Failure {
+    input::missing(&format!("`team_tasks` with action `{action}`"), field, &example(action))
+}
+
+/// An input that works for an action.
+fn example(action: TaskAction) -> String {
+    let rest = match action {
+        TaskAction::Create => {
+            r#""subject": "Write the API", "description": "REST, with tests", "assignee": "ann""#
+        }
+        TaskAction::Assign => r#""task_id": "7", "assignee": "ann""#,
+        TaskAction::Complete => r#""task_id": "7", "result": "API in src/api.rs, tests pass""#,
+        TaskAction::Cancel | TaskAction::Reject | TaskAction::Fail => {
+            r#""task_id": "7", "reason": "no longer needed""#
+        }
+        TaskAction::List => r#""status": "active", "page": 1"#,
+        TaskAction::Search => r#""query": "write api""#,
+        TaskAction::Comment => r#""task_id": "7", "text": "see src/api.rs""#,
+        TaskAction::AskUser => r#""task_id": "7", "text": "Which port?""#,
+        TaskAction::Progress => r#""task_id": "7", "percent": 50, "step": "tests""#,
+        TaskAction::Attach => r#""task_id": "7", "path": "report.md""#,
+        TaskAction::Update => r#""task_id": "7", "priority": 5"#,
+        TaskAction::Claim
+        | TaskAction::Get
+        | TaskAction::Approve
+        | TaskAction::Review
+        | TaskAction::ClearAskUser
+        | TaskAction::Prove
+        | TaskAction::Retry
+        | TaskAction::Delete => r#""task_id": "7""#,
+    };
+    format!(r#"{{"action": "{action}", {rest}}}"#)
+}
+
+/// What is said about a change.
+#[derive(Debug, Serialize)]
+struct Told<'a> {
+    action: TaskAction,
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<Brief<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
+}
+
+/// What became of a task, and what comes next.
+fn told(action: TaskAction, answer: &Answer) -> String {
+    let task: Option<TaskSeen> =
+        answer.task.as_ref().and_then(|task| serde_json::from_str(task.get()).ok());
+    let created = task.as_ref().filter(|_| action == TaskAction::Create);
+    let next = created.map(|task| {
+        let (agent, id) = (task.assignee.as_deref().unwrap_or_default(), task.number.0);
+        format!("spawn(agent='{agent}', team_task_id='{id}')")
+    });
+    let note = answer.events.is_empty().then_some("it was so already");
+    let task = task.as_ref().map(Brief::from);
+    json!(Told { action, success: true, task, next, note }).to_string()
+}

@@ -1,0 +1,130 @@
+//! Tasks and messages in the words of this dialect.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use troop_model::{MAX_SNIPPET, Status, TaskNumber, Time, preview};
+use uuid::Uuid;
+
+use super::super::seen::{MessageSeen, TaskSeen};
+
+/// A task in a list.
+#[derive(Debug, Serialize)]
+pub(super) struct Brief<'a> {
+    task_number: TaskNumber,
+    id: Uuid,
+    subject: &'a str,
+    status: Status,
+    #[serde(skip_serializing_if = "is_zero")]
+    priority: i32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assignee: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner_agent_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    blocked_by: &'a [TaskNumber],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    progress_percent: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    progress_step: Option<&'a str>,
+}
+
+/// A task with everything that belongs to it.
+#[derive(Debug, Serialize)]
+pub(super) struct Full<'a> {
+    #[serde(flatten)]
+    brief: Brief<'a>,
+    description: &'a str,
+    task_type: &'a str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    blocks: &'a [TaskNumber],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a str>,
+    created_by_agent_id: &'a str,
+    created_at: Time,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    completed_at: Option<Time>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    metadata: &'a Map<String, Value>,
+    comments: Vec<Value>,
+    events: Vec<Value>,
+    attachments: Vec<Value>,
+}
+
+fn is_zero(priority: &i32) -> bool {
+    *priority == 0
+}
+
+impl<'a> From<&'a TaskSeen> for Brief<'a> {
+    fn from(task: &'a TaskSeen) -> Self {
+        Self {
+            task_number: task.number,
+            id: task.id,
+            subject: &task.subject,
+            status: task.status,
+            priority: task.priority,
+            assignee: task.assignee.as_deref(),
+            owner_agent_id: task.owner.as_deref(),
+            blocked_by: &task.blocked_by,
+            progress_percent: task.progress.as_ref().map(|it| it.percent),
+            progress_step: task.progress.as_ref().map(|it| it.step.as_str()),
+        }
+    }
+}
+
+impl<'a> From<&'a TaskSeen> for Full<'a> {
+    fn from(task: &'a TaskSeen) -> Self {
+        let detail = || task.detail.iter();
+        let comments = detail().flat_map(|detail| &detail.comments);
+        let attachments = detail().flat_map(|detail| &detail.attachments);
+        let events = detail().flat_map(|detail| &detail.events);
+        Self {
+            brief: task.into(),
+            description: &task.description,
+            task_type: &task.task_type,
+            blocks: &task.blocks,
+            result: task.result.as_deref(),
+            created_by_agent_id: &task.created_by,
+            created_at: task.created_at,
+            completed_at: task.completed_at,
+            metadata: &task.metadata,
+            comments: comments
+                .map(|it| json!({"author": it.author.name, "at": it.at, "text": it.text}))
+                .collect(),
+            events: events
+                .map(|it| json!({"event": it.what, "actor": it.actor.name, "at": it.at}))
+                .collect(),
+            attachments: attachments
+                .map(|it| json!({"path": it.path, "by": it.by.name, "at": it.at}))
+                .collect(),
+        }
+    }
+}
+
+/// A task that a search found.
+pub(super) fn hit(task: &TaskSeen) -> Value {
+    json!({
+        "task_number": task.number,
+        "id": task.id,
+        "subject": task.subject,
+        "status": task.status,
+        "snippet": preview(&task.description, MAX_SNIPPET),
+    })
+}
+
+/// A message as its reader gets it: who says it is stamped before what is said.
+pub(super) fn message(message: &MessageSeen) -> Value {
+    let text = format!("[Team message from {}]: {}", message.from, message.content);
+    let mut shown = json!({
+        "from": message.from, "kind": message.kind, "text": text, "sent_at": message.sent_at,
+    });
+    if let Some(shown) = shown.as_object_mut() {
+        let mut add = |name: &str, value: Option<Value>| {
+            shown.extend(value.map(|value| (name.to_owned(), value)));
+        };
+        add("summary", message.summary.as_ref().map(|it| json!(it)));
+        add("request_id", message.request_id.map(|it| json!(it)));
+        add("approve", message.approve.map(|it| json!(it)));
+        add("task_number", message.task.map(|it| json!(it)));
+    }
+    shown
+}

@@ -1,0 +1,98 @@
+//! What kinds of tools there are, and which of them a member may use: delegate mode and plan mode as pure functions.
+
+use std::fmt;
+
+use troop_model::{Permissions, Role};
+
+use super::Seat;
+
+/// What kind of thing a tool does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Category {
+    /// Teams, members, tasks and messages: all that a lead needs who only coordinates.
+    Coordination,
+    /// Looks at files and searches them.
+    Read,
+    /// Changes files.
+    Files,
+    /// Runs commands.
+    Shell,
+    /// Anything else, such as the tools of an MCP server: nobody here knows what it does.
+    Other,
+}
+
+/// Tools of other programs that coordinate: what the seeds let a delegating lead have besides the team tools.
+const COORDINATES: [&str; 5] =
+    ["TodoWrite", "AskUserQuestion", "Config", "ExitPlanMode", "EnterPlanMode"];
+const READS: [&str; 6] = ["Read", "Glob", "Grep", "LS", "NotebookRead", "ToolSearch"];
+const CHANGES_FILES: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
+const RUNS: [&str; 3] = ["Bash", "BashOutput", "KillShell"];
+
+/// Why a tool may not be used now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Denied {
+    /// The lead only coordinates.
+    DelegateMode,
+    /// The member may only read until its plan is approved.
+    PlanMode,
+}
+
+impl fmt::Display for Denied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::DelegateMode => {
+                "in delegate mode the lead only coordinates; put the work on the board as a task and give it to a teammate"
+            }
+            Self::PlanMode => {
+                "in plan mode you may only read; send your plan to the lead for approval first"
+            }
+        })
+    }
+}
+
+impl Category {
+    /// The category of a tool by its name, as Claude Code and troop name tools.
+    #[must_use]
+    pub fn of(name: &str) -> Self {
+        let is_in = |names: &[&str]| names.contains(&name);
+        match Seat::category_of(name) {
+            Some(category) => category,
+            None if is_in(&COORDINATES) => Self::Coordination,
+            None if is_in(&READS) => Self::Read,
+            None if is_in(&CHANGES_FILES) => Self::Files,
+            None if is_in(&RUNS) => Self::Shell,
+            None => Self::Other,
+        }
+    }
+
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Coordination => "coordination",
+            Self::Read => "read",
+            Self::Files => "files",
+            Self::Shell => "shell",
+            Self::Other => "other",
+        }
+    }
+}
+
+impl Seat {
+    /// Whether somebody in this seat may use tools of a category. Delegate mode binds the lead alone; its teammates keep
+    /// their tools. What in plan mode may be done on the board is for the board to say.
+    pub fn check(&self, category: Category) -> Result<(), Denied> {
+        let is_delegating = self.settings.delegation.delegate_mode && self.role == Role::Lead;
+        let is_planning = self.permissions == Permissions::Plan;
+        let changes = matches!(category, Category::Files | Category::Shell | Category::Other);
+        if category == Category::Coordination {
+            Ok(())
+        } else if is_delegating {
+            Err(Denied::DelegateMode)
+        } else if is_planning && changes {
+            Err(Denied::PlanMode)
+        } else {
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Starting teammates, and asking them to stop.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use troop_model::{Command, MemberName, MessageKind, NewMember, Permissions, Spawn};
+
+use super::super::{Calls, Category, For, Seat, TeamTool, desk::Desk, input};
+use super::{member_name, message, short_name};
+use crate::code::{Failure, FailureKind};
+
+/// What other programs call an agent of no particular kind.
+const ANY_AGENT: &str = "general-purpose";
+
+/// A teammate that is to be started.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Newcomer {
+    /// Its name in the team: lower-case letters, digits, `-`, `_` and `.`
+    name: String,
+    /// What it is told first. It knows nothing of your conversation, so say all that it needs
+    #[serde(default, deserialize_with = "input::said")]
+    prompt: Option<String>,
+    /// The agent that thinks for it; yours if not given
+    #[serde(
+        default,
+        alias = "agentType",
+        alias = "subagent_type",
+        alias = "type",
+        alias = "agent",
+        deserialize_with = "input::said"
+    )]
+    agent_type: Option<String>,
+    /// The model it asks for
+    #[serde(default, deserialize_with = "input::said")]
+    model: Option<String>,
+    /// What it may do without asking: `plan` (read only until you approve its plan), `default`, `acceptEdits`; yours if not
+    /// given, and never more than yours
+    #[serde(default, deserialize_with = "input::said")]
+    mode: Option<String>,
+    /// What it is good at, in a few words
+    #[serde(default, deserialize_with = "input::said")]
+    description: Option<String>,
+}
+
+/// Starts a teammate.
+pub(super) async fn spawn<C: Calls>(
+    desk: &Desk<'_, C>,
+    new: Newcomer,
+) -> Result<MemberName, Failure> {
+    let name = member_name(&new.name)?;
+    let agent = match new.agent_type.filter(|agent| agent != ANY_AGENT) {
+        Some(agent) => agent.into(),
+        None => own_agent(desk).await?,
+    };
+    let member = NewMember {
+        name: name.clone(),
+        agent,
+        expertise: new.description.unwrap_or_default(),
+        model: new.model.map(Into::into),
+        permissions: new.mode.as_deref().map(permissions).transpose()?,
+    };
+    let spawn = Command::SpawnMember(Spawn { member, prompt: new.prompt });
+    match desk.change(spawn).await {
+        Ok(_) => Ok(name),
+        Err(failure) if failure.hint.is_none() && failure.kind == FailureKind::NotFound => {
+            let hint = "ask the person to run `troop resume`, which starts teammates";
+            Err(Failure { hint: Some(hint.to_owned()), ..failure })
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+async fn own_agent<C: Calls>(desk: &Desk<'_, C>) -> Result<smol_str::SmolStr, Failure> {
+    let team = desk.team().await?;
+    let lead = team.lead().map(|lead| lead.agent.clone());
+    lead.ok_or_else(|| Failure::new(FailureKind::NotFound, "the team has no lead"))
+}
+
+/// Modes as both programs write them.
+fn permissions(word: &str) -> Result<Permissions, Failure> {
+    match word {
+        "acceptEdits" => Ok(Permissions::AcceptEdits),
+        "bypassPermissions" | "dontAsk" => Ok(Permissions::Bypass),
+        word => word.parse().map_err(|error: troop_model::UnknownWord| {
+            let message = format!("`mode`: {error}");
+            Failure::new(FailureKind::Invalid, &message)
+        }),
+    }
+}
+
+async fn spawned<C: Calls>(desk: &Desk<'_, C>, new: Newcomer) -> Result<String, Failure> {
+    let name = spawn(desk, new).await?;
+    let team = desk.team().await?.name;
+    Ok(format!(
+        "Spawned successfully.\nagent_id: {name}@{team}\nname: {name}\nteam_name: {team}\nIt works on its own now; what it \
+         says comes to you as messages."
+    ))
+}
+
+/// Input of `SpawnTeammate`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub(super) struct SpawnTeammate(Newcomer);
+
+impl TeamTool for SpawnTeammate {
+    const NAME: &'static str = "SpawnTeammate";
+    const CATEGORY: Category = Category::Coordination;
+    const FOR: For = For::Lead;
+    const EXAMPLE: &'static str = r#"{"name": "ann", "prompt": "You work on the API. Claim tasks from the board.", "mode": "plan"}"#;
+
+    fn about(_: &Seat) -> String {
+        "Start a teammate: an agent of its own that works beside you, takes tasks from the board and sends messages. It does \
+         not see your conversation. A teammate that stopped is started again under its name."
+            .to_owned()
+    }
+
+    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+        spawned(desk, self.0).await
+    }
+}
+
+/// Input of `Agent`, which older clients call `Task`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Agent {
+    /// The teammate's name
+    #[serde(default, deserialize_with = "input::said")]
+    name: Option<String>,
+    /// What it is told first. It knows nothing of your conversation, so say all that it needs
+    prompt: String,
+    /// What it is to do, in a few words
+    #[serde(default, deserialize_with = "input::said")]
+    description: Option<String>,
+    /// The agent that thinks for it; yours if not given
+    #[serde(default, deserialize_with = "input::said")]
+    subagent_type: Option<String>,
+    /// The model it asks for
+    #[serde(default, deserialize_with = "input::said")]
+    model: Option<String>,
+    /// What it may do without asking: `plan`, `default`, `acceptEdits`; yours if not given
+    #[serde(default, deserialize_with = "input::said")]
+    mode: Option<String>,
+    /// Accepted and not used: a session has one team, its teammates run beside it, each where the team says
+    #[serde(rename = "team_name")]
+    #[schemars(skip)]
+    _team_name: Option<Value>,
+    #[serde(rename = "isolation")]
+    #[schemars(skip)]
+    _isolation: Option<Value>,
+    #[serde(rename = "run_in_background")]
+    #[schemars(skip)]
+    _run_in_background: Option<Value>,
+}
+
+impl TeamTool for Agent {
+    const NAME: &'static str = "Agent";
+    const ALSO: &'static [&'static str] = &["Task"];
+    const CATEGORY: Category = Category::Coordination;
+    const FOR: For = For::Lead;
+    const EXAMPLE: &'static str =
+        r#"{"name": "ann", "description": "Write the API", "prompt": "You work on …"}"#;
+
+    fn about(_: &Seat) -> String {
+        "Start a teammate by name, as SpawnTeammate does.".to_owned()
+    }
+
+    fn schema(_: &Seat) -> Value {
+        input::requiring("name", input::schema::<Self>())
+    }
+
+    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+        let Some(name) = self.name else {
+            return Err(input::missing("`Agent`", "name", Self::EXAMPLE));
+        };
+        let new = Newcomer {
+            name,
+            prompt: Some(self.prompt),
+            agent_type: self.subagent_type,
+            model: self.model,
+            mode: self.mode,
+            description: self.description,
+        };
+        spawned(desk, new).await
+    }
+}
+
+/// Input of `ShutdownTeammate`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ShutdownTeammate {
+    /// The teammate
+    #[serde(alias = "agent_id", alias = "agentId", alias = "recipient", alias = "to")]
+    name: String,
+    /// Why
+    #[serde(default, alias = "content", alias = "message", deserialize_with = "input::said")]
+    reason: Option<String>,
+}
+
+impl TeamTool for ShutdownTeammate {
+    const NAME: &'static str = "ShutdownTeammate";
+    const CATEGORY: Category = Category::Coordination;
+    const FOR: For = For::Lead;
+    const EXAMPLE: &'static str = r#"{"name": "ann", "reason": "the work is done"}"#;
+
+    fn about(_: &Seat) -> String {
+        "Ask a teammate to stop. It finishes its task, then agrees, or says why not; the answer comes as a message."
+            .to_owned()
+    }
+
+    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+        let to = short_name(&self.name).to_owned();
+        let content = self.reason.unwrap_or_default();
+        message::send(desk, MessageKind::ShutdownRequest, message::Words::new(to, content)).await
+    }
+}

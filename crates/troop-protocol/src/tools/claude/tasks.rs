@@ -1,0 +1,217 @@
+//! Creating tasks, and looking at them.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use troop_model::{Metadata, NewTask, Status, TaskCommand, TaskFilter, TaskNumber};
+
+use super::super::{
+    Calls, Category, Seat, TeamTool,
+    desk::Desk,
+    input,
+    seen::{TaskSeen, TasksSeen},
+};
+use super::{TaskId, hash, hashes, member_name, not_found};
+use crate::{
+    call::Query,
+    code::{Failure, FailureKind},
+};
+
+/// Where the present continuous form of a subject is kept, as the client that made it up keeps it.
+pub(super) const ACTIVE_FORM: &str = "activeForm";
+
+/// Input of `TaskCreate`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TaskCreate {
+    /// What the task is about, in one line
+    #[serde(alias = "title")]
+    subject: String,
+    /// What is to be done, and when it counts as done
+    #[serde(default)]
+    description: String,
+    /// The subject while it is being done, as in "Writing the API"
+    #[serde(default, rename = "activeForm", deserialize_with = "input::said")]
+    active_form: Option<String>,
+    /// The teammate for whom the task is reserved; whoever is free if not given
+    #[serde(
+        default,
+        alias = "assignee",
+        alias = "assignedTo",
+        alias = "assigned_to",
+        deserialize_with = "input::said"
+    )]
+    owner: Option<String>,
+    /// Tasks that must be completed first
+    #[serde(
+        default,
+        rename = "blockedBy",
+        alias = "blocked_by",
+        alias = "addBlockedBy",
+        alias = "dependsOn",
+        alias = "depends_on"
+    )]
+    blocked_by: Vec<TaskId>,
+    /// Higher goes first; 0 if not given
+    #[serde(default)]
+    priority: i32,
+    /// Free data
+    #[serde(default)]
+    metadata: Map<String, Value>,
+}
+
+impl TeamTool for TaskCreate {
+    const NAME: &'static str = "TaskCreate";
+    const CATEGORY: Category = Category::Coordination;
+    const EXAMPLE: &'static str =
+        r#"{"subject": "Write the API", "description": "REST, with tests", "blockedBy": ["1"]}"#;
+
+    fn about(_: &Seat) -> String {
+        "Put a task on the team's board. One piece of work that one teammate can finish by itself; say in the description \
+         all that is needed to do it. Look at the board with TaskList first, so that nothing is there twice."
+            .to_owned()
+    }
+
+    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+        let mut metadata = self.metadata;
+        if let Some(form) = self.active_form {
+            metadata.insert(ACTIVE_FORM.to_owned(), form.into());
+        }
+        let new = NewTask {
+            subject: self.subject,
+            description: self.description,
+            priority: self.priority,
+            assignee: self.owner.as_deref().map(member_name).transpose()?,
+            blocked_by: self.blocked_by.into_iter().map(|TaskId(task)| task).collect(),
+            metadata: Metadata(metadata),
+            ..NewTask::default()
+        };
+        let answer = desk.change_task(TaskCommand::Create(new)).await?;
+        let task = answer.task.and_then(|task| serde_json::from_str::<TaskSeen>(task.get()).ok());
+        let task = task.ok_or_else(|| Failure::new(FailureKind::Bug, "the task is not shown"))?;
+        Ok(format!("Task {} created successfully: {}", hash(task.number), task.subject))
+    }
+}
+
+/// Input of `TaskList`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TaskList {
+    /// `active`, `completed`, `all`, or a status; the whole board if not given, or what is active where that is too long
+    #[serde(default, deserialize_with = "input::said")]
+    status: Option<String>,
+    /// Which page of 30, from 1
+    page: Option<u32>,
+}
+
+impl TeamTool for TaskList {
+    const NAME: &'static str = "TaskList";
+    const CATEGORY: Category = Category::Coordination;
+    const EXAMPLE: &'static str = r#"{"status": "active", "page": 1}"#;
+
+    fn about(_: &Seat) -> String {
+        "List the tasks of the team's board: number, status, subject, who has it, what it waits for. A task that is pending, \
+         nobody's and not blocked can be taken with TaskUpdate; take lower numbers first."
+            .to_owned()
+    }
+
+    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+        let filter = match self.status.as_deref().map(TaskFilter::parse) {
+            Some(Err(unknown)) => {
+                let message = format!("`TaskList`, `status`: {unknown}");
+                return Err(Failure::new(FailureKind::BadParams, &message));
+            }
+            Some(Ok(filter)) => Some(filter),
+            None => None,
+        };
+        let number = self.page.unwrap_or(1);
+        let status = filter.unwrap_or(TaskFilter::All);
+        let mut page: TasksSeen = desk.query(Query::Tasks { status, page: number }).await?;
+        if filter.is_none() && page.pages > 1 {
+            // What is to be done next must not be behind all that is done.
+            page = desk.query(Query::Tasks { status: TaskFilter::Active, page: number }).await?;
+        }
+        Ok(listed(page))
+    }
+}
+
+fn listed(mut page: TasksSeen) -> String {
+    if page.tasks.is_empty() {
+        return "No tasks found".to_owned();
+    }
+    page.tasks.sort_by_key(|task| task.number);
+    let is_over = |number: &TaskNumber| {
+        page.tasks.iter().any(|task| task.number == *number && task.status == Status::Completed)
+    };
+    let mut lines: Vec<_> = page.tasks.iter().map(|task| line(task, is_over)).collect();
+    if page.pages > 1 {
+        lines.push(format!("(page {} of {})", page.page, page.pages));
+    }
+    lines.join("\n")
+}
+
+/// A task in one line, as the client that this dialect is of writes it: what is blocked is pending, and says by what.
+fn line(task: &TaskSeen, is_over: impl Fn(&TaskNumber) -> bool) -> String {
+    let mut line = format!("{} [{}] {}", hash(task.number), status(task.status), task.subject);
+    if let Some(owner) = task.owner.as_ref().or(task.assignee.as_ref()) {
+        line.push_str(&format!(" ({owner})"));
+    }
+    if task.status == Status::Blocked {
+        let mut open = task.blocked_by.clone();
+        open.retain(|number| !is_over(number));
+        line.push_str(&format!(" [blocked by {}]", hashes(&open)));
+    }
+    line
+}
+
+fn status(status: Status) -> &'static str {
+    if status == Status::Blocked { Status::Pending.as_str() } else { status.as_str() }
+}
+
+/// Input of `TaskGet`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TaskGet {
+    /// The task's number
+    #[serde(rename = "taskId", alias = "task_id", alias = "id")]
+    task: TaskId,
+}
+
+impl TeamTool for TaskGet {
+    const NAME: &'static str = "TaskGet";
+    const CATEGORY: Category = Category::Coordination;
+    const EXAMPLE: &'static str = r#"{"taskId": "1"}"#;
+
+    fn about(_: &Seat) -> String {
+        "Everything about one task: description, owner, what it waits for, result and comments."
+            .to_owned()
+    }
+
+    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+        Ok(shown(&desk.task(self.task.0).await.map_err(not_found)?))
+    }
+}
+
+fn shown(task: &TaskSeen) -> String {
+    let mut lines = vec![
+        format!("Task {}: {}", hash(task.number), task.subject),
+        format!("Status: {}", task.status),
+    ];
+    let mut add = |name: &str, text: Option<String>| {
+        lines.extend(text.filter(|text| !text.is_empty()).map(|text| format!("{name}: {text}")));
+    };
+    add("Owner", task.owner.clone());
+    add("Reserved for", task.assignee.clone().filter(|_| task.owner.is_none()));
+    add("Description", Some(task.description.clone()));
+    add("Blocked by", Some(hashes(&task.blocked_by)));
+    add("Blocks", Some(hashes(&task.blocks)));
+    add("Progress", task.progress.as_ref().map(|it| format!("{}% {}", it.percent, it.step)));
+    add("Result", task.result.clone());
+    for comment in task.detail.iter().flat_map(|detail| &detail.comments) {
+        add(&format!("Comment of {}", comment.author), Some(comment.text.clone()));
+    }
+    for attachment in task.detail.iter().flat_map(|detail| &detail.attachments) {
+        add("File", Some(attachment.path.clone()));
+    }
+    lines.join("\n")
+}

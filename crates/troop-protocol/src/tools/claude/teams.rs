@@ -1,0 +1,140 @@
+//! Making a team, and taking it away.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use troop_model::{Command, TaskFilter, TeamName, TeamStatus};
+
+use super::super::{
+    Calls, Category, For, Seat, TeamTool,
+    desk::Desk,
+    seen::{TasksSeen, TeamSeen},
+};
+use super::members::{Newcomer, spawn};
+use crate::{
+    call::Query,
+    code::{Failure, FailureKind},
+};
+
+/// Input of `TeamCreate`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TeamCreate {
+    /// The team's name: lower-case letters, digits, `-`, `_` and `.`
+    #[serde(alias = "name", alias = "teamName")]
+    team_name: String,
+    /// What the team is for
+    description: Option<String>,
+    /// Accepted and not used: what thinks for the lead is known
+    #[serde(rename = "agent_type", alias = "agentType")]
+    #[schemars(skip)]
+    _agent_type: Option<String>,
+    /// Teammates to start at once; more can be started later
+    #[serde(default, alias = "teammates")]
+    members: Vec<Newcomer>,
+}
+
+impl TeamTool for TeamCreate {
+    const NAME: &'static str = "TeamCreate";
+    const CATEGORY: Category = Category::Coordination;
+    const FOR: For = For::Lead;
+    const EXAMPLE: &'static str =
+        r#"{"team_name": "shop", "description": "Build the checkout page"}"#;
+
+    fn about(_: &Seat) -> String {
+        "Make a team that you lead: a shared task board and a mailbox. A session has one team at a time. Then put work on \
+         the board with TaskCreate and start teammates with SpawnTeammate."
+            .to_owned()
+    }
+
+    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+        let name: TeamName = self
+            .team_name
+            .parse()
+            .map_err(|error: troop_model::NameError| Failure::new(FailureKind::Invalid, &error))?;
+        let team: Option<TeamSeen> = desk.query(Query::Team {}).await?;
+        let team = team.filter(|team| team.status != TeamStatus::Deleted);
+        let description = self.description.unwrap_or_default();
+        match team {
+            None => desk.calls.make_team(name.clone(), description).await?,
+            Some(team) if team.name == name.as_str() && is_fresh(desk, &team).await? => {
+                if !description.trim().is_empty() {
+                    let settings = Vec::new();
+                    let description = Some(description);
+                    desk.change(Command::UpdateTeam { description, settings }).await?;
+                }
+            }
+            Some(team) => return Err(already_active(&team)),
+        }
+        let mut spawned = Vec::new();
+        for member in self.members {
+            spawned.push(spawn(desk, member).await?.to_string());
+        }
+        let lead = &desk.seat.member;
+        let lead = format!("{lead}@{name}");
+        Ok(json!({"team_name": name, "lead_agent_id": lead, "members": spawned}).to_string())
+    }
+}
+
+/// Whether nothing has happened in a team yet, so that it is as good as just made.
+async fn is_fresh<C: Calls>(desk: &Desk<'_, C>, team: &TeamSeen) -> Result<bool, Failure> {
+    let tasks: TasksSeen = desk.query(Query::Tasks { status: TaskFilter::All, page: 1 }).await?;
+    Ok(team.members.len() == 1 && tasks.tasks.is_empty())
+}
+
+fn already_active(team: &TeamSeen) -> Failure {
+    let message = format!("a team is already active: `{}`; a session has one at a time", team.name);
+    let hint =
+        "work with it (TaskList, TaskCreate, SpawnTeammate), or take it away first: CleanupTeam {}";
+    Failure { hint: Some(hint.to_owned()), ..Failure::new(FailureKind::Conflict, &message) }
+}
+
+/// Input of `TeamDelete`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TeamDelete {
+    /// Accepted and not used: a session has one team
+    #[serde(rename = "team_name", alias = "name", alias = "teamName")]
+    #[schemars(skip)]
+    _team_name: Option<Value>,
+}
+
+/// Input of `CleanupTeam`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub(super) struct CleanupTeam(TeamDelete);
+
+impl TeamTool for TeamDelete {
+    const NAME: &'static str = "TeamDelete";
+    const CATEGORY: Category = Category::Coordination;
+    const FOR: For = For::Lead;
+    const EXAMPLE: &'static str = "{}";
+
+    fn about(_: &Seat) -> String {
+        "The same as CleanupTeam.".to_owned()
+    }
+
+    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+        let team = desk.team().await?;
+        desk.change(Command::DeleteTeam).await?;
+        let message = format!("Cleaned up team \"{}\"", team.name);
+        Ok(json!({"success": true, "message": message, "team_name": team.name}).to_string())
+    }
+}
+
+impl TeamTool for CleanupTeam {
+    const NAME: &'static str = "CleanupTeam";
+    const CATEGORY: Category = Category::Coordination;
+    const FOR: For = For::Lead;
+    const EXAMPLE: &'static str = "{}";
+
+    fn about(_: &Seat) -> String {
+        "Take the team away when its work is over, with its board and mailbox. Refused while a teammate is at work: ask \
+         each to stop with ShutdownTeammate first and wait for its answer."
+            .to_owned()
+    }
+
+    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+        self.0.run(desk).await
+    }
+}

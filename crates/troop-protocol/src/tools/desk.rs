@@ -1,0 +1,157 @@
+//! Where tools are carried out: who has them, who answers, and what was looked at in this turn.
+
+use std::sync::{Mutex, PoisonError};
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::sync::Semaphore;
+use troop_model::{Command, Dialect, TaskCommand, TaskRef, Version};
+
+use super::{
+    Calls, Gate, Seat, board, claude, input,
+    seen::{TaskSeen, TeamSeen},
+};
+use crate::{
+    call::{Answer, Call, Change, Query},
+    code::{Failure, FailureKind},
+};
+
+/// The tools of one member, ready to be used.
+#[derive(Debug)]
+pub struct Toolbox<C> {
+    calls: C,
+    turn: Turn,
+}
+
+/// What was looked at since the turn began.
+#[derive(Debug)]
+pub(super) struct Turn {
+    listed_at: Mutex<Option<Version>>,
+    /// Creating is one after another: the next one has seen what the one before made.
+    creating: Semaphore,
+}
+
+impl<C: Calls> Toolbox<C> {
+    /// Tools whose calls are answered by `calls`.
+    #[must_use]
+    pub fn new(calls: C) -> Self {
+        Self { calls, turn: Turn { listed_at: Mutex::new(None), creating: Semaphore::new(1) } }
+    }
+
+    /// Who answers.
+    pub fn calls(&self) -> &C {
+        &self.calls
+    }
+
+    /// Begins a turn: what was listed before it is forgotten, because others may have worked since.
+    pub fn begin_turn(&self) {
+        self.turn.set_listed(None);
+    }
+
+    /// Runs a tool for somebody in this seat. The result is text for the model; so is a failure.
+    pub async fn run(&self, seat: &Seat, name: &str, input: Value) -> Result<String, Failure> {
+        if let Gate::Closed { by } = &seat.gate {
+            let message = format!("agent teams are not enabled: switched off by {by}");
+            return Err(Failure::new(FailureKind::Forbidden, &message));
+        }
+        let desk = Desk { calls: &self.calls, seat, turn: &self.turn };
+        let outcome = match seat.dialect {
+            Dialect::Claude => claude::run(name, input, &desk).await,
+            Dialect::Board => board::run(name, input, &desk).await,
+        };
+        outcome.unwrap_or_else(|| Err(unknown(name, seat)))
+    }
+}
+
+/// There is no such tool; but there may be one that was meant.
+fn unknown(name: &str, seat: &Seat) -> Failure {
+    let others = match seat.dialect {
+        Dialect::Claude => board::names(),
+        Dialect::Board => claude::names(),
+    };
+    let shown: Vec<_> = seat.tools().iter().map(|tool| tool.name).collect();
+    let message = format!("there is no tool `{}`", troop_model::preview(name, 80).escape_debug());
+    let hint = match input::nearest(name, shown.iter().copied()) {
+        _ if others.contains(&name) => {
+            format!("that is a tool of the other dialect; here there are: {}", shown.join(", "))
+        }
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("the team tools are: {}", shown.join(", ")),
+    };
+    Failure { hint: Some(hint), ..Failure::new(FailureKind::UnknownMethod, &message) }
+}
+
+impl Turn {
+    fn set_listed(&self, version: Option<Version>) {
+        *self.listed_at.lock().unwrap_or_else(PoisonError::into_inner) = version;
+    }
+
+    fn listed_at(&self) -> Option<Version> {
+        *self.listed_at.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a tool works with.
+pub(super) struct Desk<'a, C> {
+    pub(super) calls: &'a C,
+    pub(super) seat: &'a Seat,
+    turn: &'a Turn,
+}
+
+impl<C: Calls> Desk<'_, C> {
+    /// Asks for a change.
+    pub(super) async fn change(&self, command: Command) -> Result<Answer, Failure> {
+        let change = Box::new(Change { command, operation: None });
+        self.ask(Call::Change(change)).await
+    }
+
+    /// Asks for a change of a task.
+    pub(super) async fn change_task(&self, command: TaskCommand) -> Result<Answer, Failure> {
+        self.change(Command::Task(command)).await
+    }
+
+    /// Looks at something.
+    pub(super) async fn query<T: DeserializeOwned>(&self, query: Query) -> Result<T, Failure> {
+        self.ask(Call::Query(query)).await
+    }
+
+    /// One task with everything that belongs to it.
+    pub(super) async fn task(&self, task: TaskRef) -> Result<TaskSeen, Failure> {
+        self.query(Query::Task { task }).await
+    }
+
+    /// The team.
+    pub(super) async fn team(&self) -> Result<TeamSeen, Failure> {
+        self.query(Query::Team {}).await
+    }
+
+    /// Notes that the board was listed in this turn.
+    pub(super) fn has_listed(&self, version: Version) {
+        self.turn.set_listed(Some(version));
+    }
+
+    /// Creates a task, if nobody put another on the board since it was listed in this turn. None if it was not listed.
+    pub(super) async fn create_seen(
+        &self,
+        new: troop_model::NewTask,
+    ) -> Option<Result<Answer, Failure>> {
+        // It is never closed.
+        let _permit = self.turn.creating.acquire().await.ok()?;
+        let seen = Some(self.turn.listed_at()?);
+        let created =
+            self.change_task(TaskCommand::Create(troop_model::NewTask { seen, ..new })).await;
+        if let Ok(answer) = &created {
+            // Between the listing and this there was nothing that was not seen. Behind it, in the same batch, there may be.
+            let own = answer.events.last().map_or(answer.version, |event| event.version);
+            self.has_listed(own);
+        }
+        Some(created)
+    }
+
+    async fn ask<T: DeserializeOwned>(&self, call: Call) -> Result<T, Failure> {
+        let answer = self.calls.call(call).await?;
+        serde_json::from_str(answer.get()).map_err(|error| {
+            Failure::new(FailureKind::Bug, &format!("the answer makes no sense: {error}"))
+        })
+    }
+}

@@ -1,0 +1,84 @@
+//! What is answered to calls, as far as the tools read it.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use troop_model::{
+    Attachment, Comment, Member, MessageKind, Progress, Role, Status, TaskNumber, TeamStatus, Time,
+    TrailEntry, Version,
+};
+use uuid::Uuid;
+
+/// A task.
+#[derive(Debug, Deserialize)]
+pub(super) struct TaskSeen {
+    pub(super) id: Uuid,
+    pub(super) number: TaskNumber,
+    pub(super) subject: String,
+    pub(super) description: String,
+    pub(super) status: Status,
+    pub(super) priority: i32,
+    #[serde(rename = "type")]
+    pub(super) task_type: String,
+    pub(super) assignee: Option<String>,
+    pub(super) owner: Option<String>,
+    pub(super) blocked_by: Vec<TaskNumber>,
+    pub(super) blocks: Vec<TaskNumber>,
+    pub(super) progress: Option<Progress>,
+    pub(super) result: Option<String>,
+    pub(super) created_by: String,
+    pub(super) created_at: Time,
+    pub(super) completed_at: Option<Time>,
+    pub(super) metadata: Map<String, Value>,
+    pub(super) detail: Option<DetailSeen>,
+}
+
+/// What belongs to a task but not to a list of tasks.
+#[derive(Debug, Deserialize)]
+pub(super) struct DetailSeen {
+    pub(super) comments: Vec<Comment>,
+    pub(super) attachments: Vec<Attachment>,
+    pub(super) events: Vec<TrailEntry>,
+}
+
+/// A page of tasks.
+#[derive(Debug, Deserialize)]
+pub(super) struct TasksSeen {
+    pub(super) tasks: Vec<TaskSeen>,
+    pub(super) page: usize,
+    pub(super) pages: usize,
+    pub(super) version: Version,
+}
+
+/// The team.
+#[derive(Debug, Deserialize)]
+pub(super) struct TeamSeen {
+    pub(super) name: String,
+    pub(super) status: TeamStatus,
+    pub(super) members: Vec<Member>,
+}
+
+impl TeamSeen {
+    pub(super) fn lead(&self) -> Option<&Member> {
+        self.members.iter().find(|member| member.role == Role::Lead)
+    }
+}
+
+/// Messages.
+#[derive(Debug, Deserialize)]
+pub(super) struct MessagesSeen {
+    pub(super) messages: Vec<MessageSeen>,
+}
+
+/// A message.
+#[derive(Debug, Deserialize)]
+pub(super) struct MessageSeen {
+    pub(super) id: Uuid,
+    pub(super) from: String,
+    pub(super) kind: MessageKind,
+    pub(super) content: String,
+    pub(super) summary: Option<String>,
+    pub(super) sent_at: Time,
+    pub(super) request_id: Option<Uuid>,
+    pub(super) approve: Option<bool>,
+    pub(super) task: Option<TaskNumber>,
+}

@@ -1,0 +1,210 @@
+//! The dialect `claude`.
+
+use serde_json::{Value, json};
+use troop_model::Dialect;
+
+use super::Stage;
+
+#[tokio::test]
+async fn a_task_goes_from_creation_to_completion_in_the_clients_words() {
+    let stage = Stage::new(Dialect::Claude).await;
+    let (lead, ann, bob) = (stage.hand("lead"), stage.hand("ann"), stage.hand("bob"));
+    let said = lead.ok("TaskCreate", json!({"subject": "Task A", "description": "all"})).await;
+    assert_eq!(said, "Task #1 created successfully: Task A");
+    let second = json!({"subject": "Task B", "activeForm": "Doing B", "blockedBy": ["1"]});
+    lead.ok("TaskCreate", second).await;
+    assert_eq!(
+        ann.ok("TaskList", json!({})).await,
+        "#1 [pending] Task A\n#2 [pending] Task B [blocked by #1]"
+    );
+    let take = json!({"taskId": "1", "status": "in_progress", "owner": "ann"});
+    assert_eq!(ann.ok("TaskUpdate", take).await, "Updated task #1 owner, status");
+    let told = bob.told("TaskUpdate", json!({"taskId": 1, "status": "in_progress"})).await;
+    assert!(told.starts_with("task-1 is not available: it is held by ann since"), "{told}");
+    let done = json!({"taskId": "#1", "status": "completed", "result": "in a.rs"});
+    assert_eq!(
+        ann.ok("TaskUpdate", done).await,
+        "Updated task #1 status\nCall TaskList for your next task."
+    );
+    assert_eq!(
+        bob.ok("TaskList", Value::Null).await,
+        "#1 [completed] Task A (ann)\n#2 [pending] Task B"
+    );
+    assert_eq!(
+        lead.ok("TaskGet", json!({"task_id": "task-1"})).await,
+        "Task #1: Task A\nStatus: completed\nOwner: ann\nDescription: all\nBlocks: #2\nResult: in a.rs"
+    );
+}
+
+#[tokio::test]
+async fn a_lead_gives_out_changes_and_deletes_tasks() {
+    let stage = Stage::new(Dialect::Claude).await;
+    let (lead, ann) = (stage.hand("lead"), stage.hand("ann"));
+    for subject in ["A", "B", "C"] {
+        lead.ok("TaskCreate", json!({"subject": subject})).await;
+    }
+    let said = lead.ok("TaskUpdate", json!({"taskId": "1", "owner": "ann"})).await;
+    assert_eq!(said, "Updated task #1 owner");
+    let more = json!({
+        "taskId": "2", "subject": "B2", "description": "more", "metadata": {"k": 1},
+        "addBlockedBy": ["1"], "addBlocks": ["3"],
+    });
+    assert_eq!(
+        lead.ok("TaskUpdate", more).await,
+        "Updated task #2 subject, description, metadata, blockedBy, blocks"
+    );
+    let reserved = lead.ok("TaskUpdate", json!({"taskId": "2", "owner": "bob"})).await;
+    assert_eq!(reserved, "Updated task #2 owner\nIt is reserved for bob until it can start.");
+    assert_eq!(
+        lead.ok("TaskList", json!({})).await,
+        "#1 [in_progress] A (ann)\n#2 [pending] B2 (bob) [blocked by #1]\n#3 [pending] C [blocked by #2]"
+    );
+    let said = lead.ok("TaskUpdate", json!({"taskId": "3", "status": "deleted"})).await;
+    assert_eq!(said, "Updated task #3 deleted");
+    let said = lead.ok("TaskUpdate", json!({"taskId": "1", "status": "deleted"})).await;
+    assert!(said.starts_with("Updated task #1 status\nIt is cancelled, and stays"), "{said}");
+    let told = ann.told("TaskUpdate", json!({"taskId": "3", "status": "completed"})).await;
+    assert!(told.starts_with("Task not found: task-3 was deleted"), "{told}");
+    ann.ok("TaskCreate", json!({"subject": "D"})).await;
+    ann.ok("TaskUpdate", json!({"taskId": "4", "owner": "ann"})).await;
+    assert_eq!(
+        ann.ok("TaskUpdate", json!({"taskId": "4", "owner": ""})).await,
+        "Updated task #4 owner"
+    );
+    assert!(ann.ok("TaskList", json!({"status": "pending"})).await.contains("#4 [pending] D"));
+}
+
+#[tokio::test]
+async fn messages_go_in_both_shapes() {
+    let stage = Stage::new(Dialect::Claude).await;
+    let (lead, ann) = (stage.hand("lead"), stage.hand("ann"));
+    let new = json!({"to": "lead", "summary": "hi", "message": "hello"});
+    let old = json!({"type": "message", "recipient": "team-lead@crew", "content": "hello"});
+    for input in [new, old] {
+        let said = ann.json("SendMessage", input).await;
+        assert_eq!(said, json!({"success": true, "message": "Message sent to lead's inbox"}));
+    }
+    let everybody = "Message broadcast to 2 teammate(s): ann, bob";
+    for (tool, input) in [
+        ("SendMessage", json!({"to": "*", "message": "all"})),
+        ("SendMessage", json!({"type": "broadcast", "content": "all"})),
+        ("Broadcast", json!({"content": "all"})),
+    ] {
+        assert_eq!(lead.json(tool, input).await["message"], everybody);
+    }
+    let told = ann.told("SendMessage", json!({"to": "carol", "message": "hello"})).await;
+    assert_eq!(told, "there is no member `carol`; the members are ann, bob, lead");
+}
+
+#[tokio::test]
+async fn requests_are_answered_by_their_id() {
+    let stage = Stage::new(Dialect::Claude).await;
+    let (lead, ann) = (stage.hand("lead"), stage.hand("ann"));
+    let asked = lead.json("ShutdownTeammate", json!({"name": "ann", "reason": "done"})).await;
+    let id = asked["request_id"].as_str().unwrap();
+    assert_eq!(asked["message"], format!("Shutdown request sent to ann. Request ID: {id}"));
+    assert_eq!(asked["target"], "ann");
+    let no =
+        json!({"type": "shutdown_response", "request_id": id, "approve": false, "content": "busy"});
+    let said = ann.json("SendMessage", no).await;
+    assert_eq!(said["message"], "Shutdown rejected. Reason: \"busy\". Continuing to work.");
+    let message = json!({"type": "shutdown_request", "reason": "now"});
+    let asked = lead.json("SendMessage", json!({"to": "ann", "message": message})).await;
+    let yes =
+        json!({"type": "shutdown_response", "request_id": asked["request_id"], "approve": true});
+    ann.ok("SendMessage", json!({"to": "lead", "message": yes})).await;
+    let plan = json!({"type": "plan_approval_request", "content": "1. look 2. write"});
+    let asked = ann.json("SendMessage", plan).await;
+    let answer = json!({
+        "type": "plan_approval_response", "recipient": "ann", "request_id": asked["request_id"], "approve": true,
+    });
+    assert_eq!(lead.json("SendMessage", answer).await["message"], "Plan approved for ann.");
+    let told = ann
+        .told(
+            "SendMessage",
+            json!({"type": "shutdown_response", "request_id": "shutdown-1@ann", "approve": true}),
+        )
+        .await;
+    assert!(told.contains("`shutdown-1@ann` is not the id of a request"), "{told}");
+}
+
+#[tokio::test]
+async fn a_lead_starts_teammates_by_three_names() {
+    let stage = Stage::new(Dialect::Claude).await.led().await;
+    let lead = stage.hand("lead");
+    let said = lead.ok("SpawnTeammate", json!({"name": "carol", "prompt": "hi"})).await;
+    let begins = "Spawned successfully.\nagent_id: carol@crew\nname: carol\nteam_name: crew\n";
+    assert!(said.starts_with(begins), "{said}");
+    let agent = json!({
+        "name": "dave", "prompt": "hi", "description": "d", "subagent_type": "general-purpose",
+        "team_name": "crew", "mode": "plan", "isolation": "worktree", "run_in_background": true,
+    });
+    lead.ok("Agent", agent).await;
+    lead.ok("Task", json!({"name": "eve", "prompt": "hi"})).await;
+    let modes = stage
+        .board
+        .look(|state| {
+            let shown =
+                |it: &troop_model::Member| format!("{} {} {}", it.name, it.agent, it.permissions);
+            state.members().map(shown).collect::<Vec<_>>()
+        })
+        .await
+        .unwrap();
+    assert!(modes.contains(&"dave script plan".to_owned()), "{modes:?}");
+    assert_eq!(
+        lead.told("Task", json!({"prompt": "look for bugs"})).await,
+        "`Agent` needs `name`\nhint: for example: Agent {\"name\": \"ann\", \"description\": \"Write the API\", \"prompt\": \"You work on …\"}"
+    );
+}
+
+#[tokio::test]
+async fn without_anybody_who_leads_nobody_is_started() {
+    let stage = Stage::new(Dialect::Claude).await;
+    let told = stage.hand("lead").told("SpawnTeammate", json!({"name": "carol"})).await;
+    assert!(told.starts_with("nobody runs this team now\nhint: "), "{told}");
+}
+
+#[tokio::test]
+async fn a_session_has_one_team() {
+    let stage = Stage::new(Dialect::Claude).await;
+    let lead = stage.hand("lead");
+    let told = lead.told("TeamCreate", json!({"team_name": "other"})).await;
+    assert!(told.starts_with("a team is already active: `crew`"), "{told}");
+    let said = lead.json("TeamDelete", json!({})).await;
+    assert_eq!(said["message"], "Cleaned up team \"crew\"");
+    let told = lead.told("TeamCreate", json!({"team_name": "other"})).await;
+    assert!(told.contains("cannot be made from here"), "{told}");
+}
+
+#[tokio::test]
+async fn a_teammate_has_no_team_of_its_own() {
+    let stage = Stage::new(Dialect::Claude).await;
+    let ann = stage.hand("ann");
+    for (tool, input) in [
+        ("TeamCreate", json!({"team_name": "x"})),
+        ("SpawnTeammate", json!({"name": "x"})),
+        ("Agent", json!({"name": "x", "prompt": "y"})),
+        ("Task", json!({"name": "x", "prompt": "y"})),
+        ("ShutdownTeammate", json!({"name": "bob"})),
+        ("CleanupTeam", json!({})),
+        ("TeamDelete", json!({})),
+    ] {
+        let told = ann.told(tool, input).await;
+        assert!(told.contains("is for the lead: a teammate has no team of its own"), "{told}");
+        assert!(told.contains("hint: ask the lead: SendMessage"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_long_board_is_listed_in_pages_with_open_tasks_first() {
+    let stage = Stage::new(Dialect::Claude).await;
+    let lead = stage.hand("lead");
+    for nth in 1..=32 {
+        lead.ok("TaskCreate", json!({"subject": format!("T{nth}")})).await;
+    }
+    lead.ok("TaskUpdate", json!({"taskId": "1", "status": "completed"})).await;
+    let first = lead.ok("TaskList", json!({})).await;
+    assert!(first.starts_with("#2 [pending] T2\n"), "{first}");
+    assert!(first.ends_with("#31 [pending] T31\n(page 1 of 2)"), "{first}");
+    assert_eq!(lead.ok("TaskList", json!({"page": 2})).await, "#32 [pending] T32\n(page 2 of 2)");
+}

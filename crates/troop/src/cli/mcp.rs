@@ -1,0 +1,47 @@
+//! `troop mcp`: the team for any agent that speaks MCP.
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::DialectArg;
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct McpArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<McpCommand>,
+    /// The names that the tools have
+    #[arg(long, value_enum, default_value_t = DialectArg::Board)]
+    pub(crate) dialect: DialectArg,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum McpCommand {
+    /// Tell a client about the server, in the client's own configuration; shows the change and asks first
+    Install(InstallArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InstallArgs {
+    /// Which client
+    #[arg(value_enum)]
+    pub(crate) client: Client,
+    /// The names that the tools have
+    #[arg(long, value_enum, default_value_t = DialectArg::Board)]
+    pub(crate) dialect: DialectArg,
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Only show what would be written
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) print: bool,
+}
+
+/// A program that uses MCP servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Client {
+    ClaudeCode,
+    Codex,
+    Gemini,
+    Opencode,
+    Cursor,
+}

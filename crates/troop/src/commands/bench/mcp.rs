@@ -1,0 +1,181 @@
+//! What a tool call over MCP costs, beside a bare server of the same library that only echoes, and beside the board itself.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result, ensure};
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler, ServiceExt as _,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ServerCapabilities,
+        ServerConfig,
+    },
+    service::RequestContext,
+};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use troop_model::{Actor, Command as Asked, MemberName, TaskCommand, TaskNumber};
+use troop_runtime::{Board, Request};
+
+use super::{
+    ROUNDS,
+    outcome::{Outcome, Subject, Tally, Target, Unit},
+    partner::this_program,
+    place::Place,
+    team,
+};
+use crate::{cli::BenchMcpArgs, output::Printer};
+
+/// How many tasks the board has that is looked at.
+const N_TASKS: usize = 10;
+
+/// Says back what it is given, and nothing else.
+#[derive(Clone, Copy, Debug)]
+struct Echo;
+
+impl ServerHandler for Echo {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let text = request.arguments.map_or(Value::Null, Value::Object).to_string();
+        Ok(CallToolResult::success(vec![ContentBlock::text(text)]).into())
+    }
+}
+
+/// Echoes until its client goes.
+pub(super) async fn echo() -> Result<()> {
+    let running = Echo.serve(rmcp::transport::stdio_pipes()).await?;
+    running.waiting().await?;
+    Ok(())
+}
+
+pub(super) async fn run(args: &BenchMcpArgs, printer: &Printer) -> Result<()> {
+    let place = Place::new(args.folder.as_deref())?;
+    place.warn_if_in_memory(printer);
+    let url = format!("sqlite:{}", place.join("mcp.db").display());
+    let board = team::create(team::open_store(&url).await?, 1).await?;
+    team::add_tasks(&board, N_TASKS, None).await?;
+    let slice = Duration::from_secs(args.seconds) / ROUNDS;
+
+    let mut bare = Server::start(this_program(&place)?.args(["bench", "child", "mcp-echo"]))?;
+    let mut ours = this_program(&place)?;
+    ours.args(["mcp", "--as", "lead", "--store", &url]);
+    let mut ours = Server::start(&mut ours)?;
+    // The echo is as long as the answer, so that both carry the same.
+    let read = json!({"action": "list"});
+    let answer = ours.call("team_tasks", &read)?;
+    let (mut echoes, mut reads, mut writes, mut commands) =
+        (Tally::default(), Tally::default(), Tally::default(), Tally::default());
+    for _ in 0..ROUNDS {
+        echoes += for_a_while(slice, || bare.call("echo", &json!({"text": answer})).map(drop))?;
+        reads += for_a_while(slice, || ours.call("team_tasks", &read).map(drop))?;
+        let write = json!({"action": "comment", "task_id": "1", "text": "so far so good"});
+        writes += for_a_while(slice, || ours.call("team_tasks", &write).map(drop))?;
+        commands += comment_for_a_while(slice, &board).await?;
+    }
+    board.close().await;
+    let subject = |what, against| Subject { part: "mcp", what, against, unit: Unit::PerSecond };
+    let outcomes = [
+        Outcome::new(
+            subject("tool call that reads, one after another", "a bare rmcp server that echoes"),
+            reads.rate(),
+            echoes.rate(),
+            Target::AtLeast(0.5),
+        ),
+        Outcome::new(
+            subject("tool call that writes, durable", "the same command on a board, durable"),
+            writes.rate(),
+            commands.rate(),
+            Target::AtLeast(0.5),
+        ),
+    ];
+    super::print(&outcomes, args.seconds, printer)
+}
+
+fn for_a_while(slice: Duration, mut step: impl FnMut() -> Result<()>) -> Result<Tally> {
+    let (begin, mut n_operations) = (Instant::now(), 0);
+    while n_operations == 0 || begin.elapsed() < slice {
+        step()?;
+        n_operations += 1;
+    }
+    Ok(Tally { n_operations, elapsed: begin.elapsed() })
+}
+
+async fn comment_for_a_while(slice: Duration, board: &Board) -> Result<Tally> {
+    let (begin, mut n_operations) = (Instant::now(), 0);
+    while n_operations == 0 || begin.elapsed() < slice {
+        let task = TaskNumber(2).into();
+        let comment = TaskCommand::Comment { task, text: "so far so good".to_owned() };
+        let actor = Actor::agent(&MemberName::lead());
+        board.submit(Request::new(actor, Asked::Task(comment))).await?;
+        n_operations += 1;
+    }
+    Ok(Tally { n_operations, elapsed: begin.elapsed() })
+}
+
+/// An MCP server in a process of its own, and a client without any library, the same for both contestants.
+struct Server {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    n_calls: u64,
+}
+
+impl Server {
+    fn start(command: &mut Command) -> Result<Self> {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let input = child.stdin.take();
+        let output = BufReader::new(child.stdout.take().context("a child has an output")?);
+        let mut server = Self { child, input, output, n_calls: 0 };
+        let hello = json!({
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "0"},
+        });
+        server.ask("initialize", &hello)?;
+        server.write(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
+        Ok(server)
+    }
+
+    fn call(&mut self, tool: &str, arguments: &Value) -> Result<String> {
+        let result = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}))?;
+        ensure!(result.get("isError") != Some(&json!(true)), "a tool call failed: {result}");
+        let text = result.pointer("/content/0/text").and_then(Value::as_str);
+        Ok(text.context("a result has a text")?.to_owned())
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> Result<Value> {
+        self.n_calls += 1;
+        let id = self.n_calls;
+        self.write(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
+        loop {
+            let mut line = String::new();
+            ensure!(self.output.read_line(&mut line)? > 0, "a server of the benchmark ended early");
+            let mut said: Value = serde_json::from_str(&line)?;
+            if said.get("id") == Some(&json!(id)) {
+                ensure!(said.get("error").is_none(), "a call failed: {line}");
+                return Ok(said.get_mut("result").map(Value::take).unwrap_or_default());
+            }
+        }
+    }
+
+    fn write(&mut self, message: &Value) -> Result<()> {
+        let mut line = message.to_string();
+        line.push('\n');
+        Ok(self.input.as_mut().context("a child has an input")?.write_all(line.as_bytes())?)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        drop(self.child.wait());
+    }
+}

@@ -1,0 +1,128 @@
+//! `troop mcp`: serves a team on standard input and output, and tells clients how to start it.
+
+use anyhow::Result;
+use clap::ValueEnum as _;
+use rmcp::ServiceExt as _;
+use tokio_util::task::TaskTracker;
+use troop_model::{ActorKind, MemberName, State};
+use troop_protocol::{Gate, Session};
+
+use crate::{
+    cli::{InstallArgs, McpArgs, McpCommand},
+    config,
+    desk::Desk,
+    mcp::{
+        Caller, Surrounded, TeamService,
+        install::{self, Server},
+    },
+    output::Printer,
+    report::{Refused, Usage},
+};
+
+/// Serves until the client goes, or tells a client about the server.
+pub(super) async fn run(args: &McpArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
+    match &args.command {
+        Some(McpCommand::Install(args)) => install(args, desk, printer).await,
+        None => Box::pin(serve(args, desk)).await,
+    }
+}
+
+async fn serve(args: &McpArgs, desk: &mut Desk) -> Result<()> {
+    let service = service(args, desk).await?;
+    let tracker = service.tracker();
+    let transport = rmcp::transport::stdio_pipes();
+    // A client that goes before it says hello wants nothing.
+    if let Ok(running) = Box::pin(service.serve(transport)).await {
+        running.waiting().await?;
+    }
+    tracker.close();
+    Ok(())
+}
+
+/// The member that is meant.
+async fn member(desk: &mut Desk) -> Result<MemberName> {
+    let board = desk.team(None).await?;
+    let signature = desk.signature()?;
+    if signature.actor.kind != ActorKind::Agent {
+        let names = board.look(|state: &State| {
+            state.members().map(|it| it.name.to_string()).collect::<Vec<_>>()
+        });
+        let names = names.await?;
+        let message = format!("for which member? There are: {}", names.join(", "));
+        let first = names.first().map_or("NAME", String::as_str);
+        return Err(Usage::new(message, format!("say it: `troop mcp --as {first}`")).into());
+    }
+    let asked = signature.actor.name.clone();
+    let found =
+        board.look(move |state: &State| state.find_member(&asked).map(|it| it.name.clone()));
+    Ok(found.await??)
+}
+
+/// The service for the member that is meant.
+async fn service(args: &McpArgs, desk: &mut Desk) -> Result<TeamService> {
+    let member = member(desk).await?;
+    let board = desk.team(None).await?;
+    let gate = match &desk.surroundings.teams.off {
+        Some(off) => Gate::Closed { by: off.by.clone() },
+        None => Gate::Open,
+    };
+    let actor = troop_model::Actor::agent(&member);
+    let session = Session { actor, origin: desk.signature()?.origin };
+    let around = Surrounded {
+        store: std::sync::Arc::clone(&desk.store),
+        clock: desk.clock.clone(),
+        teams: desk.surroundings.home.join("teams"),
+        max_teammates: desk.surroundings.teams.max_teammates,
+    };
+    let caller = Caller::new(board, (member, session), (args.dialect.into(), gate), around);
+    Ok(TeamService::new(caller, TaskTracker::new()))
+}
+
+async fn install(args: &InstallArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
+    let server = server(args, desk).await?;
+    if args.print {
+        return printer.text(&install::snippet(args.client, &server)?);
+    }
+    let codex_home = config::codex_home();
+    let path = install::place(args.client, &desk.surroundings.project, codex_home.as_deref())?;
+    let change = install::plan(args.client, &path, &server)?;
+    let path = change.path.display();
+    if change.is_done() {
+        return printer.text(&format!("`{path}` has it already\n"));
+    }
+    printer.text(&format!("{path}\n{}", change.shown()))?;
+    if !args.yes {
+        if !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
+            let hint = "say `--yes` to write it, or `--print` to only see it";
+            return Err(Refused::new("there is nobody to ask", hint).into());
+        }
+        if !printer.confirm("write this?")? {
+            return printer.text("nothing was changed\n");
+        }
+    }
+    match change.write()? {
+        Some(backup) => printer.text(&format!("written; it was: {}\n", backup.display())),
+        None => printer.text("written\n"),
+    }
+}
+
+/// How a client starts the server for the member and the team that are meant.
+async fn server(args: &InstallArgs, desk: &mut Desk) -> Result<Server> {
+    let member = member(desk).await?;
+    let board = desk.team(None).await?;
+    let team = board.look(|state: &State| state.team().map(|team| team.name.to_string())).await?;
+    let own = std::env::current_exe()?;
+    // By its name where that means this program, so that a project's file works for others too.
+    let is_found = config::find_program("troop").is_some_and(|found| found == own);
+    let program = if is_found { "troop".to_owned() } else { own.display().to_string() };
+    let mut arguments = vec!["mcp".to_owned()];
+    let mut add = |name: &str, value: Option<String>| {
+        arguments.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
+    };
+    add("--store", desk.said_store().map(str::to_owned));
+    add("--team", team);
+    add("--as", Some(member.to_string()));
+    let dialect = args.dialect.to_possible_value();
+    add("--dialect", dialect.map(|it| it.get_name().to_owned()));
+    Ok(Server { program, arguments })
+}

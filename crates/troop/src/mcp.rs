@@ -1,0 +1,15 @@
+//! The team for any agent that speaks MCP: tools, resources, prompts, and news, for one member.
+//!
+//! The service knows by construction for whom it acts, never by a session of the transport, so that it can be served over
+//! any transport, also one without sessions.
+
+mod caller;
+pub(crate) mod install;
+mod mail;
+mod news;
+mod prompts;
+mod resources;
+mod service;
+
+pub(crate) use caller::{Caller, Surrounded};
+pub(crate) use service::TeamService;

@@ -1,0 +1,208 @@
+//! Board calls of one member: by way of the lead where one runs, else on the board itself.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use serde_json::value::RawValue;
+use tokio::sync::watch;
+use tokio_util::task::TaskTracker;
+use troop_model::{
+    Command, Dialect, MemberName, NewMember, NewTeamCommand, OperationId, Settings, State, TeamId,
+    TeamName,
+};
+use troop_protocol::{Call, Calls, Client, ClientError, Failure, FailureKind, Gate, Seat, Session};
+use troop_runtime::{Board, BoardError, Clock, Following, Signature, find_lead};
+use troop_store::Store;
+use uuid::Uuid;
+
+/// How long a lead has to take up a conversation. One that was stopped, or hangs, must not hold up everybody else.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// One member's way to its team.
+#[derive(Debug)]
+pub(crate) struct Caller {
+    pub(crate) member: MemberName,
+    pub(crate) dialect: Dialect,
+    pub(crate) gate: Gate,
+    pub(crate) session: Session,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Clock,
+    /// Where what belongs to teams besides their logs is kept.
+    pub(crate) teams: PathBuf,
+    /// How many teammates a new team may run.
+    pub(crate) max_teammates: u32,
+    /// Another one after a team was taken away and another made.
+    board: watch::Sender<Board>,
+    /// The conversation with the lead, while there is one.
+    lead: Mutex<Option<Client>>,
+    tracker: TaskTracker,
+}
+
+/// What a caller is made of besides its team.
+#[derive(Debug)]
+pub(crate) struct Surrounded {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Clock,
+    pub(crate) teams: PathBuf,
+    pub(crate) max_teammates: u32,
+}
+
+impl Caller {
+    pub(crate) fn new(
+        board: Board,
+        who: (MemberName, Session),
+        (dialect, gate): (Dialect, Gate),
+        around: Surrounded,
+    ) -> Self {
+        let Surrounded { store, clock, teams, max_teammates } = around;
+        let (member, session) = who;
+        let (board, lead) = (watch::Sender::new(board), Mutex::new(None));
+        let tracker = TaskTracker::new();
+        Self {
+            member,
+            dialect,
+            gate,
+            session,
+            store,
+            clock,
+            teams,
+            max_teammates,
+            board,
+            lead,
+            tracker,
+        }
+    }
+
+    /// The team's board.
+    pub(crate) fn board(&self) -> Board {
+        self.board.borrow().clone()
+    }
+
+    /// Hears of it when there is another team.
+    pub(crate) fn boards(&self) -> watch::Receiver<Board> {
+        self.board.subscribe()
+    }
+
+    /// The member's place in the team as it is now, with all that was acknowledged to anybody.
+    pub(crate) async fn seat(&self) -> Result<Seat, Failure> {
+        let board = self.board();
+        board.catch_up().await.map_err(|error| broken(&error))?;
+        let member = self.member.clone();
+        let look = move |state: &State| {
+            let found =
+                state.find_member(member.as_str()).map_err(|refusal| Failure::from(&refusal));
+            let found = found.map(|it| (it.name.clone(), it.role, it.permissions))?;
+            let settings = state.team().map(|team| team.settings.clone()).unwrap_or_default();
+            Ok::<_, Failure>((found, settings))
+        };
+        let ((member, role, permissions), settings) =
+            board.look(look).await.map_err(|error| broken(&error))??;
+        Ok(Seat {
+            member,
+            role,
+            dialect: self.dialect,
+            settings,
+            permissions,
+            gate: self.gate.clone(),
+        })
+    }
+
+    /// The lead that runs the team on this machine, if one does.
+    async fn lead(&self, team: TeamId) -> Option<Client> {
+        let known = self.lead.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if known.is_some() {
+            return known;
+        }
+        let socket = find_lead(&self.teams.join(team.to_string()))?.socket?;
+        let connect = async {
+            let client = Client::connect(&socket, &self.tracker).await?;
+            client.open(&self.session).await?;
+            Ok::<_, ClientError>(client)
+        };
+        let client = tokio::time::timeout(PATIENCE, connect).await.ok()?.ok()?;
+        self.keep(Some(client.clone()));
+        Some(client)
+    }
+
+    fn keep(&self, client: Option<Client>) {
+        *self.lead.lock().unwrap_or_else(PoisonError::into_inner) = client;
+    }
+
+    async fn change(&self, call: Call) -> Result<Box<RawValue>, Failure> {
+        let board = self.board();
+        if let Some(lead) = self.lead(board.team()).await {
+            match lead.ask_any(&call).await {
+                Ok(answer) => {
+                    // What is looked at next must show it.
+                    board.catch_up().await.map_err(|error| broken(&error))?;
+                    return Ok(answer);
+                }
+                // If it did it after all, the same operation has one effect.
+                Err(ClientError::NoLead { .. } | ClientError::Gone) => self.keep(None),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.answer(&board, call).await
+    }
+
+    /// Answers from the board itself.
+    async fn answer(&self, board: &Board, call: Call) -> Result<Box<RawValue>, Failure> {
+        let folder = self.teams.join(board.team().to_string());
+        troop_runtime::answer(board, &folder, self.session.clone(), call).await
+    }
+}
+
+impl Calls for Caller {
+    async fn call(&self, call: Call) -> Result<Box<RawValue>, Failure> {
+        match call {
+            Call::Change(mut change) => {
+                change.operation.get_or_insert_with(|| OperationId(Uuid::now_v7()));
+                let takes_away = change.command == Command::DeleteTeam;
+                let answer = self.change(Call::Change(change)).await?;
+                if takes_away {
+                    // The name is free for another team.
+                    let retired = self.store.retire(self.board().team()).await;
+                    retired.map_err(|error| Failure::new(FailureKind::Unavailable, &error))?;
+                    self.keep(None);
+                }
+                Ok(answer)
+            }
+            Call::File(call) => self.change(Call::File(call)).await,
+            look @ (Call::Query(_) | Call::Open(_)) => self.answer(&self.board(), look).await,
+        }
+    }
+
+    async fn make_team(&self, name: TeamName, description: String) -> Result<(), Failure> {
+        let former = self.board();
+        let agent = former.look(|state| state.lead().map(|lead| lead.agent.clone())).await;
+        let agent = agent.map_err(|error| broken(&error))?.unwrap_or_default();
+        let lead = NewMember {
+            name: self.member.clone(),
+            agent,
+            expertise: String::new(),
+            model: None,
+            permissions: None,
+        };
+        let settings =
+            Settings { max_teammates: self.max_teammates, ..Settings::for_dialect(self.dialect) };
+        let team = TeamId(Uuid::now_v7());
+        let new = NewTeamCommand { team, name, description, settings, lead, members: Vec::new() };
+        let signature = Signature::new(self.session.actor.clone());
+        let (store, clock) = (Arc::clone(&self.store), self.clock.clone());
+        let board = Board::create(store, clock, Following::Always, &signature, new).await;
+        self.board.send_replace(board.map_err(|error| broken(&error))?);
+        Ok(())
+    }
+}
+
+/// What is wrong with the board itself.
+fn broken(error: &BoardError) -> Failure {
+    if let BoardError::Refused(refusal) = error {
+        refusal.into()
+    } else {
+        Failure::new(FailureKind::Unavailable, error)
+    }
+}

@@ -1,0 +1,132 @@
+//! Tells a client about the MCP server, in the client's own configuration: everything else in it stays as it is.
+
+mod edit;
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result};
+
+use crate::{cli::Client, report::Refused};
+
+/// The name under which clients know the server.
+const NAME: &str = "troop";
+/// What the file was before, beside it.
+const BACKUP: &str = "before-troop";
+
+/// A command that a client is to start.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    pub(crate) program: String,
+    pub(crate) arguments: Vec<String>,
+}
+
+/// A change to a client's configuration that nobody has agreed to yet.
+#[derive(Debug)]
+pub(crate) struct Change {
+    /// The file, with links followed: a link stays one.
+    pub(crate) path: PathBuf,
+    before: Option<String>,
+    after: String,
+}
+
+/// Where a client keeps its configuration: most in the project, Codex in the person's own folder.
+pub(crate) fn place(client: Client, project: &Path, codex_home: Option<&Path>) -> Result<PathBuf> {
+    Ok(match client {
+        Client::ClaudeCode => project.join(".mcp.json"),
+        Client::Cursor => project.join(".cursor/mcp.json"),
+        Client::Gemini => project.join(".gemini/settings.json"),
+        Client::Opencode => {
+            let with_comments = project.join("opencode.jsonc");
+            if with_comments.exists() { with_comments } else { project.join("opencode.json") }
+        }
+        Client::Codex => {
+            let home = codex_home.ok_or_else(|| {
+                Refused::new("there is no home folder that Codex could have", "set `CODEX_HOME`")
+            })?;
+            home.join("config.toml")
+        }
+    })
+}
+
+/// What is to change in a file, or why it cannot.
+pub(crate) fn plan(client: Client, path: &Path, server: &Server) -> Result<Change> {
+    let path = match fs::canonicalize(path) {
+        Ok(path) => path,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
+        Err(error) => return Err(error).context(format!("`{}` cannot be read", path.display())),
+    };
+    let before = match fs::read_to_string(&path) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error).context(format!("`{}` cannot be read", path.display())),
+    };
+    let text = before.as_deref().unwrap_or_default();
+    let after = edit::with_server(client, text, NAME, server).map_err(|problem| {
+        let message = format!("`{}` is not changed: {problem}", path.display());
+        Refused::new(message, "repair it first, or show what to put there: `--print`")
+    })?;
+    Ok(Change { path, before, after })
+}
+
+/// What the client's configuration holds if it holds nothing else.
+pub(crate) fn snippet(client: Client, server: &Server) -> Result<String> {
+    edit::with_server(client, "", NAME, server).map_err(anyhow::Error::msg)
+}
+
+impl Change {
+    /// Whether all is so already.
+    pub(crate) fn is_done(&self) -> bool {
+        self.before.as_deref() == Some(self.after.as_str())
+    }
+
+    /// The lines that go and come, with what is around them.
+    pub(crate) fn shown(&self) -> String {
+        let old: Vec<_> = self.before.as_deref().unwrap_or_default().lines().collect();
+        let new: Vec<_> = self.after.lines().collect();
+        let n_same = old.iter().zip(&new).take_while(|(one, other)| one == other).count();
+        let (old_rest, new_rest) = (old.split_at(n_same).1, new.split_at(n_same).1);
+        let ends = old_rest.iter().rev().zip(new_rest.iter().rev());
+        let n_end = ends.take_while(|(one, other)| one == other).count();
+        let middle = |rest: &[&str], mark: char| -> String {
+            let lines = rest.iter().take(rest.len() - n_end);
+            lines.map(|line| format!("{mark} {line}\n")).collect()
+        };
+        let around =
+            |lines: &[&str]| lines.iter().map(|line| format!("  {line}\n")).collect::<String>();
+        let before = around(old.get(n_same.saturating_sub(2)..n_same).unwrap_or_default());
+        let end = new.get(new.len() - n_end..(new.len() - n_end + 2).min(new.len()));
+        let after = around(end.unwrap_or_default());
+        format!("{before}{}{}{after}", middle(old_rest, '-'), middle(new_rest, '+'))
+    }
+
+    /// Writes it, all or nothing, and keeps what was there. Says where that is.
+    pub(crate) fn write(&self) -> Result<Option<PathBuf>> {
+        let failed = || format!("`{}` cannot be written", self.path.display());
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder).with_context(failed)?;
+        let mut file = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
+        io::Write::write_all(&mut file, self.after.as_bytes()).with_context(failed)?;
+        file.as_file().sync_all().with_context(failed)?;
+        let mut backup = None;
+        if self.before.is_some() {
+            let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+            let kept = folder.join(format!("{name}.{BACKUP}"));
+            fs::copy(&self.path, &kept).with_context(failed)?;
+            let permissions = fs::metadata(&self.path).with_context(failed)?.permissions();
+            fs::set_permissions(file.path(), permissions).with_context(failed)?;
+            backup = Some(kept);
+        } else {
+            // A new file is as open as the folder's others are; a temporary one would be for its owner alone.
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+            fs::set_permissions(file.path(), mode).with_context(failed)?;
+        }
+        file.persist(&self.path).with_context(failed)?;
+        Ok(backup)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+//! What a client may show or read by itself: the board, a task, the mailbox, TEAM.md.
+
+use rmcp::{
+    ErrorData,
+    model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate},
+};
+use troop_model::{Event, Fact, TaskFilter, TaskNumber};
+use troop_protocol::{Call, Calls as _, ContextText, Failure, FailureKind, Query};
+
+use super::Caller;
+
+pub(super) const BOARD: &str = "troop://board";
+pub(super) const MAILBOX: &str = "troop://mailbox";
+pub(super) const TEAM_MD: &str = "troop://TEAM.md";
+const TASK: &str = "troop://task/";
+const JSON: &str = "application/json";
+
+/// The resources that are always there.
+pub(super) fn all() -> Vec<Resource> {
+    let resource = |uri: &str, name: &str, about: &str, mime: &str| {
+        Resource::new(uri, name).with_description(about).with_mime_type(mime)
+    };
+    vec![
+        resource(BOARD, "board", "The team's open tasks", JSON),
+        resource(
+            MAILBOX,
+            "mailbox",
+            "Your unread messages; looking does not count as reading",
+            JSON,
+        ),
+        resource(TEAM_MD, "TEAM.md", "Your team, and how to work in it", "text/markdown"),
+    ]
+}
+
+pub(super) fn templates() -> Vec<ResourceTemplate> {
+    vec![
+        ResourceTemplate::new(format!("{TASK}{{number}}"), "task")
+            .with_description("Everything about one task")
+            .with_mime_type(JSON),
+    ]
+}
+
+/// Reads one.
+pub(super) async fn read(caller: &Caller, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    let contents = match uri {
+        BOARD => json(caller, Query::Tasks { status: TaskFilter::Active, page: 1 }, uri).await,
+        MAILBOX => json(caller, Query::Messages { all: false }, uri).await,
+        TEAM_MD => team_md(caller)
+            .await
+            .map(|text| ResourceContents::text(text, uri).with_mime_type("text/markdown")),
+        other => match other.strip_prefix(TASK).map(str::parse) {
+            Some(Ok(task)) => json(caller, Query::Task { task }, uri).await,
+            Some(Err(refusal)) => Err(Failure::from(&refusal)),
+            None => Err(Failure::new(FailureKind::NotFound, &format!("there is no `{uri}`"))),
+        },
+    };
+    contents
+        .map(|contents| ReadResourceResult::new(vec![contents]))
+        .map_err(|failure| refused(&failure))
+}
+
+async fn json(caller: &Caller, query: Query, uri: &str) -> Result<ResourceContents, Failure> {
+    let answer = caller.call(Call::Query(query)).await?;
+    Ok(ResourceContents::text(answer.get(), uri).with_mime_type(JSON))
+}
+
+/// What an agent is to know about its team.
+pub(super) async fn team_md(caller: &Caller) -> Result<String, Failure> {
+    let answer = caller.call(Call::Query(Query::Context {})).await?;
+    let context: ContextText = serde_json::from_str(answer.get())
+        .map_err(|error| Failure::new(FailureKind::Bug, &error))?;
+    Ok(context.team_md)
+}
+
+pub(super) fn refused(failure: &Failure) -> ErrorData {
+    let text = failure.for_model();
+    if matches!(failure.kind, FailureKind::NotFound | FailureKind::Invalid) {
+        ErrorData::resource_not_found(text, None)
+    } else {
+        ErrorData::internal_error(text, None)
+    }
+}
+
+/// The resources that an event changes.
+pub(super) fn changed_by(event: &Event) -> Vec<String> {
+    let is_mail = matches!(
+        event.fact,
+        Fact::MessageSent { .. } | Fact::MessageDelivered { .. } | Fact::MessageRead { .. }
+    );
+    match event.fact.task() {
+        _ if is_mail => vec![MAILBOX.to_owned()],
+        Some(TaskNumber(number)) => vec![BOARD.to_owned(), format!("{TASK}{number}")],
+        None => vec![TEAM_MD.to_owned()],
+    }
+}

@@ -1,0 +1,234 @@
+//! The MCP service of one member.
+#![expect(deprecated, reason = "clients of today still subscribe and set log levels by session")]
+
+use std::sync::Arc;
+
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, CancelledNotificationParam,
+        ContentBlock, GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+        PaginatedRequestParams, ProgressNotificationParam, ReadResourceRequestParams,
+        ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams,
+        SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    },
+    service::{NotificationContext, RequestContext, SubscriptionContext},
+};
+use serde_json::Value;
+use tokio_util::task::TaskTracker;
+use troop_protocol::{Failure, Gate, Toolbox};
+
+use super::{
+    Caller,
+    mail::Mailbag,
+    news::{self, Wanted},
+    prompts, resources,
+};
+
+const HOW: &str = "You are a member of a team of agents. These tools are its task board and its mailbox. Messages for you come \
+                   with the results of your calls; call again now and then while you wait for others. The resource \
+                   troop://TEAM.md says who is in the team.";
+
+/// A team's tools, resources and news for one member. Cheap to clone; each transport may serve its own.
+#[derive(Clone, Debug)]
+pub(crate) struct TeamService {
+    tools: Arc<Toolbox<Arc<Caller>>>,
+    caller: Arc<Caller>,
+    mail: Arc<Mailbag>,
+    wanted: Arc<Wanted>,
+    tracker: TaskTracker,
+}
+
+impl TeamService {
+    pub(crate) fn new(caller: Caller, tracker: TaskTracker) -> Self {
+        let caller = Arc::new(caller);
+        Self {
+            tools: Arc::new(Toolbox::new(Arc::clone(&caller))),
+            caller,
+            mail: Arc::default(),
+            wanted: Arc::default(),
+            tracker,
+        }
+    }
+
+    /// What goes on beside the calls.
+    pub(crate) fn tracker(&self) -> TaskTracker {
+        self.tracker.clone()
+    }
+
+    async fn call(&self, name: &str, input: Value) -> Result<String, Failure> {
+        let seat = self.caller.seat().await?;
+        self.tools.run(&seat, name, input).await
+    }
+
+    /// Runs a tool, with mail before and behind: what came earlier is read now, and what waits goes along.
+    async fn call_with_mail(
+        &self,
+        request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> CallToolResult {
+        if self.caller.gate != Gate::Open {
+            let input = request.arguments.map_or(Value::Null, Value::Object);
+            return shown(self.call(&request.name, input).await, None);
+        }
+        // Mail that cannot be marked now comes again; that is no reason not to do what is asked.
+        drop(self.mail.acknowledge(&self.caller).await);
+        let input = request.arguments.map_or(Value::Null, Value::Object);
+        let outcome = self.call(&request.name, input).await;
+        let mail = self.mail.take(&self.caller, context).await.unwrap_or_default();
+        shown(outcome, mail)
+    }
+}
+
+fn shown(outcome: Result<String, Failure>, mail: Option<String>) -> CallToolResult {
+    let is_error = outcome.is_err();
+    let text = outcome.unwrap_or_else(|failure| failure.for_model());
+    let content = [Some(text), mail].into_iter().flatten().map(ContentBlock::text).collect();
+    if is_error { CallToolResult::error(content) } else { CallToolResult::success(content) }
+}
+
+/// How far a call is, for a client that asked to be told.
+async fn tell_progress(context: &RequestContext<RoleServer>, progress: f64, message: &str) {
+    let Some(token) = context.meta.get_progress_token() else { return };
+    let progress =
+        ProgressNotificationParam::new(token, progress).with_total(1.0).with_message(message);
+    // Who has gone need not be told.
+    drop(context.peer.notify_progress(progress).await);
+}
+
+impl ServerHandler for TeamService {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_logging()
+            .enable_prompts()
+            .enable_resources()
+            .enable_resources_subscribe()
+            .enable_tools()
+            .build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("troop", env!("CARGO_PKG_VERSION")))
+            .with_instructions(HOW)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let seat = self.caller.seat().await.map_err(|failure| resources::refused(&failure))?;
+        let tools = seat.tools().into_iter().map(|tool| {
+            let input: JsonObject = tool.input;
+            Tool::new(tool.name, tool.description, Arc::new(input))
+        });
+        Ok(ListToolsResult::with_all_items(tools.collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        tell_progress(&context, 0.0, "asked").await;
+        let result = self.call_with_mail(request, &context).await;
+        tell_progress(&context, 1.0, "answered").await;
+        Ok(result.into())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Ok(ListResourcesResult::with_all_items(resources::all()))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.caller.seat().await.map_err(|failure| resources::refused(&failure))?;
+        Ok(resources::read(&self.caller, &request.uri).await?.into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(prompts::all()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let found = prompts::get(&self.caller, &request.name, request.arguments.as_ref()).await?;
+        Ok(found.into())
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.wanted.set_level(request.level);
+        Ok(())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.wanted.subscribe(request.uri);
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.wanted.unsubscribe(&request.uri);
+        Ok(())
+    }
+
+    async fn on_cancelled(
+        &self,
+        cancelled: CancelledNotificationParam,
+        _: NotificationContext<RoleServer>,
+    ) {
+        cancelled.request_id.iter().for_each(|call| self.mail.lose(call));
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let (caller, wanted) = (Arc::clone(&self.caller), Arc::clone(&self.wanted));
+        self.tracker.spawn(news::tell(caller, wanted, context.peer));
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        tokio::select! {
+            () = news::tell_sink(&self.caller, context.accepted(), context.sink()) => {}
+            () = context.cancelled() => {}
+        }
+        Ok(())
+    }
+}

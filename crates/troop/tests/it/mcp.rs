@@ -1,0 +1,280 @@
+//! The MCP server as a client sees it: a process, lines of JSON, nothing of ours in between.
+
+mod clients;
+mod install;
+mod mail;
+
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    process::{Child, ChildStdin, Stdio},
+    sync::mpsc,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+use crate::troop::Troop;
+
+/// Much longer than it may take, so that only what never comes fails.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// A client of a server that runs.
+pub(crate) struct Client {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: mpsc::Receiver<Value>,
+    n_asked: u64,
+    /// What came without being asked for.
+    heard: Vec<Value>,
+}
+
+impl Client {
+    pub(crate) fn start(troop: &Troop, arguments: &str) -> Self {
+        let words: Vec<_> = ["mcp"].into_iter().chain(arguments.split_whitespace()).collect();
+        let mut command = troop.command(&words);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        let mut child = command.spawn().unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let (tell, lines) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in out.lines().map_while(Result::ok) {
+                if tell.send(serde_json::from_str(&line).unwrap()).is_err() {
+                    return;
+                }
+            }
+        });
+        let input = child.stdin.take();
+        let mut client = Self { child, input, lines, n_asked: 0, heard: Vec::new() };
+        let hello = json!({
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"},
+        });
+        let said = client.ask("initialize", &hello);
+        assert_eq!(said["serverInfo"]["name"], "troop");
+        assert_eq!(said["protocolVersion"], "2025-06-18");
+        client.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        client
+    }
+
+    fn say(&mut self, message: &Value) {
+        writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    /// Asks and waits for the answer, whatever else comes before it.
+    #[track_caller]
+    fn respond(&mut self, method: &str, params: &Value) -> Value {
+        self.n_asked += 1;
+        let id = self.n_asked;
+        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        loop {
+            let said = self.lines.recv_timeout(PATIENCE);
+            let said = said.unwrap_or_else(|_| panic!("`{method}` was never answered"));
+            if said["id"] == json!(id) {
+                return said;
+            }
+            self.heard.push(said);
+        }
+    }
+
+    #[track_caller]
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        let mut said = self.respond(method, params);
+        assert_eq!(said["error"], Value::Null, "{method}: {said}");
+        said["result"].take()
+    }
+
+    /// The texts that a tool call answers with.
+    #[track_caller]
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Vec<String> {
+        let result = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
+        assert_eq!(result["isError"], false, "{tool}: {result}");
+        texts(&result)
+    }
+
+    /// What a tool call that did not work says.
+    #[track_caller]
+    pub(crate) fn told(&mut self, tool: &str, arguments: &Value) -> String {
+        let result = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
+        assert_eq!(result["isError"], true, "{tool}: {result}");
+        texts(&result).remove(0)
+    }
+
+    fn tools(&mut self) -> Vec<String> {
+        let tools = self.ask("tools/list", &json!({}));
+        let tools = tools["tools"].as_array().unwrap().iter();
+        tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Waits for a notification that is meant.
+    #[track_caller]
+    fn hear(&mut self, what: &str, is_meant: impl Fn(&Value) -> bool) -> Value {
+        if let Some(nth) = self.heard.iter().position(&is_meant) {
+            return self.heard.remove(nth);
+        }
+        loop {
+            let said = self.lines.recv_timeout(PATIENCE);
+            let said = said.unwrap_or_else(|_| panic!("never heard: {what}"));
+            if is_meant(&said) {
+                return said;
+            }
+            self.heard.push(said);
+        }
+    }
+
+    /// Goes as a client should, and waits for the end of the server.
+    fn leave(mut self) {
+        drop(self.input.take());
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // It may have ended already.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn texts(result: &Value) -> Vec<String> {
+    let content = result["content"].as_array().unwrap().iter();
+    content.map(|block| block["text"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_client_is_shown_the_tools_of_its_member() {
+    let troop = Troop::with_team();
+    assert_eq!(Client::start(&troop, "--as lead").tools(), ["team_tasks", "team_message", "spawn"]);
+    assert_eq!(Client::start(&troop, "--as ann").tools(), ["team_tasks", "team_message"]);
+    let claude = Client::start(&troop, "--as ann --dialect claude").tools();
+    assert_eq!(
+        claude,
+        ["TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "SendMessage", "Broadcast"]
+    );
+}
+
+#[test]
+fn tools_work_on_the_board_that_everybody_has() {
+    let troop = Troop::with_team();
+    let mut lead = Client::start(&troop, "--as lead --dialect claude");
+    let said = lead.call("TaskCreate", &json!({"subject": "Write"}));
+    assert_eq!(said, ["Task #1 created successfully: Write"]);
+    troop.ok("task claim 1 --as ann");
+    assert_eq!(lead.call("TaskList", &json!({})), ["#1 [in_progress] Write (ann)"]);
+    let task = troop.json("task get 1");
+    assert_eq!((&task["created_by"], &task["owner"]), (&json!("lead"), &json!("ann")));
+    let told = lead.told("TaskUpdate", &json!({"taskId": "1", "status": "completed"}));
+    assert_eq!(told, "task-1 is not held by `lead` but by `ann`");
+    let told = lead.told("TaskGet", &json!({"task": "1"}));
+    assert!(told.starts_with("`TaskGet` has no field `task`; did you mean"), "{told}");
+    let told = lead.told("Frobnicate", &json!({}));
+    assert!(told.starts_with("there is no tool `Frobnicate`\nhint: "), "{told}");
+    lead.leave();
+}
+
+#[test]
+fn resources_and_prompts_can_be_read() {
+    let troop = Troop::with_team();
+    troop.ok("task create Write");
+    troop.ok("message send ann 'hello'");
+    let mut ann = Client::start(&troop, "--as ann");
+    let listed = ann.ask("resources/list", &json!({}));
+    let uris: Vec<_> =
+        listed["resources"].as_array().unwrap().iter().map(|it| it["uri"].clone()).collect();
+    assert_eq!(uris, ["troop://board", "troop://mailbox", "troop://TEAM.md"]);
+    let mut read = |uri: &str| {
+        let read = ann.ask("resources/read", &json!({"uri": uri}));
+        read["contents"][0]["text"].as_str().unwrap().to_owned()
+    };
+    let json = |text: String| serde_json::from_str::<Value>(&text).unwrap();
+    assert_eq!(json(read("troop://board"))["tasks"][0]["subject"], "Write");
+    assert_eq!(json(read("troop://task/1"))["subject"], "Write");
+    assert_eq!(json(read("troop://mailbox"))["messages"][0]["content"], "hello");
+    assert!(read("troop://TEAM.md").contains("blue"));
+    let missing = ann.respond("resources/read", &json!({"uri": "troop://task/9"}));
+    assert!(missing["error"]["message"].as_str().unwrap().contains("there is no task `task-9`"));
+    let prompts = ann.ask("prompts/list", &json!({}));
+    assert_eq!(prompts["prompts"].as_array().unwrap().len(), 2);
+    let lead = ann.ask("prompts/get", &json!({"name": "lead", "arguments": {"goal": "Ship it"}}));
+    let text = lead["messages"][0]["content"]["text"].as_str().unwrap();
+    assert!(text.contains("The goal: Ship it") && text.contains("blue"), "{text}");
+    let missing = ann.respond("prompts/get", &json!({"name": "lead"}));
+    assert_eq!(missing["error"]["message"], "the prompt `lead` needs `goal`");
+}
+
+#[test]
+fn a_client_hears_of_what_changes() {
+    let troop = Troop::with_team();
+    let mut ann = Client::start(&troop, "--as ann");
+    ann.ask("logging/setLevel", &json!({"level": "info"}));
+    ann.ask("resources/subscribe", &json!({"uri": "troop://board"}));
+    troop.ok("message send ann 'look' --summary 'a look'");
+    let log = ann.hear("a log of the mail", |it| it["method"] == "notifications/message");
+    assert_eq!(log["params"]["data"]["text"], "mail from user: a look");
+    troop.ok("task create Write");
+    let updated = |it: &Value| it["method"] == "notifications/resources/updated";
+    assert_eq!(ann.hear("a change of the board", updated)["params"]["uri"], "troop://board");
+    let meta = json!({"progressToken": "p"});
+    ann.ask(
+        "tools/call",
+        &json!({"name": "team_tasks", "arguments": {"action": "list"}, "_meta": meta}),
+    );
+    let progress = ann.hear("progress", |it| it["method"] == "notifications/progress");
+    assert_eq!(progress["params"]["progressToken"], "p");
+    ann.leave();
+}
+
+#[test]
+fn behind_a_closed_gate_a_client_sees_no_tools() {
+    let troop = Troop::with_team();
+    std::fs::create_dir_all(troop.folder().join(".troop")).unwrap();
+    let config = troop.folder().join(".troop/config.json");
+    std::fs::write(config, r#"{"teams": {"enabled": false}}"#).unwrap();
+    let mut lead = Client::start(&troop, "--as lead");
+    assert_eq!(lead.tools(), Vec::<String>::new());
+    let told = lead.told("team_tasks", &json!({"action": "list"}));
+    assert!(
+        told.starts_with("agent teams are not enabled: switched off by `teams.enabled`"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_lead_takes_its_team_away_and_makes_another() {
+    let troop = Troop::with_team();
+    let mut lead = Client::start(&troop, "--as lead --dialect claude");
+    let said = lead.call("CleanupTeam", &json!({}));
+    assert!(said[0].contains("Cleaned up team"), "{said:?}");
+    let said = lead.call("TeamCreate", &json!({"team_name": "blue", "description": "again"}));
+    assert!(said[0].contains("lead@blue"), "{said:?}");
+    assert_eq!(
+        lead.call("TaskCreate", &json!({"subject": "New"}))[0],
+        "Task #1 created successfully: New"
+    );
+    assert_eq!(troop.json("team show blue")["description"], "again");
+}
+
+#[test]
+fn who_is_not_there_is_not_served() {
+    let troop = Troop::with_team();
+    let (code, said) = troop.refused("mcp");
+    assert_eq!(
+        (code, said.lines().next().unwrap()),
+        (2, "error: for which member? There are: ann, bob, lead")
+    );
+    let (code, said) = troop.refused("mcp --as carol");
+    assert_eq!(code, 1);
+    assert!(said.starts_with("error: there is no member `carol`"), "{said}");
+    let (_, said) = troop.refused("mcp --as ann --team red");
+    assert!(said.contains("red"), "{said}");
+}
+
+#[test]
+fn what_is_no_json_ends_nothing() {
+    let troop = Troop::with_team();
+    let mut ann = Client::start(&troop, "--as ann");
+    writeln!(ann.input.as_mut().unwrap(), "this is not JSON\n\n{{\"half\":").unwrap();
+    assert_eq!(ann.tools().len(), 2);
+    let said = ann.respond("tools/dance", &json!({}));
+    assert_eq!(said["error"]["code"], -32601);
+    assert_eq!(ann.tools().len(), 2);
+}

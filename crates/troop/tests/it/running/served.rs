@@ -1,0 +1,27 @@
+//! MCP clients of a team that runs: what they change goes through its lead.
+
+use serde_json::json;
+
+use super::{WAIT, at_work, members, project, write};
+use crate::mcp::Client;
+
+/// Lets no task be created that is about what is forbidden.
+const HOOK: &str = r#"{"hooks": {"TaskCreated": [{"hooks": [{"type": "command",
+    "command": "if grep -q forbidden; then echo 'not in this house' >&2; exit 2; fi"}]}]}}"#;
+
+#[test]
+fn what_a_client_changes_passes_the_hooks_of_the_lead() {
+    let troop = project(WAIT);
+    write(&troop, "home/config.json", HOOK);
+    let team = at_work(&troop);
+    let mut lead = Client::start(&troop, "--as lead --dialect claude");
+    let told = lead.told("TaskCreate", &json!({"subject": "something forbidden"}));
+    assert!(told.contains("not in this house"), "{told}");
+    let spawned = lead.call("SpawnTeammate", &json!({"name": "eve", "agent_type": "command"}));
+    assert!(spawned[0].starts_with("Spawned successfully.\nagent_id: eve@crew\n"), "{spawned:?}");
+    assert!(members(&troop).iter().any(|(name, _)| name == "eve"));
+    write(&troop, "go", "");
+    assert_eq!(team.end().code, 0);
+    // The lead is gone: the board itself takes what comes.
+    lead.call("TaskCreate", &json!({"subject": "something forbidden"}));
+}
