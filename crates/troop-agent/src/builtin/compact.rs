@@ -68,7 +68,8 @@ fn listed(messages: &[Message]) -> String {
     let lines: Vec<String> = calls
         .filter_map(|part| match part {
             Part::Call(call) => {
-                let input = call.input.as_ref().map(|input| serde_json::Value::Object(input.clone()));
+                let input =
+                    call.input.as_ref().map(|input| serde_json::Value::Object(input.clone()));
                 let input = input.map_or_else(Clone::clone, |input| input.to_string());
                 Some(format!("- {} {}", call.name, troop_model::preview(&input, 120)))
             }

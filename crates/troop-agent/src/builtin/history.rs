@@ -46,7 +46,9 @@ impl History {
     pub(crate) fn tell_for_good(&mut self, text: String) {
         self.pins.push(text.clone());
         // What the work is stays; of the rest the oldest goes.
-        while self.pins.len() > 2 && self.pins.iter().skip(1).map(String::len).sum::<usize>() > MAX_PINNED {
+        while self.pins.len() > 2
+            && self.pins.iter().skip(1).map(String::len).sum::<usize>() > MAX_PINNED
+        {
             self.pins.remove(1);
         }
         self.tell(text);
@@ -127,7 +129,9 @@ fn said_length(said: &Said) -> usize {
 fn length(part: &Part) -> usize {
     match part {
         Part::Text(text) => text.len(),
-        Part::Thinking { text, signature } => text.len() + signature.as_ref().map_or(0, String::len),
+        Part::Thinking { text, signature } => {
+            text.len() + signature.as_ref().map_or(0, String::len)
+        }
         Part::Hidden { data } => data.len(),
         Part::Call(call) => {
             // Inputs are JSON with few marks; their texts are what counts.

@@ -69,7 +69,10 @@ impl Meter {
     pub(crate) fn check(&self) -> Result<(), String> {
         let Limits { rounds, tokens, dollars } = self.limits;
         if self.n_rounds >= rounds {
-            return Err(format!("it asked the model {} times, which is the limit (`rounds`)", self.n_rounds));
+            return Err(format!(
+                "it asked the model {} times, which is the limit (`rounds`)",
+                self.n_rounds
+            ));
         }
         if let Some(most) = tokens.filter(|most| self.usage.total() >= *most) {
             let used = self.usage.total();
@@ -107,10 +110,19 @@ mod tests {
             }
         };
         let limits = Limits { rounds: 3, tokens: None, dollars: None };
-        assert_eq!(told(limits), (3, "it asked the model 3 times, which is the limit (`rounds`)".to_owned()));
+        assert_eq!(
+            told(limits),
+            (3, "it asked the model 3 times, which is the limit (`rounds`)".to_owned())
+        );
         let limits = Limits { rounds: 99, tokens: Some(2_000), dollars: None };
-        assert_eq!(told(limits), (2, "it used 2220 tokens, and the limit is 2000 (`tokens`)".to_owned()));
+        assert_eq!(
+            told(limits),
+            (2, "it used 2220 tokens, and the limit is 2000 (`tokens`)".to_owned())
+        );
         let limits = Limits { rounds: 99, tokens: None, dollars: Some(0.001) };
-        assert_eq!(told(limits), (2, "it spent $0.0015, and the limit is $0.001 (`dollars`)".to_owned()));
+        assert_eq!(
+            told(limits),
+            (2, "it spent $0.0015, and the limit is $0.001 (`dollars`)".to_owned())
+        );
     }
 }

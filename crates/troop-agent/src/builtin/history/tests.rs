@@ -28,9 +28,10 @@ fn long(n_rounds: usize, length: usize) -> History {
 /// Every call is followed by its result, and both sides take turns.
 fn is_valid(history: &History) -> bool {
     let messages = history.messages();
-    let takes_turns = messages.iter().enumerate().all(|(nth, message)| {
-        matches!(message, Message::User(_)) == (nth % 2 == 0)
-    });
+    let takes_turns = messages
+        .iter()
+        .enumerate()
+        .all(|(nth, message)| matches!(message, Message::User(_)) == (nth % 2 == 0));
     let ids = |message: &Message| -> (Vec<String>, Vec<String>) {
         match message {
             Message::Model(parts) => {
