@@ -2,13 +2,15 @@
 //!
 //! Read in this order: `chat` what is said between us and a model; `provider` how each API says it; `sse`, `http` and `model` how
 //! it is carried; `history` what is remembered; `think` the loop, with `hands` and `tools` that do what the model calls for,
-//! `permit` that says what it may, and `compact` that makes room; `member` the agent.
+//! `permit` that says what it may, and `compact` that makes room; `context` what a project tells; `member` the agent.
 
 mod chat;
 mod compact;
+mod context;
 mod hands;
 mod history;
 mod http;
+mod key;
 mod limits;
 mod member;
 mod model;
@@ -19,12 +21,14 @@ mod provider;
 mod retry;
 mod secret;
 mod sse;
+mod team;
 mod think;
 mod tools;
 
 pub use chat::{
     Asked, Ending, Message, Part, Reply, Said, Shown, ToolCall, ToolResult, ToolSpec, Usage,
 };
+pub use context::Sources;
 pub use limits::{Limits, Price};
 pub use member::BuiltinAgent;
 pub use model::{Endpoint, Model, ModelError, Patience, Watch};

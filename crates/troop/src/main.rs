@@ -12,6 +12,7 @@ mod output;
 mod render;
 mod report;
 mod teammate;
+mod thinking;
 mod trust;
 
 use std::process::ExitCode;

@@ -4,12 +4,14 @@ use std::sync::{Mutex, PoisonError};
 
 use futures_util::future::join_all;
 use serde_json::{Map, Value};
+use troop_model::Permissions;
 use troop_protocol::{Category, Level, MessageIn, WireTask};
 
 use super::{
     chat::{ToolCall, ToolResult, ToolSpec},
     permit::{Deed, Permit, Rules},
     secret::Secret,
+    team::Team,
     tools::{Files, Own, Shell, Used},
 };
 use crate::{Outcome, Turn};
@@ -31,6 +33,10 @@ pub(crate) struct Hands<'a> {
     /// The key, which no result may show, and the variables that hold it.
     pub(crate) key: Option<&'a Secret>,
     pub(crate) hidden: &'a [String],
+    /// What it can do in its team, if it has one that can be asked.
+    pub(crate) team: Option<Team<'a>>,
+    /// The tools that it may use, if not all.
+    pub(crate) only: Option<&'a [String]>,
     /// Mail that came while an answer was waited for.
     later: Mutex<Vec<MessageIn>>,
 }
@@ -42,6 +48,8 @@ pub(crate) struct Done {
     pub(crate) results: Vec<ToolResult>,
     /// What ended the work, if something did.
     pub(crate) over: Option<Outcome>,
+    /// A plan that was approved.
+    pub(crate) plan: Option<String>,
 }
 
 impl<'a> Hands<'a> {
@@ -51,12 +59,28 @@ impl<'a> Hands<'a> {
         task: Option<&'a WireTask>,
         (key, hidden): (Option<&'a Secret>, &'a [String]),
     ) -> Self {
-        Self { turn, files, rules, task, key, hidden, later: Mutex::default() }
+        let (team, only, later) = Default::default();
+        Self { turn, files, rules, task, key, hidden, team, only, later }
     }
 
     /// What the model is told that it may call.
     pub(crate) fn specs(&self) -> Vec<ToolSpec> {
-        Own::shown(self.task.is_some()).map(Own::spec).collect()
+        let own = self.own().map(Own::spec);
+        own.chain(self.team.iter().flat_map(Team::specs)).collect()
+    }
+
+    /// The agent's own tools that it has in this turn: who only coordinates has none that work.
+    fn own(&self) -> impl Iterator<Item = Own> {
+        let is_planning = self.turn.mode() == Permissions::Plan;
+        let tools =
+            Own::shown(self.task.is_some()).filter(move |it| is_planning || *it != Own::Plan);
+        tools.filter(|tool| {
+            let is_listed =
+                self.only.is_none_or(|only| only.iter().any(|name| name == tool.name()));
+            let is_always = tool.category() == Category::Coordination;
+            let is_had = self.team.as_ref().is_none_or(|team| team.has(tool.category()));
+            (is_listed || is_always) && is_had
+        })
     }
 
     /// Takes the mail that came while an answer was waited for.
@@ -95,7 +119,19 @@ impl<'a> Hands<'a> {
                 ));
             }
         };
-        let Some(tool) = Own::find(&call.name) else { return Used::Bad(self.unknown(&call.name)) };
+        let Some(tool) = self.own().find(|tool| tool.name() == call.name) else {
+            return match &self.team {
+                Some(team) if Team::knows(&call.name) => {
+                    self.show(&call.name, "").await;
+                    let run =
+                        self.turn.interrupted().run_until_cancelled(team.run(&call.name, input));
+                    run.await.unwrap_or_else(|| {
+                        Used::Bad("you were interrupted while this was done".to_owned())
+                    })
+                }
+                _ => Used::Bad(self.unknown(&call.name)),
+            };
+        };
         let what = tool.what(input, self.files);
         self.show(&call.name, &what).await;
         let deed = Deed { tool: &call.name, category: tool.category(), what: &what };
@@ -112,6 +148,9 @@ impl<'a> Hands<'a> {
     }
 
     async fn run(&self, tool: Own, input: &Map<String, Value>) -> Used {
+        if tool == Own::Plan {
+            return self.propose(input).await;
+        }
         let shell = Shell { turn: self.turn, task: self.task, hidden: self.hidden };
         let run = tool.run(input, self.files, shell);
         // A command hears of it by itself, and tells what it printed so far.
@@ -147,6 +186,10 @@ impl Done {
             Used::Over(outcome) => {
                 self.over.get_or_insert(outcome);
                 ("noted".to_owned(), false)
+            }
+            Used::Approved(plan) => {
+                self.plan = Some(plan);
+                ("your plan was approved; go on with it".to_owned(), false)
             }
         };
         let content = key.map_or_else(|| content.clone(), |key| key.hidden_in(&content));

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use troop_model::Role;
 use troop_protocol::{MessageIn, WireTask};
 
 use super::{
@@ -9,8 +10,10 @@ use super::{
     chat::Usage,
     hands::Hands,
     history::History,
+    key,
     model::Model,
     prompt,
+    team::Team,
     think::{Mind, Thought},
     tools::Files,
 };
@@ -22,6 +25,7 @@ pub struct BuiltinAgent {
     options: Arc<Options>,
     /// Made with the first work: who only waits needs no memory.
     mind: Option<Mind>,
+    is_lead: bool,
     /// TEAM.md, as the model was told last.
     team_md: Option<String>,
 }
@@ -30,7 +34,7 @@ impl BuiltinAgent {
     /// An agent that remembers nothing.
     #[must_use]
     pub fn new(options: Arc<Options>) -> Self {
-        Self { options, mind: None, team_md: None }
+        Self { options, mind: None, is_lead: false, team_md: None }
     }
 
     async fn work(&mut self, work: Work, turn: &Turn) -> Outcome {
@@ -39,12 +43,21 @@ impl BuiltinAgent {
             Work::Task(task) => self.work_on(&task, None, turn).await,
             Work::Resume { task, mail } => self.work_on(&task, Some(mail), turn).await,
             Work::Mail(mail) => match self.think(prompt::mail(&mail), None, turn).await {
-                Thought::Said(_) => Outcome::Done,
+                Thought::Said(text) => self.answer(&text, turn).await,
                 Thought::Over(outcome) => outcome,
                 Thought::Interrupted => Outcome::Interrupted,
                 Thought::Failed(reason) => Outcome::Failed { reason },
             },
         }
+    }
+
+    /// What the lead says at the end of a turn is for the person.
+    async fn answer(&self, text: &str, turn: &Turn) -> Outcome {
+        if self.is_lead {
+            // A wire that is gone ends the turn anyway.
+            drop(turn.say("user", text).await);
+        }
+        Outcome::Done
     }
 
     async fn work_on(
@@ -58,6 +71,7 @@ impl BuiltinAgent {
             words = format!("{words}\n{}\n{}", prompt::mail(&mail), prompt::GO_ON);
         }
         match self.think(words, Some(task), turn).await {
+            Thought::Said(_) if !self.is_open(task, turn).await => Outcome::Done,
             Thought::Said(result) => {
                 let first = result.lines().next().unwrap_or_default();
                 let summary =
@@ -67,6 +81,14 @@ impl BuiltinAgent {
             Thought::Over(outcome) => outcome,
             Thought::Interrupted => Outcome::Interrupted,
             Thought::Failed(reason) => Outcome::Failed { reason },
+        }
+    }
+
+    /// Whether a task is still to be reported on.
+    async fn is_open(&self, task: &WireTask, turn: &Turn) -> bool {
+        match Team::find(turn, &self.options.gate).await {
+            Some(team) => team.is_open(task).await,
+            None => true,
         }
     }
 
@@ -81,10 +103,12 @@ impl BuiltinAgent {
                 ));
             }
         };
+        let team = Team::find(turn, &options.gate).await;
         let news = turn.team_md().filter(|team_md| self.team_md.as_ref() != Some(team_md));
+        self.is_lead = team.as_ref().is_some_and(|team| team.role() == Role::Lead);
         let mind = match &mut self.mind {
             Some(mind) => mind,
-            none => match options.mind(turn) {
+            none => match options.mind(turn, team.as_ref().map(Team::role)).await {
                 Ok(mind) => none.insert(mind),
                 Err(reason) => return Thought::Failed(reason),
             },
@@ -94,17 +118,27 @@ impl BuiltinAgent {
             self.team_md.clone_from(&Some(news.clone()));
         }
         mind.history.begin(words);
-        let key = (options.endpoint.key.as_ref(), options.hidden.as_slice());
-        let hands = Hands::new((turn, &files), &options.rules, task, key);
+        let key = mind.model.endpoint().key.clone();
+        let key = (key.as_ref(), options.hidden.as_slice());
+        let mut hands = Hands::new((turn, &files), &options.rules, task, key);
+        (hands.team, hands.only) = (team, options.tools.as_deref());
         mind.think(&hands, &options).await
     }
 }
 
 impl Options {
-    fn mind(&self, turn: &Turn) -> Result<Mind, String> {
-        let model = Model::new(self.endpoint.clone(), self.retries, self.patience, self.seed);
+    async fn mind(&self, turn: &Turn, role: Option<Role>) -> Result<Mind, String> {
+        let mut endpoint = self.endpoint.clone();
+        if let (None, Some(command)) = (&endpoint.key, &self.key_command) {
+            endpoint.key = Some(key::printed_by(command, turn).await?);
+        }
+        let model = Model::new(endpoint, self.retries, self.patience, self.seed);
         let model = model.map_err(|error| self.told(&error))?;
-        let system = prompt::system(turn.place());
+        let mut system = prompt::system(turn.place(), role);
+        if !self.about.is_empty() {
+            system.push_str(&format!("\n# What you are\n\n{}\n", self.about));
+        }
+        system.push_str(&self.sources.read(turn.path()));
         Ok(Mind { model, system, history: History::default(), usage: Usage::default() })
     }
 }

@@ -1,6 +1,9 @@
 //! How a built-in agent is set up.
 
+use troop_protocol::Gate;
+
 use super::{
+    context::Sources,
     limits::{Limits, Price},
     model::{Endpoint, ModelError, Patience},
     permit::Rules,
@@ -12,6 +15,8 @@ use super::{
 pub struct Options {
     /// Which model it asks.
     pub endpoint: Endpoint,
+    /// The command that prints the key, if there is none yet.
+    pub key_command: Option<String>,
     /// How often it asks again.
     pub retries: Retries,
     /// How long it waits.
@@ -28,6 +33,14 @@ pub struct Options {
     pub rules: Rules,
     /// Variables of the environment that no command gets, because keys are in them.
     pub hidden: Vec<String>,
+    /// Where it finds what a project tells its agents.
+    pub sources: Sources,
+    /// What it is told about itself.
+    pub about: String,
+    /// The tools that it may use, if not all.
+    pub tools: Option<Vec<String>>,
+    /// Whether it has the tools of its team, which its lead must know.
+    pub gate: Gate,
     /// Spreads the waits of many.
     pub seed: u64,
 }
@@ -39,6 +52,7 @@ impl Options {
         let hidden = vec![endpoint.api.key_variable().to_owned()];
         Self {
             endpoint,
+            key_command: None,
             retries: Retries::default(),
             patience: Patience::default(),
             limits: Limits::default(),
@@ -47,6 +61,10 @@ impl Options {
             max_tokens: 16_000,
             rules: Rules::default(),
             hidden,
+            sources: Sources::default(),
+            about: String::new(),
+            tools: None,
+            gate: Gate::Open,
             seed: 0,
         }
     }

@@ -72,6 +72,9 @@ impl Mind {
                 n_stumbles = 0;
                 let done = hands.use_all(&calls).await;
                 self.history.results(done.results);
+                if let Some(plan) = done.plan {
+                    self.history.tell_for_good(format!("Your plan, which was approved:\n{plan}"));
+                }
                 if let Some(outcome) = done.over {
                     return Thought::Over(outcome);
                 }

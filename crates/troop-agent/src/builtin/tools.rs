@@ -31,6 +31,7 @@ pub(crate) enum Own {
     Write,
     Edit,
     Shell,
+    Plan,
     Fail,
     GiveBack,
 }
@@ -42,9 +43,11 @@ pub(crate) enum Used {
     Bad(String),
     /// The work is over.
     Over(Outcome),
+    /// A plan was found good.
+    Approved(String),
 }
 
-const ALL: [Own; 9] = [
+const ALL: [Own; 10] = [
     Own::Read,
     Own::List,
     Own::Glob,
@@ -52,6 +55,7 @@ const ALL: [Own; 9] = [
     Own::Write,
     Own::Edit,
     Own::Shell,
+    Own::Plan,
     Own::Fail,
     Own::GiveBack,
 ];
@@ -75,6 +79,7 @@ impl Own {
             Self::Write => "Write",
             Self::Edit => "Edit",
             Self::Shell => "Bash",
+            Self::Plan => "ExitPlanMode",
             Self::Fail => "FailTask",
             Self::GiveBack => "GiveBackTask",
         }
@@ -85,7 +90,7 @@ impl Own {
             Self::Read | Self::List | Self::Glob | Self::Grep => Category::Read,
             Self::Write | Self::Edit => Category::Files,
             Self::Shell => Category::Shell,
-            Self::Fail | Self::GiveBack => Category::Coordination,
+            Self::Plan | Self::Fail | Self::GiveBack => Category::Coordination,
         }
     }
 
@@ -98,6 +103,7 @@ impl Own {
             Self::Write => edit::about_write(),
             Self::Edit => edit::about_edit(),
             Self::Shell => shell::about(),
+            Self::Plan => end::about_plan(),
             Self::Fail => end::about_fail(),
             Self::GiveBack => end::about_give_back(),
         };
@@ -111,7 +117,7 @@ impl Own {
             Self::Read | Self::Write | Self::Edit => files.shown(text("file_path")),
             Self::List | Self::Glob | Self::Grep => files.shown(text("path")),
             Self::Shell => text("command").to_owned(),
-            Self::Fail | Self::GiveBack => String::new(),
+            Self::Plan | Self::Fail | Self::GiveBack => String::new(),
         }
     }
 
@@ -139,6 +145,7 @@ impl Own {
                 Ok(it) => shell::run(it, shell).await,
                 Err(wrong) => Err(wrong),
             },
+            Self::Plan => Err("there is nobody to ask".to_owned()),
             Self::Fail | Self::GiveBack => match parse(self, input) {
                 Ok(it) => return Used::Over(end::end(self, it)),
                 Err(wrong) => Err(wrong),

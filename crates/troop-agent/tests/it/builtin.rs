@@ -9,6 +9,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use troop_agent::builtin::{Api, BuiltinAgent, Endpoint, Options, Patience, Retries, Secret};
+use troop_protocol::Gate;
 use troop_testkit::mock::MockModel;
 
 use crate::lead::Lead;
@@ -26,7 +27,9 @@ fn options(api: Api, mock: &MockModel) -> Options {
     };
     let first = Duration::from_millis(1);
     let retries = Retries { most: 2, first, longest: first, longest_asked: first };
-    Options { retries, patience: Patience::default(), ..Options::new(endpoint) }
+    // The lead of these tests has no board.
+    let gate = Gate::Closed { by: "the test".to_owned() };
+    Options { retries, gate, patience: Patience::default(), ..Options::new(endpoint) }
 }
 
 /// A teammate `ann` in this folder, idle, that asks nobody for leave.

@@ -18,8 +18,9 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
     let board = desk.team(args.name.as_deref()).await?;
     let trust = trust(desk, printer)?;
     let agents = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.said_store())?);
-    let lead = board.look(|state| state.lead().map(|lead| lead.agent.clone())).await?;
-    agents.check(lead.as_deref().unwrap_or_default())?;
+    let lead = |state: &State| state.lead().map(|lead| (lead.agent.clone(), lead.model.clone()));
+    let (agent, model) = board.look(lead).await?.unwrap_or_default();
+    agents.check(&agent, model.as_deref())?;
     let leading = Leading {
         desk,
         board: board.clone(),
@@ -34,7 +35,7 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
         .ended
         .iter()
         .cloned()
-        .partition(|it| found.is_open && agents.check(&it.agent).is_ok());
+        .partition(|it| found.is_open && agents.check(&it.agent, it.model.as_deref()).is_ok());
     if !printer.json {
         printer.line(&found.says(&members, &left))?;
     }

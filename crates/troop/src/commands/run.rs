@@ -32,7 +32,7 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     let members: Vec<NewMember> =
         args.members.iter().map(|member| agents.member(member)).collect::<Result<_>>()?;
     for member in members.iter().chain([&lead]) {
-        runnable.check(&member.agent)?;
+        runnable.check(&member.agent, member.model.as_deref())?;
     }
     let max_teammates = args.max_teammates.unwrap_or(desk.surroundings.teams.max_teammates);
     let settings = Settings { max_teammates, checks: args.checks, ..Settings::default() };

@@ -13,7 +13,7 @@ use smol_str::SmolStr;
 use tokio::io::DuplexStream;
 use tokio_util::sync::CancellationToken;
 use troop_agent::{
-    ALIVE, Agent, BoxFuture, Definition, Exit, Outcome, Place, RegistryError, Turn, Work,
+    ALIVE, Agent, BoxFuture, Definition, Exit, Finder, Outcome, Place, RegistryError, Turn, Work,
 };
 use troop_model::Role;
 use troop_runtime::{InProcess, Launch, LaunchSpec, Launched, Programs};
@@ -22,17 +22,21 @@ use uuid::Uuid;
 use crate::{
     config::Surroundings,
     report::Refused,
+    thinking,
     trust::{self, Trust},
 };
 
 /// What this version runs.
-const AVAILABLE: &str = "command, script:FILE, your own program";
+const AVAILABLE: &str = "builtin, command, script:FILE, your own program";
 /// What people should know who have no agent that runs.
 pub(crate) const HOW: &str = "lead with a script (`--agent script:FILE`), or describe your own program in \
                               `.troop/agents/NAME.md` (`program: [python3, agent.py]`) and say `--agent NAME`; to see a \
                               team at work without either: `troop demo`";
+/// How the built-in agent gets a model.
+const THINKING: &str = "for example: `export ANTHROPIC_API_KEY=…`, or a model at home: `\"models\": {\"mine\": {\"provider\": \
+                        \"openai\", \"model\": \"qwen3\", \"baseUrl\": \"http://localhost:11434/v1\"}}, \"model\": \"mine\"`";
 /// Agents that are known, and run in a later version.
-const LATER: [&str; 4] = ["builtin", "claude", "codex", "acp"];
+const LATER: [&str; 3] = ["claude", "codex", "acp"];
 
 /// The agents that may run for a team.
 #[derive(Debug)]
@@ -67,20 +71,24 @@ impl Runnable {
     }
 
     /// Says why an agent cannot run, if it cannot.
-    pub(crate) fn check(&self, key: &str) -> Result<()> {
-        self.find(key).map(drop)
+    pub(crate) fn check(&self, key: &str, model: Option<&str>) -> Result<()> {
+        self.find(key, model).map(drop)
     }
 
     /// The agent for a key. None if a program of its own is to be started for it.
-    fn find(&self, key: &str) -> Result<Option<Box<dyn Agent>>> {
+    fn find(&self, key: &str, model: Option<&str>) -> Result<Option<Box<dyn Agent>>> {
         if self.untrusted.iter().any(|it| it == key) {
             let message =
                 format!("the agent `{key}` is this project's own, and the project is not trusted");
             return Err(Refused::new(message, "look and decide: `troop trust`").into());
         }
-        match troop_agent::find_agent(key, &self.project, Some(&self.home)) {
+        let thinks = |model: Option<&str>| thinking::options(&self.home, &self.project, model);
+        let finder =
+            Finder { project: &self.project, home: Some(&self.home), thinks: &thinks, model };
+        match troop_agent::find_agent(key, finder) {
             Ok(agent) => Ok(Some(agent)),
             Err(RegistryError::Foreign { .. }) => Ok(None),
+            Err(RegistryError::NoModel { why }) => Err(Refused::new(why, THINKING).into()),
             Err(RegistryError::CannotRun { .. }) => Err(not_available(key)),
             Err(RegistryError::Unknown { .. }) if LATER.contains(&key) => Err(not_available(key)),
             Err(error) => {
@@ -96,7 +104,10 @@ impl Runnable {
         let run = move |spec: &LaunchSpec, wire: DuplexStream| {
             let is_lead = spec.role == Role::Lead;
             // What is wrong with it is said by who starts processes.
-            let agent = is_lead.then(|| self.find(&spec.agent)).and_then(Result::ok).flatten()?;
+            let agent = is_lead
+                .then(|| self.find(&spec.agent, spec.model.as_deref()))
+                .and_then(Result::ok)
+                .flatten()?;
             Some(serve(agent, spec, wire, watch.clone()))
         };
         Arc::new(InProcess { run, others })
@@ -105,7 +116,7 @@ impl Runnable {
 
 impl Launch for Runnable {
     fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched> {
-        self.check(&spec.agent).map_err(io::Error::other)?;
+        self.check(&spec.agent, spec.model.as_deref()).map_err(io::Error::other)?;
         self.programs.launch(spec)
     }
 
@@ -116,7 +127,7 @@ impl Launch for Runnable {
 
 /// Whether troop itself is the agent of this key, whatever files describe.
 fn is_own(key: &str) -> bool {
-    key == "command" || key == "script" || key.starts_with("script:")
+    key == "builtin" || key == "command" || key == "script" || key.starts_with("script:")
 }
 
 fn not_available(key: &str) -> anyhow::Error {

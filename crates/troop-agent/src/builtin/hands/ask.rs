@@ -3,11 +3,12 @@
 use std::sync::PoisonError;
 
 use serde_json::{Map, Value};
-use troop_model::{Command, Fact, MessageKind, Outgoing};
+use troop_model::{Command, Fact, MessageKind, Outgoing, Role};
 use troop_protocol::{Level, MessageIn};
 use uuid::Uuid;
 
 use super::{Deed, Hands};
+use crate::builtin::tools::Used;
 
 /// How much of an input is shown to who is asked.
 const MAX_INPUT: usize = 2_000;
@@ -35,10 +36,31 @@ impl Hands<'_> {
             .unwrap_or_else(|| Err("you were interrupted before anybody allowed this".to_owned()))
     }
 
+    /// Asks whether a plan is good.
+    pub(super) async fn propose(&self, input: &Map<String, Value>) -> Used {
+        let plan = input.get("plan").and_then(Value::as_str).unwrap_or_default();
+        if plan.trim().is_empty() {
+            return Used::Bad("`plan` is missing: say what you want to do".to_owned());
+        }
+        let proposed = async {
+            let answer = self.answer(self.request(self.without_key(plan)).await?).await;
+            let is_good = answer.approve == Some(true);
+            is_good.then_some(()).ok_or_else(|| {
+                format!("your plan was rejected: {}; change it and ask again", answer.content)
+            })
+        };
+        match self.turn.interrupted().run_until_cancelled(proposed).await {
+            Some(Ok(())) => Used::Approved(plan.to_owned()),
+            Some(Err(why)) => Used::Bad(why),
+            None => Used::Bad("you were interrupted before anybody answered".to_owned()),
+        }
+    }
+
     /// Puts the question on the board, and gives the id by which its answer is known.
     async fn request(&self, content: String) -> Result<Uuid, String> {
+        let is_lead = self.team.as_ref().is_some_and(|team| team.role() == Role::Lead);
         let message = Outgoing {
-            to: "lead".to_owned(),
+            to: if is_lead { "user" } else { "lead" }.to_owned(),
             kind: MessageKind::PlanApprovalRequest,
             content,
             summary: None,

@@ -1,4 +1,4 @@
-//! Ends of a task other than success. Success is the last thing that the model says.
+//! Plans, and ends of a task other than success. Success is the last thing that the model says.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -9,6 +9,11 @@ use crate::Outcome;
 #[derive(Deserialize)]
 pub(super) struct End {
     reason: String,
+}
+
+pub(super) fn about_plan() -> (&'static str, Map<String, Value>) {
+    let about = "Sends your plan to the lead and waits for the answer. Until a plan of yours is approved you may only read.";
+    (about, schema(&[("plan", "string", "What you want to do, step by step")], &["plan"]))
 }
 
 pub(super) fn about_fail() -> (&'static str, Map<String, Value>) {

@@ -118,3 +118,52 @@ async fn who_waits_for_leave_can_be_interrupted() {
     assert!(told.contains("leave that to bob"), "what was heard meanwhile is not lost: {told}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
+
+#[tokio::test]
+async fn a_plan_waits_for_its_answer_and_is_not_forgotten() {
+    let folder = TempDir::new().unwrap();
+    let mock = MockModel::with([
+        Answer::call("ExitPlanMode", &json!({"plan": "write a.txt, nothing else"})),
+        Answer::call("Write", &json!({"file_path": "a.txt", "content": "x"})),
+        Answer::text("fine"),
+    ])
+    .await;
+    let mut lead = writer(&folder, &mock, "plan", Rules::default()).await;
+    lead.assign("task-1", "write").await;
+    let asked = is_asked(&mut lead).await;
+    assert_eq!(asked["content"], "write a.txt, nothing else");
+    set_mode(&mut lead, "accept-edits").await;
+    let yes = json!({"from": "lead", "content": "", "kind": "plan_approval_response", "requestId": REQUEST, "approve": true});
+    lead.say("team.message", yes).await;
+    assert_eq!(ended(&mut lead).await, completed("fine"));
+    assert!(folder.path().join("a.txt").exists());
+    let told = mock.requests()[1].last();
+    assert!(told.contains("Your plan, which was approved:\nwrite a.txt, nothing else"), "{told}");
+}
+
+#[tokio::test]
+async fn an_agent_knows_its_project_and_what_it_is_and_has_only_its_tools() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("AGENTS.md"), "tabs, never spaces").unwrap();
+    let mock = MockModel::with([
+        Answer::call("Bash", &json!({"command": "touch x"})),
+        Answer::text("fine"),
+    ])
+    .await;
+    let options = Options {
+        about: "You review code.".to_owned(),
+        tools: Some(vec!["Read".to_owned(), "Grep".to_owned()]),
+        ..options(Api::Anthropic, &mock)
+    };
+    let mut lead = ann(options, folder.path()).await;
+    does(&mut lead, "look").await;
+    let asked = mock.requests();
+    let system = asked[0].system();
+    assert!(
+        system.contains("You review code.") && system.contains("tabs, never spaces"),
+        "{system}"
+    );
+    assert_eq!(asked[0].tools(), ["Read", "Grep", "FailTask", "GiveBackTask"]);
+    assert!(asked[1].last().contains("there is no tool `Bash`"), "{}", asked[1].last());
+    assert!(!folder.path().join("x").exists());
+}
