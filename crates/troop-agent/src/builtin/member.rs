@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use troop_model::Role;
-use troop_protocol::{MessageIn, WireTask};
+use troop_protocol::{Level, MessageIn, WireTask};
 
 use super::{
     Options,
@@ -122,11 +122,22 @@ impl BuiltinAgent {
         let key = (key.as_ref(), options.hidden.as_slice());
         let mut hands = Hands::new((turn, &files), &options.rules, task, key);
         (hands.team, hands.only) = (team, options.tools.as_deref());
-        mind.think(&hands, &options).await
+        let before = mind.usage;
+        let thought = mind.think(&hands, &options).await;
+        turn.log(Level::Info, &options.cost(&before, &mind.usage)).await;
+        thought
     }
 }
 
 impl Options {
+    /// What a piece of work cost, and all of them together.
+    fn cost(&self, before: &Usage, now: &Usage) -> String {
+        let tokens = now.total().saturating_sub(before.total());
+        let dollars = self.price.map(|price| price.of(now) - price.of(before));
+        let dollars = dollars.map(|dollars| format!(", ${dollars:.4}")).unwrap_or_default();
+        format!("used {tokens} tokens{dollars}; {} in all", now.total())
+    }
+
     async fn mind(&self, turn: &Turn, role: Option<Role>) -> Result<Mind, String> {
         let mut endpoint = self.endpoint.clone();
         if let (None, Some(command)) = (&endpoint.key, &self.key_command) {
