@@ -2,7 +2,7 @@
 //!
 //! Read in this order: `chat` what is said between us and a model; `provider` how each API says it; `sse`, `http` and `model` how
 //! it is carried; `history` what is remembered; `think` the loop, with `hands` and `tools` that do what the model calls for,
-//! `permit` that says what it may, and `compact` that makes room; `context` what a project tells; `member` the agent.
+//! `permit` that says what it may, and `compact` that makes room; `context` and `servers` what a project has for agents; `team` the tools of a team; `member` the agent.
 
 mod chat;
 mod compact;
@@ -20,6 +20,7 @@ mod prompt;
 mod provider;
 mod retry;
 mod secret;
+mod servers;
 mod sse;
 mod team;
 mod think;
@@ -37,3 +38,4 @@ pub use permit::{BadRule, Rule, Rules};
 pub use provider::Api;
 pub use retry::Retries;
 pub use secret::Secret;
+pub use servers::{How, Server};

@@ -236,6 +236,14 @@ pub(crate) fn home() -> Option<PathBuf> {
     chosen.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".troop")))
 }
 
+/// The variable by which a lead tells its teammates which file of MCP servers a person agreed to.
+pub(crate) const TRUSTED_SERVERS: &str = "TROOP_TRUSTED_SERVERS";
+
+/// The file of MCP servers that a person agreed to, as the lead has it.
+pub(crate) fn trusted_servers() -> Option<String> {
+    variable(TRUSTED_SERVERS)
+}
+
 /// The project that a teammate works for, as its lead has it.
 pub(crate) fn project() -> Option<PathBuf> {
     variable("TROOP_PROJECT").map(PathBuf::from)

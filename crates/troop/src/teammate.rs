@@ -39,7 +39,8 @@ fn serve(arguments: Arguments) -> Result<ExitCode> {
     let project = config::project().unwrap_or_else(|| path.clone());
     let home = config::home();
     let thinks = |model: Option<&str>| {
-        thinking::options(home.as_deref().unwrap_or(&project), &project, model)
+        let home = home.as_deref().unwrap_or(&project);
+        thinking::options((home, &project), model, config::trusted_servers().as_deref())
     };
     let finder = Finder {
         project: &project,

@@ -5,7 +5,10 @@ use std::path::Path;
 use troop_agent::builtin::{Api, Endpoint, Limits, Options, Price, Rules, Secret, Sources};
 use troop_protocol::Gate;
 
-use crate::config::{self, Config, ModelConfig, PermissionsConfig};
+use crate::{
+    config::{self, Config, ModelConfig, PermissionsConfig},
+    trust,
+};
 
 /// Which model is meant where nobody says so, by the key that is there.
 const USUAL: [(Api, &str); 3] = [
@@ -30,13 +33,19 @@ const BEGINNINGS: [(&str, Api); 7] = [
 /// Looks a variable of the environment up.
 type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// How an agent of this project asks the model of a name, or the usual one. What is wrong says what to set.
-pub(crate) fn options(home: &Path, project: &Path, model: Option<&str>) -> Result<Options, String> {
+/// How an agent of this project asks the model of a name, or the usual one. What is wrong says what to set. MCP servers
+/// are those of the file that a person agreed to.
+pub(crate) fn options(
+    (home, project): (&Path, &Path),
+    model: Option<&str>,
+    servers: Option<&str>,
+) -> Result<Options, String> {
     let (config, off) = config::thinking(home, project).map_err(|error| format!("{error:#}"))?;
     let mut options = choose(&config, model, &config::variable)?;
     options.rules = rules(&config.permissions)?;
     options.sources = Sources { project: Some(project.to_owned()), home: Some(home.to_owned()) };
     options.gate = off.map_or(Gate::Open, |off| Gate::Closed { by: off.by });
+    options.servers = trust::servers(project, servers)?;
     options.seed = u64::from(std::process::id());
     Ok(options)
 }

@@ -11,6 +11,7 @@ use super::{
     chat::{ToolCall, ToolResult, ToolSpec},
     permit::{Deed, Permit, Rules},
     secret::Secret,
+    servers::Servers,
     team::Team,
     tools::{Files, Own, Shell, Used},
 };
@@ -35,6 +36,8 @@ pub(crate) struct Hands<'a> {
     pub(crate) hidden: &'a [String],
     /// What it can do in its team, if it has one that can be asked.
     pub(crate) team: Option<Team<'a>>,
+    /// The MCP servers of the project.
+    pub(crate) servers: Option<&'a Servers>,
     /// The tools that it may use, if not all.
     pub(crate) only: Option<&'a [String]>,
     /// Mail that came while an answer was waited for.
@@ -59,14 +62,23 @@ impl<'a> Hands<'a> {
         task: Option<&'a WireTask>,
         (key, hidden): (Option<&'a Secret>, &'a [String]),
     ) -> Self {
-        let (team, only, later) = Default::default();
-        Self { turn, files, rules, task, key, hidden, team, only, later }
+        let (team, servers, only, later) = Default::default();
+        Self { turn, files, rules, task, key, hidden, team, servers, only, later }
     }
 
     /// What the model is told that it may call.
     pub(crate) fn specs(&self) -> Vec<ToolSpec> {
         let own = self.own().map(Own::spec);
-        own.chain(self.team.iter().flat_map(Team::specs)).collect()
+        let foreign = self.servers.into_iter().flat_map(Servers::specs);
+        let foreign = foreign.filter(|tool| self.may_have(&tool.name, Category::Other));
+        own.chain(foreign).chain(self.team.iter().flat_map(Team::specs)).collect()
+    }
+
+    /// Whether the member may have a tool at all.
+    fn may_have(&self, name: &str, category: Category) -> bool {
+        let is_listed = self.only.is_none_or(|only| only.iter().any(|it| it == name));
+        let is_had = self.team.as_ref().is_none_or(|team| team.has(category));
+        (is_listed || category == Category::Coordination) && is_had
     }
 
     /// The agent's own tools that it has in this turn: who only coordinates has none that work.
@@ -74,13 +86,7 @@ impl<'a> Hands<'a> {
         let is_planning = self.turn.mode() == Permissions::Plan;
         let tools =
             Own::shown(self.task.is_some()).filter(move |it| is_planning || *it != Own::Plan);
-        tools.filter(|tool| {
-            let is_listed =
-                self.only.is_none_or(|only| only.iter().any(|name| name == tool.name()));
-            let is_always = tool.category() == Category::Coordination;
-            let is_had = self.team.as_ref().is_none_or(|team| team.has(tool.category()));
-            (is_listed || is_always) && is_had
-        })
+        tools.filter(|tool| self.may_have(tool.name(), tool.category()))
     }
 
     /// Takes the mail that came while an answer was waited for.
@@ -120,8 +126,11 @@ impl<'a> Hands<'a> {
             }
         };
         let Some(tool) = self.own().find(|tool| tool.name() == call.name) else {
-            return match &self.team {
-                Some(team) if Team::knows(&call.name) => {
+            return match (&self.team, self.servers) {
+                (_, Some(servers)) if servers.has(&call.name) => {
+                    self.use_foreign(servers, &call.name, input).await
+                }
+                (Some(team), _) if Team::knows(&call.name) => {
                     self.show(&call.name, "").await;
                     let run =
                         self.turn.interrupted().run_until_cancelled(team.run(&call.name, input));
@@ -135,16 +144,33 @@ impl<'a> Hands<'a> {
         let what = tool.what(input, self.files);
         self.show(&call.name, &what).await;
         let deed = Deed { tool: &call.name, category: tool.category(), what: &what };
-        match self.rules.check(self.turn.mode(), &deed) {
-            Permit::Yes => {}
-            Permit::No(why) => return Used::Bad(why),
-            Permit::Ask => {
-                if let Err(why) = self.ask(&deed, input).await {
-                    return Used::Bad(why);
-                }
-            }
+        if let Err(why) = self.permitted(&deed, input).await {
+            return Used::Bad(why);
         }
         self.run(tool, input).await
+    }
+
+    /// Uses a tool of an MCP server. Nobody here knows what it does, so it needs leave.
+    async fn use_foreign(&self, servers: &Servers, name: &str, input: &Map<String, Value>) -> Used {
+        if !self.may_have(name, Category::Other) {
+            return Used::Bad(self.unknown(name));
+        }
+        self.show(name, "").await;
+        let deed = Deed { tool: name, category: Category::Other, what: "" };
+        if let Err(why) = self.permitted(&deed, input).await {
+            return Used::Bad(why);
+        }
+        let run = self.turn.interrupted().run_until_cancelled(servers.run(name, input)).await;
+        run.unwrap_or_else(|| Used::Bad("you were interrupted while this was done".to_owned()))
+    }
+
+    /// Whether something may be done, after asking where that is needed.
+    async fn permitted(&self, deed: &Deed<'_>, input: &Map<String, Value>) -> Result<(), String> {
+        match self.rules.check(self.turn.mode(), deed) {
+            Permit::Yes => Ok(()),
+            Permit::No(why) => Err(why),
+            Permit::Ask => self.ask(deed, input).await,
+        }
     }
 
     async fn run(&self, tool: Own, input: &Map<String, Value>) -> Used {

@@ -13,6 +13,7 @@ use super::{
     key,
     model::Model,
     prompt,
+    servers::Servers,
     team::Team,
     think::{Mind, Thought},
     tools::Files,
@@ -25,7 +26,11 @@ pub struct BuiltinAgent {
     options: Arc<Options>,
     /// Made with the first work: who only waits needs no memory.
     mind: Option<Mind>,
+    /// The MCP servers of the project, once they are needed.
+    servers: Option<Servers>,
     is_lead: bool,
+    /// Whether its lead does not say who is in the team.
+    is_alone: bool,
     /// TEAM.md, as the model was told last.
     team_md: Option<String>,
 }
@@ -34,7 +39,7 @@ impl BuiltinAgent {
     /// An agent that remembers nothing.
     #[must_use]
     pub fn new(options: Arc<Options>) -> Self {
-        Self { options, mind: None, is_lead: false, team_md: None }
+        Self { options, mind: None, servers: None, is_lead: false, is_alone: false, team_md: None }
     }
 
     async fn work(&mut self, work: Work, turn: &Turn) -> Outcome {
@@ -86,7 +91,8 @@ impl BuiltinAgent {
 
     /// Whether a task is still to be reported on.
     async fn is_open(&self, task: &WireTask, turn: &Turn) -> bool {
-        match Team::find(turn, &self.options.gate).await {
+        let team = if self.is_alone { None } else { Team::find(turn, &self.options.gate).await };
+        match team {
             Some(team) => team.is_open(task).await,
             None => true,
         }
@@ -103,7 +109,13 @@ impl BuiltinAgent {
                 ));
             }
         };
-        let team = Team::find(turn, &options.gate).await;
+        let team = if self.is_alone { None } else { Team::find(turn, &options.gate).await };
+        // A lead that was asked once and did not know is not asked again.
+        self.is_alone = team.is_none();
+        let servers: &Servers = match &mut self.servers {
+            Some(servers) => servers,
+            none => none.insert(Servers::start(&options.servers, turn).await),
+        };
         let news = turn.team_md().filter(|team_md| self.team_md.as_ref() != Some(team_md));
         self.is_lead = team.as_ref().is_some_and(|team| team.role() == Role::Lead);
         let mind = match &mut self.mind {
@@ -121,7 +133,7 @@ impl BuiltinAgent {
         let key = mind.model.endpoint().key.clone();
         let key = (key.as_ref(), options.hidden.as_slice());
         let mut hands = Hands::new((turn, &files), &options.rules, task, key);
-        (hands.team, hands.only) = (team, options.tools.as_deref());
+        (hands.team, hands.servers, hands.only) = (team, Some(servers), options.tools.as_deref());
         let before = mind.usage;
         let thought = mind.think(&hands, &options).await;
         turn.log(Level::Info, &options.cost(&before, &mind.usage)).await;

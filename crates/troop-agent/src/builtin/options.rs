@@ -8,6 +8,7 @@ use super::{
     model::{Endpoint, ModelError, Patience},
     permit::Rules,
     retry::Retries,
+    servers::Server,
 };
 
 /// How a built-in agent is set up.
@@ -35,6 +36,8 @@ pub struct Options {
     pub hidden: Vec<String>,
     /// Where it finds what a project tells its agents.
     pub sources: Sources,
+    /// The MCP servers that it uses.
+    pub servers: Vec<Server>,
     /// What it is told about itself.
     pub about: String,
     /// The tools that it may use, if not all.
@@ -62,6 +65,7 @@ impl Options {
             rules: Rules::default(),
             hidden,
             sources: Sources::default(),
+            servers: Vec::new(),
             about: String::new(),
             tools: None,
             gate: Gate::Open,

@@ -3,6 +3,7 @@
 mod model;
 mod permission;
 mod room;
+mod servers;
 mod think;
 
 use std::{path::Path, sync::Arc, time::Duration};

@@ -20,7 +20,7 @@ use troop_runtime::{InProcess, Launch, LaunchSpec, Launched, Programs};
 use uuid::Uuid;
 
 use crate::{
-    config::Surroundings,
+    config::{self, Surroundings},
     report::Refused,
     thinking,
     trust::{self, Trust},
@@ -46,6 +46,8 @@ pub(crate) struct Runnable {
     home: PathBuf,
     /// The keys of agents that the project describes and nobody has agreed to.
     untrusted: Vec<String>,
+    /// The file of MCP servers that a person agreed to.
+    servers: Option<String>,
 }
 
 impl Runnable {
@@ -65,9 +67,12 @@ impl Runnable {
         // What they start finds the same teams.
         let mut environment = vec![("TROOP_HOME".into(), home.clone().into_os_string())];
         environment.extend(store.map(|store| ("TROOP_STORE".into(), store.into())));
+        let servers = trust::allowed_servers(surroundings, trust);
+        let agreed = servers.clone().map(Into::into);
+        environment.extend(agreed.map(|agreed| (config::TRUSTED_SERVERS.into(), agreed)));
         let programs = Programs { troop, own, environment };
         let untrusted = trust::untrusted_agents(surroundings, trust);
-        Ok(Self { programs, project, home, untrusted })
+        Ok(Self { programs, project, home, untrusted, servers })
     }
 
     /// Says why an agent cannot run, if it cannot.
@@ -82,7 +87,9 @@ impl Runnable {
                 format!("the agent `{key}` is this project's own, and the project is not trusted");
             return Err(Refused::new(message, "look and decide: `troop trust`").into());
         }
-        let thinks = |model: Option<&str>| thinking::options(&self.home, &self.project, model);
+        let thinks = |model: Option<&str>| {
+            thinking::options((&self.home, &self.project), model, self.servers.as_deref())
+        };
         let finder =
             Finder { project: &self.project, home: Some(&self.home), thinks: &thinks, model };
         match troop_agent::find_agent(key, finder) {

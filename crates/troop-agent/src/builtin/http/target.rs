@@ -39,7 +39,8 @@ impl Target {
 
     /// The whole path of something that is asked for.
     pub(crate) fn path(&self, path: &str) -> String {
-        format!("{}{path}", self.prefix)
+        let path = format!("{}{path}", self.prefix);
+        if path.is_empty() { "/".to_owned() } else { path }
     }
 
     /// Host and port, as the other end wants to hear them.

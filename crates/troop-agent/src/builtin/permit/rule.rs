@@ -129,7 +129,10 @@ impl Rule {
         };
         let is_all_of_server =
             self.tool.strip_suffix('*').is_some_and(|front| tool.starts_with(front));
-        self.tool == tool || self.tool == family || is_all_of_server
+        // `mcp__server` means all tools of that server.
+        let is_server =
+            tool.strip_prefix(self.tool.as_str()).is_some_and(|rest| rest.starts_with("__"));
+        self.tool == tool || self.tool == family || is_all_of_server || is_server
     }
 }
 

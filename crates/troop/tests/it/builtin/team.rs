@@ -157,3 +157,42 @@ async fn nobody_speaks_in_the_name_of_another_whatever_it_writes() {
         "{told:#?}"
     );
 }
+
+/// A server of tools in a few lines.
+const SERVER: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) r='{"protocolVersion":"2025-06-18","capabilities":{}}';;
+    *'"tools/list"'*) r='{"tools":[{"name":"add","inputSchema":{"type":"object"}}]}';;
+    *) continue;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$r"
+done
+"#;
+
+#[tokio::test]
+async fn mcp_servers_of_a_project_are_started_once_it_is_trusted() {
+    let troop = repository(&["Edit"]);
+    fs::write(troop.folder().join("serve.sh"), SERVER).unwrap();
+    let servers = json!({"mcpServers": {"sums": {"command": "sh", "args": ["serve.sh"]}}});
+    fs::write(troop.folder().join(".mcp.json"), servers.to_string()).unwrap();
+    git(troop.folder(), &["add", "--all"]);
+    git(troop.folder(), &["commit", "--quiet", "-m", "servers"]);
+    let mock =
+        MockModel::start(|seen| if member(seen) == "lead" { leads(seen) } else { works(seen) })
+            .await;
+    let is_offered = |from: usize| {
+        let asked = mock.requests();
+        asked.iter().skip(from).any(|seen| seen.tools().iter().any(|tool| tool == "mcp__sums__add"))
+    };
+    run(&troop, &mock, &TEAM).await;
+    assert!(!is_offered(0), "nobody agreed to it");
+    let shown = troop.ok("trust --show");
+    assert!(shown.contains("sh serve.sh"), "{shown}");
+    troop.ok("trust --yes");
+    let before = mock.requests().len();
+    let again = TEAM.map(|word| if word == "crew" { "crew-2" } else { word });
+    run(&troop, &mock, &again).await;
+    assert!(is_offered(before));
+}
