@@ -21,6 +21,8 @@ use crate::{
 /// How long a command that is interrupted may take to end by itself.
 const GRACE: Duration = Duration::from_secs(1);
 const CHUNK: usize = 8 * 1024;
+/// How many chunks are read before others get their turn. More than a pipe holds.
+const MAX_CHUNKS: usize = 64;
 
 /// For whom a command runs.
 #[derive(Clone, Copy, Debug)]
@@ -114,6 +116,8 @@ pub(crate) async fn run(line: &Line, run: Run<'_>) -> io::Result<(Ended, String)
         Err(ended) => {
             group.terminate();
             drop(timeout(GRACE, child.wait()).await);
+            // What it printed before is told, too.
+            output.drain(&reader)?;
             ended
         }
     };
@@ -171,10 +175,10 @@ async fn watch(
 }
 
 impl Output<'_> {
-    /// Reads all that is there. True at the end of the pipe.
+    /// Reads what is there, but not for ever from who never stops. True at the end of the pipe.
     fn drain(&mut self, reader: &pipe::Receiver) -> io::Result<bool> {
         let mut chunk = [0; CHUNK];
-        loop {
+        for _ in 0..MAX_CHUNKS {
             match reader.try_read(&mut chunk) {
                 Ok(0) => return Ok(true),
                 Ok(n) => {
@@ -188,5 +192,6 @@ impl Output<'_> {
                 Err(error) => return Err(error),
             }
         }
+        Ok(false)
     }
 }

@@ -199,7 +199,7 @@ async fn an_interruption_while_tools_run_gives_every_call_a_result_and_kills_com
     let folder = TempDir::new().unwrap();
     let mock = MockModel::with([
         Answer::calls([
-            ("Bash", json!({"command": "echo $$ > pid; echo begun; sleep 600"})),
+            ("Bash", json!({"command": "echo begun; echo $$ > pid; sleep 600"})),
             ("Write", json!({"file_path": "late", "content": "x"})),
         ]),
         Answer::text("stopped"),
@@ -231,6 +231,7 @@ async fn a_command_has_its_time_and_no_key() {
     let mock = MockModel::with([
         Answer::calls([
             ("Bash", json!({"command": "echo before; sleep 600", "timeout": 100})),
+            ("Bash", json!({"command": "yes", "timeout": 100})),
             ("Bash", json!({"command": "env; exit 3"})),
             ("Bash", json!({"command": format!("echo the key is {KEY}")})),
         ]),
@@ -244,6 +245,7 @@ async fn a_command_has_its_time_and_no_key() {
     assert_eq!(does(&mut lead, "run").await, completed("the key is [key]"));
     let told = mock.requests().pop().unwrap().last();
     assert!(told.contains("killed after 0.1 seconds\nbefore"), "{told}");
+    assert_eq!(told.matches("killed after 0.1 seconds").count(), 2, "who floods is stopped, too");
     assert!(told.contains("exit code 3") && !told.contains("\nPATH="), "{told}");
     assert!(told.contains("the key is [key]"), "{told}");
 }
