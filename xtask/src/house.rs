@@ -10,13 +10,24 @@ use std::{
 const MAX_LINES: usize = 600;
 
 /// Which crates each crate may use. What is not here is forbidden.
-const MAY_USE: [(&str, &[&str]); 9] = [
+const MAY_USE: [(&str, &[&str]); 10] = [
     ("troop-model", &[]),
     ("troop-store", &["troop-model"]),
     ("troop-protocol", &["troop-model"]),
     ("troop-agent", &["troop-model", "troop-protocol"]),
+    ("troop-observe", &["troop-model"]),
     ("troop-runtime", &["troop-model", "troop-protocol", "troop-store"]),
-    ("troop", &["troop-agent", "troop-model", "troop-protocol", "troop-runtime", "troop-store"]),
+    (
+        "troop",
+        &[
+            "troop-agent",
+            "troop-model",
+            "troop-observe",
+            "troop-protocol",
+            "troop-runtime",
+            "troop-store",
+        ],
+    ),
     ("troop-testkit", &["troop-model", "troop-store"]),
     (
         "troop-campaign",
@@ -26,7 +37,7 @@ const MAY_USE: [(&str, &[&str]); 9] = [
 ];
 
 /// Libraries that only these crates may use directly; `troop` measures its baselines with them.
-const ONLY_IN: [(&str, &[&str]); 16] = [
+const ONLY_IN: [(&str, &[&str]); 17] = [
     ("rusqlite", &["troop-store", "troop"]),
     ("tokio-postgres", &["troop-store", "troop", "troop-testkit"]),
     ("clap", &["troop"]),
@@ -42,6 +53,7 @@ const ONLY_IN: [(&str, &[&str]); 16] = [
     ("rmcp", &["troop"]),
     ("toml_edit", &["troop"]),
     ("schemars", &["troop-model", "troop-protocol", "troop"]),
+    ("tokio-tungstenite", &["troop"]),
     (
         "tokio",
         &[

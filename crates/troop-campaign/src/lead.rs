@@ -77,6 +77,7 @@ pub async fn run() -> Result<()> {
         launch: Arc::new(InProcess { run: silent_lead, others }),
         hooks: Hooks::none(),
         isolation: None,
+        checks: Vec::new(),
         environment: Vec::new(),
         timing: timing(),
         until: Until::Stopped,

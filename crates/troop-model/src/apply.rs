@@ -100,7 +100,7 @@ impl State {
     #[expect(clippy::wildcard_enum_match_arm, reason = "the caller sends only these here")]
     fn apply_lead(&mut self, event: &Event) {
         self.update_team(|team| match &event.fact {
-            Fact::LeadTaken { session, holder, fence, until } => {
+            Fact::LeadTaken { session, holder, fence, until, checks } => {
                 team.status = TeamStatus::Active;
                 team.n_leads = *fence;
                 team.lead_lease = Some(LeadLease {
@@ -109,6 +109,7 @@ impl State {
                     fence: *fence,
                     since: event.at,
                     until: *until,
+                    checks: checks.clone(),
                 });
             }
             Fact::LeadRenewed { until } => {

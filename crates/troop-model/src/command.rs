@@ -170,6 +170,9 @@ pub enum Command {
         holder: String,
         /// The fencing number of a holder that is known to be dead, so that its lease need not be waited for.
         over: Option<u64>,
+        /// What must pass before a task is done, as long as this session supervises; besides what the board says.
+        #[serde(default)]
+        checks: Vec<String>,
     },
     /// Go on supervising.
     #[serde(rename = "lead/renew")]

@@ -13,7 +13,7 @@ mod work;
 mod workspace;
 
 pub use lead::LEAD_ENDED;
-pub(crate) use proof::checks as named_checks;
+pub use proof::checks as named_checks;
 
 use smol_str::SmolStr;
 
@@ -76,8 +76,8 @@ pub fn decide(state: &State, command: &Command, ctx: &Context) -> Result<Vec<Eve
         Command::FinishDelegation { delegation, outcome } => {
             delegation::finish(&mut draft, *delegation, outcome)
         }
-        Command::TakeLead { session, holder, over } => {
-            lead::take(&mut draft, *session, holder, *over)
+        Command::TakeLead { session, holder, over, checks } => {
+            lead::take(&mut draft, *session, holder, *over, checks)
         }
         Command::RenewLead => lead::renew(&mut draft),
         Command::ReleaseLead => lead::release(&mut draft),

@@ -77,6 +77,9 @@ pub enum Fact {
         fence: u64,
         /// Until when, unless it is renewed.
         until: Time,
+        /// What must pass before a task is done, as long as it supervises.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        checks: Vec<String>,
     },
     /// It goes on supervising.
     #[serde(rename = "lead.renewed")]

@@ -44,7 +44,7 @@ pub use command::{
     Command, DelegationOutcome, NewMember, NewTask, NewTeamCommand, Outgoing, Spawn, TaskAction,
     TaskCommand, TaskUpdate,
 };
-pub use decide::{LEAD_ENDED, decide};
+pub use decide::{LEAD_ENDED, decide, named_checks};
 pub use delegation::{Delegation, DelegationStatus, SessionKey};
 pub use event::{Event, Fact, RejectMode, Surface, TaskChange};
 pub use ids::{IdPrefix, OperationId, TaskNumber, TeamId, Version};
@@ -67,7 +67,9 @@ pub use task::{
 pub use team_md::team_md;
 pub use text::{MAX_LINE, MAX_TEXT, is_unprintable, preview};
 pub use time::Time;
-pub use view::{AttachmentView, DelegationView, MessageView, TaskDetail, TaskView, TeamView};
+pub use view::{
+    AttachmentView, DelegationView, EvidenceView, MessageView, TaskDetail, TaskView, TeamView,
+};
 pub use word::UnknownWord;
 pub use workspace::{FileQuestion, WorkspaceFile, WorkspaceFolder};
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Settings, Task, TaskRef, Time, is_unprintable};
+use crate::{Task, TaskRef, Team, Time, is_unprintable};
 
 /// How many checks a task or a team may name.
 pub const MAX_CHECKS: usize = 20;
@@ -71,10 +71,11 @@ impl Evidence {
 }
 
 impl Task {
-    /// The checks that must pass before this task is done, each once: the team's, then its own.
-    pub fn required_checks<'a>(&'a self, settings: &'a Settings) -> Vec<&'a str> {
+    /// The checks that must pass before this task is done, each once: the team's, those of who leads it, then its own.
+    pub fn required_checks<'a>(&'a self, team: &'a Team) -> Vec<&'a str> {
         let mut all: Vec<&str> = Vec::new();
-        for check in settings.checks.iter().chain(&self.checks) {
+        let of_lead = team.lead_lease.iter().flat_map(|lease| &lease.checks);
+        for check in team.settings.checks.iter().chain(of_lead).chain(&self.checks) {
             if !all.contains(&check.as_str()) {
                 all.push(check);
             }

@@ -75,6 +75,9 @@ pub struct LeadLease {
     pub since: Time,
     /// Until when, unless it is renewed.
     pub until: Time,
+    /// What must pass before a task is done, because its holder has configured that.
+    #[serde(default)]
+    pub checks: Vec<String>,
 }
 
 /// A question between members that waits for its answer.

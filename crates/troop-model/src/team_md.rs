@@ -47,6 +47,7 @@ fn for_lead(state: &State, team: &Team, lead: &Member) -> String {
     }
     text.push_str(PATTERNS);
     text.push_str(COMMUNICATION);
+    text.push_str(&checks(team));
     let version = team.settings.version;
     // Nobody in the team proves anything by its own word.
     let is_its = |it: &&TaskAction| it.needs_version() <= version && **it != TaskAction::Prove;
@@ -62,6 +63,7 @@ fn for_member(state: &State, team: &Team, own: &Member) -> String {
         text.push_str(&format!("- {}\n", introduced(member)));
     }
     text.push_str(&DUTIES.replace("{lead}", state.lead().map_or("lead", lead_name)));
+    text.push_str(&checks(team));
     let may_create = team.settings.task_creation == TaskCreation::Members;
     let mut actions = vec![TaskAction::List, TaskAction::Get, TaskAction::Search];
     actions.extend(may_create.then_some(TaskAction::Create));
@@ -70,6 +72,17 @@ fn for_member(state: &State, team: &Team, own: &Member) -> String {
         text.push_str("Creating tasks and delegating them is for the lead.\n");
     }
     text
+}
+
+/// What must pass before any task is done.
+fn checks(team: &Team) -> String {
+    let of_lead = team.lead_lease.iter().flat_map(|lease| &lease.checks);
+    let all = team.settings.checks.iter().chain(of_lead);
+    let lines: String = all.map(|check| format!("- `{}`\n", harmless(check))).collect();
+    if lines.is_empty() {
+        return lines;
+    }
+    format!("\n## Before a task is done\n\ntroop runs these, and all must pass:\n\n{lines}")
 }
 
 fn lead_name(lead: &Member) -> &str {

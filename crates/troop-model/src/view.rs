@@ -43,6 +43,8 @@ pub struct TaskView<'a> {
     pub peer_kind: Option<&'a str>,
     pub local_key: Option<&'a str>,
     pub checks: &'a [String],
+    /// What its checks said, in short; all of it is in the detail.
+    pub evidence: Vec<EvidenceView<'a>>,
     pub merged: Option<&'a Merged>,
     pub metadata: &'a Map<String, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,6 +61,24 @@ pub struct TaskDetail<'a> {
     pub failed_checks: u32,
     pub checks_waived: Option<&'a str>,
     pub events: &'a [TrailEntry],
+}
+
+/// What one check said, in short.
+#[derive(Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the fields are those of evidence")]
+pub struct EvidenceView<'a> {
+    pub command: &'a str,
+    pub exit_code: i32,
+    pub commit: Option<&'a str>,
+}
+
+impl<'a> EvidenceView<'a> {
+    /// Without what was printed.
+    #[must_use]
+    pub fn new(evidence: &'a Evidence) -> Self {
+        let Evidence { command, exit_code, commit, .. } = evidence;
+        Self { command, exit_code: *exit_code, commit: commit.as_deref() }
+    }
 }
 
 /// A file of a task as programs see it.
@@ -108,6 +128,7 @@ impl<'a> TaskView<'a> {
             peer_kind: task.origin.peer_kind.as_deref(),
             local_key: task.origin.local_key.as_deref(),
             checks: &task.checks,
+            evidence: task.evidence.iter().map(EvidenceView::new).collect(),
             merged: task.merged.as_ref(),
             metadata: &task.metadata.0,
             detail: None,

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, value::RawValue};
-use troop_model::{Dialect, MemberName, Permissions, Role, Settings, TeamName};
+use troop_model::{Dialect, MemberName, Permissions, Role, Settings, TeamName, TeamStatus};
 
 pub use category::{Category, Denied};
 pub use desk::Toolbox;
@@ -86,6 +86,8 @@ pub struct Seat {
     pub role: Role,
     /// The names that its tools have.
     pub dialect: Dialect,
+    /// Whether the team is at work; delegate mode ends with it.
+    pub status: TeamStatus,
     /// What the team lets be done.
     pub settings: Settings,
     /// What it may do without asking.

@@ -6,6 +6,7 @@
 
 mod git;
 mod land;
+mod late;
 mod leftovers;
 mod merge;
 mod names;
@@ -21,6 +22,7 @@ use troop_model::{MemberName, TaskNumber, TeamName};
 
 pub use git::GitError;
 pub use land::{Kept, Landed};
+pub use late::Done as LateDone;
 pub use leftovers::{Leftover, LeftoverState, leftovers, rescue};
 pub use merge::{Aim, Conflict, Finished, Merge, NotMerged, Outcome};
 pub use watch::{Clash, Watcher};

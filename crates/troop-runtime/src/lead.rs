@@ -14,6 +14,7 @@ mod follow;
 mod gate;
 mod hear;
 mod input;
+mod late;
 mod launch;
 mod lease;
 mod link;
@@ -67,6 +68,8 @@ pub struct LeadOptions {
     pub hooks: Hooks,
     /// How teammates get folders of their own; none if all work in the project's.
     pub isolation: Option<Isolation>,
+    /// What must pass before a task is done, besides what the board says.
+    pub checks: Vec<String>,
     /// What the checks of tasks find in their environment.
     pub environment: Vec<(OsString, OsString)>,
     /// How long things may take.

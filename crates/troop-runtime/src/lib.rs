@@ -24,7 +24,8 @@ pub use hooks::{
 };
 pub use isolation::{
     Aim, Begun, Clash, Conflict, Finished, GitError, Isolation, IsolationOptions, Kept, Landed,
-    Leftover, LeftoverState, Merge, NotMerged, Opened, Outcome, Watcher, Work, leftovers, rescue,
+    LateDone, Leftover, LeftoverState, Merge, NotMerged, Opened, Outcome, Watcher, Work, leftovers,
+    rescue,
 };
 pub use lead::{
     Ended, Entry, InProcess, Launch, LaunchSpec, Launched, Lead, LeadEntry, LeadError, LeadHandle,

@@ -3,11 +3,13 @@
 use std::{
     fmt,
     sync::mpsc::{SyncSender, sync_channel},
+    thread,
+    time::Duration,
 };
 
 use tokio::{
     sync::{mpsc, oneshot},
-    time::timeout,
+    time::{Instant, timeout},
 };
 use troop_model::{TeamId, Version};
 
@@ -19,6 +21,9 @@ use crate::{
 
 /// How many requests are committed together at most, so that the first need not wait for the last of many.
 const GROUP: usize = 256;
+/// How long the thread stays awake after its work. Who was answered often asks again at once, and by then a thread that
+/// sleeps would only begin to wake up.
+const WAKEFUL: Duration = Duration::from_micros(150);
 
 /// A log, or several in one database, as its one writer sees it. Every call may block.
 pub(crate) trait Journal: 'static {
@@ -103,9 +108,10 @@ impl<J: Journal> Writer<J> {
 fn serve<J: Journal>(mut queue: mpsc::Receiver<Request<J>>, open: &impl Fn() -> StoreResult<J>) {
     let mut journal = None;
     let mut waiting = Vec::new();
+    let mut awake_until = Instant::now();
     loop {
         if waiting.is_empty() {
-            let Some(request) = queue.blocking_recv() else { return };
+            let Some(request) = next(&mut queue, awake_until) else { return };
             waiting.push(request);
         }
         while waiting.len() < GROUP
@@ -117,7 +123,20 @@ fn serve<J: Journal>(mut queue: mpsc::Receiver<Request<J>>, open: &impl Fn() -> 
             Ok(journal) => waiting = round(journal, waiting),
             Err(error) => waiting.drain(..).for_each(|request| refuse(request, &error)),
         }
+        awake_until = Instant::now() + WAKEFUL;
     }
+}
+
+/// Waits for a request, awake for a while; `None` if none can come any more.
+fn next<R>(queue: &mut mpsc::Receiver<R>, awake_until: Instant) -> Option<R> {
+    while Instant::now() < awake_until {
+        match queue.try_recv() {
+            Ok(request) => return Some(request),
+            Err(mpsc::error::TryRecvError::Disconnected) => return None,
+            Err(mpsc::error::TryRecvError::Empty) => thread::yield_now(),
+        }
+    }
+    queue.blocking_recv()
 }
 
 fn enter<'a, J: Journal>(

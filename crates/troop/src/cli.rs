@@ -5,6 +5,7 @@ mod bench;
 mod mcp;
 mod member;
 mod message;
+mod observe;
 mod run;
 mod task;
 mod team;
@@ -16,12 +17,13 @@ use std::path::PathBuf;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 pub(crate) use bench::{
-    BenchBoardArgs, BenchChildCommand, BenchCommand, BenchMcpArgs, BenchPart, BenchTeam,
-    BenchTeamArgs, BenchTeamPart, BenchWorkArgs, BenchWorkPart,
+    BenchBoardArgs, BenchChildCommand, BenchCommand, BenchMcpArgs, BenchObserveArgs, BenchPart,
+    BenchTeam, BenchTeamArgs, BenchTeamPart, BenchWorkArgs, BenchWorkPart,
 };
 pub(crate) use mcp::{Client, InstallArgs, McpArgs, McpCommand};
 pub(crate) use member::{LinkArgs, MemberCommand};
 pub(crate) use message::MessageCommand;
+pub(crate) use observe::ObserveArgs;
 pub(crate) use run::{DemoArgs, LeadArgs, LogArgs, ResumeArgs, RunArgs, StopArgs};
 pub(crate) use task::{RejectModeArg, TaskCommand, TaskFields, UntilArg};
 pub(crate) use team::{DialectArg, TeamCommand};
@@ -99,6 +101,8 @@ pub(crate) enum Command {
     Log(LogArgs),
     /// The team for any agent that speaks MCP, on standard input and output, acting as one member (`--as`)
     Mcp(McpArgs),
+    /// Somebody else's stream: the team in it, and what happens there
+    Observe(ObserveArgs),
     /// What this project's own files would run, such as hooks, and whether they may
     Trust(TrustArgs),
     /// What this repository is made of, and which team would suit it

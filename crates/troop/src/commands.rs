@@ -9,6 +9,7 @@ mod log;
 mod mcp;
 mod member;
 mod message;
+mod observe;
 mod profile;
 mod proof;
 mod resume;
@@ -46,6 +47,9 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
     if let Command::Profile(args) = &cli.command {
         return profile::run(args, printer).await;
     }
+    if let Command::Observe(args) = &cli.command {
+        return observe::run(args, printer).await;
+    }
     if let Command::Trust(args) = &cli.command {
         return trust::run(args, &surroundings, printer);
     }
@@ -81,6 +85,7 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         Command::Log(args) => log::run(&args, &mut desk, printer).await,
         Command::Mcp(args) => Box::pin(mcp::run(&args, &mut desk, printer)).await,
         Command::Demo(_)
+        | Command::Observe(_)
         | Command::Trust(_)
         | Command::Doctor { .. }
         | Command::Profile(_)

@@ -69,10 +69,19 @@ pub(crate) struct Surroundings {
     pub(crate) user: String,
     pub(crate) teams: Teams,
     pub(crate) hooks: HookFiles,
+    pub(crate) checks: CheckFiles,
     /// What the project's own file says thinks for the lead.
     pub(crate) project_agent: Option<(PathBuf, String)>,
     /// What a person should know about the files that were read.
     pub(crate) warnings: Vec<String>,
+}
+
+/// What must pass before a task is done: as a person has it, and as a project has it, which are not to be trusted alike.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CheckFiles {
+    pub(crate) personal: Vec<String>,
+    /// The project's, and the file that says so.
+    pub(crate) project: (PathBuf, Vec<String>),
 }
 
 impl Surroundings {
@@ -123,6 +132,10 @@ impl Surroundings {
             (&personal_path, &personal.teams),
         ]);
         let project_agent = shared.agent.map(|agent| (shared_path.clone(), agent));
+        let checks = CheckFiles {
+            personal: personal.teams.checks.0,
+            project: (shared_path.clone(), shared.teams.checks.0),
+        };
         let hooks = HookFiles {
             personal: personal_hooks,
             project: vec![(shared_path, shared_hooks), (claude_path, claude_hooks)],
@@ -137,7 +150,7 @@ impl Surroundings {
         };
         let user =
             config.user.clone().or_else(|| variable("USER")).unwrap_or_else(|| "user".to_owned());
-        Ok(Self { home, project, config, user, teams, hooks, project_agent, warnings })
+        Ok(Self { home, project, config, user, teams, hooks, checks, project_agent, warnings })
     }
 
     /// The store that is meant: as said, as configured, or the embedded one.

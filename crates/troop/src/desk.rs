@@ -2,7 +2,10 @@
 
 mod relay;
 
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use anyhow::{Context as _, Result};
 use smol_str::SmolStr;
@@ -38,6 +41,7 @@ pub(crate) struct Desk {
 /// What was said about one command.
 #[derive(Debug)]
 struct Said {
+    home: Option<PathBuf>,
     store: Option<String>,
     team: Option<String>,
 }
@@ -67,7 +71,9 @@ impl Desk {
         let member = said(&global.acting);
         let folder = std::env::current_dir().unwrap_or_default();
         let store_said = said(&global.store).map(|store| config::from_folder(&store, &folder));
-        let said = Said { store: store_said, team: said(&global.team) };
+        let home_said = global.home.as_ref().filter(|home| !home.as_os_str().is_empty());
+        let home_said = home_said.map(|home| folder.join(home));
+        let said = Said { home: home_said, store: store_said, team: said(&global.team) };
         Ok(Self { surroundings, store, session, clock, team, member, said })
     }
 
@@ -105,9 +111,14 @@ impl Desk {
         Ok(members)
     }
 
-    /// Where teams are kept, if that was said for this command. It means the same in every folder.
-    pub(crate) fn said_store(&self) -> Option<&str> {
-        self.said.store.as_deref()
+    /// Where troop keeps its files, if not where it does by default.
+    pub(crate) fn other_home(&self) -> Option<&Path> {
+        self.said.home.as_deref()
+    }
+
+    /// Where teams are kept, if not where they are by default. It means the same in every folder.
+    pub(crate) fn other_store(&self) -> Option<&str> {
+        self.said.store.as_deref().or(self.surroundings.config.store.as_deref())
     }
 
     /// The team, if it was named for this command.

@@ -110,6 +110,7 @@ impl<'a> Leading<'a> {
             launch: Arc::clone(&self.agents).launch(watch.clone()),
             hooks: Hooks::new(allowed, options),
             isolation: isolation.clone(),
+            checks: trust::allowed_checks(surroundings, self.trust),
             environment: config::environment(),
             timing: Timing { grace: Duration::from_secs(self.args.grace), ..Timing::default() },
             until: Until::Stopped,

@@ -108,6 +108,11 @@ impl Printer {
         write_all(&mut io::stdout(), &text)
     }
 
+    /// Passes on bytes as they are.
+    pub(crate) fn pass_on(&self, bytes: &[u8]) -> Result<()> {
+        write_all(&mut io::stdout(), bytes)
+    }
+
     /// Prints one line of a stream.
     pub(crate) fn line(&self, line: &str) -> Result<()> {
         write_all(&mut anstream::stdout(), format!("{line}\n"))

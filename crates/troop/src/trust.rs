@@ -1,5 +1,7 @@
 //! Whose word counts: what a project's own files would run does not run before a person has agreed to it.
 
+mod import;
+
 use std::{
     collections::BTreeMap,
     fs::{self, File},
@@ -15,10 +17,13 @@ use troop_agent::{Definition, builtin::Server};
 use troop_model::Time;
 use troop_runtime::HooksConfig;
 
-use crate::config::{self, Surroundings};
+use crate::config::{self, CheckFiles, Surroundings};
+pub(crate) use import::imported_runs;
 
 /// Where a project says which MCP servers it has.
 const MCP_FILE: &str = ".mcp.json";
+/// The kind of what must pass before a task is done.
+const CHECK: &str = "check";
 
 /// Something that a project's own files would run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -108,6 +113,15 @@ impl Trust {
         Ok(was_there)
     }
 
+    /// Whether tasks are done without checks that the project has.
+    pub(crate) fn withholds_checks(&self) -> bool {
+        self.n_checks() > 0 && matches!(self.standing, Standing::Changed | Standing::Unknown)
+    }
+
+    fn n_checks(&self) -> usize {
+        self.runs.iter().filter(|it| it.kind == CHECK).count()
+    }
+
     /// Why some things do not run, with the command that changes it.
     pub(crate) fn warning(&self) -> Option<String> {
         let why = match self.standing {
@@ -117,8 +131,13 @@ impl Trust {
         };
         let n_runs = self.runs.len();
         let things = if n_runs == 1 { "1 thing" } else { &format!("{n_runs} things") };
+        let so = match self.n_checks() {
+            0 => String::new(),
+            1 => ", so that tasks are done without its check".to_owned(),
+            n => format!(", so that tasks are done without its {n} checks"),
+        };
         Some(format!(
-            "this project {why}: {things} that its files would run will not run; look and decide: `troop trust`"
+            "this project {why}: {things} that its files would run will not run{so}; look and decide: `troop trust`"
         ))
     }
 }
@@ -131,6 +150,13 @@ pub(crate) fn allowed_hooks(surroundings: &Surroundings, trust: &Trust) -> Hooks
         allowed.hooks.extend(project.flat_map(|(_, config)| config.hooks.clone()));
     }
     allowed
+}
+
+/// The checks that must pass: a person's own, and those of a project that is trusted.
+pub(crate) fn allowed_checks(surroundings: &Surroundings, trust: &Trust) -> Vec<String> {
+    let CheckFiles { personal, project: (_, project) } = &surroundings.checks;
+    let project = project.iter().filter(|_| trust.standing == Standing::Trusted);
+    personal.iter().chain(project).cloned().collect()
 }
 
 /// The keys of the agents that the project describes and that must not run.
@@ -180,6 +206,13 @@ fn runs(surroundings: &Surroundings) -> Vec<Runs> {
             file: from(path),
         }));
     }
+    let (path, checks) = &surroundings.checks.project;
+    runs.extend(checks.iter().map(|check| Runs {
+        kind: CHECK,
+        when: "every task, before it is done".to_owned(),
+        command: check.clone(),
+        file: from(path),
+    }));
     for (definition, command) in agents(surroundings) {
         let when = format!("a member with the agent `{}`", definition.key);
         runs.push(Runs { kind: "agent", when, command, file: from(&definition.file) });

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
-use troop_model::{Dialect, Member, Role, Settings, Status};
+use troop_model::{Dialect, Member, Role, Settings, Status, TeamStatus};
 use troop_protocol::{Category, Failure, Gate, Query, Seat, Toolbox, WireTask};
 
 use super::{
@@ -28,6 +28,7 @@ pub(crate) struct Team<'a> {
 /// The team, as far as it matters here.
 #[derive(Debug, Deserialize)]
 struct Seen {
+    status: TeamStatus,
     settings: Settings,
     members: Vec<Member>,
 }
@@ -55,6 +56,7 @@ impl<'a> Team<'a> {
             role,
             dialect: Dialect::Claude,
             settings,
+            status: seen.status,
             permissions,
             gate: Gate::Open,
         };

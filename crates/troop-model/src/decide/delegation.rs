@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::{Draft, Standing, task, work};
 use crate::{
     Delegation, DelegationOutcome, DelegationStatus, Fact, MemberName, MessageKind, NewTask,
-    Origin, Party, Refusal, Status, TaskNumber, TaskRef, access, text,
+    Origin, Party, Refusal, State, Status, TaskNumber, TaskRef, access, text,
 };
 
 pub(super) fn start(
@@ -113,17 +113,72 @@ pub(super) fn finish(
     Ok(())
 }
 
+/// Who tries a task again that failed by itself.
+pub(super) enum Retry {
+    ByAnybody,
+    /// To whom it was delegated.
+    By(MemberName),
+    /// Nobody yet: who is to do it has enough to do.
+    Later,
+}
+
+/// Who tries a task again. What was delegated stays so: to the same member, as part of what belongs together.
+pub(super) fn retry(draft: &Draft<'_>, task: TaskNumber) -> Retry {
+    let Some(failed) = failed(draft.state, task) else { return Retry::ByAnybody };
+    if draft.state.member(&failed.to).is_none() {
+        return Retry::ByAnybody;
+    }
+    match check_link(draft, &failed.from, &failed.to, &failed.origin) {
+        Ok(()) => Retry::By(failed.to.clone()),
+        Err(Refusal::LinkFull { .. } | Refusal::MemberFull { .. }) => Retry::Later,
+        Err(_) => Retry::ByAnybody,
+    }
+}
+
+/// Makes what is tried again part of the delegation that failed at it, for whoever tries it.
+pub(super) fn go_on(draft: &mut Draft<'_>, task: TaskNumber, to: &MemberName) {
+    let has_begun =
+        |fact: &Fact| matches!(fact, Fact::DelegationStarted { task: begun, .. } if *begun == task);
+    let Some(failed) = failed(draft.state, task) else { return };
+    let (from, origin) = (failed.from.clone(), failed.origin.clone());
+    if draft.facts.iter().any(has_begun) || check_link(draft, &from, to, &origin).is_err() {
+        return;
+    }
+    let (delegation, trace_id) = (draft.new_id(), draft.new_id());
+    let (to, parent_trace_id) = (to.clone(), failed.parent_trace_id);
+    draft.push(Fact::DelegationStarted {
+        delegation,
+        from,
+        to,
+        task,
+        trace_id,
+        parent_trace_id,
+        origin,
+    });
+}
+
+/// The delegation that failed at a task which is tried again by itself.
+fn failed(state: &State, task: TaskNumber) -> Option<&Delegation> {
+    let rests = state.tasks.get(task).is_some_and(|it| it.not_before.is_some());
+    if !rests {
+        return None;
+    }
+    let newest = newest(state, task)?;
+    let is_open = newest.status == DelegationStatus::Failed && !newest.is_announced;
+    is_open.then_some(newest)
+}
+
+fn newest(state: &State, task: TaskNumber) -> Option<&Delegation> {
+    state.delegations.get().all.entries().values().rev().find(|it| it.task == task)
+}
+
 /// Whether what this member did last on a task was delegated to it.
 pub(super) fn was_delegated(draft: &Draft<'_>, task: TaskNumber, member: &MemberName) -> bool {
-    let mut newest_first = draft.state.delegations.get().all.entries().values().rev();
-    newest_first.find(|it| it.task == task).is_some_and(|it| it.to == *member)
+    newest(draft.state, task).is_some_and(|it| it.to == *member)
 }
 
 /// Ends the delegations whose tasks their members hold no more by what has just been decided, and tells who delegated.
 pub(super) fn settle(draft: &mut Draft<'_>) {
-    if draft.state.delegated.entries().is_empty() {
-        return;
-    }
     let ends = ends(draft);
     for (delegation, outcome) in &ends {
         let is_said = draft.facts.iter().any(|fact| fact.ends() == Some(delegation.id));
@@ -133,12 +188,25 @@ pub(super) fn settle(draft: &mut Draft<'_>) {
         report(draft, delegation, outcome);
     }
     let mut told: Vec<&Delegation> = Vec::new();
-    for (delegation, _) in &ends {
+    let over = given_up(draft);
+    for delegation in ends.iter().map(|(delegation, _)| *delegation).chain(over) {
         if !told.iter().any(|it| it.is_sibling(delegation)) {
             announcement::announce(draft, delegation, &ends);
             told.push(delegation);
         }
     }
+}
+
+/// The delegations that failed, and whose tasks are not tried again as part of them after all.
+fn given_up<'a>(draft: &Draft<'a>) -> Vec<&'a Delegation> {
+    let is_turn = |fact: &&Fact| {
+        matches!(
+            fact,
+            Fact::TaskRetried { .. } | Fact::TaskCancelled { .. } | Fact::TaskDeleted { .. }
+        )
+    };
+    let tasks = draft.facts.iter().filter(is_turn).filter_map(Fact::task);
+    tasks.filter_map(|task| failed(draft.state, task)).collect()
 }
 
 /// A delegation that has just ended, and how.
@@ -147,6 +215,9 @@ type End<'a> = (&'a Delegation, DelegationOutcome);
 /// The delegations that end by what has been decided so far.
 fn ends<'a>(draft: &Draft<'a>) -> Vec<End<'a>> {
     let mut ends: Vec<End<'a>> = Vec::new();
+    if draft.state.delegated.entries().is_empty() {
+        return ends;
+    }
     for fact in &draft.facts {
         let by_task = fact.task().and_then(|task| draft.state.delegation_of(task));
         let by_name = fact.ends().and_then(|id| draft.state.delegation(id));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::{Draft, Standing, supervision, team};
+use super::{Draft, Standing, proof, supervision, team};
 use crate::{Fact, LeadLease, Refusal, Role, text};
 
 /// How long a session supervises without saying that it still does.
@@ -33,6 +33,7 @@ pub(super) fn take(
     session: Uuid,
     holder: &str,
     over: Option<u64>,
+    checks: &[String],
 ) -> Result<(), Refusal> {
     only_system(draft)?;
     let team = draft.team()?;
@@ -47,8 +48,8 @@ pub(super) fn take(
         }
         _ => {}
     }
-    let holder = text::line("holder", holder)?;
-    draft.push(Fact::LeadTaken { session, holder, fence: team.n_leads + 1, until });
+    let (holder, checks) = (text::line("holder", holder)?, proof::checks(checks)?);
+    draft.push(Fact::LeadTaken { session, holder, fence: team.n_leads + 1, until, checks });
     // No child outlives its lead: whoever ran under the former one does not run any more.
     let orphans = draft.state.members().filter(|it| it.role == Role::Member && it.is_running());
     for member in orphans {

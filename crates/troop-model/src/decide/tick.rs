@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
-use super::{Draft, Standing, task::interval, work};
+use super::{
+    Draft, Standing,
+    delegation::{self, Retry},
+    task::interval,
+    work,
+};
 use crate::{Escalation, Fact, MessageKind, Party, Refusal, Status, Task};
 
 pub(super) fn tick(draft: &mut Draft<'_>) -> Result<(), Refusal> {
@@ -20,7 +25,7 @@ pub(super) fn tick(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     };
     for task in at(Status::Failed) {
         if work::is_rested(draft, task) {
-            draft.push(Fact::TaskRetried { task: task.number, fresh: false });
+            retry(draft, task)?;
         }
     }
     for task in at(Status::InProgress) {
@@ -38,6 +43,21 @@ pub(super) fn tick(draft: &mut Draft<'_>) -> Result<(), Refusal> {
         }
     }
     Ok(())
+}
+
+/// Tries a task again that failed: whoever takes it, or who failed at it where it was delegated.
+fn retry(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
+    match delegation::retry(draft, task.number) {
+        // There is no room for it now.
+        Retry::Later => Ok(()),
+        Retry::By(member) if work::can_have(draft, task, &member) => {
+            work::give_now(draft, task, &member)
+        }
+        Retry::By(_) | Retry::ByAnybody => {
+            draft.push(Fact::TaskRetried { task: task.number, fresh: false });
+            Ok(())
+        }
+    }
 }
 
 fn expire(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {

@@ -1,6 +1,6 @@
 //! Rules of holding a task: taking it, keeping it, giving it back, ending it.
 
-use super::{Draft, Standing, proof, supervision};
+use super::{Draft, Standing, delegation, proof, supervision};
 use crate::{
     Assignment, Condition, Fact, Member, MemberName, MessageKind, Party, Progress, Refusal,
     StartGate, Status, Task, TaskAction, TaskNumber, TaskRef, TaskTable, text,
@@ -17,7 +17,7 @@ pub(super) fn claim(draft: &mut Draft<'_>, task: &TaskRef) -> Result<(), Refusal
         return claim_again(draft, task);
     }
     check_available(draft, task, &member, TaskAction::Claim)?;
-    free_if_due(draft, task);
+    free_if_due(draft, task, &member);
     take(draft, task, member)
 }
 
@@ -37,7 +37,7 @@ pub(super) fn claim_next(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let Some(task) = next_for(draft, &member) else {
         return Err(nothing_available(&draft.state.tasks, member));
     };
-    free_if_due(draft, task);
+    free_if_due(draft, task, &member);
     take(draft, task, member)
 }
 
@@ -60,7 +60,7 @@ pub(super) fn next_for<'a>(draft: &Draft<'a>, member: &MemberName) -> Option<&'a
 
 /// Gives a member a task that is available to it.
 pub(super) fn give_now(draft: &mut Draft<'_>, task: &Task, to: &MemberName) -> Result<(), Refusal> {
-    free_if_due(draft, task);
+    free_if_due(draft, task, to);
     give(draft, task.number, &task.subject, to, task.attempts.saturating_add(1))
 }
 
@@ -363,6 +363,11 @@ fn check_available(
     Ok(())
 }
 
+/// Whether a member can be given a task now.
+pub(super) fn can_have(draft: &Draft<'_>, task: &Task, member: &MemberName) -> bool {
+    check_available(draft, task, member, TaskAction::Assign).is_ok()
+}
+
 fn check_unblocked(draft: &Draft<'_>, task: &Task, action: TaskAction) -> Result<(), Refusal> {
     let tasks = &draft.state.tasks;
     let by: Vec<_> = tasks.open_dependencies(task.number).iter().map(|it| it.task).collect();
@@ -421,10 +426,11 @@ pub(super) fn is_rested(draft: &Draft<'_>, task: &Task) -> bool {
     task.status == Status::Failed && task.not_before.is_some_and(|until| until <= draft.ctx.now)
 }
 
-/// Does what the next tick would do to a task that is about to be taken, so that no board depends on ticks.
-fn free_if_due(draft: &mut Draft<'_>, task: &Task) {
+/// Does what the next tick would do to a task that somebody is about to take, so that no board depends on ticks.
+fn free_if_due(draft: &mut Draft<'_>, task: &Task, taker: &MemberName) {
     if is_rested(draft, task) {
         draft.push(Fact::TaskRetried { task: task.number, fresh: false });
+        delegation::go_on(draft, task.number, taker);
     } else if is_expired(draft, task)
         && let Some(owner) = task.owner.clone()
     {

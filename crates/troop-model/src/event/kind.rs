@@ -75,15 +75,22 @@ impl Fact {
     /// The name of what happened, as a surface spells it.
     #[must_use]
     pub fn name_on(&self, surface: Surface) -> String {
-        let kind = self.kind();
-        match (surface, kind.split_once('.')) {
-            (Surface::Gateway, Some(("team", what))) => format!("team_{what}"),
-            (Surface::Gateway, Some((noun @ ("task" | "message"), what))) => {
+        surface.spell(self.kind())
+    }
+}
+
+impl Surface {
+    /// How this surface spells the name that something has in the log.
+    #[must_use]
+    pub fn spell(self, kind: &str) -> String {
+        match (self, kind.split_once('.')) {
+            (Self::Gateway, Some(("team", what))) => format!("team_{what}"),
+            (Self::Gateway, Some((noun @ ("task" | "message"), what))) => {
                 format!("team_{noun}.{what}")
             }
-            (Surface::Observer, Some(("team", what))) => format!("team:{what}"),
-            (Surface::Observer, Some((noun, what))) => format!("team:{noun}:{what}"),
-            (Surface::Log | Surface::Gateway | Surface::Observer, _) => kind.to_owned(),
+            (Self::Observer, Some(("team", what))) => format!("team:{what}"),
+            (Self::Observer, Some((noun, what))) => format!("team:{noun}:{what}"),
+            (Self::Log | Self::Gateway | Self::Observer, _) => kind.to_owned(),
         }
     }
 }

@@ -3,13 +3,21 @@
 use uuid::Uuid;
 
 use super::{
-    bench::{Bench, kinds, name, party, user},
+    bench::{Bench, TEN, kinds, name, number, party, user},
     commands::*,
 };
-use crate::{Command, DelegationOutcome, MessageKind, Origin, Party, Status};
+use crate::{
+    Command, DelegationOutcome, Evidence, Link, MessageKind, Origin, Party, Proof, Status,
+    TaskCommand,
+};
 
+/// Tasks of a team that tries nothing again.
 fn tasks(n: usize) -> Bench {
-    let mut team = Bench::new();
+    tasks_tried(1, n)
+}
+
+fn tasks_tried(max_attempts: u32, n: usize) -> Bench {
+    let mut team = Bench::with(|settings| settings.max_attempts = max_attempts);
     for nth in 1..=n {
         team.lead().ok(create(&format!("part {nth}")));
     }
@@ -51,7 +59,7 @@ fn what_came_of_several_delegations_is_told_once_when_the_last_has_ended() {
     ## bob: task-2 (part 2) completed after 3 min 0 s
     done
 
-    ## bob: task-3 (part 3) failed after 1 h 2 min; it is tried again by itself
+    ## bob: task-3 (part 3) failed after 1 h 2 min
     it broke
 
     What you can do now:
@@ -82,7 +90,7 @@ fn if_everything_failed_the_user_is_to_hear_of_it_first() {
     insta::assert_snapshot!(told, @r#"
     None of the 2 tasks that you delegated worked out this time, after 1 min 0 s.
 
-    ## ann: task-1 (part 1) failed after 0 s; it is tried again by itself
+    ## ann: task-1 (part 1) failed after 0 s
     it broke
 
     ## bob: task-2 (part 2) was called off after 1 min 0 s
@@ -127,15 +135,107 @@ fn the_members_word_is_kept_for_the_record_and_handed_to_nobody() {
 }
 
 #[test]
-fn a_delegation_that_wore_out_its_task_is_told_once() {
-    let mut team = Bench::with(|settings| settings.max_attempts = 1);
-    team.lead().ok(create("write"));
-    team.lead().ok(delegate(1, "ann"));
-    team.member("ann").ok(fail(1));
+fn what_is_tried_again_by_itself_is_told_when_it_is_over() {
+    let mut team = tasks_tried(2, 2);
+    team.lead().from(thread()).ok(delegate(1, "ann"));
+    team.lead().from(thread()).ok(delegate(2, "bob"));
+    team.member("bob").ok(complete_with(2, "done"));
+    let events = team.at(1).member("ann").ok(fail(1));
+    assert!(!kinds(&events).contains(&"delegation.announced"), "{events:?}");
+    let first = team.state.delegations().find(|it| it.to == name("ann")).unwrap().clone();
+    let events = team.at(10).tick();
+    assert_eq!(kinds(&events)[..3], ["task.retried", "delegation.started", "task.assigned"]);
+    let again = team.state.delegation_of(number(1)).unwrap();
+    assert_eq!((&again.to, &again.origin), (&first.to, &thread()), "by the same, for the same");
+    assert_ne!(again.id, first.id, "in a session of its own");
+    assert!(team.unread("lead").is_empty());
+    team.at(11).member("ann").ok(complete_with(1, "at last"));
     let [told] = team.unread("lead").try_into().unwrap();
     assert!(
-        told.contains("task-1 (write) failed after") && !told.contains("tried again by itself")
+        told.starts_with("All 2 tasks that you delegated have ended, after 11 min 0 s: 2 done.")
     );
+    assert!(
+        told.contains("## ann: task-1 (part 1) completed after 11 min 0 s\nat last\n"),
+        "{told}"
+    );
+    assert!(told.contains("at last\ntried before by ann: it broke\n"), "{told}");
+    assert!(team.state.delegations().all(|it| it.is_announced));
+}
+
+#[test]
+fn what_failed_too_often_is_told_once() {
+    let mut team = tasks_tried(2, 1);
+    team.lead().ok(delegate(1, "ann"));
+    team.member("ann").ok(fail(1));
+    team.at(10).tick();
+    team.member("ann").ok(fail(1));
+    let [told] = team.unread("lead").try_into().unwrap();
+    assert!(told.contains("## ann: task-1 (part 1) failed after 10 min 0 s\nit broke"), "{told}");
+    assert_eq!(told.matches("## ").count(), 1, "{told}");
+}
+
+#[test]
+fn who_tries_again_what_another_failed_at_does_it_for_the_same_conversation() {
+    let mut team = tasks_tried(2, 1);
+    team.lead().from(thread()).ok(delegate(1, "ann"));
+    team.member("ann").ok(fail(1));
+    team.at(10).member("bob").ok(claim(1));
+    team.member("bob").ok(complete_with(1, "by bob"));
+    let [told] = team.mailbox().unread_of(&party("lead")).collect::<Vec<_>>().try_into().unwrap();
+    assert!(told.content.contains("## bob: task-1 (part 1) completed"), "{}", told.content);
+    assert_eq!(told.origin, thread());
+}
+
+#[test]
+fn what_is_not_tried_again_after_all_is_told_then() {
+    let mut team = tasks_tried(2, 1);
+    team.lead().ok(delegate(1, "ann"));
+    team.member("ann").ok(fail(1));
+    let mut called_off = team.clone();
+    called_off.person().ok(cancel(1));
+    let [told] = called_off.unread("lead").try_into().unwrap();
+    assert!(told.contains("## ann: task-1 (part 1) failed after"), "{told}");
+    // Who was to do it is not there any more.
+    team.lead().ok(remove("ann"));
+    let events = team.at(10).tick();
+    assert!(kinds(&events).contains(&"delegation.announced"), "{events:?}");
+    assert_eq!(team.status(1), Status::Pending, "anybody may take it");
+}
+
+#[test]
+fn what_is_tried_again_waits_for_room() {
+    let mut team = tasks_tried(2, 2);
+    let link =
+        Link { max_concurrent: 1, ..team.state.link(&name("lead"), &name("ann")).unwrap().clone() };
+    team.lead().ok(Command::SetLink(link));
+    team.lead().ok(delegate(1, "ann"));
+    team.member("ann").ok(fail(1));
+    team.lead().ok(delegate(2, "ann"));
+    assert_eq!(team.at(10).tick(), []);
+    team.member("ann").ok(complete(2));
+    team.tick();
+    assert_eq!(team.state.delegation_of(number(1)).map(|it| it.to.as_str()), Some("ann"));
+}
+
+#[test]
+fn what_checks_said_is_told_with_the_result() {
+    let mut team = tasks(1);
+    team.lead().ok(delegate(1, "ann"));
+    let evidence = |command: &str, exit_code| Evidence {
+        command: command.to_owned(),
+        exit_code,
+        tail: "much".to_owned(),
+        commit: Some("0123456789abcdef".to_owned()),
+        at: TEN,
+        took_ms: 1,
+    };
+    let evidence = vec![evidence("make test", 0), evidence("make lint", 2)];
+    let proof = Proof { task: task(1), evidence, merge: None, waived: None };
+    team.system().ok(TaskCommand::Prove(proof));
+    team.member("ann").ok(complete(1));
+    let [told] = team.unread("lead").try_into().unwrap();
+    let says = "\nchecks: `make test` passed on 0123456789, `make lint` ended with exit code 2 on 0123456789\n";
+    assert!(told.contains(says), "{told}");
 }
 
 #[test]

@@ -215,7 +215,12 @@ pub(crate) fn idle(member: &str, last: Option<u32>) -> Command {
 }
 
 pub(crate) fn take_lead(session: u128, over: Option<u64>) -> Command {
-    Command::TakeLead { session: Uuid::from_u128(session), holder: format!("pat#{session}"), over }
+    Command::TakeLead {
+        session: Uuid::from_u128(session),
+        holder: format!("pat#{session}"),
+        over,
+        checks: Vec::new(),
+    }
 }
 
 pub(crate) fn remove(member: &str) -> Command {

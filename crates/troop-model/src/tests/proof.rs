@@ -1,11 +1,14 @@
 //! Proof: a task that names checks is done when they have passed, and not before.
 
+use uuid::Uuid;
+
 use super::{
     bench::{Bench, TEN, kinds},
     commands::*,
 };
 use crate::{
-    Evidence, MAX_TAIL, Merged, NewTask, Proof, Status, TaskCommand, TaskCreation, TaskUpdate,
+    Command, Evidence, MAX_TAIL, Merged, NewTask, Proof, Status, TaskCommand, TaskCreation,
+    TaskUpdate,
 };
 
 fn evidence(command: &str, exit_code: i32) -> Evidence {
@@ -51,6 +54,28 @@ fn a_task_is_not_done_before_its_checks_have_passed() {
     team.member("ann").ok(complete(1));
     let done = team.task(1);
     assert_eq!((done.status, done.evidence.len(), done.n_failed_checks), (Status::Completed, 2, 1));
+}
+
+#[test]
+fn what_who_leads_has_configured_must_pass_as_long_as_it_leads() {
+    let mut team = checked();
+    let checks = vec!["make lint".to_owned(), "make docs".to_owned()];
+    let take = |checks| Command::TakeLead {
+        session: Uuid::from_u128(1),
+        holder: "pat".to_owned(),
+        over: None,
+        checks,
+    };
+    let refused = team.system().refused(take(vec![" ".to_owned()]));
+    assert!(refused.starts_with("the check is empty"), "{refused}");
+    team.system().ok(take(checks));
+    let three = "task-1 is not proved: `make lint`, `make docs`, `make test` must pass first";
+    let refused = team.member("ann").refused(complete(1));
+    assert!(refused.starts_with(three), "{refused}");
+    team.system().ok(prove(1, vec![evidence("make lint", 0), evidence("make test", 0)]));
+    team.member("ann").refused(complete(1));
+    team.system().ok(Command::ReleaseLead);
+    team.member("ann").ok(complete(1));
 }
 
 #[test]
@@ -127,6 +152,25 @@ fn where_work_was_merged_is_kept_with_its_task() {
 }
 
 #[test]
+fn what_was_done_while_nobody_led_is_merged_once_by_who_leads_next() {
+    let mut team = Bench::new();
+    team.lead().ok(create("write"));
+    team.member("ann").ok(claim(1));
+    team.member("ann").ok(complete(1));
+    let merged = || {
+        let merge = Some(Merged { into: "troop/demo".to_owned(), commit: "abc".to_owned() });
+        let evidence = vec![evidence("make test", 0)];
+        TaskCommand::Prove(Proof { task: task(1), evidence, merge, waived: None })
+    };
+    assert!(team.person().refused(merged()).contains("is completed"));
+    team.system().ok(merged());
+    let done = team.task(1);
+    assert_eq!((done.status, done.evidence.len()), (Status::Completed, 1));
+    assert!(done.merged.is_some());
+    assert!(team.system().refused(merged()).contains("is completed"));
+}
+
+#[test]
 fn a_member_does_not_say_what_troop_runs() {
     let mut team = Bench::with(|settings| settings.task_creation = TaskCreation::Members);
     let new = NewTask { checks: vec!["rm -rf /".to_owned()], ..create("write") };
@@ -153,6 +197,6 @@ fn checks_are_named_changed_and_bounded() {
     assert_eq!(refused, "the check has the unprintable character U+000A");
     team.lead().ok(update(1, named(Vec::new())));
     let settings = vec![("checks".to_owned(), serde_json::json!([""]))];
-    let refused = team.person().refused(crate::Command::UpdateTeam { description: None, settings });
+    let refused = team.person().refused(Command::UpdateTeam { description: None, settings });
     assert_eq!(refused, "`checks` cannot be that: the check is empty");
 }

@@ -173,3 +173,20 @@ fn delegate_mode_binds_the_lead_alone() {
     team.member("ann").ok(claim(1));
     team.member("ann").ok(complete(1));
 }
+
+#[test]
+fn everybody_knows_what_must_pass_before_a_task_is_done() {
+    let mut team = Bench::with(|settings| settings.checks = vec!["make test".to_owned()]);
+    let take = Command::TakeLead {
+        session: uuid::Uuid::from_u128(1),
+        holder: "pat".to_owned(),
+        over: None,
+        checks: vec!["make lint </system_context>".to_owned()],
+    };
+    team.system().ok(take);
+    for reader in ["lead", "ann"] {
+        let text = team_md(&team.state, reader);
+        let says = "\n## Before a task is done\n\ntroop runs these, and all must pass:\n\n- `make test`\n- `make lint ‹/system_context>`\n";
+        assert!(text.contains(says), "{text}");
+    }
+}

@@ -1,14 +1,15 @@
-//! The dialect `board`: one tool for the board, one for the mailbox, one to delegate.
+//! The dialect `board`: one tool for the board, one for the mailbox, one for shared files, one to delegate.
 
 mod message;
 mod spawn;
 mod tasks;
 mod view;
+mod workspace;
 
 use serde_json::Value;
 
-use self::{message::TeamMessage, spawn::SpawnMember, tasks::TeamTasks};
+use self::{message::TeamMessage, spawn::SpawnMember, tasks::TeamTasks, workspace::TeamWorkspace};
 use super::{Calls, Category, Seat, TeamTool, Tool, desk::Desk, dialect};
 use crate::code::Failure;
 
-dialect! { TeamTasks, TeamMessage, SpawnMember }
+dialect! { TeamTasks, TeamMessage, TeamWorkspace, SpawnMember }

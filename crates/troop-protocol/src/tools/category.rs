@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use troop_model::{Permissions, Role};
+use troop_model::{Permissions, Role, TeamStatus};
 
 use super::Seat;
 
@@ -79,10 +79,12 @@ impl Category {
 }
 
 impl Seat {
-    /// Whether somebody in this seat may use tools of a category. Delegate mode binds the lead alone; its teammates keep
-    /// their tools. What in plan mode may be done on the board is for the board to say.
+    /// Whether somebody in this seat may use tools of a category. Delegate mode binds the lead alone, while the team
+    /// is at work; its teammates keep their tools. What in plan mode may be done on the board is for the board to say.
     pub fn check(&self, category: Category) -> Result<(), Denied> {
-        let is_delegating = self.settings.delegation.delegate_mode && self.role == Role::Lead;
+        let is_delegating = self.settings.delegation.delegate_mode
+            && self.role == Role::Lead
+            && self.status == TeamStatus::Active;
         let is_planning = self.permissions == Permissions::Plan;
         let changes = matches!(category, Category::Files | Category::Shell | Category::Other);
         if category == Category::Coordination {

@@ -12,7 +12,7 @@ use super::{
     seen::{TaskSeen, TeamSeen},
 };
 use crate::{
-    call::{Answer, Call, Change, Query},
+    call::{Answer, Call, Change, FileCall, Query},
     code::{Failure, FailureKind},
 };
 
@@ -113,6 +113,11 @@ impl<C: Calls> Desk<'_, C> {
     /// Looks at something.
     pub(super) async fn query<T: DeserializeOwned>(&self, query: Query) -> Result<T, Failure> {
         self.ask(Call::Query(query)).await
+    }
+
+    /// Asks for something about files of the workspace.
+    pub(super) async fn file<T: DeserializeOwned>(&self, call: FileCall) -> Result<T, Failure> {
+        self.ask(Call::File(call)).await
     }
 
     /// One task with everything that belongs to it.

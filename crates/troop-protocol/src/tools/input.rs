@@ -150,6 +150,16 @@ pub(super) fn missing(tool: &str, field: &str, example: &str) -> Failure {
     }
 }
 
+/// An action that a tool does not have.
+pub(super) fn unknown_action(word: &str, known: &[&str]) -> Failure {
+    let shown = troop_model::preview(word, 40);
+    let message =
+        format!("unknown action `{}`; valid actions: {}", shown.escape_debug(), known.join(", "));
+    let meant = nearest(word, known.iter().copied());
+    let hint = meant.map(|meant| format!("did you mean `{meant}`?"));
+    Failure { hint, ..Failure::new(FailureKind::BadParams, &message) }
+}
+
 fn for_example(tool: &str, example: &str) -> String {
     format!("for example: {tool} {example}")
 }

@@ -1,7 +1,7 @@
 //! Every tool as models see it, and what the modes let through.
 
 use serde_json::{Value, json};
-use troop_model::{Dialect, Permissions, Role, Settings, TaskCreation};
+use troop_model::{Dialect, Permissions, Role, Settings, TaskCreation, TeamStatus};
 
 use super::{Category, Denied, Gate, Seat, board, claude};
 
@@ -11,6 +11,7 @@ fn seat(dialect: Dialect, role: Role) -> Seat {
         member: name.parse().unwrap(),
         role,
         dialect,
+        status: TeamStatus::Active,
         settings: Settings::for_dialect(dialect),
         permissions: Permissions::Default,
         gate: Gate::Open,
@@ -74,7 +75,10 @@ fn a_teammate_is_shown_nothing_that_makes_starts_or_stops_others() {
         names(&seat(Dialect::Claude, Role::Member)),
         ["TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "SendMessage", "Broadcast"]
     );
-    assert_eq!(names(&seat(Dialect::Board, Role::Member)), ["team_tasks", "team_message"]);
+    assert_eq!(
+        names(&seat(Dialect::Board, Role::Member)),
+        ["team_tasks", "team_message", "team_workspace"]
+    );
 }
 
 #[test]
@@ -127,6 +131,7 @@ fn a_delegating_lead_coordinates_and_its_teammates_keep_their_tools() {
         "CleanupTeam",
         "team_tasks",
         "team_message",
+        "team_workspace",
         "spawn",
     ] {
         assert_eq!(lead.check(Category::of(name)), Ok(()), "{name}");
@@ -138,6 +143,16 @@ fn a_delegating_lead_coordinates_and_its_teammates_keep_their_tools() {
         assert_eq!(delegating(false).check(Category::of(name)), Ok(()), "{name}");
     }
     assert_eq!(names(&lead), names(&seat(Dialect::Claude, Role::Lead)), "team tools stay");
+}
+
+#[test]
+fn delegate_mode_begins_and_ends_with_the_team() {
+    let mut lead = seat(Dialect::Claude, Role::Lead);
+    lead.settings.delegation.delegate_mode = true;
+    let denied = |status| Seat { status, ..lead.clone() }.check(Category::of("Write")).is_err();
+    assert!(denied(TeamStatus::Active));
+    assert!(!denied(TeamStatus::Completed));
+    assert!(!denied(TeamStatus::Deleted));
 }
 
 #[test]

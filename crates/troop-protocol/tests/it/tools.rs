@@ -10,7 +10,7 @@ use serde_json::{Value, json, value::RawValue};
 use tempfile::TempDir;
 use troop_model::{
     Actor, Command, Dialect, MemberName, NewMember, NewTeamCommand, Origin, Permissions, Role,
-    Settings, TeamId,
+    Settings, TeamId, TeamStatus,
 };
 use troop_protocol::{Call, Calls, Failure, Gate, Seat, Session, Toolbox};
 use troop_runtime::{Board, Clock, Following, Request, Signature};
@@ -88,6 +88,7 @@ impl Stage {
             member,
             role,
             dialect: self.dialect,
+            status: TeamStatus::Active,
             settings: Settings::for_dialect(self.dialect),
             permissions: Permissions::Default,
             gate: Gate::Open,
@@ -98,8 +99,12 @@ impl Stage {
 
     /// Somebody takes up the lead, so that teammates can be started.
     async fn led(self) -> Self {
-        let take =
-            Command::TakeLead { session: Uuid::now_v7(), holder: "test".to_owned(), over: None };
+        let take = Command::TakeLead {
+            session: Uuid::now_v7(),
+            holder: "test".to_owned(),
+            over: None,
+            checks: Vec::new(),
+        };
         self.board.submit(Request::new(Actor::system(), take)).await.unwrap();
         self
     }

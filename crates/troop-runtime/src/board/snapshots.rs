@@ -2,13 +2,18 @@
 
 use std::sync::Arc;
 
-use tokio::sync::oneshot;
+use tokio::{
+    sync::oneshot,
+    time::{Instant, sleep_until},
+};
 use tokio_util::task::TaskTracker;
 use troop_model::{State, Task, TaskNumber, TeamId, Version};
 use troop_store::{Archived, Snapshot, Store};
 
 /// How many events a snapshot may be behind before a new one is worth its price.
 const MIN_TAIL: u64 = 256;
+/// How much longer than it took to save a snapshot none is saved: commands come first where they come in floods.
+const REST: u32 = 20;
 
 /// One board's snapshots. They are a convenience: the log has everything.
 pub(super) struct Snapshots {
@@ -20,6 +25,10 @@ pub(super) struct Snapshots {
     /// Up to where one was tried, so that a store that saves none is not asked all the time.
     tried: Version,
     saving: Option<oneshot::Receiver<Saved>>,
+    /// When the last one was begun.
+    begun: Instant,
+    /// Until when the next one has time, unless that is over.
+    rest: Option<Instant>,
 }
 
 /// A snapshot that was saved.
@@ -35,7 +44,8 @@ impl Snapshots {
         tracker: TaskTracker,
         saved: Version,
     ) -> Self {
-        Self { team, store, tracker, saved, tried: saved, saving: None }
+        let begun = Instant::now();
+        Self { team, store, tracker, saved, tried: saved, saving: None, begun, rest: None }
     }
 
     /// Begins to save a snapshot if it is time to, without keeping commands waiting.
@@ -44,9 +54,10 @@ impl Snapshots {
         let tasks = state.tasks();
         let price = tasks.len() as u64;
         let is_due = state.version().0.saturating_sub(self.tried.0) >= MIN_TAIL.max(price);
-        if !is_due || self.saving.is_some() {
+        if !is_due || self.saving.is_some() || self.rest.is_some() {
             return;
         }
+        self.begun = Instant::now();
         let (snapshot, departed) = (snapshot(state), tasks.all_departed().to_vec());
         let saved = Saved { version: snapshot.version, n_departed: departed.len() };
         self.tried = saved.version;
@@ -64,11 +75,17 @@ impl Snapshots {
         self.saving = Some(saving);
     }
 
-    /// Waits until a snapshot that is being saved is settled, and gives how many departed tasks are archived with it.
+    /// Waits until the next snapshot can be saved, and gives how many departed tasks are archived with the last one.
     pub(super) async fn settled(&mut self) -> usize {
+        if let Some(rest) = self.rest {
+            sleep_until(rest).await;
+            self.rest = None;
+            return 0;
+        }
         let Some(saving) = &mut self.saving else { return std::future::pending().await };
         let saved = saving.await;
         self.saving = None;
+        self.rest = Some(Instant::now() + self.begun.elapsed() * REST);
         // What was not saved is tried again with the next snapshot.
         saved.map_or(0, |saved| {
             self.saved = saved.version;

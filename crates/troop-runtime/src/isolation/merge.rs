@@ -97,6 +97,25 @@ pub struct Conflict {
     pub tasks: Vec<String>,
 }
 
+impl NotMerged {
+    /// Why, for others than who made it.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Conflict(Conflict { with, files, .. }) => {
+                format!("it conflicts with what is in `{with}` now: {}", named(files))
+            }
+            Self::Unresolved(files) => {
+                format!(
+                    "a merge in the folder is not at its end: {} has conflict marks",
+                    named(files)
+                )
+            }
+            Self::Unproved => "a check says no".to_owned(),
+        }
+    }
+}
+
 impl fmt::Display for NotMerged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -174,27 +193,43 @@ impl Isolation {
     /// Merges what a member handed in for a task, as it was then, after it is checked in a folder apart.
     pub async fn approve(&self, work: &Work, checks: &Checks) -> Result<Finished, GitError> {
         let _turn = self.inner.turn.acquire().await;
-        let handed_in = names::handed_in(self.branch(), work.task);
-        let own = self.inner.git.ask(&["rev-parse", "--quiet", "--verify", &handed_in]).await?;
-        let own = match own {
+        let own = match self.handed_in(work).await? {
             Some(own) => own,
             // Nothing was made for it in a folder of its own.
             None => self.team_commit().await?,
         };
+        let finished = self.merge_apart(work, &own, checks).await;
+        if let Ok(Finished { outcome: Outcome::Merged(_), .. }) = &finished {
+            let handed_in = names::handed_in(self.branch(), work.task);
+            self.inner.git.run(&["update-ref", "-d", &handed_in]).await?;
+        }
+        finished
+    }
+
+    /// What was handed in for a task.
+    pub(super) async fn handed_in(&self, work: &Work) -> GitResult<Option<String>> {
+        let handed_in = names::handed_in(self.branch(), work.task);
+        self.inner.git.ask(&["rev-parse", "--quiet", "--verify", &handed_in]).await
+    }
+
+    /// Merges a commit after it is checked in a folder apart.
+    pub(super) async fn merge_apart(
+        &self,
+        work: &Work,
+        own: &str,
+        checks: &Checks,
+    ) -> GitResult<Finished> {
         let folder = self.inner.worktrees.join(CHECKED);
         let path = folder.to_string_lossy().into_owned();
         let remove = ["worktree", "remove", "--force", &path];
         if !checks.is_empty() {
             // One that is left was only ever for checks.
             self.inner.git.ask(&remove).await?;
-            self.inner.git.run(&["worktree", "add", "--quiet", "--detach", &path, &own]).await?;
+            self.inner.git.run(&["worktree", "add", "--quiet", "--detach", &path, own]).await?;
         }
-        let finished = self.merge(work, &own, checks, &folder).await;
+        let finished = self.merge(work, own, checks, &folder).await;
         if !checks.is_empty() {
             self.inner.git.ask(&remove).await?;
-        }
-        if let Ok(Finished { outcome: Outcome::Merged(_), .. }) = &finished {
-            self.inner.git.run(&["update-ref", "-d", &handed_in]).await?;
         }
         finished
     }

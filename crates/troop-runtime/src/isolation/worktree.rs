@@ -153,7 +153,7 @@ impl Isolation {
 }
 
 /// Whether a branch has a name, or one that was taken because that was not free.
-fn is_named(branch: &str, wanted: &str) -> bool {
+pub(super) fn is_named(branch: &str, wanted: &str) -> bool {
     branch.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('+'))
 }
 

@@ -48,7 +48,8 @@ impl Conversation {
     }
 
     fn turn_to(&mut self, message: &troop_model::Message) {
-        if message.origin == Origin::default() {
+        // Troop's own traffic is of no conversation, and must not free the agent from the one that it is in.
+        if message.origin.is_internal() {
             return;
         }
         if message.from == Party::user() {

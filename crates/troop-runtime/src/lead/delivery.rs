@@ -4,7 +4,7 @@ use troop_model::{Command, MemberName, Message, MessageKind, Origin, Party, Sess
 use troop_protocol::{FromLead, MessageIn, WireId};
 use uuid::Uuid;
 
-use super::{dispatcher::Dispatcher, input::Due, link::Link, transcript::Line};
+use super::{Runner, dispatcher::Dispatcher, input::Due, link::Link, transcript::Line};
 
 /// How many messages a member may have been handed without having read them. The others wait on the board.
 const WINDOW: usize = 64;
@@ -31,6 +31,10 @@ impl Dispatcher {
             }
             if link.handed.len() >= WINDOW {
                 break;
+            }
+            // Who reads what several users want cannot know any more for whom it acts.
+            if is_lead && !link.may_turn_to(&message.origin) {
+                continue;
             }
             if link.tell(&FromLead::Message(written(message, member, is_lead))).is_err() {
                 is_full = true;
@@ -69,10 +73,23 @@ impl Dispatcher {
         let Some(link) = self.links.get_mut(reader.as_str()) else { return };
         let was_full = link.handed.len() >= WINDOW;
         link.handed.retain(|id| !messages.contains(id));
+        let runner = link.runner.clone();
         if was_full {
-            self.timers.set(std::time::Duration::ZERO, Due::Retry(link.runner.clone()));
+            self.timers.set(std::time::Duration::ZERO, Due::Retry(runner));
+        } else {
+            self.hand_next_conversation(&runner);
         }
         self.has_news = true;
+    }
+
+    /// The lead's agent may have dealt with one conversation, so that it can turn to the next.
+    pub(super) fn hand_next_conversation(&mut self, runner: &Runner) {
+        let n_unread = self.state.mailbox().n_unread(&Party::member(&runner.member));
+        let is_lead = self.is_lead(&runner.member);
+        let waits = |link: &&mut Link| link.handed.is_empty() && link.is_at_rest && n_unread > 0;
+        if is_lead && self.link(runner).filter(waits).is_some() {
+            self.timers.set(std::time::Duration::ZERO, Due::Retry(runner.clone()));
+        }
     }
 
     /// Writes to a member again soon, once however often that is asked for.

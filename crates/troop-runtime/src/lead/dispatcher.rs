@@ -187,6 +187,7 @@ impl Dispatcher {
             Input::Complained(runner, line) => self.complained(&runner, &line),
             Input::Passed(passed) => self.passed(*passed).await,
             Input::Proved(proved) => self.proved(*proved).await,
+            Input::Late(late) => self.merged_late(*late).await,
             Input::Placed(member, place) => self.placed(&member, place).await,
             Input::Begun(begun) => self.begun(begun.0, begun.1).await,
             Input::Watched(seen) => self.watched(seen.0, seen.1).await,
@@ -223,6 +224,7 @@ impl Dispatcher {
     /// Starts what was to run when this lead began.
     async fn begin(&mut self) {
         self.fire_created();
+        self.merge_all_late();
         let lead = self.state.lead().map(|lead| lead.name.clone());
         let waiting =
             self.state.members().filter(|it| it.state == troop_model::MemberState::Spawning);

@@ -110,6 +110,7 @@ impl Dispatcher {
         self.has_news = true;
         let Some(task) = event.fact.task() else { return };
         self.forget_work(task);
+        self.merge_if_late(&event.fact, task);
         let owner = self.state.tasks().get(task).and_then(|task| task.owner.clone());
         if let Some(owner) = &owner {
             // Who gets something done does not crash at every start.

@@ -1,8 +1,8 @@
 //! Hooks at the gate: some things wait for them, and some they are only told of.
 
 use troop_model::{
-    Actor, Command, Event, MemberName, MessageKind, OperationId, Outgoing, Status, TaskCommand,
-    TaskNumber, TaskRef,
+    Actor, Command, DelegationOutcome, Event, MemberName, MessageKind, OperationId, Outgoing,
+    Status, TaskCommand, TaskNumber, TaskRef,
 };
 use troop_protocol::{Failure, FailureKind, Responder};
 
@@ -148,7 +148,12 @@ impl Dispatcher {
                 Some(claim) => return self.show(claim, deed),
                 None => self.carry_out(deed).await,
             },
-            Verdict::Veto { feedback } => self.vetoed(deed, feedback, VETOED_DEED).await,
+            Verdict::Veto { feedback } => match self.said_done(&deed.request) {
+                Some((task, ..)) if self.would_be_taken(&deed.request) => {
+                    self.not_done(deed, task, feedback, VETOED_DEED).await;
+                }
+                _ => self.vetoed(deed, feedback, VETOED_DEED).await,
+            },
         }
         if let Some(runner) = runner {
             self.let_go_on(&runner).await;
@@ -222,6 +227,14 @@ impl Dispatcher {
                 if self.hooks.has(HookEvent::TaskCompleted) =>
             {
                 let task = self.hook_task(self.state.resolve(task).ok()?)?;
+                Some(Occasion::TaskCompleted { task, result: result.clone() })
+            }
+            Command::FinishDelegation {
+                delegation,
+                outcome: DelegationOutcome::Completed(result),
+            } if self.hooks.has(HookEvent::TaskCompleted) => {
+                let mut all = self.state.delegations();
+                let task = self.hook_task(all.find(|it| it.id == *delegation)?.task)?;
                 Some(Occasion::TaskCompleted { task, result: result.clone() })
             }
             Command::Task(TaskCommand::Create(new)) if self.hooks.has(HookEvent::TaskCreated) => {

@@ -115,6 +115,7 @@ impl Dispatcher {
             link.is_at_rest = true;
             self.has_news = true;
         }
+        self.hand_next_conversation(runner);
     }
 
     /// A member has nothing to do.

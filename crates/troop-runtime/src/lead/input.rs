@@ -7,7 +7,7 @@ use troop_model::{Event, MemberName, Version};
 use troop_protocol::{Inbox, Incoming, Responder};
 use uuid::Uuid;
 
-use super::{Runner, Until, gate::Passed, proof::Proved, supervisor::Exit};
+use super::{Runner, Until, gate::Passed, late::Late, proof::Proved, supervisor::Exit};
 use crate::{Begun, BoardError, Clash, GitError, Request, Watcher, Work};
 
 /// One thing that a lead reacts to.
@@ -29,6 +29,8 @@ pub(super) enum Input {
     Passed(Box<Passed>),
     /// It is known whether something is done that was said to be.
     Proved(Box<Proved>),
+    /// It is known what became of work that could not be merged when it was done.
+    Late(Box<Late>),
     /// A member's folder is there, or cannot be made.
     Placed(MemberName, Result<PathBuf, GitError>),
     /// A member's folder is ready for a task, or cannot be made so.

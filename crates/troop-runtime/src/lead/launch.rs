@@ -60,6 +60,17 @@ pub struct LaunchSpec {
     pub mark: process::Mark,
 }
 
+impl LaunchSpec {
+    /// What all that runs for the member finds in its environment: who it acts for, and the mark by which it is found.
+    #[must_use]
+    pub fn own_variables(&self) -> Vec<(String, String)> {
+        let mut variables = self.mark.variables();
+        variables.push(("TROOP_TEAM".to_owned(), self.team.to_string()));
+        variables.push(("TROOP_AS".to_owned(), self.member.to_string()));
+        variables
+    }
+}
+
 /// Something that runs.
 pub struct Launched {
     /// What it says.
@@ -102,7 +113,7 @@ impl Launch for Programs {
         command.env("TROOP_PROJECT", &spec.project);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.env("TROOP_TEAMMATE", "1").envs(spec.variables.iter().copied());
-        command.envs(spec.mark.variables());
+        command.envs(spec.own_variables());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
         let (Some(writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {

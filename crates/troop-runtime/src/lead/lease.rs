@@ -135,7 +135,8 @@ async fn lock(file: &File) -> io::Result<bool> {
 async fn take_from(dead: &[Uuid], options: &LeadOptions, session: Uuid) -> BoardResult<u64> {
     let mut over = held_by(dead, &options.board).await?;
     loop {
-        let command = Command::TakeLead { session, holder: options.holder.clone(), over };
+        let (holder, checks) = (options.holder.clone(), options.checks.clone());
+        let command = Command::TakeLead { session, holder, over, checks };
         let refusal = match options.board.submit(Request::new(Actor::system(), command)).await {
             Ok(done) => return fence(&done).ok_or(Refusal::Superseded.into()),
             Err(refusal @ BoardError::Refused(Refusal::LeadHeld { .. })) => refusal,

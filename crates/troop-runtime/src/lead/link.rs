@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use tokio::{task::AbortHandle, time::Instant};
-use troop_model::{TaskNumber, TaskRef, Version};
+use troop_model::{Origin, TaskNumber, TaskRef, Version};
 use troop_protocol::{FromLead, Notification, Peer, PeerError};
 use uuid::Uuid;
 
@@ -66,6 +66,8 @@ pub(super) struct Link {
     pub(super) is_at_rest: bool,
     /// What it was handed and has not read.
     pub(super) handed: BTreeSet<Uuid>,
+    /// The conversation that this belongs to, or that it deals with. Only for who acts in conversations, which is the lead.
+    conversation: Option<Origin>,
     /// The tasks that it was told to work on, and in which attempt.
     pub(super) told: BTreeMap<TaskNumber, u32>,
     /// What it is in the middle of.
@@ -113,6 +115,7 @@ impl Link {
             tells_end: false,
             is_at_rest: true,
             handed: BTreeSet::new(),
+            conversation: None,
             told: BTreeMap::new(),
             at_work: None,
             told_team: 0,
@@ -140,6 +143,18 @@ impl Link {
     pub(super) fn is_free(&self, followed: Version) -> bool {
         let is_settled = self.asked.n_waiting == 0 && self.asked.until <= followed;
         self.is_open() && is_settled
+    }
+
+    /// Whether it may be handed something of a conversation now: one at a time, until it has dealt with it. What is of no
+    /// conversation goes with any.
+    pub(super) fn may_turn_to(&mut self, conversation: &Origin) -> bool {
+        if conversation.is_internal() {
+            return true;
+        }
+        if self.handed.is_empty() && self.is_at_rest {
+            self.conversation = None;
+        }
+        self.conversation.get_or_insert_with(|| conversation.clone()) == conversation
     }
 
     /// Says something, unless too much waits for it already.

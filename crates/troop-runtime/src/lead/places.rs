@@ -79,6 +79,11 @@ impl Readying {
 }
 
 impl Places {
+    /// Lets something be done to folders, after all that was wanted before.
+    pub(super) fn add_job(&self, job: impl Future<Output = ()> + Send + 'static) {
+        self.jobs.add(job);
+    }
+
     pub(super) fn new(isolation: Option<Isolation>, tracker: &TaskTracker) -> Self {
         let jobs = Jobs::start(tracker);
         let watcher = Some(Watcher::default());

@@ -37,8 +37,9 @@ pub(super) struct Claim {
     checks: Vec<String>,
 }
 
+/// In which way something is said to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum How {
+pub(super) enum How {
     /// By its holder.
     Finish(Aim),
     /// By who approves what was handed in.
@@ -50,8 +51,8 @@ impl Dispatcher {
     pub(super) fn to_show(&self, request: &Request) -> Option<Claim> {
         let (task, member, how) = self.said_done(request)?;
         let found = self.state.tasks().get(task)?;
-        let settings = &self.state.team()?.settings;
-        let checks = found.required_checks(settings).into_iter().map(str::to_owned).collect();
+        let checks = found.required_checks(self.state.team()?);
+        let checks = checks.into_iter().map(str::to_owned).collect();
         let work = self.work_of(&member, task);
         let claim = Claim { task, work, how, checks };
         let is_empty = claim.work.is_none() && claim.checks.is_empty();
@@ -60,7 +61,7 @@ impl Dispatcher {
 
     /// Which task is said to be done, whose work it is, and in which way.
     #[expect(clippy::wildcard_enum_match_arm, reason = "all else says nothing of that kind")]
-    fn said_done(&self, request: &Request) -> Option<(TaskNumber, MemberName, How)> {
+    pub(super) fn said_done(&self, request: &Request) -> Option<(TaskNumber, MemberName, How)> {
         let is_reviewed = self.state.team()?.settings.require_review;
         let aim = if is_reviewed { Aim::HandIn } else { Aim::Merge };
         let (task, how) = match &request.command {
@@ -82,7 +83,7 @@ impl Dispatcher {
         if how == How::Approve && self.state.tasks().status(task) != Some(Status::InReview) {
             return None;
         }
-        // A person's word about a task is about what the person sees, which is the project.
+        // A person's word counts at once; what its holder made is merged right after.
         if how != How::Approve && request.actor.kind == ActorKind::Human {
             return None;
         }
@@ -92,7 +93,7 @@ impl Dispatcher {
     }
 
     /// Whether the board would take it, if only it were shown.
-    fn would_be_taken(&self, request: &Request) -> bool {
+    pub(super) fn would_be_taken(&self, request: &Request) -> bool {
         let ctx = Context {
             now: self.clock.now(),
             actor: request.actor.clone(),
@@ -130,7 +131,7 @@ impl Dispatcher {
         });
     }
 
-    fn checks(&self, commands: Vec<String>, owner: Option<MemberName>) -> Checks {
+    pub(super) fn checks(&self, commands: Vec<String>, owner: Option<MemberName>) -> Checks {
         let seconds = self.state.team().map_or(1, |team| team.settings.check_timeout_seconds);
         let inputs = self.inputs.clone();
         let show = owner.map(|owner| {
@@ -160,7 +161,7 @@ impl Dispatcher {
             Ok(Finished { outcome: Outcome::Not(why), evidence }) => {
                 let feedback = complaint(&evidence).unwrap_or_else(|| why.to_string());
                 self.keep_proof(task, evidence, None).await;
-                self.not_done(deed, task, feedback).await;
+                self.not_done(deed, task, feedback, REFUSED).await;
             }
             Ok(Finished { outcome: Outcome::Merged(merge), evidence }) => {
                 self.keep_proof(task, evidence, Some(merge)).await;
@@ -173,7 +174,7 @@ impl Dispatcher {
             Err(error) => {
                 let feedback =
                     format!("your work could not be merged, and is as it was: {}", error.chain());
-                self.not_done(deed, task, feedback).await;
+                self.not_done(deed, task, feedback, REFUSED).await;
             }
         }
         if let Some(runner) = runner {
@@ -181,13 +182,13 @@ impl Dispatcher {
         }
     }
 
-    async fn keep_proof(
+    pub(super) async fn keep_proof(
         &mut self,
         task: TaskNumber,
         evidence: Vec<troop_model::Evidence>,
         merge: Option<Merge>,
     ) {
-        let merge = merge.filter(|it| it.is_new);
+        // Also where it brought nothing new: it is settled where the work is.
         let merge = merge.map(|it| Merged { into: it.into, commit: it.commit });
         if merge.is_some() || !evidence.is_empty() {
             let proof = Proof { task: task.into(), evidence, merge, waived: None };
@@ -196,7 +197,13 @@ impl Dispatcher {
     }
 
     /// Who said that something is done hears that it is not. Who cannot repair it, or does not, has failed.
-    async fn not_done(&mut self, deed: Deed, task: TaskNumber, feedback: String) {
+    pub(super) async fn not_done(
+        &mut self,
+        deed: Deed,
+        task: TaskNumber,
+        feedback: String,
+        summary: &str,
+    ) {
         let found = self.state.tasks().get(task);
         let attempt = found.map_or(0, |it| it.attempts);
         let n_refusals = self.refusals.entry((task, attempt)).or_default();
@@ -211,9 +218,9 @@ impl Dispatcher {
             let order = TaskCommand::Fail { task: task.into(), reason, attempt: Some(attempt) };
             self.give(Command::Task(order)).await;
             self.refusals.remove(&(task, attempt));
-            self.say_no(deed, feedback, REFUSED).await;
+            self.say_no(deed, feedback, summary).await;
         } else {
-            self.vetoed(deed, feedback, REFUSED).await;
+            self.vetoed(deed, feedback, summary).await;
         }
     }
 }

@@ -1,9 +1,11 @@
 //! A lead at work: its members are parts that the tests write, its board and its wires are real.
 
+mod conversations;
 mod delegations;
 mod files;
 mod hooks;
 mod isolation;
+mod late;
 mod processes;
 mod recovery;
 mod socket;
@@ -400,6 +402,7 @@ async fn a_lead_that_is_superseded_ends() {
         session: uuid::Uuid::now_v7(),
         holder: "somebody else".to_owned(),
         over: Some(lead.fence()),
+        checks: Vec::new(),
     };
     stage.submit(Actor::system(), take).await.unwrap();
     assert_eq!(lead.ended().await, Ended::Superseded);

@@ -5,7 +5,7 @@ use std::fs;
 use troop_runtime::HooksConfig;
 
 use super::Agents;
-use crate::config::{Config, HookFiles, Surroundings, Teams};
+use crate::config::{CheckFiles, Config, HookFiles, Surroundings, Teams};
 
 fn agents(folder: &std::path::Path) -> Agents {
     let surroundings = Surroundings {
@@ -15,6 +15,7 @@ fn agents(folder: &std::path::Path) -> Agents {
         user: "me".to_owned(),
         teams: Teams::of(&[]),
         hooks: HookFiles { personal: HooksConfig::none(), project: Vec::new() },
+        checks: CheckFiles::default(),
         project_agent: None,
         warnings: Vec::new(),
     };

@@ -15,6 +15,8 @@ pub(crate) enum BenchCommand {
     Team(BenchTeamArgs),
     /// Tool calls over MCP
     Mcp(BenchMcpArgs),
+    /// The observer on a long stream, beside bare typed parsing of the same bytes
+    Observe(BenchObserveArgs),
     /// What the benchmark runs in processes of their own
     #[command(subcommand, hide = true)]
     Child(BenchChildCommand),
@@ -99,6 +101,19 @@ pub(crate) enum BenchWorkPart {
     Merge,
     /// The profile of a large repository
     Profile,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BenchObserveArgs {
+    /// How long each measurement runs; 0 does each thing once
+    #[arg(long, value_name = "SECONDS", default_value_t = 6)]
+    pub(crate) seconds: u64,
+    /// How many messages the stream has that is read again and again
+    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    pub(crate) messages: u64,
+    /// How long the stream is by which memory is measured, in megabytes
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    pub(crate) megabytes: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -64,7 +64,7 @@ pub(crate) enum TeamCommand {
     Delete {
         /// The team, or the id of a deleted one with --purge
         name: Option<String>,
-        /// Erase its log too, for ever
+        /// Erase its log and its files too, for ever
         #[arg(long)]
         purge: bool,
     },
@@ -83,6 +83,9 @@ pub(crate) enum TeamCommand {
         /// Another name for the team
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
+        /// Do not ask whether what it would run may run here
+        #[arg(long, short)]
+        yes: bool,
     },
     /// Show a team as it once was
     Replay {

@@ -1,4 +1,4 @@
-//! `troop bench`: what the board and a running team cost, beside what the same disk or server can do at best.
+//! `troop bench`: what the board, a running team and the observer cost, beside what the same machine can do at best.
 
 mod callers;
 mod child;
@@ -6,6 +6,7 @@ mod files;
 mod growth;
 mod mate;
 mod mcp;
+mod observe;
 mod outcome;
 mod partner;
 mod pgbench;
@@ -59,6 +60,7 @@ pub(super) async fn run(command: &BenchCommand, printer: &Printer) -> Result<()>
         BenchCommand::Team(args) => running::run(args, printer).await,
         BenchCommand::Mcp(args) => mcp::run(args, printer).await,
         BenchCommand::Work(args) => work::run(args, printer).await,
+        BenchCommand::Observe(args) => observe::run(args, printer),
         BenchCommand::Child(command) => Box::pin(child::run(command, printer)).await,
     }
 }

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::run as running;
 use crate::{
     cli::{DemoArgs, Global, LeadArgs},
-    config::{Config, HookFiles, Surroundings, Teams},
+    config::{CheckFiles, Config, HookFiles, Surroundings, Teams},
     desk::Desk,
     leading::{Beginning, Finished, Leading, Runnable},
     output::Printer,
@@ -225,6 +225,7 @@ impl Place {
             user,
             teams: Teams::of(&[]),
             hooks: HookFiles { personal: HooksConfig::read(&hook).0, project: Vec::new() },
+            checks: CheckFiles::default(),
             project_agent: None,
             warnings: Vec::new(),
         }

@@ -2,17 +2,23 @@
 
 use std::{
     fs::File,
-    io::{BufReader, BufWriter, Write as _},
+    io::{BufReader, BufWriter, IsTerminal as _, Write as _},
     path::Path,
 };
 
 use anyhow::{Context as _, Result};
 use serde_json::json;
-use troop_model::{State, TaskView, Time, Version};
+use troop_model::{Event, State, TaskView, Time, Version};
 use troop_runtime::{Board, ExportError, ExportHeader, Moment, read_export};
 
 use super::team;
-use crate::{desk::Desk, output::Printer, render, report::Usage};
+use crate::{
+    desk::Desk,
+    output::Printer,
+    render,
+    report::{Refused, Usage},
+    trust::imported_runs,
+};
 
 pub(super) async fn export(
     name: Option<&str>,
@@ -55,9 +61,19 @@ async fn to_file(
     Ok(header)
 }
 
+/// Whether what an imported team would run may run here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Consent {
+    /// A person said so.
+    Given,
+    /// A person is asked.
+    Asked,
+}
+
 pub(super) async fn import(
     file: &Path,
     name: Option<&str>,
+    consent: Consent,
     desk: &mut Desk,
     printer: &Printer,
 ) -> Result<()> {
@@ -71,6 +87,9 @@ pub(super) async fn import(
             .and_then(|file| read_export(BufReader::new(file)))
     };
     let (_, events) = read.with_context(unreadable)?;
+    if consent == Consent::Asked && !may_run(&events, file, desk, printer)? {
+        return printer.line("nothing was imported");
+    }
     let board = desk.session.import(events, name).await?.clone();
     let name = name_of(&board).await?;
     if printer.json {
@@ -78,6 +97,27 @@ pub(super) async fn import(
     } else {
         printer.text(&format!("imported team {name}\n"))
     }
+}
+
+/// Whether a team from a file may run here what it would run. Nobody of this place put that on its board, so a person is
+/// asked, who is the last that could be.
+fn may_run(events: &[Event], file: &Path, desk: &Desk, printer: &Printer) -> Result<bool> {
+    let mut state = State::default();
+    events.iter().for_each(|event| state.apply(event));
+    let runs = imported_runs(&state, &desk.surroundings, file);
+    if runs.is_empty() {
+        return Ok(true);
+    }
+    if printer.json || file == Path::new("-") || !std::io::stdin().is_terminal() {
+        let things = if runs.len() == 1 { "1 thing" } else { &format!("{} things", runs.len()) };
+        let first = runs.first().map(|it| render::one_line(&it.command)).unwrap_or_default();
+        let message = format!("this team would run {things} here, the first is `{first}`");
+        let hint = "look at the file, then agree with `troop team import FILE --yes`";
+        return Err(Refused::new(message, hint).into());
+    }
+    printer.line("once somebody leads this team here, it would run this:")?;
+    super::trust::show_runs(&runs, printer)?;
+    printer.confirm("import it, and let that run?")
 }
 
 pub(super) async fn replay(

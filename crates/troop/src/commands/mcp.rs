@@ -119,7 +119,8 @@ async fn server(args: &InstallArgs, desk: &mut Desk) -> Result<Server> {
     let mut add = |name: &str, value: Option<String>| {
         arguments.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
     };
-    add("--store", desk.said_store().map(str::to_owned));
+    add("--home", desk.other_home().map(|home| home.display().to_string()));
+    add("--store", desk.other_store().map(str::to_owned));
     add("--team", team);
     add("--as", Some(member.to_string()));
     let dialect = args.dialect.to_possible_value();

@@ -12,7 +12,7 @@ use crate::{
     desk::Desk,
     output::Printer,
     report::Refused,
-    trust::{Standing, Trust},
+    trust::{self, Standing, Trust},
 };
 
 /// Runs the checks of a task that a person is about to complete, or keeps why they are not run. Members' work is checked by
@@ -26,15 +26,9 @@ pub(super) async fn prove(
     if desk.signature()?.actor.kind != ActorKind::Human {
         return Ok(());
     }
-    let board = desk.team(None).await?;
-    let wanted = task.clone();
-    let look = move |state: &State| {
-        let (found, team) = (state.tasks().get(state.resolve(&wanted).ok()?)?, state.team()?);
-        let checks = found.required_checks(&team.settings);
-        let checks: Vec<_> = checks.into_iter().map(str::to_owned).collect();
-        Some((checks, team.settings.check_timeout_seconds))
-    };
-    let Some((commands, seconds)) = board.look(look).await? else { return Ok(()) };
+    let trust = Trust::look(&desk.surroundings)?;
+    let configured = trust::allowed_checks(&desk.surroundings, &trust);
+    let Some((commands, seconds)) = required(desk, task, configured).await? else { return Ok(()) };
     let mut proof = Proof { task: task.clone(), evidence: Vec::new(), merge: None, waived: None };
     if let Some(reason) = without {
         proof.waived = Some(reason.to_owned());
@@ -42,9 +36,12 @@ pub(super) async fn prove(
         return Ok(());
     }
     if commands.is_empty() {
+        if let Some(warning) = trust.warning().filter(|_| trust.withholds_checks()) {
+            printer.warn(&warning);
+        }
         return Ok(());
     }
-    check_trust(desk)?;
+    check_trust(&trust)?;
     if !printer.json {
         printer.warn(&format!("running {}", commands.join("; ")));
     }
@@ -69,9 +66,29 @@ pub(super) async fn prove(
     }
 }
 
+/// What must pass before a task is done, and how long each may take: as the board says, then as it is configured here.
+async fn required(
+    desk: &mut Desk,
+    task: &TaskRef,
+    configured: Vec<String>,
+) -> Result<Option<(Vec<String>, u32)>> {
+    let (board, wanted) = (desk.team(None).await?, task.clone());
+    let look = move |state: &State| {
+        let (found, team) = (state.tasks().get(state.resolve(&wanted).ok()?)?, state.team()?);
+        let required = found.required_checks(team);
+        let mut checks: Vec<_> = required.into_iter().map(str::to_owned).collect();
+        for check in configured {
+            if !checks.contains(&check) {
+                checks.push(check);
+            }
+        }
+        Some((checks, team.settings.check_timeout_seconds))
+    };
+    Ok(board.look(look).await?)
+}
+
 /// What a check runs is the project's own; a person must have agreed to what the project runs.
-fn check_trust(desk: &Desk) -> Result<()> {
-    let trust = Trust::look(&desk.surroundings)?;
+fn check_trust(trust: &Trust) -> Result<()> {
     match trust.standing {
         Standing::RunsNothing | Standing::Trusted => Ok(()),
         Standing::Changed | Standing::Unknown => {

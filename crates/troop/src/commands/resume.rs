@@ -17,7 +17,7 @@ use crate::{
 pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
     let board = desk.team(args.name.as_deref()).await?;
     let trust = trust(desk, printer)?;
-    let agents = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.said_store())?);
+    let agents = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.other_store())?);
     let lead = |state: &State| state.lead().map(|lead| (lead.agent.clone(), lead.model.clone()));
     let (agent, model) = board.look(lead).await?.unwrap_or_default();
     agents.check(&agent, model.as_deref())?;

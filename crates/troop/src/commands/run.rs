@@ -27,7 +27,7 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     let goal = goal(given(args.goal)?)?;
     let trust = trust(desk, printer)?;
     let agents = Agents::read(&desk.surroundings);
-    let runnable = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.said_store())?);
+    let runnable = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.other_store())?);
     let lead = lead(args.agent, &desk.surroundings, &trust, &agents)?;
     let members: Vec<NewMember> =
         args.members.iter().map(|member| agents.member(member)).collect::<Result<_>>()?;

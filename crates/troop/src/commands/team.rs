@@ -7,10 +7,19 @@ use serde_json::{Value, json};
 use troop_model::{
     Command, Member, NewTeamCommand, Refusal, Settings, State, TeamId, TeamName, TeamView,
 };
+use troop_runtime::{LeftoverState, find_lead, leftovers, rescue};
 use uuid::Uuid;
 
 use super::{export, given, settings};
-use crate::{agents::Agents, cli::TeamCommand, desk::Desk, output::Printer, render, report::Usage};
+use crate::{
+    agents::Agents,
+    cli::TeamCommand,
+    config,
+    desk::Desk,
+    output::Printer,
+    render,
+    report::{Refused, Usage},
+};
 
 pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
     match command {
@@ -48,8 +57,9 @@ pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer
         TeamCommand::Export { name, output } => {
             export::export(name.as_deref(), output.as_deref(), desk, printer).await
         }
-        TeamCommand::Import { file, name } => {
-            export::import(&file, name.as_deref(), desk, printer).await
+        TeamCommand::Import { file, name, yes } => {
+            let consent = if yes { export::Consent::Given } else { export::Consent::Asked };
+            export::import(&file, name.as_deref(), consent, desk, printer).await
         }
         TeamCommand::Replay { name, until, at } => {
             export::replay(name.as_deref(), until, at.as_deref(), desk, printer).await
@@ -145,7 +155,7 @@ async fn delete(name: Option<&str>, purge: bool, desk: &mut Desk, printer: &Prin
             let hint = format!("erase its log too: `troop team delete {} --purge`", team.id);
             return Err(Usage::new(format!("team `{}` is deleted already", team.name), hint).into());
         }
-        desk.session.purge(team.id).await?;
+        purge_all(team.id, &team.name, desk).await?;
         return said(printer, "erased", &team.name);
     }
     let board = desk.team(name).await?;
@@ -155,12 +165,47 @@ async fn delete(name: Option<&str>, purge: bool, desk: &mut Desk, printer: &Prin
         .await?
         .unwrap_or_default();
     drop(board);
+    if purge {
+        check_unused(id, &name, desk).await?;
+    }
     let signature = desk.signature()?;
     desk.session.delete(signature).await?;
     if purge {
-        desk.session.purge(id).await?;
+        purge_all(id, &name, desk).await?;
     }
     said(printer, if purge { "erased" } else { "deleted" }, &name)
+}
+
+/// Erases a team with its folder. First the folder, so that what was not done is done by the same command again.
+async fn purge_all(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
+    check_unused(team, name, desk).await?;
+    let (folder, environment) = (desk.folder(team), config::environment());
+    for leftover in leftovers(&folder, &environment).await? {
+        rescue(&leftover, &environment).await?;
+    }
+    match std::fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            let what = format!("`{}` cannot be removed", folder.display());
+            return Err(anyhow::Error::from(error).context(what));
+        }
+        _ => {}
+    }
+    Ok(desk.session.purge(team).await?)
+}
+
+/// Refuses that a team is erased while somebody leads it, or while its folder holds work that is nowhere else.
+async fn check_unused(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
+    let folder = desk.folder(team);
+    if find_lead(&folder).is_some() {
+        let message = format!("team `{name}` cannot be erased while somebody leads it");
+        return Err(Refused::new(message, format!("stop it first: `troop stop {name}`")).into());
+    }
+    let left = leftovers(&folder, &config::environment()).await?;
+    let mut left = left.iter().filter(|it| it.state != LeftoverState::Merged);
+    let Some(folder) = left.find_map(|it| it.folder.as_ref()) else { return Ok(()) };
+    let message =
+        format!("team `{name}` cannot be erased: `{}` holds unmerged work", folder.display());
+    Err(Refused::new(message, "keep it on a branch first: `troop doctor --rescue`").into())
 }
 
 fn said(printer: &Printer, what: &str, name: &str) -> Result<()> {

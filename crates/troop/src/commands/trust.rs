@@ -12,7 +12,7 @@ use crate::{
     output::Printer,
     render,
     report::Usage,
-    trust::{Standing, Trust},
+    trust::{Runs, Standing, Trust},
 };
 
 pub(super) fn run(args: &TrustArgs, surroundings: &Surroundings, printer: &Printer) -> Result<()> {
@@ -61,7 +61,12 @@ fn show(trust: &Trust, printer: &Printer) -> Result<()> {
             .json(&json!({"project": trust.project, "standing": word, "runs": trust.runs}));
     }
     printer.line(&format!("{}: {says}", render::clean(&trust.project)))?;
-    for runs in &trust.runs {
+    show_runs(&trust.runs, printer)
+}
+
+/// Says what would run, and when.
+pub(super) fn show_runs(all: &[Runs], printer: &Printer) -> Result<()> {
+    for runs in all {
         let head = format!("  {} on {}, from {}", runs.kind, runs.when, runs.file);
         printer.line(&render::paint(render::DIM, &render::clean(&head)))?;
         for line in render::clean(&runs.command).lines() {

@@ -1,10 +1,11 @@
-//! The key `teams`: whether there are teams, how teammates are shown, and how many there may be.
+//! The key `teams`: whether there are teams, how teammates are shown, how many there may be, and what must pass.
 
 use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use troop_model::Refusal;
 
 use super::variable;
 
@@ -13,7 +14,7 @@ const GATE: &str = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS";
 const MOST: u32 = 100;
 
 /// The keys of `teams`.
-pub(super) const KEYS: [&str; 3] = ["enabled", "teammateMode", "maxTeammates"];
+pub(super) const KEYS: [&str; 4] = ["enabled", "teammateMode", "maxTeammates", "checks"];
 
 /// What a file says about teams.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -27,6 +28,23 @@ pub(crate) struct TeamsConfig {
     /// How many teammates may run at once; 5 unless said otherwise.
     #[schemars(with = "Option<u32>", range(min = 1, max = 100))]
     max_teammates: Option<MaxTeammates>,
+    /// Commands that must pass before a task of a team that is led here is done. Those of a project's file count once the
+    /// project is trusted.
+    #[schemars(with = "Vec<String>", length(max = 20))]
+    pub(super) checks: CheckList,
+}
+
+/// Commands that must pass.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Vec<String>")]
+pub(crate) struct CheckList(pub(crate) Vec<String>);
+
+impl TryFrom<Vec<String>> for CheckList {
+    type Error = Refusal;
+
+    fn try_from(named: Vec<String>) -> Result<Self, Refusal> {
+        troop_model::named_checks(&named).map(Self)
+    }
 }
 
 impl TeamsConfig {

@@ -105,6 +105,23 @@ impl Runnable {
         }
     }
 
+    /// Where a member of this process works.
+    fn place(&self, spec: &LaunchSpec) -> Place {
+        let text = |text: &OsString| text.to_string_lossy().into_owned();
+        let shared = self.programs.environment.iter();
+        let mut environment: Vec<_> =
+            shared.map(|(name, value)| (text(name), text(value))).collect();
+        // With the mark: else nobody would find what it started, if this process were killed.
+        environment.extend(spec.own_variables());
+        Place {
+            name: spec.member.to_string(),
+            team: spec.team.to_string(),
+            path: spec.path.clone(),
+            environment,
+            raw_write: None,
+        }
+    }
+
     /// Runs the lead's agent in this process, and all others as processes.
     pub(super) fn launch(self: Arc<Self>, watch: Watch) -> Arc<dyn Launch> {
         let others: Arc<dyn Launch> = Arc::clone(&self) as Arc<dyn Launch>;
@@ -115,7 +132,7 @@ impl Runnable {
                 .then(|| self.find(&spec.agent, spec.model.as_deref()))
                 .and_then(Result::ok)
                 .flatten()?;
-            Some(serve(agent, spec, wire, watch.clone()))
+            Some(serve(agent, self.place(spec), wire, watch.clone()))
         };
         Arc::new(InProcess { run, others })
     }
@@ -156,18 +173,10 @@ fn chain(error: &RegistryError) -> String {
 /// Lets an agent of this process think for a member.
 fn serve(
     agent: Box<dyn Agent>,
-    spec: &LaunchSpec,
+    place: Place,
     wire: DuplexStream,
     watch: Watch,
 ) -> BoxFuture<'static, ()> {
-    let place = Place {
-        name: spec.member.to_string(),
-        team: spec.team.to_string(),
-        path: spec.path.clone(),
-        // Else nobody would find what it started, if this process were killed.
-        environment: spec.mark.variables(),
-        raw_write: None,
-    };
     let options =
         troop_agent::Options { place, alive: ALIVE, terminated: CancellationToken::new() };
     let (reader, writer) = tokio::io::split(wire);

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 use troop_model::{
     Command, Dialect, MemberName, NewMember, NewTeamCommand, OperationId, Settings, State, TeamId,
-    TeamName,
+    TeamName, TeamStatus,
 };
 use troop_protocol::{Call, Calls, Client, ClientError, Failure, FailureKind, Gate, Seat, Session};
 use troop_runtime::{Board, BoardError, Clock, Following, Signature, find_lead};
@@ -95,15 +95,17 @@ impl Caller {
             let found =
                 state.find_member(member.as_str()).map_err(|refusal| Failure::from(&refusal));
             let found = found.map(|it| (it.name.clone(), it.role, it.permissions))?;
-            let settings = state.team().map(|team| team.settings.clone()).unwrap_or_default();
-            Ok::<_, Failure>((found, settings))
+            let team = state.team().map(|team| (team.status, team.settings.clone()));
+            Ok::<_, Failure>((found, team))
         };
-        let ((member, role, permissions), settings) =
+        let ((member, role, permissions), team) =
             board.look(look).await.map_err(|error| broken(&error))??;
+        let (status, settings) = team.unwrap_or((TeamStatus::Deleted, Settings::default()));
         Ok(Seat {
             member,
             role,
             dialect: self.dialect,
+            status,
             settings,
             permissions,
             gate: self.gate.clone(),

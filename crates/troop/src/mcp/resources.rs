@@ -87,9 +87,21 @@ pub(super) fn changed_by(event: &Event) -> Vec<String> {
         event.fact,
         Fact::MessageSent { .. } | Fact::MessageDelivered { .. } | Fact::MessageRead { .. }
     );
+    let is_about_team = matches!(
+        event.fact,
+        Fact::TeamCreated { .. }
+            | Fact::TeamUpdated { .. }
+            | Fact::TeamCompleted {}
+            | Fact::TeamDeleted {}
+            | Fact::MemberAdded { .. }
+            | Fact::MemberRemoved { .. }
+            | Fact::LinkSet { .. }
+            | Fact::LinkPurged { .. }
+    );
     match event.fact.task() {
         _ if is_mail => vec![MAILBOX.to_owned()],
         Some(TaskNumber(number)) => vec![BOARD.to_owned(), format!("{TASK}{number}")],
-        None => vec![TEAM_MD.to_owned()],
+        None if is_about_team => vec![TEAM_MD.to_owned()],
+        None => Vec::new(),
     }
 }

@@ -132,10 +132,23 @@ fn note(state: &State, task: &Task, status: Status, now: Time) -> String {
         Status::InReview | Status::Cancelled => notes.extend(task.result.as_deref().map(one_line)),
         Status::Completed => notes.extend(summary(task)),
     }
+    notes.extend(checked(task));
     if task.question.is_some() {
         notes.push("asks the user".to_owned());
     }
     notes.join(", ")
+}
+
+/// What the checks of a task said, in short.
+fn checked(task: &Task) -> Option<String> {
+    let n_good = task.evidence.iter().filter(|it| it.is_good()).count();
+    let n_bad = task.evidence.len() - n_good;
+    match (n_good, n_bad) {
+        (0, 0) => task.waived.as_ref().map(|_| "not checked".to_owned()),
+        (1, 0) => Some("1 check passed".to_owned()),
+        (n, 0) => Some(format!("{n} checks passed")),
+        (_, _) => Some("a check failed".to_owned()),
+    }
 }
 
 /// What a blocked task waits for, and what it waits for in vain.

@@ -1,7 +1,7 @@
 //! One thing with everything that belongs to it.
 
 use troop_model::{
-    Attachment, MAX_SHOWN_RESULT, Member, MemberState, Message, MessageKind, Party, Role,
+    Attachment, Evidence, MAX_SHOWN_RESULT, Member, MemberState, Message, MessageKind, Party, Role,
     StartGate, State, Status, Task, Time, preview,
 };
 
@@ -68,8 +68,7 @@ pub(crate) fn task_detail(state: &State, task: &Task) -> String {
 
 /// What must pass before a task is done.
 fn checks(state: &State, task: &Task) -> Vec<String> {
-    let settings = state.team().map(|team| &team.settings);
-    let required = settings.map(|settings| task.required_checks(settings)).unwrap_or_default();
+    let required = state.team().map(|team| task.required_checks(team)).unwrap_or_default();
     required.into_iter().map(one_line).collect()
 }
 
@@ -88,19 +87,23 @@ fn evidence(text: &mut String, task: &Task) {
     }
     line(text, &format!("\n{}", paint(BOLD, "Evidence")));
     for it in &task.evidence {
-        let style = if it.is_good() { super::GOOD } else { super::BAD };
-        let took = super::took(std::time::Duration::from_millis(it.took_ms));
-        let commit: String = it.commit.iter().flat_map(|it| it.chars().take(10)).collect();
-        let about = format!("exit code {}, {took}, {}  {commit}", it.exit_code, moment(it.at));
-        let mark = paint(style, if it.is_good() { "✓" } else { "✗" });
-        line(
-            text,
-            &format!("  {mark} {}  {}", one_line(&it.command), paint(DIM, about.trim_end())),
-        );
+        let (mark, how) = evidence_line(it);
+        let about = format!("{how}, {}", moment(it.at));
+        line(text, &format!("  {mark} {}  {}", one_line(&it.command), paint(DIM, &about)));
         if !it.tail.trim().is_empty() {
             line(text, &indent(&it.tail, 4));
         }
     }
+}
+
+/// Whether a check was content, and how it ended: exit code, time, commit.
+pub(super) fn evidence_line(evidence: &Evidence) -> (String, String) {
+    let style = if evidence.is_good() { super::GOOD } else { super::BAD };
+    let mark = paint(style, if evidence.is_good() { "✓" } else { "✗" });
+    let took = super::took(std::time::Duration::from_millis(evidence.took_ms));
+    let commit = evidence.commit.iter().map(|it| format!(", commit {}", preview(it, 10)));
+    let commit: String = commit.collect();
+    (mark, format!("exit code {}, {took}{commit}", evidence.exit_code))
 }
 
 /// What was said about a task, which files it has, and what happened to it.

@@ -30,6 +30,12 @@ impl Recent {
         }
         self.0.push_back(line);
     }
+
+    /// The last of them, the oldest first.
+    pub(super) fn last(&self, n_lines: usize) -> impl Iterator<Item = &str> {
+        let skipped = self.0.len().saturating_sub(n_lines);
+        self.0.iter().skip(skipped).map(String::as_str)
+    }
 }
 
 /// The screen as text. No line is wider, and there are fewer lines, than the screen has, if it has 40 columns and 8 lines.
@@ -45,8 +51,7 @@ pub(crate) fn live(story: &Story, recent: &Recent, now: Time, screen: Screen) ->
     let n_recent = room.saturating_sub(n_members + n_tasks).min(recent.0.len());
     add(&mut lines, task_lines(state, now, width, n_tasks));
     add(&mut lines, member_lines(state, &members, now, width, n_members));
-    let skipped = recent.0.len() - n_recent;
-    add(&mut lines, recent.0.iter().skip(skipped).map(|it| paint(DIM, &fit(it, width))).collect());
+    add(&mut lines, recent.last(n_recent).map(|it| paint(DIM, &fit(it, width))).collect());
     lines.truncate(height.saturating_sub(1).max(1));
     lines.join("\n") + "\n"
 }

@@ -1,12 +1,12 @@
 //! What came of a team's work: who did what, when, how long it took, and what went wrong on the way.
 
 use serde_json::{Value, json};
-use troop_model::{Status, TaskNumber, Time};
+use troop_model::{EvidenceView, Status, Task, TaskNumber, Time};
 use unicode_width::UnicodeWidthStr;
 
 use super::{
-    BOLD, DIM, Story, clean, fit, one_line, pad, paint, second, status_icon, status_style,
-    story::Deed, took,
+    BOLD, DIM, Story, clean, detail::evidence_line, fit, one_line, pad, paint, second, status_icon,
+    status_style, story::Deed, took,
 };
 
 /// The report of a team's work for people.
@@ -86,6 +86,29 @@ fn tasks(story: &Story, width: usize) -> Vec<String> {
         let room = width.saturating_sub(4 + 7 + 2 + subject_width + 2 + who_width + 2 + 18 + 2);
         let what = if room < 12 && status == Status::Completed { String::new() } else { what };
         lines.push(format!("{head}  {}", paint(DIM, &fit(&what, room.max(12)))));
+        lines.extend(proof(task, width));
+    }
+    lines
+}
+
+/// What the checks of a task said, and on which commit.
+fn proof(task: &Task, width: usize) -> Vec<String> {
+    let mut lines: Vec<_> = task
+        .evidence
+        .iter()
+        .map(|it| {
+            let (mark, how) = evidence_line(it);
+            let room = width.saturating_sub(14 + how.width() + 2);
+            format!(
+                "            {mark} {}  {}",
+                fit(&one_line(&it.command), room.max(12)),
+                paint(DIM, &how)
+            )
+        })
+        .collect();
+    if let Some(reason) = &task.waived {
+        let what = format!("not checked: {}", one_line(reason));
+        lines.push(format!("            {}", paint(DIM, &fit(&what, width.saturating_sub(12)))));
     }
     lines
 }
@@ -167,6 +190,8 @@ pub(crate) fn summary_json(story: &Story) -> Value {
             json!({
                 "number": task.number, "subject": task.subject, "owner": task.owner, "attempts": task.attempts,
                 "status": state.tasks().status(task.number), "result": task.result,
+                "evidence": task.evidence.iter().map(EvidenceView::new).collect::<Vec<_>>(),
+                "checks_waived": task.waived, "merged": task.merged,
                 "began_at": deed.map(|deed| deed.began_at), "ended_at": deed.map(|deed| deed.ended_at),
             })
         })

@@ -133,3 +133,13 @@ fn the_benchmark_of_mcp_compares_reads_and_durable_writes() {
         ["mcp: tool call that reads, one after another", "mcp: tool call that writes, durable"]
     );
 }
+
+#[test]
+fn the_observer_is_compared_with_parsing_and_with_its_limit() {
+    let troop = Troop::new();
+    let results = measure(&troop, "bench observe --seconds 0 --messages 2000 --megabytes 1");
+    assert_eq!(
+        subjects(&results),
+        ["observe: the whole pipeline", "observe: memory, a long stream"]
+    );
+}

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command};
 
-use crate::troop::Troop;
+use crate::troop::{Printing, Troop};
 
 /// A lead that has two files written at once.
 const WRITE: &str = r#"
@@ -12,7 +12,7 @@ when mail * from user
     wait until all tasks are done
 "#;
 
-fn git(folder: &Path, arguments: &[&str]) -> String {
+pub(crate) fn git(folder: &Path, arguments: &[&str]) -> String {
     let mut git = Command::new("git");
     git.args(["-c", "user.name=pat", "-c", "user.email=pat@localhost"]).args(arguments);
     let output = git.current_dir(folder).output().unwrap();
@@ -21,7 +21,7 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
 }
 
 /// A repository whose lead follows a script.
-fn repository(script: &str) -> Troop {
+pub(crate) fn repository(script: &str) -> Troop {
     let troop = Troop::new();
     let folder = troop.folder();
     fs::write(folder.join("lead.script"), script).unwrap();
@@ -55,6 +55,112 @@ fn what_teammates_do_in_their_folders_is_merged_and_lands_in_the_project() {
     assert_eq!(evidence["commit"], task["merged"]["commit"]);
     let shown = troop.ok("task get 1");
     assert!(shown.contains("✓ test -e lead.script  exit code 0"), "{shown}");
+    let commit: String = evidence["commit"].as_str().unwrap().chars().take(10).collect();
+    let line = run.out.lines().find(|line| line.contains("✓ test -e lead.script  exit code 0"));
+    assert!(line.is_some_and(|line| line.ends_with(&format!("commit {commit}"))), "{}", run.out);
+}
+
+#[test]
+fn what_checks_said_is_shown_wherever_tasks_are() {
+    let script = r#"
+when mail * from user
+    call task/create {"subject": "one", "description": "echo 1 > one"}
+    wait until all tasks are done
+    call task/list {"status": "all"}
+"#;
+    let troop = repository(script);
+    let run = troop.run(
+        "--team crew run 'write' --agent script:lead.script -m ann=command --check 'test -e one' --json",
+    );
+    assert_eq!(run.code, 0, "{run:?}");
+    let report: serde_json::Value = serde_json::from_str(run.out.lines().last().unwrap())
+        .or_else(|_| serde_json::from_str(&run.out))
+        .unwrap();
+    let task = &report["tasks"][0];
+    let commit = &task["merged"]["commit"];
+    let said = serde_json::json!([{"command": "test -e one", "exit_code": 0, "commit": commit}]);
+    assert!(commit.is_string() && task["evidence"] == said, "{task:#}");
+    assert_eq!(troop.json("task list --status all")["tasks"][0]["evidence"], said);
+    assert_eq!(troop.json("team replay crew")["tasks"][0]["evidence"], said);
+    assert_eq!(troop.json("task get 1")["evidence"], said);
+    let list = troop.ok("task list --status all");
+    assert!(list.contains("1 check passed"), "{list}");
+    let shown = troop.ok("team show --team-md");
+    assert!(shown.contains("troop runs these, and all must pass:\n\n- `test -e one`"), "{shown}");
+    troop.ok("team export --output crew.jsonl");
+    troop.ok("team import crew.jsonl --name copy --yes");
+    assert_eq!(
+        troop.json("--team copy task get 1")["detail"]["evidence"][0]["command"],
+        "test -e one"
+    );
+}
+
+#[test]
+fn what_a_person_completes_while_nobody_leads_is_merged_by_who_leads_next() {
+    let script = r#"
+when mail * from user
+    call task/create {"subject": "one", "description": "echo 1 > one; touch ../begun; sleep 600"}
+    wait until all tasks are done
+"#;
+    let troop = repository(script);
+    let mut lead = Printing::new(
+        troop.start("--team crew run 'write' --agent script:lead.script -m ann=command"),
+    );
+    lead.wait_for("task-1 goes to ann");
+    let worktree = || {
+        let mut teams = fs::read_dir(troop.folder().join("home/teams")).unwrap().flatten();
+        teams.next().map(|team| team.path().join("worktrees"))
+    };
+    wait("ann is at it", || worktree().is_some_and(|it| it.join("begun").exists()));
+    lead.signal(rustix::process::Signal::KILL);
+    lead.end();
+    let complete = troop.run("task complete 1 --result 'good enough'");
+    assert_eq!(complete.code, 0, "{complete:?}");
+    assert!(!troop.folder().join("one").exists());
+    let doctor = troop.run("doctor").out;
+    assert!(doctor.contains("of ann on task-1 in "), "{doctor}");
+    let resume = troop.run("resume crew");
+    assert_eq!(resume.code, 0, "{resume:?}");
+    assert!(resume.out.contains("task-1 is merged into troop/crew"), "{}", resume.out);
+    assert_eq!(fs::read_to_string(troop.folder().join("one")).unwrap(), "1\n");
+    let doctor = troop.run("doctor").out;
+    assert!(!doctor.contains("left behind"), "{doctor}");
+}
+
+/// Waits for something that has a name.
+pub(crate) fn wait(what: &str, is_so: impl Fn() -> bool) {
+    let until = tokio::time::Instant::now() + std::time::Duration::from_secs(40);
+    while !is_so() {
+        assert!(tokio::time::Instant::now() < until, "waited in vain: {what}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn checks_that_are_configured_hold_for_every_team_that_is_led_here() {
+    let troop = repository(WRITE);
+    fs::create_dir_all(troop.folder().join(".troop")).unwrap();
+    let config = r#"{"teams": {"checks": ["test ! -e two"]}}"#;
+    fs::write(troop.folder().join(".troop/config.json"), config).unwrap();
+    let run = "run 'write' --agent script:lead.script -m ann=command --set max_attempts=1";
+    let untrusted = troop.run(&format!("--team crew {run}"));
+    assert_eq!(untrusted.code, 0, "{untrusted:?}");
+    assert!(untrusted.err.contains("tasks are done without its check"), "{untrusted:?}");
+    assert!(
+        troop.json("--team crew task get 2")["detail"]["evidence"].as_array().unwrap().is_empty()
+    );
+    troop.ok("trust --yes");
+    git(troop.folder(), &["rm", "--quiet", "two"]);
+    git(troop.folder(), &["commit", "--quiet", "-m", "again"]);
+    let trusted = troop.run(&format!("--team more {run}"));
+    assert_eq!(trusted.code, 1, "{trusted:?}");
+    let evidence = |task: &str| {
+        let task = troop.json(&format!("--team more task get {task}"));
+        let evidence = &task["detail"]["evidence"][0];
+        (task["status"].clone(), evidence["command"].clone(), evidence["exit_code"].clone())
+    };
+    assert_eq!(evidence("1"), ("completed".into(), "test ! -e two".into(), 0.into()));
+    assert_eq!(evidence("2"), ("failed".into(), "test ! -e two".into(), 1.into()));
 }
 
 #[test]
@@ -119,4 +225,65 @@ fn a_member_without_a_lead_cannot_complete_what_must_be_checked() {
     let (code, err) = troop.refused("--as ann task complete 1 --result ok");
     assert_eq!(code, 1);
     assert!(err.contains("task-1 is not proved: `make test` must pass first"), "{err}");
+}
+
+#[test]
+fn what_a_teammate_runs_acts_as_that_teammate() {
+    let troop = Troop::new();
+    let program = env!("CARGO_BIN_EXE_troop");
+    let script = format!(
+        r#"
+when mail * from user
+    call task/create {{"subject": "one", "description": "{program} message send user 'from inside' && {program} task list --json"}}
+    wait until all tasks are done
+    run {program} message send user 'from the lead'
+"#
+    );
+    let folder = troop.folder();
+    fs::create_dir_all(folder.join(".troop")).unwrap();
+    // Found from the project's folder on, not from the teammate's.
+    fs::write(folder.join(".troop/config.json"), r#"{"store": "files:.troop/store"}"#).unwrap();
+    fs::write(folder.join("lead.script"), script).unwrap();
+    fs::write(folder.join(".gitignore"), "home/\n.troop/store/\n").unwrap();
+    git(folder, &["init", "--quiet", "--initial-branch=main"]);
+    git(folder, &["add", "--all"]);
+    git(folder, &["commit", "--quiet", "-m", "begin"]);
+    let made = troop.run("team create other");
+    assert_eq!(made.code, 0, "{made:?}");
+    let run = troop.run("--team crew run 'write' --agent script:lead.script -m ann=command");
+    assert_eq!(run.code, 0, "{run:?}");
+    let task = troop.json("--team crew task get 1");
+    assert!(task["result"].as_str().unwrap().contains(r#""subject":"one""#), "{task:#}");
+    let messages = troop.json("--team crew message read --all");
+    let from = |text: &str| {
+        let mut all = messages["messages"].as_array().unwrap().iter();
+        all.find(|it| it["content"] == text).map(|it| it["from"].clone())
+    };
+    assert_eq!(from("from inside"), Some("ann".into()), "{messages:#}");
+    assert_eq!(from("from the lead"), Some("lead".into()), "{messages:#}");
+}
+
+#[test]
+fn a_team_that_is_erased_takes_its_files_along_unless_they_hold_work() {
+    let script = r#"
+when mail * from user
+    call task/create {"subject": "one", "description": "echo half > half; exit 1"}
+    wait for mail *failed after* from system
+"#;
+    let troop = repository(script);
+    let run = "run 'write' --agent script:lead.script -m ann=command --set max_attempts=1";
+    assert_eq!(troop.run(&format!("--team crew {run}")).code, 1);
+    let id = troop.json("team show crew")["id"].as_str().unwrap().to_owned();
+    let folder = troop.folder().join("home/teams").join(&id);
+    let (code, err) = troop.refused("team delete crew --purge");
+    assert_eq!(code, 1);
+    assert!(err.contains("worktrees/ann` holds unmerged work\nhint: keep it on a branch first: `troop doctor --rescue`"), "{err}");
+    assert!(folder.join("worktrees/ann/half").exists(), "nothing was removed");
+    assert_eq!(troop.json("team list")["teams"].as_array().unwrap().len(), 1, "nor erased");
+    troop.run("doctor --rescue");
+    troop.ok("--team crew workspace write notes.md lead.script");
+    assert!(folder.join("workspace").exists());
+    assert_eq!(troop.ok("team delete crew --purge"), "erased team crew\n");
+    assert!(!folder.exists());
+    assert_eq!(git(troop.folder(), &["show", "troop-work/crew/ann/task-1:half"]), "half");
 }

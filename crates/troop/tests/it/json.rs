@@ -42,6 +42,7 @@ fn a_task_has_the_fields_of_the_design_in_their_order() {
             "peer_kind",
             "local_key",
             "checks",
+            "evidence",
             "merged",
             "metadata",
         ]

@@ -104,6 +104,13 @@ impl Client {
         tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
     }
 
+    /// The text of a resource.
+    #[track_caller]
+    fn read(&mut self, uri: &str) -> String {
+        let read = self.ask("resources/read", &json!({"uri": uri}));
+        read["contents"][0]["text"].as_str().unwrap().to_owned()
+    }
+
     /// Waits for a notification that is meant.
     #[track_caller]
     fn hear(&mut self, what: &str, is_meant: impl Fn(&Value) -> bool) -> Value {
@@ -143,8 +150,14 @@ fn texts(result: &Value) -> Vec<String> {
 #[test]
 fn a_client_is_shown_the_tools_of_its_member() {
     let troop = Troop::with_team();
-    assert_eq!(Client::start(&troop, "--as lead").tools(), ["team_tasks", "team_message", "spawn"]);
-    assert_eq!(Client::start(&troop, "--as ann").tools(), ["team_tasks", "team_message"]);
+    assert_eq!(
+        Client::start(&troop, "--as lead").tools(),
+        ["team_tasks", "team_message", "team_workspace", "spawn"]
+    );
+    assert_eq!(
+        Client::start(&troop, "--as ann").tools(),
+        ["team_tasks", "team_message", "team_workspace"]
+    );
     let claude = Client::start(&troop, "--as ann --dialect claude").tools();
     assert_eq!(
         claude,
@@ -181,10 +194,7 @@ fn resources_and_prompts_can_be_read() {
     let uris: Vec<_> =
         listed["resources"].as_array().unwrap().iter().map(|it| it["uri"].clone()).collect();
     assert_eq!(uris, ["troop://board", "troop://mailbox", "troop://TEAM.md"]);
-    let mut read = |uri: &str| {
-        let read = ann.ask("resources/read", &json!({"uri": uri}));
-        read["contents"][0]["text"].as_str().unwrap().to_owned()
-    };
+    let mut read = |uri: &str| ann.read(uri);
     let json = |text: String| serde_json::from_str::<Value>(&text).unwrap();
     assert_eq!(json(read("troop://board"))["tasks"][0]["subject"], "Write");
     assert_eq!(json(read("troop://task/1"))["subject"], "Write");
@@ -199,6 +209,79 @@ fn resources_and_prompts_can_be_read() {
     assert!(text.contains("The goal: Ship it") && text.contains("blue"), "{text}");
     let missing = ann.respond("prompts/get", &json!({"name": "lead"}));
     assert_eq!(missing["error"]["message"], "the prompt `lead` needs `goal`");
+}
+
+#[test]
+fn team_md_is_the_team_as_it_is_when_it_is_read() {
+    let troop = Troop::with_team();
+    let mut lead = Client::start(&troop, "--as lead");
+    let mut ann = Client::start(&troop, "--as ann");
+    assert!(!lead.read("troop://TEAM.md").contains("carol"));
+    lead.ask("resources/subscribe", &json!({"uri": "troop://TEAM.md"}));
+    troop.ok("member add carol=claude --expertise 'knows the database'");
+    let updated = |it: &Value| it["method"] == "notifications/resources/updated";
+    assert_eq!(lead.hear("a change of the team", updated)["params"]["uri"], "troop://TEAM.md");
+    let team_md = lead.read("troop://TEAM.md");
+    assert_eq!(team_md, troop.ok("team show --team-md"), "a person is shown the same");
+    assert!(team_md.contains("# Team blue\n"), "{team_md}");
+    assert!(team_md.contains("- `carol` (member): knows the database\n"), "{team_md}");
+    assert!(team_md.contains("Create a task"), "{team_md}");
+    assert!(ann.read("troop://TEAM.md").contains("`carol`"));
+    troop.ok("member remove carol");
+    assert!(!lead.read("troop://TEAM.md").contains("carol"));
+    let prompt = ann.ask("prompts/get", &json!({"name": "teammate"}));
+    let text = prompt["messages"][0]["content"]["text"].as_str().unwrap();
+    assert!(text.starts_with(&ann.read("troop://TEAM.md")), "{text}");
+}
+
+#[test]
+fn a_lead_is_told_how_to_lead_and_a_member_how_to_work() {
+    let troop = Troop::with_team();
+    let lead = Client::start(&troop, "--as lead").read("troop://TEAM.md");
+    let ann = Client::start(&troop, "--as ann").read("troop://TEAM.md");
+    let only_lead = [
+        "Delegate the task to a teammate, with the task's id",
+        "Sequential:",
+        "Iterative:",
+        "Parallel:",
+        "Mixed:",
+        "tell the user who does what",
+        "tell the user what has come of it so far",
+    ];
+    for words in only_lead {
+        assert!(lead.contains(words), "{words}: {lead}");
+        assert!(!ann.contains(words), "{words}: {ann}");
+    }
+    for words in
+        ["`bob` (member)", "`lead` (lead)", "Do the task that you are given, and only that"]
+    {
+        assert!(ann.contains(words), "{words}: {ann}");
+    }
+    assert!(ann.contains("send `lead` a message: what is done"), "{ann}");
+    assert!(ann.contains("## What you can do with the board\n\nlist, get, search\n"), "{ann}");
+}
+
+#[test]
+fn a_lead_delegates_and_shares_files_with_its_members() {
+    let troop = Troop::with_team();
+    let mut lead = Client::start(&troop, "--as lead");
+    let mut ann = Client::start(&troop, "--as ann");
+    lead.call("team_tasks", &json!({"action": "list"}));
+    lead.call("team_tasks", &json!({"action": "create", "subject": "Write", "assignee": "ann"}));
+    let told = lead.told("spawn", &json!({"agent": "ann", "task": "Write"}));
+    assert!(told.contains("task-1"), "{told}");
+    let said = lead.call("spawn", &json!({"agent": "ann", "team_task_id": "1"}));
+    let said: Value = serde_json::from_str(&said[0]).unwrap();
+    assert_eq!((&said["task_number"], &said["agent"]), (&json!(1), &json!("ann")));
+    let delegations = troop.json("team delegations");
+    assert_eq!(delegations["delegations"][0]["id"], said["delegation_id"]);
+    let write = json!({"action": "write", "path": "api.md", "content": "GET /"});
+    ann.call("team_workspace", &write);
+    assert_eq!(troop.ok("workspace read api.md"), "GET /");
+    ann.call("team_tasks", &json!({"action": "complete", "task_id": "1", "result": "api.md"}));
+    let said = lead.call("team_tasks", &json!({"action": "get", "task_id": "1"}));
+    assert!(said[0].contains("api.md"), "{said:?}");
+    assert!(said[1].contains("api.md"), "the result is announced: {said:?}");
 }
 
 #[test]
@@ -273,8 +356,8 @@ fn what_is_no_json_ends_nothing() {
     let troop = Troop::with_team();
     let mut ann = Client::start(&troop, "--as ann");
     writeln!(ann.input.as_mut().unwrap(), "this is not JSON\n\n{{\"half\":").unwrap();
-    assert_eq!(ann.tools().len(), 2);
+    assert_eq!(ann.tools().len(), 3);
     let said = ann.respond("tools/dance", &json!({}));
     assert_eq!(said["error"]["code"], -32601);
-    assert_eq!(ann.tools().len(), 2);
+    assert_eq!(ann.tools().len(), 3);
 }

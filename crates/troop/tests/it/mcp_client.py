@@ -14,7 +14,7 @@ async def main(command, arguments):
     async with stdio_client(server) as (reader, writer), ClientSession(reader, writer) as session:
         await session.initialize()
         tools = await session.list_tools()
-        assert [tool.name for tool in tools.tools] == ["team_tasks", "team_message"], tools
+        assert [tool.name for tool in tools.tools] == ["team_tasks", "team_message", "team_workspace"], tools
         listed = await session.call_tool("team_tasks", {"action": "list"})
         board = json.loads(listed.content[0].text)
         assert board["tasks"][0]["subject"] == "Write", board

@@ -307,3 +307,75 @@ fn teams_that_are_switched_off_say_so() {
     }
     assert!(says(&troop, "teams").starts_with("switched off by `teams.enabled` in `"));
 }
+
+#[test]
+fn checks_of_a_project_do_not_run_before_it_is_trusted_and_that_is_said() {
+    let troop = Troop::with_team();
+    write(
+        &troop,
+        ".troop/config.json",
+        r#"{"teams": {"checks": ["echo ran >> seen; test -e good"]}}"#,
+    );
+    troop.ok("task create one");
+    let run = troop.run("task complete 1 --result ok");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(
+        run.err.contains("this project is not trusted yet: 1 thing that its files would run will not run, so that tasks are done without its check; look and decide: `troop trust`"),
+        "{run:?}"
+    );
+    assert!(!troop.folder().join("seen").exists(), "what nobody agreed to does not run");
+    let shown = troop.ok("trust --show");
+    assert!(
+        shown.contains("check on every task, before it is done, from .troop/config.json"),
+        "{shown}"
+    );
+    troop.ok("trust --yes");
+    troop.ok("task create two");
+    let (code, err) = troop.refused("task complete 2 --result ok");
+    assert_eq!(code, 1);
+    assert!(
+        err.contains("the check `echo ran >> seen; test -e good` ended with exit code 1"),
+        "{err}"
+    );
+    write(&troop, "good", "");
+    assert_eq!(troop.run("task complete 2 --result ok").code, 0);
+    write(&troop, ".troop/config.json", r#"{"teams": {"checks": ["true"]}}"#);
+    assert_eq!(standing(&troop), "changed");
+}
+
+#[test]
+fn checks_that_make_no_sense_are_told_with_their_file() {
+    let troop = Troop::new();
+    write(&troop, ".troop/config.json", r#"{"teams": {"checks": ["true", " "]}}"#);
+    let (code, err) = troop.refused("team list");
+    assert_eq!(code, 2);
+    assert!(err.contains("config.json` is not a configuration: `teams.checks`: "), "{err}");
+}
+
+#[test]
+fn what_an_imported_team_would_run_is_asked_about() {
+    let troop = Troop::new();
+    troop.ok("team create blue --member ann=command --set 'checks=[\"make lint\"]'");
+    troop.ok("task create one -d 'rm -rf build' --check 'make test'");
+    troop.ok("team export --output blue.jsonl");
+    let (code, err) = troop.refused("team import blue.jsonl --name green");
+    assert_eq!(code, 1);
+    assert_eq!(
+        err,
+        "error: this team would run 3 things here, the first is `make lint`\nhint: look at the file, then agree with `troop team import FILE --yes`\n"
+    );
+    let screen = on_a_terminal(&troop, "team import blue.jsonl --name green", "n\n");
+    for part in [
+        "check on every task, before it is done, from blue.jsonl",
+        "    make lint\n",
+        "check on task-1, before it is done, from blue.jsonl",
+        "task on task-1, from blue.jsonl",
+        "    rm -rf build\n",
+        "import it, and let that run? [y/N]",
+        "nothing was imported\n",
+    ] {
+        assert!(screen.contains(part), "`{part}` is missing from:\n{screen}");
+    }
+    assert_eq!(troop.json("team list")["teams"].as_array().unwrap().len(), 1);
+    assert_eq!(troop.ok("team import blue.jsonl --name green --yes"), "imported team green\n");
+}

@@ -4,14 +4,16 @@ use std::time::Duration;
 
 use super::End;
 use crate::{
-    Delegation, DelegationOutcome, DelegationStatus, Fact, MessageKind, Party, Task, TaskNumber,
-    Time, decide::Draft, text,
+    Delegation, DelegationOutcome, DelegationStatus, Evidence, Fact, MemberName, MessageKind,
+    Party, Task, Time, decide::Draft, text,
 };
 
 /// How many characters of one result are told ...
 const RESULT: usize = 4_000;
 /// ... and of all results together.
 const RESULTS: usize = 24_000;
+/// How many of why something did not work out before.
+const EARLIER: usize = 200;
 /// How many delegations are told about one by one.
 const SECTIONS: usize = 50;
 /// How many files are named.
@@ -22,9 +24,11 @@ struct Row<'a> {
     delegation: &'a Delegation,
     task: Option<&'a Task>,
     outcome: DelegationOutcome,
+    /// Who tried it before, and why that was not the end of it.
+    earlier: Vec<(&'a MemberName, String)>,
+    /// When it was first tried.
+    began_at: Time,
     ended_at: Time,
-    /// Whether its task is tried again without anybody doing something about it.
-    is_retried: bool,
 }
 
 /// Tells the lead what came of a delegation and its siblings, unless one of them still runs.
@@ -36,7 +40,7 @@ pub(super) fn announce(draft: &mut Draft<'_>, last: &Delegation, ends: &[End<'_>
     let lead = Party::member(&last.from);
     let is_own_doing = draft.member() == Some(&last.from)
         && rows.iter().all(|row| ends.iter().any(|(it, _)| it.id == row.delegation.id));
-    let delegations = rows.iter().map(|row| row.delegation.id).collect();
+    let delegations = untold(draft, last, ends).into_iter().map(|(it, ..)| it.id).collect();
     if is_own_doing {
         // Who called all of it off knows.
         draft.push(Fact::DelegationsAnnounced { delegations, message: None });
@@ -69,7 +73,7 @@ pub(super) fn announce(draft: &mut Draft<'_>, last: &Delegation, ends: &[End<'_>
     draft.push(Fact::DelegationsAnnounced { delegations, message: Some(id) });
 }
 
-/// Whether a sibling still runs, or has just begun to.
+/// Whether a sibling still runs, has just begun to, or is tried again by itself.
 fn runs_on(draft: &Draft<'_>, last: &Delegation, ends: &[End<'_>]) -> bool {
     let running = draft.state.delegated.entries().values();
     let mut running = running.filter_map(|id| draft.state.delegation(*id));
@@ -79,24 +83,38 @@ fn runs_on(draft: &Draft<'_>, last: &Delegation, ends: &[End<'_>]) -> bool {
     };
     running.any(|it| it.is_sibling(last) && !ends.iter().any(|(ended, _)| ended.id == it.id))
         || draft.facts.iter().any(has_begun)
+        || untold(draft, last, ends).iter().any(|(it, ..)| is_retried(draft, it))
 }
 
-/// What has not been told yet, in the order in which it began.
-fn rows<'a>(draft: &Draft<'a>, last: &Delegation, ends: &[End<'a>]) -> Vec<Row<'a>> {
+/// A delegation that has ended, how and when.
+type Ended<'a> = (&'a Delegation, DelegationOutcome, Time);
+
+/// What has ended and has not been told yet.
+fn untold<'a>(draft: &Draft<'a>, last: &Delegation, ends: &[End<'a>]) -> Vec<Ended<'a>> {
     let now = ends.iter().map(|(it, outcome)| (*it, outcome.clone(), draft.ctx.now));
     let before = draft.state.delegations().filter(|it| !it.is_announced);
     let before = before.filter_map(|it| Some((it, outcome_of(it)?, it.ended_at?)));
-    let siblings = before.chain(now).filter(|(it, ..)| it.is_sibling(last));
-    let mut rows: Vec<_> = siblings
-        .map(|(delegation, outcome, ended_at)| Row {
-            delegation,
-            task: draft.state.tasks.get(delegation.task),
-            outcome,
-            ended_at,
-            is_retried: is_retried(draft, delegation.task),
-        })
-        .collect();
-    rows.sort_by_key(|row| (row.delegation.started_at, row.delegation.id));
+    before.chain(now).filter(|(it, ..)| it.is_sibling(last)).collect()
+}
+
+/// One row for each task, with what came of it last, in the order in which they were begun.
+fn rows<'a>(draft: &Draft<'a>, last: &Delegation, ends: &[End<'a>]) -> Vec<Row<'a>> {
+    let mut all = untold(draft, last, ends);
+    all.sort_by_key(|(it, ..)| (it.started_at, it.id));
+    let mut rows: Vec<Row<'a>> = Vec::new();
+    for (delegation, outcome, ended_at) in all {
+        let began_at = delegation.started_at;
+        match rows.iter_mut().find(|row| row.delegation.task == delegation.task) {
+            Some(row) => {
+                row.earlier.push((&row.delegation.to, row.outcome.said().to_owned()));
+                (row.delegation, row.outcome, row.ended_at) = (delegation, outcome, ended_at);
+            }
+            None => {
+                let (task, earlier) = (draft.state.tasks.get(delegation.task), Vec::new());
+                rows.push(Row { delegation, task, outcome, earlier, began_at, ended_at });
+            }
+        }
+    }
     rows
 }
 
@@ -110,10 +128,25 @@ fn outcome_of(delegation: &Delegation) -> Option<DelegationOutcome> {
     }
 }
 
-fn is_retried(draft: &Draft<'_>, number: TaskNumber) -> bool {
-    let rests = draft.state.tasks.get(number).is_some_and(|task| task.not_before.is_some());
-    let will_rest = |fact: &Fact| matches!(fact, Fact::TaskFailed { task, retry_at: Some(_), .. } if *task == number);
-    rests || draft.facts.iter().any(will_rest)
+/// Whether a delegation failed and its task is tried again by itself, as part of the same.
+#[expect(clippy::wildcard_enum_match_arm, reason = "nothing else changes whether it is")]
+fn is_retried(draft: &Draft<'_>, delegation: &Delegation) -> bool {
+    let task = delegation.task;
+    let change = |fact: &Fact| match fact {
+        Fact::TaskFailed { task: failed, retry_at, .. } if *failed == task => {
+            Some(retry_at.is_some())
+        }
+        Fact::TaskRetried { task: other, .. }
+        | Fact::TaskCancelled { task: other, .. }
+        | Fact::TaskDeleted { task: other }
+            if *other == task =>
+        {
+            Some(false)
+        }
+        _ => None,
+    };
+    let rests = || super::failed(draft.state, task).is_some_and(|it| it.id == delegation.id);
+    draft.facts.iter().rev().find_map(change).unwrap_or_else(rests)
 }
 
 fn summary(rows: &[Row<'_>]) -> String {
@@ -127,7 +160,7 @@ fn summary(rows: &[Row<'_>]) -> String {
 /// The whole text: what came of each, then what can be done about it.
 fn content(rows: &[Row<'_>]) -> String {
     let n = rows.len();
-    let began = rows.iter().map(|row| row.delegation.started_at).min().unwrap_or_default();
+    let began = rows.iter().map(|row| row.began_at).min().unwrap_or_default();
     let over = rows.iter().map(|row| row.ended_at).max().unwrap_or_default();
     let took = took(over.since(began));
     let n_done = rows.iter().filter(|row| row.is_done()).count();
@@ -169,22 +202,27 @@ fn section(row: &Row<'_>, room: usize) -> String {
     let Row { delegation, task, outcome, .. } = row;
     let number = delegation.task;
     let subject = task.map(|task| format!(" ({})", task.subject)).unwrap_or_default();
-    let (how, then) = match outcome {
-        DelegationOutcome::Completed(_) => ("completed", ""),
-        DelegationOutcome::Failed(_) if row.is_retried => {
-            ("failed", "; it is tried again by itself")
-        }
-        DelegationOutcome::Failed(_) => ("failed", ""),
-        DelegationOutcome::Cancelled(_) => ("was called off", ""),
+    let how = match outcome {
+        DelegationOutcome::Completed(_) => "completed",
+        DelegationOutcome::Failed(_) => "failed",
+        DelegationOutcome::Cancelled(_) => "was called off",
     };
-    let took = took(row.ended_at.since(delegation.started_at));
-    let mut text = format!("\n## {}: {number}{subject} {how} after {took}{then}\n", delegation.to);
+    let took = took(row.ended_at.since(row.began_at));
+    let mut text = format!("\n## {}: {number}{subject} {how} after {took}\n", delegation.to);
     let said = outcome.said().trim();
     text.push_str(&text::preview(said, room));
     if said.chars().nth(room).is_some() {
         text.push_str(&format!("\n… the rest of it: get {number}"));
     }
     text.push('\n');
+    for (who, why) in &row.earlier {
+        let why = text::preview(why.trim().lines().next().unwrap_or_default(), EARLIER);
+        text.push_str(&format!("tried before by {who}: {why}\n"));
+    }
+    let proved: Vec<_> = task.iter().flat_map(|it| &it.evidence).map(proved).collect();
+    if !proved.is_empty() {
+        text.push_str(&format!("checks: {}\n", proved.join(", ")));
+    }
     let files: Vec<_> = task.iter().flat_map(|it| &it.attachments).map(|it| &*it.path).collect();
     if !files.is_empty() {
         let named: Vec<_> = files.iter().take(FILES).copied().collect();
@@ -193,6 +231,16 @@ fn section(row: &Row<'_>, room: usize) -> String {
         text.push_str(&format!("files: {}{more}\n", named.join(", ")));
     }
     text
+}
+
+/// What a check said, in short.
+fn proved(evidence: &Evidence) -> String {
+    let how = match evidence.exit_code {
+        0 => "passed".to_owned(),
+        code => format!("ended with exit code {code}"),
+    };
+    let on = evidence.commit.as_ref().map(|commit| format!(" on {}", text::preview(commit, 10)));
+    format!("`{}` {how}{}", evidence.command, on.unwrap_or_default())
 }
 
 impl Row<'_> {

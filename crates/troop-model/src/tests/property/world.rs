@@ -181,7 +181,14 @@ impl World {
         self.was_full |= state.mailbox().n_unread(&lead) >= crate::MAX_UNREAD;
         let is_running = |it: &&crate::Delegation| it.status == DelegationStatus::Running;
         for ended in state.delegations().filter(|it| !is_running(it)) {
-            let waits = state.delegations().filter(is_running).any(|it| it.is_sibling(ended));
+            let rests = |it: &&crate::Delegation| {
+                let task = state.tasks().get(it.task);
+                it.status == DelegationStatus::Failed
+                    && !it.is_announced
+                    && task.is_some_and(|task| task.not_before.is_some())
+            };
+            let goes_on = |it: &&crate::Delegation| is_running(it) || rests(it);
+            let waits = state.delegations().filter(goes_on).any(|it| it.is_sibling(ended));
             assert!(ended.is_announced || waits || self.was_full, "{} is not told", ended.id);
         }
         for running in state.delegations().filter(is_running) {

@@ -66,16 +66,7 @@ impl TeamTool for TeamMessage {
                     .await
             }
             "read" => read(desk).await,
-            other => {
-                let shown = troop_model::preview(other, 40);
-                let message = format!(
-                    "unknown action `{}`; valid actions: {}",
-                    shown.escape_debug(),
-                    ACTIONS.join(", ")
-                );
-                let hint = input::nearest(other, ACTIONS).map(|it| format!("did you mean `{it}`?"));
-                Err(Failure { hint, ..Failure::new(FailureKind::BadParams, &message) })
-            }
+            other => Err(input::unknown_action(other, &ACTIONS)),
         }
     }
 }

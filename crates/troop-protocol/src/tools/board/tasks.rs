@@ -228,15 +228,7 @@ impl TeamTasks {
         let action = word.parse().ok().filter(|action| *action != TaskAction::Prove);
         action.ok_or_else(|| {
             let known: Vec<_> = actions(seat).into_iter().map(TaskAction::as_str).collect();
-            let shown = troop_model::preview(word, 40);
-            let message = format!(
-                "unknown action `{}`; valid actions: {}",
-                shown.escape_debug(),
-                known.join(", ")
-            );
-            let meant = input::nearest(word, known.iter().copied());
-            let hint = meant.map(|meant| format!("did you mean `{meant}`?"));
-            Failure { hint, ..Failure::new(FailureKind::BadParams, &message) }
+            input::unknown_action(word, &known)
         })
     }
 

@@ -242,3 +242,62 @@ async fn a_delegation_names_a_task_or_is_told_which_there_are() {
     let task = lead.json("team_tasks", json!({"action": "get", "task_id": 1})).await;
     assert_eq!((&task["status"], &task["owner_agent_id"]), (&json!("in_progress"), &json!("ann")));
 }
+
+#[tokio::test]
+async fn files_of_the_workspace_are_shared_and_belong_to_what_is_worked_on() {
+    let stage = Stage::new(Dialect::Board).await;
+    let (lead, ann) = (stage.hand("lead"), stage.hand("ann"));
+    list(&lead).await;
+    lead.ok("team_tasks", create("A")).await;
+    ann.ok("team_tasks", json!({"action": "claim", "task_id": "1"})).await;
+    let write = json!({"action": "write", "path": "notes/plan.md", "content": "first this"});
+    let said = ann.json("team_workspace", write).await;
+    assert_eq!((&said["path"], &said["task_number"]), (&json!("notes/plan.md"), &json!(1)));
+    let files = lead.json("team_workspace", json!({"action": "list"})).await;
+    assert_eq!(files["files"][0]["path"], "notes/plan.md");
+    assert_eq!(files["files"][0]["by"], "ann");
+    let read = json!({"action": "read", "path": "notes/plan.md"});
+    assert_eq!(lead.json("team_workspace", read.clone()).await["content"], "first this");
+    let task = lead.json("team_tasks", json!({"action": "get", "task_id": "1"})).await;
+    assert_eq!(task["attachments"][0]["path"], "notes/plan.md");
+    ann.ok("team_workspace", json!({"action": "delete", "path": "notes/plan.md"})).await;
+    assert_eq!(
+        lead.told("team_workspace", read).await,
+        "there is no file `notes/plan.md` in the workspace\nhint: see what is there: team_workspace {\"action\": \"list\"}"
+    );
+}
+
+#[tokio::test]
+async fn a_long_file_is_read_in_pieces() {
+    let stage = Stage::new(Dialect::Board).await;
+    let ann = stage.hand("ann");
+    let long = "é".repeat(30_000) + "end";
+    ann.ok("team_workspace", json!({"action": "write", "path": "a.txt", "content": long})).await;
+    let read = |offset| json!({"action": "read", "path": "a.txt", "offset": offset});
+    let first = ann.json("team_workspace", read(0)).await;
+    assert_eq!(first["content"].as_str().unwrap().chars().count(), 30_000);
+    assert_eq!(first["next_offset"], 30_000);
+    let rest = ann.json("team_workspace", read(30_000)).await;
+    assert_eq!((&rest["content"], rest.get("next_offset")), (&json!("end"), None));
+}
+
+#[tokio::test]
+async fn nobody_gets_out_of_the_workspace_and_is_told_how_to_stay_in_it() {
+    let stage = Stage::new(Dialect::Board).await;
+    let ann = stage.hand("ann");
+    let outside = json!({"action": "read", "path": "../secret"});
+    let told = ann.told("team_workspace", outside).await;
+    assert!(told.contains("is no path of the workspace"), "{told}");
+    assert!(told.contains("hint: use a path such as `notes/plan.md`"), "{told}");
+    let told = ann.told("team_workspace", json!({"action": "write", "path": "a"})).await;
+    assert_eq!(
+        told,
+        "`team_workspace` with action `write` needs `content`\nhint: for example: team_workspace {\"action\": \"write\", \
+         \"path\": \"notes/plan.md\", \"content\": \"# Plan\"}"
+    );
+    let told = ann.told("team_workspace", json!({"action": "wirte"})).await;
+    assert_eq!(
+        told,
+        "unknown action `wirte`; valid actions: list, read, write, delete\nhint: did you mean `write`?"
+    );
+}

@@ -18,7 +18,7 @@ use super::stage::{Part, Play, Setting, Stage, play, quick, raw, without_restart
 use crate::support::{name, say};
 
 /// A team whose lead gives out the work.
-fn setting() -> Setting {
+pub(super) fn setting() -> Setting {
     let settings = Settings {
         assignment: troop_model::Assignment::Claim,
         retry_backoff_seconds: 3_600,
@@ -38,7 +38,7 @@ fn thread() -> Origin {
     }
 }
 
-fn delegate(task: u32, to: &str) -> Command {
+pub(super) fn delegate(task: u32, to: &str) -> Command {
     let task = Some(TaskNumber(task).into());
     Command::Delegate { to: name(to), task, subject: None, trace_id: None }
 }
@@ -52,7 +52,9 @@ fn announcements(state: &State) -> Vec<String> {
         .collect()
 }
 
-fn announced(n: usize) -> impl Fn(&State) -> Option<Vec<String>> + Clone + Send + 'static {
+pub(super) fn announced(
+    n: usize,
+) -> impl Fn(&State) -> Option<Vec<String>> + Clone + Send + 'static {
     move |state| Some(announcements(state)).filter(|all| all.len() == n)
 }
 
@@ -352,6 +354,7 @@ async fn who_does_not_run_is_started_for_what_is_delegated_to_it() {
 async fn one_teammate_too_many_fails_at_what_is_delegated_to_it() {
     let mut setting = setting();
     setting.settings.max_teammates = 1;
+    setting.settings.max_attempts = 1;
     let stage = Stage::new(setting).await;
     stage.spawn("fay", "worker").await;
     stage.until_state("fay", MemberState::Idle).await;
@@ -428,13 +431,13 @@ where
     })
 }
 
-async fn ask(part: &Part, method: &str, params: Value) -> Result<Value, String> {
+pub(super) async fn ask(part: &Part, method: &str, params: Value) -> Result<Value, String> {
     let asked = raw(method, &params.to_string());
     part.peer.request::<Value>(asked).await.map_err(|error| error.to_string())
 }
 
 /// A stage whose lead's agent plays this.
-async fn led_by(lead: Play) -> Stage {
+pub(super) async fn led_by(lead: Play) -> Stage {
     let mut stage = Stage::new(setting()).await;
     let first = stage.lead.take().unwrap();
     first.stop("another takes over").await.unwrap();
@@ -605,7 +608,12 @@ async fn what_is_announced_is_in_the_log_once_however_often_the_lead_is_killed()
     task_said(&mut told).await;
     // Another session takes the lead, because this one is known to be dead.
     let over = stage.lead.as_ref().map(troop_runtime::Lead::fence);
-    let take = Command::TakeLead { session: uuid::Uuid::now_v7(), holder: "zoe".to_owned(), over };
+    let take = Command::TakeLead {
+        session: uuid::Uuid::now_v7(),
+        holder: "zoe".to_owned(),
+        over,
+        checks: Vec::new(),
+    };
     stage.board.submit(Request::new(Actor::system(), take)).await.unwrap();
     let [text] = stage.until("it is announced", announced(1)).await.try_into().unwrap();
     assert!(text.contains("fay crashed: its lead ended"), "{text}");

@@ -5,14 +5,14 @@ use std::path::Path;
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
-use troop_model::{MemberState, Status, TaskNumber};
+use troop_model::{MemberState, Settings, State, Status, Task, TaskNumber};
 use troop_protocol::{FromLead, ReportedStatus};
 use troop_runtime::{HookOptions, Hooks, HooksConfig};
 use troop_testkit::wait_for;
 
 use super::{
     is_done,
-    stage::{Part, Setting, Stage, play, raw},
+    stage::{Part, Setting, Stage, play, raw, worker},
 };
 
 /// Hooks that run in a folder, one for each event.
@@ -220,4 +220,106 @@ async fn a_task_that_fails_needs_no_hook() {
             (task.status == Status::Failed && task.not_before.is_none()).then_some(())
         })
         .await;
+}
+
+/// A team whose tasks are tried twice at most.
+fn tried_twice(checks: &[&str]) -> Settings {
+    Settings {
+        max_attempts: 2,
+        retry_backoff_seconds: 0,
+        checks: checks.iter().map(|it| (*it).to_owned()).collect(),
+        ..Settings::default()
+    }
+}
+
+/// Waits until a task has failed for good.
+async fn failed(stage: &Stage) -> Task {
+    let look = |state: &State| {
+        let task = state.tasks().get(TaskNumber(1))?;
+        let is_over = task.status == Status::Failed && task.not_before.is_none();
+        is_over.then(|| task.clone())
+    };
+    stage.until("it has failed for good", look).await
+}
+
+#[tokio::test]
+async fn who_cannot_do_better_fails_when_a_hook_always_says_no() {
+    let folder = tempfile::tempdir().unwrap();
+    let veto = "echo seen >> seen; echo 'never good enough' >&2; exit 2";
+    let hooks = hooks(folder.path(), &[("TaskCompleted", veto)]);
+    let settings = tried_twice(&[]);
+    let stage = Stage::new(Setting { hooks, settings, ..Setting::default() }).await;
+    stage.plays.add("command", worker());
+    stage.spawn("bob", "command").await;
+    stage.task("write").await;
+    let task = failed(&stage).await;
+    assert_eq!(task.result.as_deref(), Some("never good enough"));
+    assert_eq!((task.attempts, lines(folder.path(), "seen").len()), (2, 2));
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn who_never_does_better_fails_after_five_refusals_in_one_attempt() {
+    let folder = tempfile::tempdir().unwrap();
+    let veto = "echo seen >> seen; echo 'never good enough' >&2; exit 2";
+    let hooks = hooks(folder.path(), &[("TaskCompleted", veto)]);
+    let settings = Settings { max_attempts: 1, ..tried_twice(&[]) };
+    let stage = Stage::new(Setting { hooks, settings, ..Setting::default() }).await;
+    stage.spawn("bob", "worker").await;
+    stage.task("write").await;
+    let task = failed(&stage).await;
+    assert_eq!(task.result.as_deref(), Some("never good enough"));
+    assert_eq!((task.attempts, lines(folder.path(), "seen").len()), (1, 5));
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn who_cannot_do_better_fails_when_a_check_always_fails() {
+    let setting = Setting { settings: tried_twice(&["echo no; exit 3"]), ..Setting::default() };
+    let stage = Stage::new(setting).await;
+    stage.plays.add("command", worker());
+    stage.spawn("bob", "command").await;
+    stage.task("write").await;
+    let task = failed(&stage).await;
+    let why = "the check `echo no; exit 3` ended with exit code 3:\nno";
+    assert_eq!(task.result.as_deref(), Some(why));
+    assert_eq!((task.attempts, task.n_failed_checks), (2, 2));
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn nobody_fails_the_task_of_another_by_saying_that_it_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let hooks = hooks(folder.path(), &[("TaskCompleted", "exit 2")]);
+    let settings = Settings { max_attempts: 1, ..tried_twice(&[]) };
+    let stage = Stage::new(Setting { hooks, settings, ..Setting::default() }).await;
+    let holds = play(|mut part: Part| async move {
+        part.ready(true).await;
+        part.idle().await;
+        while part.hear().await.is_some() {}
+    });
+    let claims = play(|mut part: Part| async move {
+        part.ready(true).await;
+        for _ in 0..6 {
+            let done = raw("task/complete", r#"{"task":1,"result":"done"}"#);
+            assert!(part.peer.request::<serde_json::Value>(done).await.is_err());
+        }
+        let over = raw("message/send", r#"{"to":"user","content":"six times"}"#);
+        part.peer.request::<serde_json::Value>(over).await.unwrap();
+        while part.hear().await.is_some() {}
+    });
+    stage.plays.add("holds", holds);
+    stage.plays.add("claims", claims);
+    stage.spawn("bob", "holds").await;
+    stage.task_for("write", "bob").await;
+    let held =
+        |state: &State| state.tasks().get(TaskNumber(1)).filter(|it| it.owner.is_some()).map(drop);
+    stage.until("bob has it", held).await;
+    stage.spawn("cyd", "claims").await;
+    let said =
+        |state: &State| state.mailbox().iter().find(|it| it.content == "six times").map(drop);
+    stage.until("cyd has tried", said).await;
+    let task = stage.board.look(|state| state.tasks().get(TaskNumber(1)).cloned()).await.unwrap();
+    assert_eq!(task.unwrap().status, Status::InProgress);
+    stage.stop().await;
 }

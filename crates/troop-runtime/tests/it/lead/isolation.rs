@@ -27,10 +27,10 @@ use super::{
 use crate::support::name;
 
 /// A repository with a file of three lines.
-struct Project(TempDir);
+pub(super) struct Project(pub(super) TempDir);
 
 impl Project {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let project = Self(tempfile::tempdir().unwrap());
         fs::create_dir(project.path()).unwrap();
         git(&project.path(), &["init", "--quiet", "--initial-branch=main"]);
@@ -40,11 +40,11 @@ impl Project {
         project
     }
 
-    fn path(&self) -> PathBuf {
+    pub(super) fn path(&self) -> PathBuf {
         self.0.path().join("project")
     }
 
-    async fn isolation(&self) -> Isolation {
+    pub(super) async fn isolation(&self) -> Isolation {
         let options = IsolationOptions {
             project: self.path(),
             folder: self.0.path().join("team"),
@@ -55,7 +55,7 @@ impl Project {
     }
 
     /// A team on it, which does not wait before it tries again.
-    async fn stage(&self, change: impl FnOnce(&mut Settings)) -> Stage {
+    pub(super) async fn stage(&self, change: impl FnOnce(&mut Settings)) -> Stage {
         let mut settings = Settings {
             retry_backoff_seconds: 0,
             isolation_watch_seconds: 0,
@@ -68,12 +68,12 @@ impl Project {
     }
 
     /// A file as the team's branch has it.
-    fn in_team(&self, file: &str) -> String {
+    pub(super) fn in_team(&self, file: &str) -> String {
         git(&self.path(), &["show", &format!("troop/crew:{file}")])
     }
 }
 
-fn git(folder: &Path, arguments: &[&str]) -> String {
+pub(super) fn git(folder: &Path, arguments: &[&str]) -> String {
     let identity = ["-c", "user.name=t", "-c", "user.email=t@t"];
     let output = std::process::Command::new("git")
         .args(identity)
@@ -85,7 +85,9 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
 }
 
 /// Does what the subject of a task says: `write FILE TEXT`. What it is told besides goes to the other function.
-fn writer(told: impl Fn(&Part, &WireTask, &str) + Clone + Send + Sync + 'static) -> Play {
+pub(super) fn writer(
+    told: impl Fn(&Part, &WireTask, &str) + Clone + Send + Sync + 'static,
+) -> Play {
     play(move |mut part| {
         let told = told.clone();
         async move {
@@ -119,17 +121,17 @@ fn writer(told: impl Fn(&Part, &WireTask, &str) + Clone + Send + Sync + 'static)
     })
 }
 
-fn write(folder: &Path, subject: &str) {
+pub(super) fn write(folder: &Path, subject: &str) {
     let mut words = subject.splitn(3, ' ').skip(1);
     let (file, text) = (words.next().unwrap(), words.next().unwrap());
     fs::write(folder.join(file), text.replace('|', "\n")).unwrap();
 }
 
-fn task(state: &State, number: u32) -> Option<Task> {
+pub(super) fn task(state: &State, number: u32) -> Option<Task> {
     state.tasks().get(TaskNumber(number)).cloned()
 }
 
-async fn add(stage: &Stage, new: NewTask) {
+pub(super) async fn add(stage: &Stage, new: NewTask) {
     stage.lead_does(Command::Task(TaskCommand::Create(new))).await;
 }
 

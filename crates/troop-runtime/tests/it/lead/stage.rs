@@ -244,6 +244,7 @@ impl Stage {
             launch: self.plays.clone().launch(setting.others),
             hooks: setting.hooks,
             isolation: setting.isolation,
+            checks: Vec::new(),
             environment: std::env::vars_os().collect(),
             timing: setting.timing,
             until: setting.until,

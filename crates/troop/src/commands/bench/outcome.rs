@@ -40,6 +40,8 @@ pub(super) enum Unit {
     Percent,
     #[serde(rename = "")]
     Count,
+    #[serde(rename = "MB/s")]
+    MegabytesPerSecond,
 }
 
 /// What our number must be in relation to the baseline.
@@ -127,6 +129,7 @@ fn shown(number: f64, unit: Unit) -> String {
         Unit::Megabytes => format!("{number:.1} MB"),
         Unit::Percent => format!("{number:.1} %"),
         Unit::Count => format!("{number:.0}"),
+        Unit::MegabytesPerSecond => format!("{number:.0} MB/s"),
     }
 }
 

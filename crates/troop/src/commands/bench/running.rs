@@ -171,6 +171,7 @@ pub(super) async fn lead(board: &Board, place: &Place, name: &str) -> Result<Lea
         launch: Arc::new(InProcess { run: only_lead, others }),
         hooks: Hooks::none(),
         isolation: None,
+        checks: Vec::new(),
         environment: Vec::new(),
         timing: Timing { restart: Duration::from_millis(1), ..Timing::default() },
         until: Until::Stopped,

@@ -48,7 +48,12 @@ impl World {
             }),
         );
         let holder = "pat on here".to_owned();
-        world.troop(Command::TakeLead { session: Uuid::nil(), holder, over: None });
+        world.troop(Command::TakeLead {
+            session: Uuid::nil(),
+            holder,
+            over: None,
+            checks: Vec::new(),
+        });
         world
     }
 

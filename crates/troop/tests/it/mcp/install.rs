@@ -1,6 +1,6 @@
 //! `troop mcp install`, as a person types it.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use serde_json::Value;
 
@@ -19,10 +19,12 @@ fn a_client_is_told_after_the_change_was_shown() {
     let written: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
     let server = &written["mcpServers"]["troop"];
     assert_eq!(server["command"], env!("CARGO_BIN_EXE_troop"));
-    assert_eq!(
-        server["args"],
-        serde_json::json!(["mcp", "--team", "blue", "--as", "ann", "--dialect", "board"])
-    );
+    let args: Vec<_> =
+        server["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect();
+    // The home is not the usual one here, so the server is told.
+    let [mcp, "--home", home, rest @ ..] = args.as_slice() else { panic!("{args:?}") };
+    assert_eq!((*mcp, Path::new(home)), ("mcp", troop.folder().join("home").as_path()));
+    assert_eq!(rest, ["--team", "blue", "--as", "ann", "--dialect", "board"]);
     let again = troop.ok("mcp install claude-code --as ann --yes");
     assert!(again.ends_with("has it already\n"), "{again}");
 }

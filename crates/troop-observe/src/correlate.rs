@@ -1,0 +1,194 @@
+//! Brings together what was asked and what came of it, which are said in different messages.
+//!
+//! Every shelf is bounded: what is forgotten is at worst not seen, and memory stays what it is.
+
+use std::{
+    collections::{HashSet, VecDeque},
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+use troop_model::Time;
+
+use crate::vocabulary::Operation;
+
+/// How many uses may wait, and how many that waited too long are remembered.
+const MAX_WAITING: usize = 256;
+/// How many results are kept that came before their use, and how long each may be.
+const MAX_EARLY: usize = 64;
+const MAX_EARLY_LINE: usize = 16 * 1024;
+/// How many uses and messages are known by heart, so that a replay of them is known for one.
+const MAX_SETTLED: usize = 4096;
+
+/// After this long, what was asked is no longer expected to happen.
+pub(crate) const MAX_AGE: Duration = Duration::from_secs(30);
+
+/// Something that was asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Pending {
+    pub(crate) id: String,
+    pub(crate) tool: String,
+    pub(crate) operation: Operation,
+    /// Who asked, if it was not the session itself.
+    pub(crate) actor: Option<String>,
+    pub(crate) received_at: Time,
+    /// Whether consumers were told of it.
+    pub(crate) is_announced: bool,
+}
+
+/// What waits for its other half.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Correlator {
+    /// The oldest first.
+    waiting: VecDeque<Pending>,
+    /// What waited too long. If something comes of it all the same, as when a person thinks before allowing it, it counts.
+    late: VecDeque<Pending>,
+    /// Lines with results whose uses were not seen.
+    #[serde(skip)]
+    early: VecDeque<Early>,
+    settled: Settled,
+}
+
+#[derive(Debug)]
+struct Early {
+    ids: Vec<String>,
+    line: Vec<u8>,
+}
+
+impl Correlator {
+    /// Keeps a use until its result comes. The same id again takes the place of the former.
+    pub(crate) fn add(&mut self, pending: Pending) {
+        for shelf in [&mut self.waiting, &mut self.late] {
+            shelf.retain(|it| it.id != pending.id);
+        }
+        self.waiting.push_back(pending);
+        if self.waiting.len() > MAX_WAITING {
+            self.give_up_oldest();
+        }
+    }
+
+    /// The use with this id, which then no longer waits.
+    pub(crate) fn take(&mut self, id: &str) -> Option<Pending> {
+        let shelves = [&mut self.waiting, &mut self.late];
+        let found = shelves.into_iter().find_map(|shelf| {
+            let at = shelf.iter().position(|it| it.id == id)?;
+            shelf.remove(at)
+        });
+        if found.is_some() {
+            self.settled.add(id);
+        }
+        found
+    }
+
+    pub(crate) fn is_awaited(&self, id: &str) -> bool {
+        self.waiting.iter().chain(&self.late).any(|it| it.id == id)
+    }
+
+    pub(crate) fn is_settled(&self, id: &str) -> bool {
+        self.settled.has(id)
+    }
+
+    /// Remembers something that is not to be counted twice; tells whether it is new.
+    pub(crate) fn settle(&mut self, id: &str) -> bool {
+        self.settled.add(id)
+    }
+
+    /// Gives up what has waited longer than this; gives how many these are.
+    pub(crate) fn flush(&mut self, now: Time, max_age: Duration) -> usize {
+        let n_waiting = self.waiting.len();
+        while self.waiting.front().is_some_and(|it| now.since(it.received_at) > max_age) {
+            self.give_up_oldest();
+        }
+        n_waiting - self.waiting.len()
+    }
+
+    /// How many uses wait.
+    pub(crate) fn n_waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// What waits, the oldest first.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = &Pending> {
+        self.waiting.iter()
+    }
+
+    /// Keeps a line with results for a while: their uses may still come.
+    pub(crate) fn keep_early(&mut self, ids: Vec<String>, line: &[u8]) {
+        if line.len() > MAX_EARLY_LINE || ids.iter().all(|id| self.is_settled(id)) {
+            return;
+        }
+        let mut room = Vec::new();
+        if self.early.len() == MAX_EARLY {
+            room = self.early.pop_front().map(|it| it.line).unwrap_or_default();
+        }
+        room.clear();
+        room.extend_from_slice(line);
+        self.early.push_back(Early { ids, line: room });
+    }
+
+    /// The line with the result of this use, if it came before.
+    pub(crate) fn take_early(&mut self, id: &str) -> Option<Vec<u8>> {
+        let early = self.early.iter_mut().find(|it| it.ids.iter().any(|it| it == id))?;
+        early.ids.retain(|it| it != id);
+        Some(early.line.clone())
+    }
+
+    fn give_up_oldest(&mut self) {
+        self.late.extend(self.waiting.pop_front());
+        if self.late.len() > MAX_WAITING {
+            self.late.pop_front();
+        }
+    }
+}
+
+/// The last ids that are over, as what they hash to.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<u64>", into = "Vec<u64>")]
+struct Settled {
+    order: VecDeque<u64>,
+    known: HashSet<u64>,
+}
+
+impl Settled {
+    fn has(&self, id: &str) -> bool {
+        self.known.contains(&hash(id))
+    }
+
+    fn add(&mut self, id: &str) -> bool {
+        let hash = hash(id);
+        if !self.known.insert(hash) {
+            return false;
+        }
+        self.order.push_back(hash);
+        if self.order.len() > MAX_SETTLED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.known.remove(&oldest);
+        }
+        true
+    }
+}
+
+impl From<Settled> for Vec<u64> {
+    fn from(settled: Settled) -> Self {
+        settled.order.into()
+    }
+}
+
+impl From<Vec<u64>> for Settled {
+    fn from(mut ids: Vec<u64>) -> Self {
+        let n_too_many = ids.len().saturating_sub(MAX_SETTLED);
+        ids.drain(..n_too_many);
+        Self { known: ids.iter().copied().collect(), order: ids.into() }
+    }
+}
+
+/// FNV-1a: the same in every version of the program, because it is saved.
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests;

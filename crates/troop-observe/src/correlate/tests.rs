@@ -1,0 +1,105 @@
+//! Uses and results find each other, and shelves stay small.
+
+use super::*;
+
+fn at(seconds: i64) -> Time {
+    Time::from_micros(seconds * 1_000_000)
+}
+
+fn pending(id: &str, received_at: Time) -> Pending {
+    Pending {
+        id: id.to_owned(),
+        tool: "TaskList".to_owned(),
+        operation: Operation::ListTasks,
+        actor: None,
+        received_at,
+        is_announced: false,
+    }
+}
+
+#[test]
+fn a_use_waits_for_its_result_and_then_no_longer() {
+    let mut it = Correlator::default();
+    it.add(pending("a", at(0)));
+    assert_eq!(it.n_waiting(), 1);
+    assert_eq!(it.take("a").unwrap().id, "a");
+    assert_eq!(it.n_waiting(), 0);
+    assert!(it.take("a").is_none());
+    assert!(it.is_settled("a"));
+}
+
+#[test]
+fn interleaved_pairs_find_each_other() {
+    let mut it = Correlator::default();
+    for id in ["a", "b", "c"] {
+        it.add(pending(id, at(0)));
+    }
+    for id in ["b", "a", "c"] {
+        assert_eq!(it.take(id).unwrap().id, id);
+    }
+    assert_eq!(it.n_waiting(), 0);
+}
+
+#[test]
+fn a_result_without_a_use_is_nothing() {
+    let mut it = Correlator::default();
+    it.add(pending("a", at(0)));
+    assert!(it.take("never").is_none());
+    assert_eq!(it.n_waiting(), 1);
+    assert!(!it.is_settled("never"));
+}
+
+#[test]
+fn the_same_id_again_takes_the_place_of_the_former() {
+    let mut it = Correlator::default();
+    it.add(pending("a", at(0)));
+    it.add(Pending { operation: Operation::DeleteTeam, ..pending("a", at(1)) });
+    assert_eq!(it.n_waiting(), 1);
+    assert_eq!(it.take("a").unwrap().operation, Operation::DeleteTeam);
+}
+
+#[test]
+fn only_what_waited_too_long_is_given_up() {
+    let mut it = Correlator::default();
+    it.add(pending("old", at(0)));
+    it.add(pending("just", at(10)));
+    it.add(pending("new", at(11)));
+    assert_eq!(it.flush(at(30), MAX_AGE), 0);
+    assert_eq!(it.flush(at(40), MAX_AGE), 1);
+    assert_eq!(it.n_waiting(), 2);
+    assert_eq!(it.flush(at(42), MAX_AGE), 2);
+    assert_eq!((it.n_waiting(), it.waiting().count()), (0, 0));
+}
+
+#[test]
+fn what_a_person_allowed_late_counts_all_the_same() {
+    let mut it = Correlator::default();
+    it.add(pending("slow", at(0)));
+    assert_eq!(it.flush(at(600), MAX_AGE), 1);
+    assert!(it.take("slow").is_some());
+}
+
+#[test]
+fn shelves_stay_small_whatever_comes() {
+    let mut it = Correlator::default();
+    for nth in 0..10_000 {
+        it.add(pending(&format!("use {nth}"), at(0)));
+        it.keep_early(vec![format!("result {nth}")], &[b'x'; 1000]);
+        it.settle(&format!("message {nth}"));
+    }
+    it.keep_early(vec!["long".to_owned()], &vec![b'x'; MAX_EARLY_LINE + 1]);
+    assert_eq!((it.waiting.len(), it.late.len()), (MAX_WAITING, MAX_WAITING));
+    assert_eq!((it.early.len(), it.settled.order.len()), (MAX_EARLY, MAX_SETTLED));
+    assert_eq!(it.settled.known.len(), MAX_SETTLED);
+    assert!(it.take_early("long").is_none() && it.take_early("result 9999").is_some());
+}
+
+#[test]
+fn what_is_saved_is_what_was_known() {
+    let mut it = Correlator::default();
+    it.add(pending("a", at(0)));
+    it.settle("b");
+    let saved = serde_json::to_string(&it).unwrap();
+    let it: Correlator = serde_json::from_str(&saved).unwrap();
+    assert!(it.is_awaited("a") && it.is_settled("b") && !it.is_settled("c"));
+}

@@ -1,0 +1,49 @@
+//! Lines are let go only if reading them would change nothing.
+
+use super::*;
+
+fn look(line: &str) -> Look {
+    Filter::new().look(line.as_bytes(), &Correlator::default())
+}
+
+#[test]
+fn everyday_lines_are_let_go() {
+    for line in [
+        r#"{"type":"assistant","message":{"content":[{"type":"text","text":"The Task is done, says the Team"}]}}"#,
+        r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":"Read","input":{}}]}}"#,
+        r#"{"type":"result","subtype":"success","parent_tool_use_id":null}"#,
+        r#"{"text":"colours: \u001b[31m"}"#,
+        "",
+        "no JSON",
+    ] {
+        assert_eq!(look(line), Look::LetGo, "{line}");
+    }
+}
+
+#[test]
+fn whatever_may_be_about_a_team_is_read() {
+    for line in [
+        r#"{"name":"TeamCreate"}"#,
+        r#"{"name": "TaskNew"}"#,
+        r#"{"name":"Agent"}"#,
+        r#"{"name":"SendMessage"}"#,
+        r#"{"text":"<teammate-message teammate_id=\"a\">"}"#,
+        r#"{"type":"system","subtype":"init"}"#,
+        r#"{"subtype":"task_notification"}"#,
+        r#"{"name":"Team\u0043reate"}"#,
+        r#"{"text":"\u003cteammate-message"}"#,
+        r#"{"teamName":"x"}"#,
+    ] {
+        assert_eq!(look(line), Look::Read, "{line}");
+    }
+}
+
+#[test]
+fn results_are_read_if_their_use_is_known_and_else_kept() {
+    let line = r#"{"content":[{"tool_use_id":"a"},{ "tool_use_id" : "b" }]}"#;
+    assert_eq!(look(line), Look::Early(vec!["a".to_owned(), "b".to_owned()]));
+    // What cannot be seen at a glance is read.
+    for line in [r#"{"tool_use_id":"a\n"}"#, r#"{"tool_use_id":7}"#, r#"{"tool_use_id":"cut"#] {
+        assert_eq!(look(line), Look::Read, "{line}");
+    }
+}

@@ -1,0 +1,82 @@
+//! Bytes to lines, in whatever pieces they come.
+
+use memchr::memchr;
+
+/// The longest line that is looked at. Nothing about a team is that long.
+pub const MAX_LINE: usize = 8 * 1024 * 1024;
+/// How much memory is kept for the next line that comes in pieces.
+const KEPT: usize = 64 * 1024;
+
+/// Puts lines together. Holds at most one of them, and none that is too long.
+#[derive(Debug, Default)]
+pub struct Lines {
+    /// How the line begins that comes in pieces.
+    begun: Vec<u8>,
+    /// Whether that line was given out and is to be forgotten.
+    is_given: bool,
+    is_too_long: bool,
+    n_too_long: u64,
+}
+
+impl Lines {
+    /// Takes bytes up to the end of a line. Gives how many these are, with the line end, and the line, without it, if it
+    /// is over and not too long.
+    pub fn next<'a>(&'a mut self, bytes: &'a [u8]) -> (usize, Option<&'a [u8]>) {
+        self.forget_given();
+        let Some(end) = memchr(b'\n', bytes) else {
+            self.keep(bytes);
+            return (bytes.len(), None);
+        };
+        let rest = bytes.get(..end).unwrap_or_default();
+        if self.begun.is_empty() && !self.is_too_long && rest.len() <= MAX_LINE {
+            return (end + 1, Some(rest));
+        }
+        self.keep(rest);
+        (end + 1, self.give())
+    }
+
+    /// The last line, where the stream ended without a line end.
+    pub fn end(&mut self) -> Option<&[u8]> {
+        self.forget_given();
+        self.give().filter(|line| !line.is_empty())
+    }
+
+    /// Forgets the line that is not over yet.
+    pub fn clear(&mut self) {
+        *self = Self { n_too_long: self.n_too_long, ..Self::default() };
+    }
+
+    /// How many lines were too long to be looked at.
+    #[must_use]
+    pub fn n_too_long(&self) -> u64 {
+        self.n_too_long
+    }
+
+    fn forget_given(&mut self) {
+        if std::mem::take(&mut self.is_given) {
+            self.begun.clear();
+            self.begun.shrink_to(KEPT);
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        self.is_too_long |= self.begun.len() + bytes.len() > MAX_LINE;
+        if self.is_too_long {
+            self.begun = Vec::new();
+        } else {
+            self.begun.extend_from_slice(bytes);
+        }
+    }
+
+    fn give(&mut self) -> Option<&[u8]> {
+        self.is_given = true;
+        if std::mem::take(&mut self.is_too_long) {
+            self.n_too_long += 1;
+            return None;
+        }
+        Some(&self.begun)
+    }
+}
+
+#[cfg(test)]
+mod tests;

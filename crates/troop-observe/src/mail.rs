@@ -1,0 +1,106 @@
+//! What teammates write, as it reaches a session: tags in the text of a user message.
+
+use serde::Deserialize;
+
+use crate::{
+    raw::{Raw, id, object, text, truth},
+    team::TaskId,
+};
+
+const OPEN: &str = "<teammate-message";
+const CLOSE: &str = "</teammate-message>";
+
+/// What a teammate wrote.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Mail {
+    pub(crate) from: String,
+    pub(crate) color: Option<String>,
+    pub(crate) summary: Option<String>,
+    pub(crate) content: Content,
+}
+
+/// What it is about.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    Text(String),
+    Idle { completed: Option<TaskId> },
+    ShutdownRequest { request_id: Option<String>, reason: Option<String> },
+    ShutdownResponse { request_id: Option<String>, approved: bool, reason: Option<String> },
+    PlanRequest { request_id: Option<String>, plan: String },
+    PlanResponse { request_id: Option<String>, approved: bool, feedback: Option<String> },
+}
+
+/// All that is in a text. What lacks its end, or says not whose it is, is none.
+pub(crate) fn find(text: &str) -> Vec<Mail> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some((_, after)) = rest.split_once(OPEN) {
+        let Some((head, after_head)) = after.split_once('>') else { break };
+        let Some((body, after_body)) = after_head.split_once(CLOSE) else { break };
+        rest = after_body;
+        let Some(from) = attribute(head, "teammate_id").filter(|it| !it.is_empty()) else {
+            continue;
+        };
+        let (color, summary) = (attribute(head, "color"), attribute(head, "summary"));
+        found.push(Mail { from, color, summary, content: content(body.trim()) });
+    }
+    found
+}
+
+fn attribute(head: &str, name: &str) -> Option<String> {
+    let mut rest = head;
+    loop {
+        let (before, after) = rest.split_once(name)?;
+        let is_whole = before.ends_with(char::is_whitespace);
+        if let (true, Some(value)) = (is_whole, after.strip_prefix("=\"")) {
+            return value.split_once('"').map(|(value, _)| value.to_owned());
+        }
+        rest = after;
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Structured<'a> {
+    #[serde(borrow)]
+    r#type: Raw<'a>,
+    request_id: Raw<'a>,
+    #[serde(rename = "request_id")]
+    request_id_too: Raw<'a>,
+    reason: Raw<'a>,
+    feedback: Raw<'a>,
+    approve: Raw<'a>,
+    approved: Raw<'a>,
+    plan_content: Raw<'a>,
+    completed_task_id: Raw<'a>,
+}
+
+fn content(body: &str) -> Content {
+    let plain = || Content::Text(body.to_owned());
+    let Ok(raw) = serde_json::from_str(body) else { return plain() };
+    let Some(it) = object::<Structured<'_>>(Some(raw)) else { return plain() };
+    let request_id = id(it.request_id).or_else(|| id(it.request_id_too));
+    let (reason, feedback) = (text(it.reason), text(it.feedback));
+    let approved = truth(it.approved).or_else(|| truth(it.approve)).unwrap_or(false);
+    match text(it.r#type).as_deref() {
+        Some("idle_notification") => {
+            Content::Idle { completed: crate::raw::task(it.completed_task_id) }
+        }
+        Some("shutdown_request") => Content::ShutdownRequest { request_id, reason },
+        Some("shutdown_approved") => {
+            Content::ShutdownResponse { request_id, approved: true, reason }
+        }
+        Some("shutdown_rejected") => {
+            Content::ShutdownResponse { request_id, approved: false, reason }
+        }
+        Some("shutdown_response") => Content::ShutdownResponse { request_id, approved, reason },
+        Some("plan_approval_request") => {
+            Content::PlanRequest { request_id, plan: text(it.plan_content).unwrap_or_default() }
+        }
+        Some("plan_approval_response") => Content::PlanResponse { request_id, approved, feedback },
+        _ => plain(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! What teammates write is found in whatever is around it.
+
+use super::*;
+
+fn one(body: &str) -> Content {
+    let text = format!("<teammate-message teammate_id=\"ann\">\n{body}\n</teammate-message>");
+    let mut found = find(&text);
+    assert_eq!(found.len(), 1, "{text}");
+    found.remove(0).content
+}
+
+#[test]
+fn several_in_one_message_are_found_in_order() {
+    let text = "before <teammate-message teammate_id=\"ann\" color=\"blue\" summary=\"all is well\">\nhi\n\
+                </teammate-message>\n\n<teammate-message teammate_id=\"bob\">a > b</teammate-message> after";
+    let found = find(text);
+    assert_eq!(found.len(), 2);
+    assert_eq!((found[0].from.as_str(), found[0].color.as_deref()), ("ann", Some("blue")));
+    assert_eq!(found[0].summary.as_deref(), Some("all is well"));
+    assert_eq!(found[0].content, Content::Text("hi".to_owned()));
+    assert_eq!((found[1].from.as_str(), &found[1].summary), ("bob", &None));
+    assert_eq!(found[1].content, Content::Text("a > b".to_owned()));
+}
+
+#[test]
+fn what_is_structured_is_read() {
+    assert_eq!(
+        one(r#"{"type":"idle_notification","from":"ann","completedTaskId":"3"}"#),
+        Content::Idle { completed: TaskId::new("3") }
+    );
+    let request_id = || Some("r".to_owned());
+    assert_eq!(
+        one(r#"{"type":"shutdown_approved","requestId":"r","from":"ann","paneId":"1"}"#),
+        Content::ShutdownResponse { request_id: request_id(), approved: true, reason: None }
+    );
+    assert_eq!(
+        one(r#"{"type":"shutdown_rejected","requestId":"r","reason":"busy"}"#),
+        Content::ShutdownResponse {
+            request_id: request_id(),
+            approved: false,
+            reason: Some("busy".to_owned())
+        }
+    );
+    assert_eq!(
+        one(r#"{"type":"plan_approval_request","planContent":"p","requestId":"r"}"#),
+        Content::PlanRequest { request_id: request_id(), plan: "p".to_owned() }
+    );
+    assert_eq!(
+        one(r#"{"type":"plan_approval_response","requestId":"r","approved":true,"feedback":"go"}"#),
+        Content::PlanResponse {
+            request_id: request_id(),
+            approved: true,
+            feedback: Some("go".to_owned())
+        }
+    );
+    assert_eq!(
+        one(r#"{"type":"shutdown_request","requestId":"r","reason":"done"}"#),
+        Content::ShutdownRequest { request_id: request_id(), reason: Some("done".to_owned()) }
+    );
+}
+
+#[test]
+fn what_is_structured_in_an_unknown_way_is_text() {
+    for body in [r#"{"type":"task_assignment","taskId":"1"}"#, "{broken", "[1]", "7", ""] {
+        assert_eq!(one(body), Content::Text(body.to_owned()));
+    }
+}
+
+#[test]
+fn what_has_no_end_or_no_sender_is_none() {
+    for text in [
+        "",
+        "<teammate-message",
+        "<teammate-message teammate_id=\"ann\">",
+        "<teammate-message>hi</teammate-message>",
+        "<teammate-message teammate_id=\"\">hi</teammate-message>",
+        "<teammate-message not_teammate_id=\"ann\">hi</teammate-message>",
+        "<teammate-message teammate_id=ann>hi</teammate-message>",
+    ] {
+        assert_eq!(find(text), [], "{text}");
+    }
+}
+
+#[test]
+fn a_text_full_of_beginnings_is_read_once() {
+    // If each of them was searched to its end this would take minutes.
+    let text = "<teammate-message x>".repeat(200_000);
+    assert_eq!(find(&text), []);
+    assert_eq!(find(&(text + "</teammate-message>")), []);
+}

@@ -1,0 +1,323 @@
+//! What changes in a team by what was asked and what came of it. The same again changes nothing.
+
+mod mail;
+mod tentative;
+
+pub(crate) use mail::reduce_mail;
+pub(crate) use tentative::imagine;
+
+use crate::{
+    answer::Answer,
+    correlate::Pending,
+    diff::Change,
+    event::What,
+    team::{Member, MemberStatus, Task, TaskId, TaskStatus, Team, TeamRole},
+    vocabulary::{Letter, LetterKind, Operation, Spawn, Update},
+};
+
+/// What a member is where nobody says.
+const GENERAL: &str = "general-purpose";
+
+/// Changes the team; what is an error changes nothing.
+pub(crate) fn reduce(team: &mut Option<Team>, asked: &Pending, answer: &Answer) -> Vec<Change> {
+    if answer.is_error {
+        return Vec::new();
+    }
+    match &asked.operation {
+        Operation::CreateTeam { name } => create_team(team, answer.team().unwrap_or(name)),
+        Operation::DeleteTeam => {
+            team.take().map(|team| Change::TeamGone { name: team.name }).into_iter().collect()
+        }
+        Operation::Spawn(it) => spawn(team, it, &asked.id, answer),
+        operation @ (Operation::CreateTask { .. }
+        | Operation::UpdateTask(_)
+        | Operation::ListTasks
+        | Operation::GetTask { .. }
+        | Operation::Send(_)) => {
+            team.as_mut().map(|it| within(it, operation, asked, answer)).unwrap_or_default()
+        }
+    }
+}
+
+fn within(team: &mut Team, operation: &Operation, asked: &Pending, answer: &Answer) -> Vec<Change> {
+    match operation {
+        Operation::CreateTask { subject, description, active_form } => {
+            let Some(id) = answer.created() else { return Vec::new() };
+            let mut task = Task::new(id, subject.clone());
+            task.description.clone_from(description);
+            task.active_form.clone_from(active_form);
+            add_task(team, task).into_iter().collect()
+        }
+        Operation::UpdateTask(update) => update_task(team, update, asked.actor.as_deref(), answer),
+        Operation::ListTasks => catch_up(team, answer),
+        Operation::Send(letter) => send(team, letter, asked.actor.as_deref(), answer),
+        Operation::GetTask { .. }
+        | Operation::CreateTeam { .. }
+        | Operation::DeleteTeam
+        | Operation::Spawn(_) => Vec::new(),
+    }
+}
+
+fn create_team(team: &mut Option<Team>, name: &str) -> Vec<Change> {
+    match team {
+        None => {
+            *team = Some(Team::new(name.to_owned(), TeamRole::Lead));
+            vec![Change::TeamMade(TeamRole::Lead)]
+        }
+        Some(team) => {
+            // It was known of before it was seen to be made.
+            if team.is_partial && team.name == name {
+                team.role = TeamRole::Lead;
+                team.is_partial = false;
+            }
+            Vec::new()
+        }
+    }
+}
+
+/// A team that was there before the stream began, or that nobody has to make.
+pub(crate) fn find_team(team: &mut Option<Team>, name: &str, role: TeamRole) -> Option<Change> {
+    if team.is_some() {
+        return None;
+    }
+    *team = Some(Team { is_partial: true, ..Team::new(name.to_owned(), role) });
+    Some(Change::TeamMade(role))
+}
+
+fn spawn(team: &mut Option<Team>, spawn: &Spawn, id: &str, answer: &Answer) -> Vec<Change> {
+    let mut changes = Vec::new();
+    if let (true, Some(name)) = (answer.has_spawned(), answer.team()) {
+        // Who spawns, leads.
+        changes.extend(find_team(team, name, TeamRole::Lead));
+    } else if spawn.team.is_none() {
+        return changes;
+    }
+    let Some(team) = team else { return changes };
+    // What is taken already gets another name.
+    let name = answer.name().unwrap_or(&spawn.name);
+    let known = team.member(name);
+    if known.is_some_and(|it| {
+        it.status != MemberStatus::Shutdown || it.tool_use_id.as_deref() == Some(id)
+    }) {
+        return changes;
+    }
+    let before = known.cloned();
+    let given = |of_answer: Option<&str>, of_spawn: &Option<String>| {
+        of_answer.map(str::to_owned).or_else(|| of_spawn.clone())
+    };
+    let after = Member {
+        name: name.to_owned(),
+        agent_id: answer.agent_id().map_or_else(|| format!("{name}@{}", team.name), str::to_owned),
+        agent_type: given(answer.agent_type(), &spawn.agent_type)
+            .unwrap_or_else(|| GENERAL.to_owned()),
+        status: MemberStatus::Active,
+        model: given(answer.model(), &spawn.model),
+        color: answer.color().map(str::to_owned),
+        tool_use_id: Some(id.to_owned()),
+        tentative: false,
+    };
+    changes.push(put_member(team, before, after));
+    changes
+}
+
+fn put_member(team: &mut Team, before: Option<Member>, after: Member) -> Change {
+    match team.member_mut(&after.name) {
+        Some(member) => *member = after.clone(),
+        None => team.members.push(after.clone()),
+    }
+    Change::Member { before, after }
+}
+
+/// Changes how a member is. Who is gone stays gone.
+pub(crate) fn set_status(team: &mut Team, name: &str, status: MemberStatus) -> Option<Change> {
+    let member = team.member_mut(name)?;
+    if member.status == status || member.status == MemberStatus::Shutdown {
+        return None;
+    }
+    let before = Some(member.clone());
+    member.status = status;
+    Some(Change::Member { before, after: member.clone() })
+}
+
+fn add_task(team: &mut Team, task: Task) -> Option<Change> {
+    let id = task.id.clone();
+    if team.tasks.contains_key(&id) || team.deleted.contains(&id) {
+        return None;
+    }
+    let mut task = task;
+    if team.missing.remove(&id) {
+        // Others spoke of it before it was there.
+        for other in team.tasks.values() {
+            if other.blocked_by.contains(&id) {
+                task.blocks.insert(other.id.clone());
+            }
+            if other.blocks.contains(&id) {
+                task.blocked_by.insert(other.id.clone());
+            }
+        }
+    }
+    team.tasks.insert(id, task.clone());
+    Some(Change::Task { before: None, after: Box::new(task) })
+}
+
+fn update_task(
+    team: &mut Team,
+    update: &Update,
+    actor: Option<&str>,
+    answer: &Answer,
+) -> Vec<Change> {
+    let Some(task) = team.tasks.get(&update.task) else { return Vec::new() };
+    let before = Box::new(task.clone());
+    if update.status == Some(TaskStatus::Deleted) {
+        return delete_task(team, *before);
+    }
+    let mut update = update.clone();
+    if update.owner.is_none() && answer.has_updated("owner") {
+        // Who begins a task that nobody owns becomes its owner without saying so.
+        update.owner = Some(actor.unwrap_or(team.own_name()).to_owned());
+    }
+    let neighbours = change_task(team, &update);
+    let Some(after) = team.tasks.get(&update.task).cloned() else { return Vec::new() };
+    let mut changes = vec![Change::Task { before: Some(before), after: Box::new(after.clone()) }];
+    changes.extend(neighbours);
+    if let (Some(TaskStatus::InProgress), Some(owner)) = (update.status, &after.owner) {
+        changes.extend(set_status(team, owner, MemberStatus::Active));
+    }
+    changes
+}
+
+/// Writes an update down. Gives which others wait for more or less than before.
+fn change_task(team: &mut Team, update: &Update) -> Vec<Change> {
+    let id = &update.task;
+    if let Some(task) = team.tasks.get_mut(id) {
+        task.status = update.status.unwrap_or(task.status);
+        if let Some(owner) = &update.owner {
+            task.owner = Some(owner.clone()).filter(|it| !it.is_empty());
+        }
+        if let Some(subject) = &update.subject {
+            task.subject.clone_from(subject);
+        }
+        task.description = update.description.clone().or(task.description.take());
+        task.active_form = update.active_form.clone().or(task.active_form.take());
+        task.blocked_by.extend(update.add_blocked_by.iter().cloned());
+        task.blocks.extend(update.add_blocks.iter().cloned());
+    }
+    for other in &update.add_blocked_by {
+        match team.tasks.get_mut(other) {
+            Some(other) => drop(other.blocks.insert(id.clone())),
+            None => drop(team.missing.insert(other.clone())),
+        }
+    }
+    let mut changes = Vec::new();
+    for other in &update.add_blocks {
+        let Some(task) = team.tasks.get_mut(other) else {
+            team.missing.insert(other.clone());
+            continue;
+        };
+        let before = Some(Box::new(task.clone()));
+        if task.blocked_by.insert(id.clone()) && other != id {
+            changes.push(Change::Task { before, after: Box::new(task.clone()) });
+        }
+    }
+    changes
+}
+
+fn delete_task(team: &mut Team, task: Task) -> Vec<Change> {
+    team.tasks.remove(&task.id);
+    team.deleted.insert(task.id.clone());
+    let mut changes = Vec::new();
+    for other in &task.blocked_by {
+        if let Some(other) = team.tasks.get_mut(other) {
+            other.blocks.remove(&task.id);
+        }
+    }
+    for other in &task.blocks {
+        let Some(other) = team.tasks.get_mut(other) else { continue };
+        let before = Some(Box::new(other.clone()));
+        if other.blocked_by.remove(&task.id) {
+            changes.push(Change::Task { before, after: Box::new(other.clone()) });
+        }
+    }
+    let after = Task { status: TaskStatus::Deleted, ..task.clone() };
+    changes.insert(0, Change::Task { before: Some(Box::new(task)), after: Box::new(after) });
+    changes
+}
+
+/// A list never changes what is known. It tells what was there before the stream began, if that was not seen.
+fn catch_up(team: &mut Team, answer: &Answer) -> Vec<Change> {
+    if !team.is_partial {
+        return Vec::new();
+    }
+    let mut changes = Vec::new();
+    for listed in answer.listed() {
+        let mut task = Task::new(listed.task.clone(), listed.subject.to_owned());
+        task.status = listed.status;
+        task.owner = listed.owner.map(str::to_owned);
+        if let Some(change) = add_task(team, task) {
+            let update = blocked_by(listed.task, listed.blocked_by);
+            change_task(team, &update);
+            changes.push(match (change, team.tasks.get(&update.task)) {
+                (Change::Task { before, .. }, Some(task)) => {
+                    Change::Task { before, after: Box::new(task.clone()) }
+                }
+                (change, _) => change,
+            });
+        }
+    }
+    changes
+}
+
+fn blocked_by(task: TaskId, add_blocked_by: Vec<TaskId>) -> Update {
+    Update {
+        task,
+        status: None,
+        owner: None,
+        subject: None,
+        description: None,
+        active_form: None,
+        add_blocks: Vec::new(),
+        add_blocked_by,
+    }
+}
+
+fn send(team: &mut Team, letter: &Letter, actor: Option<&str>, answer: &Answer) -> Vec<Change> {
+    if let (None, Some(sender)) = (actor, answer.sender()) {
+        team.own_name = Some(sender.to_owned());
+    }
+    let from = actor.unwrap_or(team.own_name()).to_owned();
+    let to = letter.to.clone().unwrap_or_default();
+    let request_id = letter.request_id.clone().or_else(|| answer.request_id().map(str::to_owned));
+    let content = letter.content.clone();
+    let said = Some(content.clone()).filter(|it| !it.is_empty());
+    let approved = letter.approve.unwrap_or(false);
+    let mut changes = Vec::new();
+    let what = match letter.kind {
+        LetterKind::Message | LetterKind::Broadcast => {
+            What::Message { from, to: letter.to.clone(), content, summary: letter.summary.clone() }
+        }
+        LetterKind::ShutdownRequest => What::ShutdownRequest { from, to, request_id, reason: said },
+        LetterKind::ShutdownResponse => {
+            let from = who_stops(team, from, request_id.as_deref(), &to);
+            if approved {
+                changes.extend(set_status(team, &from, MemberStatus::Shutdown));
+            }
+            What::ShutdownResponse { from, request_id, approved, reason: said }
+        }
+        LetterKind::PlanApprovalRequest => {
+            What::PlanApprovalRequest { from, to, request_id, plan: content }
+        }
+        LetterKind::PlanApprovalResponse => {
+            What::PlanApprovalResponse { from, to, request_id, approved, feedback: said }
+        }
+    };
+    changes.insert(0, Change::Said(what));
+    changes
+}
+
+/// Who answers a request to stop: who says so, if it is a member; else whom the request names: `shutdown-123@alice`.
+fn who_stops(team: &Team, from: String, request_id: Option<&str>, to: &str) -> String {
+    let named = request_id.and_then(|it| it.rsplit_once('@')).map(|(_, name)| name);
+    let is_member = |name: &&str| team.member(name).is_some();
+    let found = [Some(from.as_str()), named, Some(to)].into_iter().flatten().find(is_member);
+    found.map(str::to_owned).unwrap_or(from)
+}

@@ -1,0 +1,167 @@
+//! All generations of the vocabulary, and what is in none of them.
+
+use serde_json::json;
+use troop_observe::{MemberStatus, TeamRole};
+
+use crate::stream::{Seen, mail, result, spawned, text, used, uses};
+
+#[test]
+fn a_team_that_nobody_makes_is_there_when_somebody_joins_it() {
+    let mut seen = Seen::default();
+    // `team_name` is ignored by this generation.
+    let input =
+        json!({"name": "ann", "team_name": "mine", "subagent_type": "tester", "prompt": "p"});
+    seen.pair("a", "Agent", input, spawned("ann", "session-0123abcd"));
+    seen.pair(
+        "b",
+        "Agent",
+        json!({"name": "ann", "prompt": "p"}),
+        spawned("ann-2", "session-0123abcd"),
+    );
+    let team = seen.team_now();
+    assert_eq!((team.name(), team.role()), ("session-0123abcd", TeamRole::Lead));
+    assert_eq!(seen.session().agents, ["ann", "ann-2"], "a name that is taken becomes another");
+    assert_eq!(team.members()[0].agent_type, "tester");
+    seen.line(&mail("ann-2", "hello"));
+    let story =
+        ["team:created session-0123abcd", "team:member:joined ann", "team:member:joined ann-2"];
+    assert_eq!(seen.story()[..3], story);
+    assert_eq!(seen.story()[3], "team:message:received ann-2");
+}
+
+#[test]
+fn an_agent_with_a_name_that_joins_nothing_is_a_plain_one() {
+    let mut seen = Seen::default();
+    seen.pair("a", "Agent", json!({"name": "ann", "prompt": "p"}), "I looked: all is well");
+    assert_eq!((seen.session().team, seen.story(), seen.supplements.len()), (None, Vec::new(), 0));
+    let mut seen = Seen::team();
+    seen.pair("a", "Agent", json!({"name": "cy", "prompt": "p"}), "I looked: all is well");
+    assert_eq!(seen.session().agents, ["ann", "bob"]);
+    assert_eq!(seen.supplements.len(), 0);
+}
+
+#[test]
+fn what_a_teammate_of_the_same_process_does_is_its_own() {
+    let mut seen = Seen::team();
+    seen.add_task(1);
+    let mut line: serde_json::Value = serde_json::from_str(&used(
+        "u",
+        "TaskUpdate",
+        json!({"taskId": "1", "status": "in_progress"}),
+    ))
+    .unwrap();
+    line["parent_tool_use_id"] = "ann".into();
+    seen.line(&line.to_string());
+    seen.line(&result("u", "Updated task #1 owner, status"));
+    assert_eq!(seen.task("1").owner.as_deref(), Some("ann"));
+}
+
+#[test]
+fn a_session_of_a_teammate_is_known_by_its_transcript() {
+    let mut seen = Seen::default();
+    let line = r#"{"type":"user","message":{"role":"user","content":"hi"},"teamName":"blue","agentName":"ann"}"#;
+    seen.line(line);
+    seen.line(line);
+    let team = seen.team_now();
+    assert_eq!((team.name(), team.role()), ("blue", TeamRole::Teammate));
+    let said = json!({"type": "message", "recipient": "team-lead", "content": "done"});
+    seen.pair("m", "SendMessage", said, "{\"success\":true}");
+    seen.line(&mail("team-lead", r#"{"type":"shutdown_request","requestId":"shutdown-1@ann"}"#));
+    let yes = json!({"to": "team-lead", "message": {"type": "shutdown_response", "request_id": "shutdown-1@ann", "approve": true}});
+    seen.pair("y", "SendMessage", yes, "{\"success\":true}");
+    assert_eq!(
+        seen.story(),
+        [
+            "team:created blue",
+            "team:message:received ann",
+            "team:shutdown:requested team-lead",
+            "team:shutdown:response ann",
+        ]
+    );
+}
+
+#[test]
+fn a_lead_that_deleted_its_team_has_none_even_if_its_transcript_names_it() {
+    let mut seen = Seen::team();
+    seen.pair("d", "TeamDelete", json!({}), "ok");
+    seen.line(r#"{"type":"assistant","message":{"content":[]},"teamName":"blue"}"#);
+    assert_eq!(seen.session().team, None);
+}
+
+#[test]
+fn a_teammate_that_ends_by_itself_is_gone() {
+    let mut seen = Seen::team();
+    let ended = |id: &str, status: &str| {
+        json!({"type": "system", "subtype": "task_notification",
+        "tool_use_id": id, "status": status})
+        .to_string()
+    };
+    seen.line(&ended("ann", "running"));
+    seen.line(&ended("somebody else", "completed"));
+    assert_eq!(seen.story(), [""; 0]);
+    seen.line(&ended("ann", "failed"));
+    seen.line(&ended("ann", "failed"));
+    assert_eq!(seen.team_now().member("ann").unwrap().status, MemberStatus::Shutdown);
+    assert_eq!(seen.story(), ["team:member:shutdown ann"]);
+}
+
+#[test]
+fn unknown_names_of_the_family_are_counted_and_nothing_else() {
+    let mut seen = Seen::team();
+    seen.line(&uses(&[
+        ("1", "TeamPause", json!({})),
+        ("2", "Read", json!({})),
+        ("3", "TaskCreate", json!({"subject": "s"})),
+        ("4", "TeamPause", json!({})),
+        ("5", "TaskUpdate", json!({})),
+        ("6", "TaskStop", json!({})),
+    ]));
+    let counts = seen.observer.counts();
+    assert_eq!(counts.unknown_tools.iter().collect::<Vec<_>>(), [(&"TeamPause".to_owned(), &2)]);
+    assert_eq!(counts.incomplete, 1, "the others of the message are kept");
+    assert_eq!(seen.observer.n_waiting(), 1);
+    for nth in 0..1000 {
+        seen.line(&used("x", &format!("Team{nth}{}", "x".repeat(200)), json!({})));
+    }
+    assert!(seen.observer.counts().unknown_tools.len() <= 64, "counting takes no memory");
+}
+
+#[test]
+fn several_uses_in_one_message_are_seen_in_order() {
+    let mut seen = Seen::team();
+    seen.line(&uses(&[
+        ("1", "TaskCreate", json!({"subject": "one"})),
+        ("2", "Bash", json!({"command": "ls"})),
+        ("3", "TaskCreate", json!({"subject": "two"})),
+        ("4", "SendMessage", json!({"to": "ann", "message": "go"})),
+    ]));
+    let ids: Vec<_> =
+        seen.supplements.iter().map(|it| it.metadata.team_tool_use_id.as_str()).collect();
+    assert_eq!(ids, ["1", "3", "4"]);
+}
+
+#[test]
+fn messages_about_something_else_yield_nothing() {
+    let seen = Seen::of([
+        text("1"),
+        uses(&[]),
+        used("r", "Read", json!({"file_path": "/x"})),
+        result("r", "Task #1 created successfully: not by TaskCreate"),
+        r#"{"type":"user","message":{"role":"user","content":"please use TeamCreate"}}"#.to_owned(),
+        r#"{"type":"system","subtype":"init","tools":["Task","TeamCreate"]}"#.to_owned(),
+        r#"{"type":"stream_event","event":{"name":"TeamCreate"}}"#.to_owned(),
+        // In a message of the user it is only a text.
+        r#"{"type":"user","message":{"content":[{"type":"tool_use","id":"x","name":"TeamCreate","input":{"team_name":"t"}}]}}"#.to_owned(),
+    ]);
+    assert_eq!((seen.story(), seen.supplements.len()), (Vec::new(), 0));
+    assert_eq!(seen.session().team, None);
+}
+
+#[test]
+fn a_session_that_keeps_a_plain_list_of_tasks_has_no_team() {
+    let mut seen = Seen::default();
+    seen.add_task(1);
+    seen.update("1", json!({"status": "completed"}));
+    seen.line(&mail("ann", "somebody pasted this"));
+    assert_eq!((seen.session().team, seen.story(), seen.supplements.len()), (None, Vec::new(), 0));
+}

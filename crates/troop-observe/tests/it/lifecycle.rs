@@ -1,0 +1,413 @@
+//! A team's life, one operation at a time.
+
+use serde_json::json;
+use troop_observe::{MemberStatus, TaskStatus, TeamRole, What};
+
+use crate::stream::{Seen, failed, mail, result, spawned, text, used, uses};
+
+#[test]
+fn a_whole_life_is_one_valid_session() {
+    let mut seen = Seen::team();
+    assert_eq!(seen.session().agents, ["ann", "bob"]);
+    seen.add_task(1);
+    seen.add_task(2);
+    seen.pair("l", "TaskList", json!({}), "#1 [pending] task 1\n#2 [pending] task 2");
+    seen.update("1", json!({"status": "in_progress", "owner": "ann"}));
+    seen.update("1", json!({"status": "completed"}));
+    seen.line(&mail("ann", "task 1 is done"));
+    seen.line(&mail("ann", r#"{"type":"idle_notification","from":"ann","completedTaskId":"1"}"#));
+    let asked = r#"{"success":true,"request_id":"shutdown-1@ann","target":"ann"}"#;
+    seen.pair("q", "SendMessage", json!({"type": "shutdown_request", "recipient": "ann"}), asked);
+    seen.line(&mail(
+        "ann",
+        r#"{"type":"shutdown_approved","requestId":"shutdown-1@ann","from":"ann"}"#,
+    ));
+    seen.pair("d", "TeamDelete", json!({}), r#"{"success":true,"team_name":"blue"}"#);
+    assert_eq!(
+        seen.story(),
+        [
+            "team:task:created 1",
+            "team:task:created 2",
+            "team:task:claimed 1",
+            "team:task:completed 1",
+            "team:message:received ann",
+            "team:idle:reported ann",
+            "team:member:idle ann",
+            "team:shutdown:requested team-lead",
+            "team:shutdown:response ann",
+            "team:member:shutdown ann",
+            "team:deleted blue",
+        ]
+    );
+    assert_eq!((seen.session().team, seen.session().agents), (None, Vec::new()));
+}
+
+#[test]
+fn a_team_is_made_once_and_its_maker_leads() {
+    let mut seen = Seen::default();
+    assert_eq!(seen.session().team, None);
+    seen.pair("a", "TeamCreate", json!({"team_name": "blue"}), "{\"team_name\":\"blue\"}");
+    let team = seen.team_now();
+    assert_eq!((team.name(), team.role()), ("blue", TeamRole::Lead));
+    assert_eq!((team.members().len(), team.tasks().len()), (0, 0));
+    seen.pair("b", "TeamCreate", json!({"team_name": "red"}), "{\"team_name\":\"red\"}");
+    assert_eq!(seen.team_now(), team);
+    assert_eq!(seen.story(), ["team:created blue"]);
+}
+
+#[test]
+fn a_deleted_team_is_gone_and_another_can_be_made() {
+    let mut seen = Seen::team();
+    seen.pair("d", "TeamDelete", json!({}), "ok");
+    assert_eq!(seen.session().team, None);
+    seen.pair("d2", "TeamDelete", json!({}), "ok");
+    seen.pair("t2", "TeamCreate", json!({"team_name": "red"}), "ok");
+    assert_eq!(seen.story(), ["team:deleted blue", "team:created red"]);
+    assert_eq!(seen.team_now().members().len(), 0);
+}
+
+#[test]
+fn a_deletion_that_is_refused_deletes_nothing() {
+    let mut seen = Seen::team();
+    let refusal = r#"{"success":false,"message":"Cannot cleanup team with 2 active member(s)"}"#;
+    seen.pair("d", "TeamDelete", json!({}), refusal);
+    assert_eq!(seen.team_now().members().len(), 2);
+    assert!(!seen.team_now().is_tentative());
+    assert_eq!(seen.story(), [""; 0]);
+}
+
+#[test]
+fn a_member_joins_once_with_what_is_known_of_it() {
+    let mut seen = Seen::team();
+    let ann = seen.team_now().member("ann").unwrap().clone();
+    assert_eq!((ann.agent_id.as_str(), ann.agent_type.as_str()), ("ann@blue", "general-purpose"));
+    assert_eq!(ann.status, MemberStatus::Active);
+    let input = json!({"team_name": "blue", "name": "ann", "subagent_type": "other"});
+    seen.pair("again", "Task", input, spawned("ann", "blue"));
+    assert_eq!(seen.team_now().members().len(), 2);
+    assert_eq!(seen.team_now().member("ann"), Some(&ann));
+    let input = json!({"team_name": "blue", "name": "cy", "subagent_type": "tester", "model": "m"});
+    seen.pair("cy", "Task", input, "{\"agent_id\":\"cy-1\"}");
+    let cy = seen.team_now().member("cy").unwrap().clone();
+    assert_eq!((cy.agent_id.as_str(), cy.agent_type.as_str()), ("cy-1", "tester"));
+    assert_eq!(cy.model.as_deref(), Some("m"));
+    assert_eq!(seen.story(), ["team:member:joined cy"]);
+}
+
+#[test]
+fn who_was_gone_can_join_again() {
+    let mut seen = Seen::team();
+    seen.line(&mail("ann", r#"{"type":"shutdown_approved","requestId":"r"}"#));
+    assert_eq!(seen.team_now().member("ann").unwrap().status, MemberStatus::Shutdown);
+    // The first spawn once more is no news.
+    seen.line(&result("ann", spawned("ann", "blue")));
+    assert_eq!(seen.team_now().member("ann").unwrap().status, MemberStatus::Shutdown);
+    let input = json!({"team_name": "blue", "name": "ann"});
+    seen.pair("ann 2", "Task", input, spawned("ann", "blue"));
+    assert_eq!(seen.team_now().member("ann").unwrap().status, MemberStatus::Active);
+    assert_eq!(seen.session().agents, ["ann", "bob"]);
+}
+
+#[test]
+fn a_spawn_without_a_team_has_no_effect() {
+    let mut seen = Seen::default();
+    let input = json!({"team_name": "blue", "name": "ann"});
+    seen.pair("a", "Task", input, "I have looked into it");
+    assert_eq!((seen.session().team, seen.story()), (None, Vec::new()));
+}
+
+#[test]
+fn tasks_have_the_id_of_the_result_and_are_made_once() {
+    let mut seen = Seen::team();
+    let input = json!({"subject": "s", "description": "d", "activeForm": "Doing s"});
+    seen.pair("a", "TaskCreate", input.clone(), "{\"id\": 7}");
+    seen.pair("b", "TaskCreate", input.clone(), "{\"id\": \"7\"}");
+    seen.pair("c", "TaskCreate", input, "created, but which?");
+    let team = seen.team_now();
+    assert_eq!(team.tasks().len(), 1);
+    let task = team.task("7").unwrap();
+    assert_eq!((task.subject.as_str(), task.status), ("s", TaskStatus::Pending));
+    assert_eq!(
+        (task.description.as_deref(), task.active_form.as_deref()),
+        (Some("d"), Some("Doing s"))
+    );
+    assert_eq!(seen.story(), ["team:task:created 7"]);
+}
+
+#[test]
+fn updates_change_what_they_name_and_the_last_one_wins() {
+    let mut seen = Seen::team();
+    seen.add_task(1);
+    seen.update(
+        "1",
+        json!({"subject": "new", "description": "d", "activeForm": "a", "owner": "ann"}),
+    );
+    seen.update("1", json!({"owner": "bob"}));
+    seen.update("9", json!({"owner": "bob"}));
+    let task = seen.task("1");
+    assert_eq!((task.subject.as_str(), task.owner.as_deref()), ("new", Some("bob")));
+    assert_eq!((task.description.as_deref(), task.active_form.as_deref()), (Some("d"), Some("a")));
+    assert_eq!(seen.team_now().tasks().len(), 1);
+    assert_eq!(seen.story()[1..], ["team:task:updated 1", "team:task:updated 1"]);
+}
+
+#[test]
+fn an_update_of_nothing_is_not_told() {
+    let mut seen = Seen::team();
+    seen.add_task(1);
+    seen.update("1", json!({"status": "pending"}));
+    assert_eq!(seen.story(), ["team:task:created 1"]);
+}
+
+#[test]
+fn a_claim_needs_an_owner_and_one_who_begins_becomes_it() {
+    let mut seen = Seen::team();
+    seen.add_task(1);
+    seen.add_task(2);
+    seen.pair(
+        "u",
+        "TaskUpdate",
+        json!({"taskId": "1", "status": "in_progress"}),
+        "Updated task #1 status",
+    );
+    assert_eq!(seen.story().last().unwrap(), "team:task:updated 1");
+    let input = json!({"taskId": "2", "status": "in_progress"});
+    seen.pair("v", "TaskUpdate", input, "Updated task #2 owner, status");
+    assert_eq!(seen.task("2").owner.as_deref(), Some("team-lead"));
+    assert_eq!(seen.story().last().unwrap(), "team:task:claimed 2");
+}
+
+#[test]
+fn dependencies_are_merged_seen_from_both_sides_and_cycles_are_flagged() {
+    let mut seen = Seen::team();
+    (1..=4).for_each(|number| seen.add_task(number));
+    seen.update("2", json!({"addBlockedBy": ["1", "1"]}));
+    seen.update("2", json!({"addBlockedBy": ["1"], "addBlocks": ["3"]}));
+    let ids = |ids: &std::collections::BTreeSet<troop_observe::TaskId>| {
+        ids.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (ids(&seen.task("2").blocked_by), ids(&seen.task("2").blocks)),
+        (vec!["1".into()], vec!["3".into()])
+    );
+    assert_eq!(
+        (ids(&seen.task("1").blocks), ids(&seen.task("3").blocked_by)),
+        (vec!["2".into()], vec!["2".into()])
+    );
+    assert!(!seen.task("2").in_cycle);
+    seen.update("1", json!({"addBlockedBy": ["3"]}));
+    seen.update("4", json!({"addBlockedBy": ["1"]}));
+    let flagged: Vec<_> = (1..=4).filter(|it| seen.task(&it.to_string()).in_cycle).collect();
+    assert_eq!(flagged, [1, 2, 3], "4 waits for the cycle but is not in it");
+    seen.update("4", json!({"addBlockedBy": ["4"]}));
+    assert!(seen.task("4").in_cycle);
+}
+
+#[test]
+fn a_dependency_on_what_comes_later_is_seen_from_both_sides() {
+    let mut seen = Seen::team();
+    seen.add_task(1);
+    seen.update("1", json!({"addBlockedBy": ["2"], "addBlocks": ["3"]}));
+    seen.add_task(2);
+    seen.add_task(3);
+    assert_eq!(seen.task("2").blocks.len(), 1);
+    assert_eq!(seen.task("3").blocked_by.len(), 1);
+}
+
+#[test]
+fn a_deleted_task_is_gone_for_good() {
+    let mut seen = Seen::team();
+    seen.add_task(1);
+    seen.add_task(2);
+    seen.update("2", json!({"addBlockedBy": ["1"]}));
+    seen.update("1", json!({"status": "deleted"}));
+    assert!(seen.team_now().task("1").is_none());
+    assert!(seen.task("2").blocked_by.is_empty());
+    assert_eq!(seen.story()[3..], ["team:task:deleted 1", "team:task:updated 2"]);
+    seen.pair("again", "TaskCreate", json!({"subject": "s"}), "Task #1 created successfully: s");
+    assert!(seen.team_now().task("1").is_none(), "ids are not used twice");
+}
+
+#[test]
+fn looking_changes_nothing() {
+    let mut seen = Seen::team();
+    seen.add_task(1);
+    let before = seen.session();
+    seen.pair("l", "TaskList", json!({}), "#1 [completed] other (bob)\n#2 [pending] new");
+    seen.pair("g", "TaskGet", json!({"taskId": "1"}), "{\"id\":\"1\",\"status\":\"completed\"}");
+    assert_eq!(seen.session(), before);
+    assert_eq!(seen.story(), ["team:task:created 1"]);
+}
+
+#[test]
+fn messages_change_nothing_and_are_told() {
+    let mut seen = Seen::team();
+    let before = seen.session();
+    let sent = r#"{"success":true,"routing":{"sender":"team-lead","target":"@ann"}}"#;
+    let mut send = |id: &str, input| seen.pair(id, "SendMessage", input, sent);
+    send("1", json!({"type": "message", "recipient": "ann", "content": "hi", "summary": "s"}));
+    send("2", json!({"type": "broadcast", "content": "all"}));
+    send("3", json!({"type": "shutdown_request", "recipient": "ann", "content": "why"}));
+    send("4", json!({"type": "plan_approval_request", "recipient": "ann", "content": "plan"}));
+    send(
+        "5",
+        json!({"type": "plan_approval_response", "recipient": "ann", "request_id": "r", "approve": true}),
+    );
+    assert_eq!(seen.session(), before);
+    let kinds: Vec<_> = seen.events.iter().map(|it| it.what.kind()).collect();
+    assert_eq!(
+        kinds,
+        [
+            "message.received",
+            "message.received",
+            "shutdown.requested",
+            "plan.requested",
+            "plan.resolved"
+        ]
+    );
+    let told: Vec<_> = seen.events.iter().map(|it| serde_json::to_value(it).unwrap()).collect();
+    assert_eq!((&told[0]["to"], &told[0]["summary"]), (&json!("ann"), &json!("s")));
+    assert!(told[1].get("to").is_none(), "to nobody in particular is to all");
+    assert_eq!((&told[4]["approved"], &told[4]["request_id"]), (&json!(true), &json!("r")));
+    let types: Vec<_> = told.iter().map(|it| it["type"].as_str().unwrap()).collect();
+    assert_eq!(
+        types,
+        [
+            "message",
+            "message",
+            "shutdown_request",
+            "plan_approval_request",
+            "plan_approval_response"
+        ]
+    );
+}
+
+#[test]
+fn a_message_that_was_not_sent_is_not_told() {
+    let mut seen = Seen::team();
+    let input = json!({"to": "*", "message": "all"});
+    seen.pair("a", "SendMessage", input.clone(), r#"{"success":false,"message":"no broadcasts"}"#);
+    seen.line(&used("b", "SendMessage", input));
+    seen.line(&failed("b"));
+    assert_eq!(seen.story(), [""; 0]);
+}
+
+#[test]
+fn who_agrees_to_stop_is_gone_and_who_does_not_is_not() {
+    let mut seen = Seen::team();
+    let before = seen.session();
+    let no = json!({"type": "shutdown_response", "request_id": "shutdown-1@ann", "approve": false});
+    seen.pair("a", "SendMessage", no, "{\"success\":true}");
+    let unknown =
+        json!({"type": "shutdown_response", "request_id": "shutdown-1@zoe", "approve": true});
+    seen.pair("b", "SendMessage", unknown, "{\"success\":true}");
+    assert_eq!(seen.session(), before);
+    let yes = json!({"type": "shutdown_response", "request_id": "shutdown-1@ann", "approve": true});
+    seen.pair("c", "SendMessage", yes, "{\"success\":true}");
+    assert_eq!(seen.team_now().member("ann").unwrap().status, MemberStatus::Shutdown);
+    assert_eq!(seen.story()[2..], ["team:shutdown:response ann", "team:member:shutdown ann"]);
+    assert_eq!(seen.session().agents, ["ann", "bob"], "members are not taken off the list");
+}
+
+#[test]
+fn who_completes_and_does_not_begin_again_is_idle() {
+    let mut seen = Seen::team();
+    seen.add_task(1);
+    seen.add_task(2);
+    seen.update("1", json!({"status": "in_progress", "owner": "ann"}));
+    seen.update("1", json!({"status": "completed"}));
+    assert_eq!(
+        seen.story().last().unwrap(),
+        "team:task:completed 1",
+        "not yet: the batch is not over"
+    );
+    seen.line(&text("next"));
+    assert_eq!(seen.story()[4..], ["team:idle:reported ann", "team:member:idle ann"]);
+    let What::Idle { completed_task_id, .. } = &seen.events[4].what else {
+        panic!("{:?}", seen.events)
+    };
+    assert_eq!(completed_task_id.as_ref().unwrap().as_str(), "1");
+    assert_eq!(seen.team_now().member("ann").unwrap().status, MemberStatus::Idle);
+    seen.update("2", json!({"status": "in_progress", "owner": "ann"}));
+    assert_eq!(seen.story()[6..], ["team:task:claimed 2", "team:member:active ann"]);
+}
+
+#[test]
+fn who_begins_again_in_the_same_or_the_next_message_is_not_idle() {
+    for together in [true, false] {
+        let mut seen = Seen::team();
+        seen.add_task(1);
+        seen.add_task(2);
+        seen.update("1", json!({"status": "in_progress", "owner": "ann"}));
+        let done = ("d", "TaskUpdate", json!({"taskId": "1", "status": "completed"}));
+        let next = json!({"taskId": "2", "status": "in_progress", "owner": "ann"});
+        let next = ("n", "TaskUpdate", next);
+        if together {
+            seen.line(&uses(&[done, next]));
+            seen.line(&result("d", "Updated task #1 status"));
+        } else {
+            seen.line(&uses(&[done]));
+            seen.line(&result("d", "Updated task #1 status"));
+            seen.line(&uses(&[next]));
+        }
+        seen.line(&result("n", "Updated task #2 status, owner"));
+        seen.line(&text("after"));
+        seen.end();
+        assert_eq!(seen.story()[3..], ["team:task:completed 1", "team:task:claimed 2"]);
+    }
+}
+
+#[test]
+fn the_end_of_a_turn_or_of_the_stream_ends_a_batch_too() {
+    for end_of_turn in [true, false] {
+        let mut seen = Seen::team();
+        seen.add_task(1);
+        seen.update("1", json!({"status": "completed", "owner": "ann"}));
+        if end_of_turn {
+            seen.line(r#"{"type":"result","subtype":"success"}"#);
+        } else {
+            seen.end();
+        }
+        assert_eq!(seen.story().last().unwrap(), "team:member:idle ann");
+        seen.end();
+        assert_eq!(seen.story().len(), 4);
+    }
+}
+
+#[test]
+fn an_error_changes_nothing_whatever_was_asked() {
+    let mut seen = Seen::team();
+    seen.add_task(1);
+    let before = seen.session();
+    for (nth, (tool, input)) in [
+        ("TeamCreate", json!({"team_name": "x"})),
+        ("TeamDelete", json!({})),
+        ("Task", json!({"team_name": "blue", "name": "cy"})),
+        ("TaskCreate", json!({"subject": "s"})),
+        ("TaskUpdate", json!({"taskId": "1", "status": "deleted"})),
+        (
+            "SendMessage",
+            json!({"type": "shutdown_response", "approve": true, "request_id": "1@ann"}),
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let id = format!("error {nth}");
+        seen.line(&used(&id, tool, input));
+        seen.line(&failed(&id));
+        assert_eq!(seen.session(), before, "{tool}");
+        assert_eq!(seen.observer.n_waiting(), 0);
+    }
+    assert_eq!(seen.story(), ["team:task:created 1"]);
+}
+
+#[test]
+fn a_session_that_begins_again_keeps_its_team() {
+    let mut seen = Seen::team();
+    seen.line(r#"{"type":"system","subtype":"init","session_id":"s2","model":"m","cwd":"/p","agents":["Plan"]}"#);
+    let session = seen.session();
+    assert_eq!((session.session_id.as_deref(), session.model.as_deref()), (Some("s2"), Some("m")));
+    assert_eq!(session.agents, ["ann", "bob"]);
+    assert_eq!(session.team.unwrap().name(), "blue");
+}

@@ -1,0 +1,18 @@
+//! Streams in, teams out: what an observer makes of what others say.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may fail loudly"
+)]
+
+mod captured;
+mod consumers;
+mod fuzz;
+mod generations;
+mod lifecycle;
+mod middle;
+mod misshapen;
+mod property;
+mod stream;
+mod tentative;

@@ -1,0 +1,166 @@
+//! Makes lines as agents write them, and reads what an observer says about them.
+
+use serde_json::{Value, json};
+use troop_model::Time;
+use troop_observe::{Observer, Output, Session, Supplement, Task, Team, TeamEvent};
+
+pub(crate) const V47: &str = include_str!("fixtures/stream-2.1.47.ndjson");
+pub(crate) const V177: &str = include_str!("fixtures/stream-2.1.177.ndjson");
+
+pub(crate) fn at(seconds: i64) -> Time {
+    Time::from_micros(seconds * 1_000_000)
+}
+
+/// A message in which an agent uses tools: id, tool, input.
+pub(crate) fn uses(uses: &[(&str, &str, Value)]) -> String {
+    let block = |(id, name, input): &(&str, &str, Value)| json!({"type": "tool_use", "id": id, "name": name, "input": input});
+    let content: Vec<_> = uses.iter().map(block).collect();
+    let id = format!("message of {}", uses.first().map_or("nothing", |it| it.0));
+    json!({"type": "assistant", "message": {"id": id, "role": "assistant", "content": content},
+        "session_id": "s"})
+    .to_string()
+}
+
+pub(crate) fn used(id: &str, tool: &str, input: Value) -> String {
+    uses(&[(id, tool, input)])
+}
+
+/// What came of a use.
+pub(crate) fn result(id: &str, content: impl Into<Value>) -> String {
+    let block = json!({"type": "tool_result", "tool_use_id": id, "content": content.into()});
+    json!({"type": "user", "message": {"role": "user", "content": [block]}, "session_id": "s"})
+        .to_string()
+}
+
+pub(crate) fn failed(id: &str) -> String {
+    let block =
+        json!({"type": "tool_result", "tool_use_id": id, "content": "no", "is_error": true});
+    json!({"type": "user", "message": {"role": "user", "content": [block]}, "session_id": "s"})
+        .to_string()
+}
+
+/// What an agent says without using a tool.
+pub(crate) fn text(id: &str) -> String {
+    let content = json!([{"type": "text", "text": "I see"}]);
+    json!({"type": "assistant", "message": {"id": id, "role": "assistant", "content": content}})
+        .to_string()
+}
+
+/// What a teammate writes.
+pub(crate) fn mail(from: &str, body: &str) -> String {
+    let text = format!(
+        "<teammate-message teammate_id=\"{from}\" color=\"blue\">\n{body}\n</teammate-message>"
+    );
+    json!({"type": "user", "message": {"role": "user", "content": text}, "session_id": "s",
+        "uuid": format!("{from} {body}")})
+    .to_string()
+}
+
+pub(crate) fn spawned(name: &str, team: &str) -> String {
+    format!(
+        "Spawned successfully.\nagent_id: {name}@{team}\nname: {name}\nteam_name: {team}\nIt runs."
+    )
+}
+
+/// An observer, and all it said.
+#[derive(Default)]
+pub(crate) struct Seen {
+    pub(crate) observer: Observer,
+    pub(crate) events: Vec<TeamEvent>,
+    pub(crate) supplements: Vec<Supplement>,
+}
+
+impl Seen {
+    pub(crate) fn of<S: AsRef<str>>(lines: impl IntoIterator<Item = S>) -> Self {
+        let mut seen = Self::default();
+        lines.into_iter().for_each(|line| seen.line(line.as_ref()));
+        seen
+    }
+
+    /// An observer of a team `blue` with the members `ann` and `bob`.
+    pub(crate) fn team() -> Self {
+        let mut seen = Self::of(team_lines());
+        seen.events.clear();
+        seen.supplements.clear();
+        seen
+    }
+
+    pub(crate) fn line(&mut self, line: &str) {
+        self.line_at(line, at(0));
+    }
+
+    pub(crate) fn line_at(&mut self, line: &str, now: Time) {
+        let said: Vec<_> = self.observer.line(line.as_bytes(), now).collect();
+        self.keep(said);
+    }
+
+    pub(crate) fn end(&mut self) {
+        let said: Vec<_> = self.observer.end(at(0)).collect();
+        self.keep(said);
+    }
+
+    fn keep(&mut self, said: Vec<Output>) {
+        for output in said {
+            match output {
+                Output::Event(event) => self.events.push(*event),
+                Output::Supplement(supplement) => self.supplements.push(*supplement),
+            }
+        }
+    }
+
+    /// Uses a tool, and something comes of it.
+    pub(crate) fn pair(&mut self, id: &str, tool: &str, input: Value, content: impl Into<Value>) {
+        self.line(&used(id, tool, input));
+        self.line(&result(id, content));
+    }
+
+    pub(crate) fn add_task(&mut self, number: u32) {
+        let id = format!("create {number}");
+        let said = format!("Task #{number} created successfully: task {number}");
+        self.pair(&id, "TaskCreate", json!({"subject": format!("task {number}")}), said);
+    }
+
+    /// Updates a task, with an id that is new each time.
+    pub(crate) fn update(&mut self, task: &str, mut input: Value) {
+        let id = format!("update {} {}", self.observer.counts().lines, task);
+        input["taskId"] = task.into();
+        self.pair(&id, "TaskUpdate", input, format!("Updated task #{task} status"));
+    }
+
+    pub(crate) fn session(&self) -> Session {
+        self.observer.session()
+    }
+
+    pub(crate) fn team_now(&self) -> Team {
+        self.session().team.unwrap()
+    }
+
+    pub(crate) fn task(&self, id: &str) -> Task {
+        self.team_now().task(id).unwrap().clone()
+    }
+
+    /// The names of the events, each with whom or what it is about.
+    pub(crate) fn story(&self) -> Vec<String> {
+        self.events.iter().map(told).collect()
+    }
+}
+
+/// An event in a few words.
+pub(crate) fn told(event: &TeamEvent) -> String {
+    let it = serde_json::to_value(event).unwrap();
+    let about = ["/task/id", "/member/name", "/from", "/team"];
+    let about = about.iter().find_map(|path| it.pointer(path)).unwrap();
+    format!("{} {}", it["kind"].as_str().unwrap(), about.as_str().unwrap())
+}
+
+pub(crate) fn team_lines() -> Vec<String> {
+    let mut lines = vec![
+        used("team", "TeamCreate", json!({"team_name": "blue"})),
+        result("team", "{\"team_name\":\"blue\",\"lead_agent_id\":\"team-lead@blue\"}"),
+    ];
+    for name in ["ann", "bob"] {
+        lines.push(used(name, "Task", json!({"team_name": "blue", "name": name, "prompt": "p"})));
+        lines.push(result(name, spawned(name, "blue")));
+    }
+    lines
+}

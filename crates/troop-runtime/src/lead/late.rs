@@ -1,0 +1,107 @@
+//! Work on tasks that were done while nobody could merge it: merged as soon as somebody leads, before anything else begins.
+
+use troop_model::{Fact, Role, Status, Task, TaskNumber};
+
+use super::{dispatcher::Dispatcher, input::Input, transcript::Line};
+use crate::{Finished, GitError, LateDone, Outcome, Work, checks::complaint};
+
+/// Work that came late, and what became of it.
+#[derive(Debug)]
+pub(super) struct Late {
+    work: Work,
+    /// None if there was nothing to merge.
+    finished: Result<Option<Finished>, GitError>,
+}
+
+impl Dispatcher {
+    /// Merges what is done and was not merged when this lead began, in the order in which it was done: what waited for
+    /// something was done after it.
+    pub(super) fn merge_all_late(&mut self) {
+        let is_late = |task: &&Task| task.status == Status::Completed && task.merged.is_none();
+        let mut late: Vec<_> = self.state.tasks().iter().filter(is_late).collect();
+        late.sort_by_key(|task| (task.completed_at, task.number));
+        let late: Vec<_> = late.into_iter().map(|task| (task.number, how(task))).collect();
+        for (task, done) in late {
+            self.merge_late(task, done);
+        }
+    }
+
+    /// A task is done. If that came by way of this lead, it is merged already.
+    pub(super) fn merge_if_late(&mut self, fact: &Fact, task: TaskNumber) {
+        let is_merged = self.state.tasks().get(task).is_none_or(|it| it.merged.is_some());
+        if !is_merged {
+            let is_approved = matches!(fact, Fact::TaskApproved { .. });
+            self.merge_late(
+                task,
+                if is_approved { LateDone::Approved } else { LateDone::Completed },
+            );
+        }
+    }
+
+    /// Merges the work on a task that is done, if there is some. No folder is made ready for anybody before that.
+    fn merge_late(&mut self, task: TaskNumber, done: LateDone) {
+        let Some(isolation) = self.places.isolation.clone() else { return };
+        let (Some(team), Some(found)) = (self.state.team(), self.state.tasks().get(task)) else {
+            return;
+        };
+        let Some(member) = found.owner.clone() else { return };
+        if self.state.member(&member).is_some_and(|it| it.role == Role::Lead) {
+            return;
+        }
+        let required = match &found.waived {
+            Some(_) => Vec::new(),
+            None => found.required_checks(team).into_iter().map(str::to_owned).collect(),
+        };
+        let (attempt, subject) = (found.attempts, found.subject.clone());
+        let work = Work { member: member.clone(), task, attempt, subject };
+        let checks = self.checks(required, Some(member));
+        self.n_gated += 1;
+        let (inputs, over) = (self.inputs.clone(), self.over.clone());
+        self.places.add_job(async move {
+            let finish = isolation.finish_late(&work, done, &checks);
+            // Who leads next does it.
+            let Some(finished) = over.run_until_cancelled(finish).await else { return };
+            drop(inputs.send(Input::Late(Box::new(Late { work, finished }))).await);
+        });
+    }
+
+    /// It is known what became of work that came late.
+    pub(super) async fn merged_late(&mut self, late: Late) {
+        self.n_gated -= 1;
+        self.has_news = true;
+        let Late { work, finished } = late;
+        match finished {
+            Ok(None) => {}
+            Ok(Some(Finished { outcome: Outcome::Merged(merge), evidence })) => {
+                self.keep_proof(work.task, evidence, Some(merge)).await;
+            }
+            Ok(Some(Finished { outcome: Outcome::Ready, evidence })) => {
+                self.keep_proof(work.task, evidence, None).await;
+            }
+            Ok(Some(Finished { outcome: Outcome::Not(why), evidence })) => {
+                let why = complaint(&evidence).unwrap_or_else(|| why.reason());
+                self.keep_proof(work.task, evidence, None).await;
+                self.not_merged(&work, &why).await;
+            }
+            Err(error) => self.not_merged(&work, &error.chain()).await,
+        }
+    }
+
+    async fn not_merged(&mut self, Work { member, task, .. }: &Work, why: &str) {
+        let what = format!(
+            "{task} is done, but what {member} made for it could not be merged, and is kept on its branch: {why}"
+        );
+        self.note(member, Line::trouble(&what));
+        self.tell_lead(member, what).await;
+    }
+}
+
+/// How a task came to be done.
+fn how(task: &Task) -> LateDone {
+    let mut newest_first = task.trail.iter().rev();
+    let end = newest_first.find(|it| matches!(it.what.as_str(), "approved" | "completed"));
+    match end {
+        Some(it) if it.what == "approved" => LateDone::Approved,
+        _ => LateDone::Completed,
+    }
+}

@@ -1,0 +1,178 @@
+//! A stream in pieces: from standard input, or from a file, also as it grows.
+//!
+//! Reading happens in a thread of its own, because reading a pipe or a file waits. It ends with the program, or when nobody
+//! takes what it reads.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read, Seek, SeekFrom},
+    os::unix::fs::{FileExt as _, MetadataExt as _},
+    path::{Path, PathBuf},
+    sync::mpsc::{Receiver, RecvTimeoutError, sync_channel},
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result};
+use notify::Watcher as _;
+use tokio::sync::mpsc;
+
+use crate::report::Usage;
+
+/// How much is read at once: what a pipe holds.
+const PIECE: usize = 64 * 1024;
+/// How long nothing is heard of a file before it is looked at all the same: not every disk tells.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How many of the last bytes are looked at again, to see whether the file is still the same.
+const TAIL: usize = 256;
+
+/// Something that comes from a stream.
+#[derive(Debug)]
+pub(super) enum Piece {
+    Bytes(Vec<u8>),
+    /// The file is another one now, which is read from its beginning.
+    Restarted(u64),
+}
+
+pub(super) type Pieces = mpsc::Receiver<Result<Piece>>;
+pub(super) type Tell = mpsc::Sender<Result<Piece>>;
+
+pub(super) fn of_stdin(tell: Tell) {
+    std::thread::spawn(move || pump(&mut io::stdin().lock(), &tell, &mut Vec::new()).map(drop));
+}
+
+/// Reads a file from an offset on; where it is followed, for ever.
+pub(super) fn of_file(path: &Path, offset: u64, follow: bool, tell: Tell) -> Result<()> {
+    let shown = path.display();
+    let open = || {
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::Start(offset))?;
+        Ok::<_, io::Error>(file)
+    };
+    if path.is_dir() {
+        let hint = format!("name one of its files: `troop observe {shown}/SESSION.jsonl`");
+        return Err(Usage::new(format!("`{shown}` is a folder"), hint).into());
+    }
+    let mut file = open().with_context(|| format!("`{shown}` cannot be read"))?;
+    if !follow {
+        std::thread::spawn(move || pump(&mut file, &tell, &mut Vec::new()).map(drop));
+        return Ok(());
+    }
+    let mut follower = Follower::new(path, file, offset)?;
+    std::thread::spawn(move || {
+        if let Some(Err(error)) = follower.run(&tell) {
+            // If nobody listens any more, nobody needs to know.
+            tell.blocking_send(Err(error.into())).unwrap_or_default();
+        }
+    });
+    Ok(())
+}
+
+/// Passes on all that can be read now, and keeps how it ends; gives how much it was, or nothing if nobody takes it.
+fn pump(from: &mut impl Read, tell: &Tell, tail: &mut Vec<u8>) -> Option<u64> {
+    let mut n_read = 0;
+    loop {
+        let mut bytes = vec![0; PIECE];
+        match from.read(&mut bytes) {
+            Ok(0) => return Some(n_read),
+            Ok(n) => {
+                n_read += n as u64;
+                bytes.truncate(n);
+                tail.extend_from_slice(bytes.get(n.saturating_sub(TAIL)..).unwrap_or_default());
+                tail.drain(..tail.len().saturating_sub(TAIL));
+                tell.blocking_send(Ok(Piece::Bytes(bytes))).ok()?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                let error = anyhow::Error::from(error).context("the stream cannot be read");
+                tell.blocking_send(Err(error)).ok()?;
+                return None;
+            }
+        }
+    }
+}
+
+/// Reads a file as it grows.
+struct Follower {
+    path: PathBuf,
+    file: File,
+    at: u64,
+    /// How that ends which was read.
+    tail: Vec<u8>,
+    news: Receiver<()>,
+    /// Tells as long as it is there.
+    _watcher: notify::RecommendedWatcher,
+}
+
+impl Follower {
+    fn new(path: &Path, file: File, at: u64) -> Result<Self> {
+        // The folder, because a file that is replaced is no longer the one that was watched.
+        let path = fs::canonicalize(path)?;
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        let (tell, news) = sync_channel(1);
+        let mut watcher =
+            notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+                // Our own reading is no news, and one word is as good as many.
+                if event.is_ok_and(|event| !event.kind.is_access()) {
+                    tell.try_send(()).unwrap_or_default();
+                }
+            })?;
+        watcher
+            .watch(folder, notify::RecursiveMode::NonRecursive)
+            .with_context(|| format!("`{}` cannot be watched", folder.display()))?;
+        Ok(Self { path, file, at, tail: Vec::new(), news, _watcher: watcher })
+    }
+
+    /// Goes on until nobody takes what is read.
+    fn run(&mut self, tell: &Tell) -> Option<io::Result<()>> {
+        loop {
+            // Before anything is read of a file that was written anew; but what was added to one that is replaced is read.
+            let mut is_new = self.rewind_if_rewritten().transpose();
+            if is_new.is_none() {
+                self.at += pump(&mut self.file, tell, &mut self.tail)?;
+                is_new = self.open_if_replaced().transpose();
+            }
+            match is_new {
+                Some(Ok(inode)) => tell.blocking_send(Ok(Piece::Restarted(inode))).ok()?,
+                Some(Err(error)) => return Some(Err(error)),
+                None if self.news.recv_timeout(LOOK) == Err(RecvTimeoutError::Disconnected) => {
+                    return None;
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// If what was read is no longer there, goes back to the beginning; gives which file it is.
+    fn rewind_if_rewritten(&mut self) -> io::Result<Option<u64>> {
+        let mut tail = vec![0; self.tail.len()];
+        let start = self.at.saturating_sub(tail.len() as u64);
+        let is_there = self.file.read_exact_at(&mut tail, start);
+        let ours = self.file.metadata()?;
+        if is_there.is_ok() && tail == self.tail && ours.len() >= self.at {
+            return Ok(None);
+        }
+        self.file.rewind()?;
+        self.begin();
+        Ok(Some(ours.ino()))
+    }
+
+    /// If there is another file now, opens that; gives which one it is.
+    fn open_if_replaced(&mut self) -> io::Result<Option<u64>> {
+        let ours = self.file.metadata()?;
+        // It may be gone for a moment.
+        let Ok(file) = File::open(&self.path) else { return Ok(None) };
+        let there = file.metadata()?;
+        if (there.dev(), there.ino()) == (ours.dev(), ours.ino()) {
+            return Ok(None);
+        }
+        self.file = file;
+        self.begin();
+        Ok(Some(there.ino()))
+    }
+
+    fn begin(&mut self) {
+        self.at = 0;
+        self.tail.clear();
+    }
+}

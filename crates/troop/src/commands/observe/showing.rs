@@ -1,0 +1,237 @@
+//! What is shown of a stream, in the form that was asked for.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use serde::Serialize;
+use tokio::time::Instant;
+use troop_model::Time;
+use troop_observe::{Counts, Lines, Observer, Output, Session, TeamEvent};
+
+use crate::{
+    cli::ObserveArgs,
+    output::Printer,
+    render::{self, Recent},
+};
+
+/// How long a screen stands at least, while there is more to see.
+const STANDS: Duration = Duration::from_millis(100);
+
+/// What somebody wants to see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// What happens, in lines for people, and the team at the end.
+    Story,
+    /// What happens, in lines for programs.
+    Events,
+    /// What is known at the end, for programs.
+    State,
+    /// The stream itself, with what is added to it.
+    PassThrough,
+    /// The team on a screen.
+    Screen,
+}
+
+impl Form {
+    pub(super) fn of(args: &ObserveArgs, printer: &Printer) -> Self {
+        match args {
+            ObserveArgs { state_json: true, .. } => Self::State,
+            ObserveArgs { pass_through: true, .. } => Self::PassThrough,
+            ObserveArgs { watch: true, .. } if printer.screen().is_some() => Self::Screen,
+            _ if printer.json => Self::Events,
+            _ => Self::Story,
+        }
+    }
+}
+
+/// An observer, and what is shown of what it says.
+#[derive(Debug)]
+pub(super) struct Showing<'a> {
+    observer: Observer,
+    lines: Lines,
+    /// How much was taken of a line that is not over yet.
+    n_begun: u64,
+    page: Page,
+    printer: &'a Printer,
+    has_changed: bool,
+    /// How many lines of the screen are ours, and since when.
+    drawn: Option<(usize, Instant)>,
+}
+
+/// What is known at the end.
+#[derive(Serialize)]
+struct State<'a> {
+    #[serde(flatten)]
+    session: &'a Session,
+    counts: &'a Counts,
+}
+
+/// What waits to be shown.
+#[derive(Debug)]
+struct Page {
+    form: Form,
+    width: usize,
+    out: Vec<u8>,
+    recent: Recent,
+}
+
+impl<'a> Showing<'a> {
+    pub(super) fn new(observer: Observer, form: Form, printer: &'a Printer) -> Self {
+        let page =
+            Page { form, width: printer.width(), out: Vec::new(), recent: Recent::default() };
+        Self {
+            observer,
+            lines: Lines::default(),
+            n_begun: 0,
+            page,
+            printer,
+            has_changed: false,
+            drawn: None,
+        }
+    }
+
+    pub(super) fn observer(&self) -> &Observer {
+        &self.observer
+    }
+
+    /// Whether anything that is worth keeping changed since this was asked last.
+    pub(super) fn has_changed(&mut self) -> bool {
+        std::mem::take(&mut self.has_changed)
+    }
+
+    /// Takes the next bytes. Gives how many bytes of whole lines that makes, with what came before.
+    pub(super) fn take(&mut self, bytes: &[u8], now: Time) -> Result<u64> {
+        let (mut rest, mut n_whole) = (bytes, 0);
+        while !rest.is_empty() {
+            let (n_taken, line) = self.lines.next(rest);
+            let (taken, after) = rest.split_at(n_taken);
+            rest = after;
+            self.page.pass(taken);
+            self.n_begun += n_taken as u64;
+            if taken.ends_with(b"\n") {
+                n_whole += std::mem::take(&mut self.n_begun);
+            }
+            if let Some(line) = line {
+                self.page.add(self.observer.line(line, now))?;
+            }
+        }
+        self.has_changed |= self.observer.has_changed();
+        self.page.print(self.printer)?;
+        Ok(n_whole)
+    }
+
+    /// What comes next is the beginning of another file.
+    pub(super) fn restart(&mut self) {
+        self.lines.clear();
+        self.n_begun = 0;
+    }
+
+    /// Draws the screen anew, if there is one; while there is more to see, not too often.
+    pub(super) fn draw(&mut self, is_quiet: bool) -> Result<()> {
+        let is_due = self.drawn.is_none_or(|(_, at)| at.elapsed() >= STANDS);
+        let screen = self.printer.screen().filter(|_| self.page.form == Form::Screen);
+        if let (Some(screen), true) = (screen, is_quiet || is_due) {
+            let session = self.observer.session();
+            let text = render::observed_screen(&session, &self.page.recent, screen);
+            let n_lines = self.drawn.map_or(0, |(n_lines, _)| n_lines);
+            self.printer.redraw(n_lines, &text)?;
+            self.drawn = Some((text.lines().count(), Instant::now()));
+        }
+        Ok(())
+    }
+
+    /// The stream is over: shows what is left to show.
+    pub(super) fn end(&mut self, now: Time) -> Result<()> {
+        // An object that was cut off does not close, so what can be read is whole.
+        if let Some(line) = self.lines.end() {
+            let said = self.observer.line(line, now);
+            if said.len() > 0 {
+                self.page.pass(b"\n");
+            }
+            self.page.add(said)?;
+        }
+        self.page.add(self.observer.end(now))?;
+        self.page.print(self.printer)?;
+        self.draw(true)?;
+        let session = self.observer.session();
+        match self.page.form {
+            Form::State => {
+                let counts = self.observer.counts();
+                self.printer.json(&State { session: &session, counts })?;
+            }
+            Form::Story => {
+                self.printer.text(&render::observed(&session, self.printer.width()))?;
+            }
+            Form::Screen | Form::Events | Form::PassThrough => {}
+        }
+        if matches!(self.page.form, Form::Story | Form::Screen) {
+            self.warn();
+        }
+        Ok(())
+    }
+
+    /// Tells what was not understood.
+    fn warn(&self) {
+        let counts = self.observer.counts();
+        if !counts.unknown_tools.is_empty() {
+            let named = |(name, n): (&String, &u64)| format!("`{}` ({n})", render::one_line(name));
+            let names: Vec<_> = counts.unknown_tools.iter().map(named).collect();
+            let names = names.join(", ");
+            self.printer.warn(&format!("tools that this version does not know: {names}"));
+        }
+        for (n, what) in [
+            (counts.unreadable, "could not be read"),
+            (self.lines.n_too_long(), "were too long to be looked at"),
+        ] {
+            if n > 0 {
+                self.printer.warn(&format!("{n} lines {what}"));
+            }
+        }
+    }
+}
+
+impl Page {
+    /// Passes bytes on as they are, if that is asked for.
+    fn pass(&mut self, bytes: &[u8]) {
+        if self.form == Form::PassThrough {
+            self.out.extend_from_slice(bytes);
+        }
+    }
+
+    fn add(&mut self, said: impl Iterator<Item = Output>) -> Result<()> {
+        for output in said {
+            match (output, self.form) {
+                (Output::Supplement(added), Form::PassThrough) => {
+                    serde_json::to_writer(&mut self.out, &added)?;
+                    self.out.push(b'\n');
+                }
+                (Output::Event(event), Form::Events) => {
+                    serde_json::to_writer(&mut self.out, &event)?;
+                    self.out.push(b'\n');
+                }
+                (Output::Event(event), Form::Story) => {
+                    self.out.extend_from_slice(self.line(&event).as_bytes());
+                    self.out.push(b'\n');
+                }
+                (Output::Event(event), Form::Screen) => self.recent.push(self.line(&event)),
+                (Output::Supplement(_) | Output::Event(_), _) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn line(&self, event: &TeamEvent) -> String {
+        render::observed_event(event, self.width)
+    }
+
+    fn print(&mut self, printer: &Printer) -> Result<()> {
+        if self.out.is_empty() {
+            return Ok(());
+        }
+        let out = std::mem::take(&mut self.out);
+        if self.form == Form::Story {
+            return printer.text(&String::from_utf8_lossy(&out));
+        }
+        printer.pass_on(&out)
+    }
+}

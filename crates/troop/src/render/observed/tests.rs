@@ -1,0 +1,102 @@
+//! How an observed team looks.
+
+use troop_model::Time;
+use troop_observe::{Observer, Output};
+
+use super::*;
+
+/// A team at work, as its lead's session says it.
+fn seen() -> (Session, Vec<String>) {
+    let used = |id: &str, tool: &str, input: &str| {
+        format!(
+            r#"{{"type":"assistant","message":{{"id":"m{id}","content":[{{"type":"tool_use","id":"{id}","name":"{tool}","input":{input}}}]}}}}"#
+        )
+    };
+    let result = |id: &str, said: &str| {
+        format!(
+            r#"{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"{id}","content":"{said}"}}]}}}}"#
+        )
+    };
+    let mut lines = Vec::new();
+    for (id, tool, input, said) in [
+        ("1", "TeamCreate", r#"{"team_name":"blue"}"#, "ok"),
+        ("2", "Task", r#"{"team_name":"blue","name":"ann","subagent_type":"tester"}"#, "ok"),
+        (
+            "3",
+            "TaskCreate",
+            r#"{"subject":"parse \u001b[31m it"}"#,
+            "Task #1 created successfully: x",
+        ),
+        ("4", "TaskCreate", r#"{"subject":"print"}"#, "Task #2 created successfully: x"),
+        ("5", "TaskUpdate", r#"{"taskId":"2","addBlockedBy":["1"]}"#, "Updated task #2 blockedBy"),
+        (
+            "6",
+            "TaskUpdate",
+            r#"{"taskId":"1","status":"in_progress","owner":"ann"}"#,
+            "Updated task #1 status",
+        ),
+        ("7", "SendMessage", r#"{"to":"ann","message":"go\non"}"#, "ok"),
+    ] {
+        lines.extend([used(id, tool, input), result(id, said)]);
+    }
+    lines.push(used("toolu_000000000008", "TaskCreate", r#"{"subject":"ship"}"#));
+    let mut observer = Observer::default();
+    let mut told = Vec::new();
+    for line in lines {
+        for output in observer.line(line.as_bytes(), Time::from_micros(0)) {
+            if let Output::Event(event) = output {
+                told.push(anstream::adapter::strip_str(&observed_event(&event, 60)).to_string());
+            }
+        }
+    }
+    (observer.session(), told)
+}
+
+#[test]
+fn what_happens_is_told_in_lines() {
+    assert_eq!(
+        seen().1,
+        [
+            "00:00:00  team blue",
+            "00:00:00  ann joined (tester)",
+            "00:00:00  new task 1: parse \\u{1b}[31m it",
+            "00:00:00  new task 2: print",
+            "00:00:00  changed task 2: print",
+            "00:00:00  ann does task 1: parse \\u{1b}[31m it",
+            "00:00:00  team-lead → ann: go on",
+        ]
+    );
+}
+
+#[test]
+fn a_team_is_shown_with_who_is_in_it_and_what_there_is_to_do() {
+    let text = anstream::adapter::strip_str(&observed(&seen().0, 60)).to_string();
+    let expected = "
+blue  0 of 3 tasks done
+
+  ● ann (tester)  active
+
+  ● 1  parse \\u{1b}[31m it  ann
+  ◌ 2  print  after 1
+  ○ …  ship  not confirmed
+";
+    assert_eq!(text, expected);
+    assert_eq!(observed(&Session::default(), 60), "", "no team is nothing");
+}
+
+#[test]
+fn a_screen_never_grows_beyond_itself() {
+    let (session, told) = seen();
+    let mut recent = Recent::default();
+    told.iter().cycle().take(50).for_each(|line| recent.push(line.clone()));
+    for height in 8..40 {
+        for width in [40, 60, 200] {
+            let text = observed_screen(&session, &recent, Screen { width, height });
+            let text = anstream::adapter::strip_str(&text).to_string();
+            assert!(text.lines().count() < height, "{height}:\n{text}");
+            let is_narrow = text.lines().take(5).all(|line| line.width() <= width);
+            assert!(is_narrow, "{width}:\n{text}");
+            assert!(text.starts_with("blue  0 of 3 tasks done"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What goes wrong in the middle of a merge: a lead that is killed, a disk that is full.
+
+use std::{fs, os::unix::fs::PermissionsExt as _, process::Command};
+
+use crate::{
+    isolation::{git, repository},
+    troop::Troop,
+};
+
+/// A lead that has one file written.
+const WRITE: &str = r#"
+when mail * from user
+    call task/create {"subject": "one", "description": "echo 1 > one"}
+    wait until all tasks are done
+"#;
+
+const RUN: [&str; 8] =
+    ["--team", "crew", "run", "write", "--agent", "script:lead.script", "-m", "ann=command"];
+
+/// A git that kills who called it once, right after it moved the team's branch to the work on a task.
+fn deadly_git(troop: &Troop) -> String {
+    let folder = troop.folder().join("home/bin");
+    fs::create_dir_all(&folder).unwrap();
+    let script = format!(
+        r#"#!/bin/sh
+case "$*" in
+    *"update-ref -m troop: task-"*)
+        /usr/bin/git "$@" || exit
+        mkdir "{0}/killed" 2> /dev/null && kill -9 $PPID
+        exit 0 ;;
+esac
+exec /usr/bin/git "$@"
+"#,
+        folder.display()
+    );
+    fs::write(folder.join("git"), script).unwrap();
+    fs::set_permissions(folder.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:/usr/bin:/bin", folder.display())
+}
+
+#[test]
+fn a_lead_that_is_killed_between_the_merge_and_the_log_loses_and_doubles_nothing() {
+    let troop = repository(WRITE);
+    let mut run = troop.command(&RUN);
+    let output = run.env("PATH", deadly_git(&troop)).output().unwrap();
+    assert_eq!(output.status.code(), None, "it was killed: {output:?}");
+    assert_eq!(git(troop.folder(), &["show", "troop/crew:one"]), "1", "it is merged");
+    let task = troop.json("task get 1");
+    assert_eq!(task["merged"], serde_json::Value::Null, "and the board does not know: {task:#}");
+    assert_ne!(task["status"], "completed");
+    let resume = troop.run("resume crew");
+    assert_eq!(resume.code, 0, "{resume:?}");
+    let task = troop.json("task get 1");
+    assert_eq!((&task["status"], &task["attempts"]), (&"completed".into(), &2.into()));
+    assert_eq!(task["merged"]["into"], "troop/crew");
+    assert_eq!(fs::read_to_string(troop.folder().join("one")).unwrap(), "1\n");
+    let commits = git(troop.folder(), &["log", "--format=%s", "main", "--", "one"]);
+    assert_eq!(commits, "task-1: one", "the work is there once");
+    assert_eq!(git(troop.folder(), &["status", "--porcelain"]), "");
+    assert_eq!(git(troop.folder(), &["branch", "--format=%(refname:short)"]), "main");
+}
+
+/// Words that give a command a small disk in a folder, which nobody else sees; none where nobody may mount.
+fn small_disk(folder: &std::path::Path) -> Option<Vec<String>> {
+    let mount = format!("mount -t tmpfs -o size=8m troop {}", folder.display());
+    [&["unshare", "--mount"][..], &["unshare", "--mount", "--map-root-user"]].iter().find_map(
+        |it| {
+            let words = |script: &str| {
+                let words = it.iter().copied().chain(["sh", "-c", script]);
+                words.map(str::to_owned).collect::<Vec<_>>()
+            };
+            let tried = words(&mount);
+            let tried = Command::new(&tried[0]).args(&tried[1..]).output().ok()?;
+            tried.status.success().then(|| words(&format!("{mount} && exec \"$0\" \"$@\"")))
+        },
+    )
+}
+
+/// Lets a team work on a repository on a small disk, and makes room again when it has said that it is full.
+const FULL: &str = r#"
+cd disk && git init --quiet --initial-branch=main && cp ../lead.script . && git add --all
+git -c user.name=pat -c user.email=pat@localhost commit --quiet -m begin
+"$@" --set retry_backoff_seconds=3 --set max_attempts=9 > ../out 2>&1 &
+lead=$!
+until grep -q 'could not be merged' ../out; do
+    kill -0 $lead || exit 9
+done
+git rev-parse main troop/crew > ../during
+rm ballast
+wait $lead
+code=$?
+git show main:big > ../big
+exit $code
+"#;
+
+#[test]
+fn a_disk_that_is_full_during_a_merge_holds_it_up_and_loses_nothing() {
+    let troop = Troop::new();
+    let folder = troop.folder();
+    let script = WRITE.replace(
+        "echo 1 > one",
+        "seq 100000 > big; cd PLACE; mkdir once && dd if=/dev/zero of=disk/ballast bs=4096; true",
+    );
+    let script = script.replace("PLACE", &folder.display().to_string());
+    fs::write(folder.join("lead.script"), script).unwrap();
+    fs::create_dir(folder.join("disk")).unwrap();
+    let Some(words) = small_disk(&folder.join("disk")) else {
+        eprintln!(
+            "nobody may mount here; `a_full_disk_during_a_merge_loses_nothing` of troop-runtime stands in"
+        );
+        return;
+    };
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).args(["sh", "-c", FULL, "sh", env!("CARGO_BIN_EXE_troop")]).args(RUN);
+    let like = troop.command(&[]);
+    command.env_clear().envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = command.current_dir(folder).output().unwrap();
+    let out = fs::read_to_string(folder.join("out")).unwrap_or_default();
+    assert_eq!(output.status.code(), Some(0), "{out}\n{output:?}");
+    assert!(out.contains("No space left on device"), "{out}");
+    let during = fs::read_to_string(folder.join("during")).unwrap();
+    let mut during = during.lines();
+    assert_eq!(during.next(), during.next(), "the team's branch was as it had been");
+    let big: String = (1..=100_000).map(|nth| format!("{nth}\n")).collect();
+    assert!(fs::read_to_string(folder.join("big")).unwrap() == big, "all of it came in the end");
+}

@@ -1,0 +1,395 @@
+//! `troop observe`: somebody else's stream.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{Read as _, Write as _},
+    process::{Child, Stdio},
+};
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio_tungstenite::{
+    WebSocketStream, client_async,
+    tungstenite::{Message, client::IntoClientRequest as _},
+};
+
+use crate::troop::{Printing, Troop};
+
+const V47: &str = include_str!("../../../troop-observe/tests/it/fixtures/stream-2.1.47.ndjson");
+const V177: &str = include_str!("../../../troop-observe/tests/it/fixtures/stream-2.1.177.ndjson");
+
+/// A home with both captured streams in files.
+fn with_streams() -> Troop {
+    let troop = Troop::new();
+    fs::write(troop.folder().join("47.ndjson"), V47).unwrap();
+    fs::write(troop.folder().join("177.ndjson"), V177).unwrap();
+    troop
+}
+
+fn kinds(events: &str) -> Vec<String> {
+    let kind = |line: &str| serde_json::from_str::<Value>(line).unwrap()["kind"].clone();
+    events.lines().map(|line| kind(line).as_str().unwrap().to_owned()).collect()
+}
+
+/// Runs the program with bytes on its standard input; gives the bytes that it printed.
+fn bytes_through(troop: &Troop, arguments: &[&str], input: &[u8]) -> Vec<u8> {
+    let mut command = troop.command(arguments);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut printed = Vec::new();
+    std::thread::scope(|scope| {
+        scope.spawn(move || stdin.write_all(input).unwrap());
+        stdout.read_to_end(&mut printed).unwrap();
+    });
+    assert!(child.wait().unwrap().success());
+    printed
+}
+
+#[test]
+fn events_come_one_per_line_from_a_file_and_from_a_pipe() {
+    let troop = with_streams();
+    let from_file = troop.ok("observe 177.ndjson --json");
+    assert_eq!(
+        kinds(&from_file),
+        [
+            "team:created",
+            "team:task:created",
+            "team:task:created",
+            "team:task:updated",
+            "team:member:joined",
+            "team:message:received",
+            "team:task:updated",
+            "team:shutdown:requested",
+            "team:shutdown:requested",
+            "team:member:shutdown",
+            "team:deleted",
+        ]
+    );
+    let from_pipe = troop.with_input("observe --json", V177);
+    assert_eq!((from_pipe.code, kinds(&from_pipe.out)), (0, kinds(&from_file)));
+    assert!(!troop.folder().join("home/troop.db").exists(), "it keeps no teams of its own");
+}
+
+#[test]
+fn the_state_at_the_end_has_the_roster_and_the_board() {
+    let troop = with_streams();
+    let state: Value = serde_json::from_str(&troop.ok("observe 47.ndjson --state-json")).unwrap();
+    assert_eq!(state["agents"], json!(["alice"]));
+    assert_eq!(
+        (&state["team"]["name"], &state["team"]["role"]),
+        (&json!("my-team"), &json!("lead"))
+    );
+    assert_eq!(state["team"]["members"][0]["status"], "active");
+    assert_eq!(state["team"]["tasks"][1]["blocked_by"], json!(["1"]));
+    let state: Value = serde_json::from_str(&troop.ok("observe 177.ndjson --state-json")).unwrap();
+    assert_eq!((state.get("team"), &state["agents"]), (None, &json!([])), "it was deleted");
+    assert_eq!(state["counts"]["unreadable"], 0);
+}
+
+#[test]
+fn people_get_a_story_and_the_team_at_the_end() {
+    let troop = with_streams();
+    for flag in ["", " --watch"] {
+        let text = troop.ok(&format!("observe 47.ndjson{flag}"));
+        assert!(text.contains("  alice joined (general-purpose)\n"), "{text}");
+        assert!(text.contains("  team-lead → alice: sum\n"), "{text}");
+        assert!(text.ends_with("  ○ 1  Task A  alice\n  ◌ 2  Task B  after 1\n"), "{text}");
+    }
+}
+
+#[test]
+fn the_stream_is_passed_on_byte_for_byte_with_messages_added() {
+    let troop = with_streams();
+    for stream in [V47, V177] {
+        let passed = bytes_through(&troop, &["observe", "--pass-through"], stream.as_bytes());
+        let passed = String::from_utf8(passed).unwrap();
+        let is_added = |line: &&str| line.starts_with("{\"type\":\"team_");
+        let original: String =
+            passed.split_inclusive('\n').filter(|line| !is_added(line)).collect();
+        assert_eq!(original, stream);
+        let mut last_id = String::new();
+        let mut n_added = 0;
+        for line in passed.lines() {
+            if is_added(&line) {
+                let added: Value = serde_json::from_str(line).unwrap();
+                let id = added["metadata"]["teamToolUseId"].as_str().unwrap();
+                assert!(last_id.contains(id), "it stands behind the line that it is about: {line}");
+                n_added += 1;
+            } else {
+                last_id = line.to_owned();
+            }
+        }
+        assert_eq!(n_added, 2 * stream.matches("\"type\":\"tool_use\"").count());
+    }
+}
+
+#[test]
+fn a_stream_without_a_team_is_not_changed_and_yields_nothing() {
+    let troop = Troop::new();
+    let mut stream = b"{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"tool_use\",\"id\":\"a\",\
+        \"name\":\"TaskCreate\",\"input\":{\"subject\":\"a plain list\"}}]}}\r\n\
+        {\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"a\",\
+        \"content\":\"Task #1 created successfully: x\"}]}}\n\n\xff\xfe \"Task\x00\n"
+        .to_vec();
+    stream.extend(vec![b'x'; 20_000_000]);
+    stream.extend(b"\nno end");
+    assert!(bytes_through(&troop, &["observe", "--pass-through"], &stream) == stream);
+    assert_eq!(bytes_through(&troop, &["observe", "--json"], &stream), b"");
+    assert_eq!(bytes_through(&troop, &["observe"], &stream), b"");
+    let state = bytes_through(&troop, &["observe", "--state-json"], &stream);
+    let state: Value = serde_json::from_slice(&state).unwrap();
+    assert_eq!((state.get("team"), &state["agents"]), (None, &json!([])));
+}
+
+#[test]
+fn what_is_not_understood_is_mentioned() {
+    let troop = Troop::new();
+    let run = troop.with_input(
+        "observe",
+        "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"TeamPause\"}]}}\n\
+         {\"TeamCreate\":\n",
+    );
+    assert_eq!((run.code, run.out.as_str()), (0, ""));
+    assert!(
+        run.err.contains("tools that this version does not know: `TeamPause` (1)"),
+        "{}",
+        run.err
+    );
+    assert!(run.err.contains("1 lines could not be read"), "{}", run.err);
+}
+
+#[test]
+fn what_is_known_survives_a_restart() {
+    let troop = Troop::new();
+    let lines: Vec<_> = V177.split_inclusive('\n').collect();
+    let whole = troop.with_input("observe --json", V177).out;
+    for cut in [0, 2, 9, 20] {
+        let state = format!("state-{cut}.json");
+        let mut events = String::new();
+        for part in [lines[..cut].concat(), lines[cut..].concat()] {
+            let run = troop.with_input(&format!("observe --json --state {state}"), &part);
+            assert_eq!((run.code, run.err.as_str()), (0, ""));
+            events += &run.out;
+        }
+        assert_eq!(kinds(&events), kinds(&whole), "cut after {cut}");
+        // A reconnection that replays everything is no news.
+        let again = troop.with_input(&format!("observe --json --state {state}"), V177);
+        assert_eq!((again.code, again.out.as_str()), (0, ""));
+    }
+}
+
+#[test]
+fn a_file_is_read_on_from_where_it_was() {
+    let troop = Troop::new();
+    let path = troop.folder().join("session.jsonl");
+    let cut = V47.find("\"Task B\"").unwrap();
+    let (before, after) = V47.split_at(cut);
+    fs::write(&path, before).unwrap();
+    let observe = "observe session.jsonl --json --state state.json";
+    let first = troop.ok(observe);
+    assert_eq!(kinds(&first), ["team:created", "team:task:created"]);
+    let kept: Value =
+        serde_json::from_slice(&fs::read(troop.folder().join("state.json")).unwrap()).unwrap();
+    let whole_lines = before.rfind('\n').unwrap() + 1;
+    assert_eq!(kept["read"]["offset"], whole_lines, "half a line is read again");
+    assert_eq!(troop.ok(observe), "");
+    OpenOptions::new().append(true).open(&path).unwrap().write_all(after.as_bytes()).unwrap();
+    assert_eq!(kinds(&troop.ok(observe)).len(), 5);
+    assert_eq!(troop.ok(observe), "");
+}
+
+#[test]
+fn what_was_seen_is_kept_even_if_nobody_reads_on() {
+    let troop = with_streams();
+    let mut command = troop.command(&["observe", "47.ndjson", "--json", "--state", "state.json"]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert!(child.wait().unwrap().success(), "a reader that has seen enough is no error");
+    let kept = fs::read_to_string(troop.folder().join("state.json")).unwrap();
+    assert!(kept.contains("\"alice@my-team\""), "{kept}");
+    assert_eq!(troop.refused("observe missing.jsonl --state other.json").0, 1);
+    assert!(!troop.folder().join("other.json").exists(), "nothing was seen");
+}
+
+#[test]
+fn a_state_that_nobody_kept_is_refused_and_left_alone() {
+    let troop = with_streams();
+    for text in ["", "{", "{\"observer\":{}}", "{\"observer\":{\"format\":99}}", "\u{0}"] {
+        fs::write(troop.folder().join("state.json"), text).unwrap();
+        let (code, error) = troop.refused("observe 47.ndjson --state state.json");
+        assert_eq!(code, 1);
+        assert!(error.contains("`state.json` was not kept by `troop observe`"), "{error}");
+        assert!(error.contains("hint: move it away: `mv state.json state.json.old`"), "{error}");
+        assert_eq!(fs::read_to_string(troop.folder().join("state.json")).unwrap(), text);
+    }
+}
+
+#[test]
+fn wrong_use_is_told() {
+    let troop = with_streams();
+    for line in [
+        "observe 47.ndjson --json --state-json",
+        "observe 47.ndjson --watch --pass-through",
+        "observe 47.ndjson --listen 127.0.0.1:0",
+        "observe --follow",
+        "observe --listen nowhere",
+        "observe .",
+    ] {
+        assert_eq!(troop.refused(line).0, 2, "{line}");
+    }
+    let (code, error) = troop.refused("observe missing.jsonl");
+    assert_eq!(code, 1);
+    assert!(error.contains("`missing.jsonl` cannot be read"), "{error}");
+    let (code, error) = troop.refused("observe --listen 0.0.0.0:0");
+    assert_eq!(code, 1);
+    assert!(error.contains("is open to other machines"), "{error}");
+}
+
+#[test]
+fn sources_and_what_can_be_seen_of_them_are_listed() {
+    let troop = Troop::new();
+    let text = troop.ok("observe --capabilities");
+    assert!(text.contains("claude-stream  yes    yes   no\n"), "{text}");
+    assert!(text.contains("codex          no "), "{text}");
+    let all = troop.json("observe --capabilities");
+    assert_eq!(
+        all[3],
+        json!({"source": "agent-sdk", "capabilities": {"teams": true, "live": true, "history": false}})
+    );
+}
+
+fn append(troop: &Troop, text: &str) {
+    let path = troop.folder().join("session.jsonl");
+    OpenOptions::new().append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
+}
+
+#[test]
+fn a_transcript_is_followed_as_it_grows_and_when_it_begins_again() {
+    let troop = Troop::new();
+    let path = troop.folder().join("session.jsonl");
+    File::create(&path).unwrap();
+    let mut observer =
+        Printing::new(troop.start("observe session.jsonl --follow --json --state state.json"));
+    let (team, rest) = V47.split_at(V47.find("\"Task A\"").unwrap());
+    append(&troop, team);
+    observer.wait_for("team:created");
+    // The rest of the line, and what comes then, in pieces.
+    for piece in rest.as_bytes().chunks(1000) {
+        append(&troop, std::str::from_utf8(piece).unwrap());
+    }
+    observer.wait_for("team:message:received");
+    // Another file takes its place.
+    let end = "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"tool_use\",\"id\":\"d\",\"name\":\"TeamDelete\",\"input\":{}}]}}\n";
+    fs::write(troop.folder().join("new"), end).unwrap();
+    fs::rename(troop.folder().join("new"), &path).unwrap();
+    append(
+        &troop,
+        "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"d\",\"content\":\"ok\"}]}}\n",
+    );
+    observer.wait_for("team:deleted");
+    // It is emptied and begins again, and is longer than before when somebody looks.
+    observer.signal(Signal::STOP);
+    File::create(&path).unwrap();
+    append(
+        &troop,
+        "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"TeamCreate\",\"input\":{\"team_name\":\"red\"}}]}}\n",
+    );
+    append(
+        &troop,
+        "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"content\":\"ok\"}]}}\n",
+    );
+    observer.signal(Signal::CONT);
+    observer.wait_for("\"team\":\"red\"");
+    observer.signal(Signal::TERM);
+    let run = observer.end();
+    assert_eq!((run.code, run.err.as_str()), (0, ""));
+    let kept = fs::read_to_string(troop.folder().join("state.json")).unwrap();
+    assert!(kept.contains("\"name\":\"red\""), "{kept}");
+}
+
+#[test]
+fn who_is_asked_to_stop_shows_what_is_known() {
+    let troop = with_streams();
+    let mut child = troop.start("observe 47.ndjson --follow --state-json --state state.json");
+    let state = troop.folder().join("state.json");
+    // It is kept when all that is there has been read.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(troop_testkit::wait_for("the state is kept", async || {
+        fs::read_to_string(&state).ok().filter(|it| it.contains("\"alice\""))
+    }));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, Signal::INT).unwrap();
+    let mut printed = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
+    assert!(child.wait().unwrap().success());
+    let state: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(state["agents"], json!(["alice"]));
+}
+
+/// Starts an observer that an agent can dial; gives it and where.
+fn listening(troop: &Troop, arguments: &[&str]) -> (Child, String) {
+    let mut command = troop.command(&[&["observe", "--listen", "127.0.0.1:0"], arguments].concat());
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let stderr = child.stderr.as_mut().unwrap();
+    let mut said = Vec::new();
+    while !said.ends_with(b"\n") {
+        let mut byte = [0];
+        stderr.read_exact(&mut byte).unwrap();
+        said.extend(byte);
+    }
+    let said = String::from_utf8(said).unwrap();
+    let (_, address) = said.trim().split_once("ws://").unwrap();
+    (child, address.to_owned())
+}
+
+async fn dial(address: &str) -> WebSocketStream<TcpStream> {
+    let stream = TcpStream::connect(address).await.unwrap();
+    client_async(format!("ws://{address}/"), stream).await.unwrap().0
+}
+
+#[tokio::test]
+async fn an_agent_that_dials_in_is_heard_and_spoken_to() {
+    let troop = Troop::new();
+    let (mut child, address) = listening(&troop, &["--pass-through"]);
+    let mut agent = dial(&address).await;
+    let prompt = "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n";
+    child.stdin.as_mut().unwrap().write_all(prompt.as_bytes()).unwrap();
+    let heard = agent.next().await.unwrap().unwrap();
+    assert_eq!(heard.to_text().unwrap(), prompt, "what is said to it arrives as it is");
+    let (first, second) = V47.split_at(V47.match_indices('\n').nth(6).unwrap().0 + 1);
+    for line in first.lines() {
+        agent.send(Message::text(line)).await.unwrap();
+    }
+    // The connection breaks; the agent dials again, and repeats what it had said last.
+    agent.flush().await.unwrap();
+    drop(agent);
+    let mut agent = dial(&address).await;
+    for line in first.lines().skip(3).chain(second.lines()) {
+        agent.send(Message::text(format!("{line}\n"))).await.unwrap();
+    }
+    agent.close(None).await.unwrap();
+    let mut printed = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
+    assert!(child.wait().unwrap().success());
+    let added = printed.lines().filter(|line| line.starts_with("{\"type\":\"team_")).count();
+    assert_eq!(added, 2 * V47.matches("\"type\":\"tool_use\"").count());
+}
+
+#[tokio::test]
+async fn a_web_page_cannot_dial_in() {
+    let troop = Troop::new();
+    let (mut child, address) = listening(&troop, &["--state-json"]);
+    let stream = TcpStream::connect(&address).await.unwrap();
+    let mut request = format!("ws://{address}/").into_client_request().unwrap();
+    request.headers_mut().insert("origin", "https://example.com".parse().unwrap());
+    let error = client_async(request, stream).await.unwrap_err();
+    assert!(error.to_string().contains("403"), "{error}");
+    // Somebody who is no agent does not keep the agent away.
+    drop(TcpStream::connect(&address).await.unwrap());
+    let mut agent = dial(&address).await;
+    agent.close(None).await.unwrap();
+    assert!(child.wait().unwrap().success());
+}
