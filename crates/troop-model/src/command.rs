@@ -1,16 +1,17 @@
 //! What can be asked of a team. Everything that changes a team is one of these.
 
+mod action;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
-use std::fmt;
 use uuid::Uuid;
 
 use crate::{
     Condition, Link, MemberName, MemberState, MessageKind, Metadata, Permissions, Proof,
     RejectMode, Settings, TaskRef, TeamId, TeamName, Version, WorkspaceFolder, event::nullable,
-    roster::shown_as_word,
 };
+pub use action::TaskAction;
 
 /// What is asked of a team.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -485,101 +486,6 @@ pub struct TaskUpdate {
     pub checks: Option<Vec<String>>,
     /// Free data to merge in; null takes a key away.
     pub metadata: Option<Metadata>,
-}
-
-/// The name of an action on the board, as the versions of a team gate it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "each is the action of its name")]
-pub enum TaskAction {
-    Create,
-    Claim,
-    Complete,
-    Cancel,
-    Assign,
-    List,
-    Get,
-    Search,
-    Approve,
-    Reject,
-    Review,
-    Comment,
-    Progress,
-    Attach,
-    Prove,
-    Update,
-    AskUser,
-    ClearAskUser,
-    Retry,
-    Fail,
-    Delete,
-}
-
-shown_as_word! {
-    TaskAction {
-        Create => "create", Claim => "claim", Complete => "complete", Cancel => "cancel", Assign => "assign",
-        List => "list", Get => "get", Search => "search", Approve => "approve", Reject => "reject",
-        Review => "review", Comment => "comment", Progress => "progress", Attach => "attach", Prove => "prove",
-        Update => "update", AskUser => "ask_user", ClearAskUser => "clear_ask_user", Retry => "retry",
-        Fail => "fail", Delete => "delete",
-    }
-}
-
-impl TaskAction {
-    /// The team version that an action needs. Proving, failing and deleting are how the system ends work, on every version.
-    #[must_use]
-    pub fn needs_version(self) -> u8 {
-        match self {
-            Self::Create
-            | Self::Claim
-            | Self::Complete
-            | Self::Cancel
-            | Self::Assign
-            | Self::List
-            | Self::Get
-            | Self::Search
-            | Self::Prove
-            | Self::Fail
-            | Self::Delete => 1,
-            Self::Approve
-            | Self::Reject
-            | Self::Review
-            | Self::Comment
-            | Self::Progress
-            | Self::Attach
-            | Self::Update
-            | Self::AskUser
-            | Self::ClearAskUser
-            | Self::Retry => 2,
-        }
-    }
-}
-
-impl TaskCommand {
-    /// The action that a command is; keeping a claim alive and giving it back belong to claiming.
-    #[must_use]
-    pub fn action(&self) -> TaskAction {
-        match self {
-            Self::Create(_) => TaskAction::Create,
-            Self::Claim { .. } | Self::Renew { .. } | Self::Release { .. } => TaskAction::Claim,
-            Self::Assign { .. } => TaskAction::Assign,
-            Self::Complete { .. } => TaskAction::Complete,
-            Self::Fail { .. } => TaskAction::Fail,
-            Self::Review { .. } => TaskAction::Review,
-            Self::Approve { .. } => TaskAction::Approve,
-            Self::Reject { .. } => TaskAction::Reject,
-            Self::Cancel { .. } => TaskAction::Cancel,
-            Self::Retry { .. } => TaskAction::Retry,
-            Self::Comment { .. } => TaskAction::Comment,
-            Self::Progress { .. } => TaskAction::Progress,
-            Self::Attach { .. } => TaskAction::Attach,
-            Self::Prove(_) => TaskAction::Prove,
-            Self::AskUser { .. } => TaskAction::AskUser,
-            Self::ClearAskUser { .. } => TaskAction::ClearAskUser,
-            Self::Update { .. } => TaskAction::Update,
-            Self::Delete { .. } => TaskAction::Delete,
-        }
-    }
 }
 
 /// Settings that change, written as an object. What is written twice counts as written last.

@@ -45,6 +45,10 @@ pub(crate) struct Memory {
     batch: Option<String>,
     sequence: u64,
     counts: Counts,
+    /// When something was last said, by the clock of who said it. A line without a time is of then: two clocks in one story
+    /// would let it run backwards.
+    #[serde(default)]
+    said_at: Option<Time>,
 }
 
 /// What an observer says about a line.
@@ -115,7 +119,8 @@ impl Observer {
     /// The stream is over.
     pub fn end(&mut self, now: Time) -> Drain<'_, Output> {
         let session_id = self.memory.session.session_id.clone();
-        self.find_idle(&[], &Scene { at: now, session_id, actor: None });
+        let at = self.memory.said_at.unwrap_or(now);
+        self.find_idle(&[], &Scene { at, session_id, actor: None });
         self.out.drain(..)
     }
 
@@ -225,7 +230,8 @@ impl Observer {
             members.clone().find(|it| it.tool_use_id.as_deref() == Some(parent))
         });
         let actor = spawned.map(|it| it.name.clone());
-        Scene { at: line.at.unwrap_or(now), session_id, actor }
+        self.memory.said_at = line.at.or(self.memory.said_at);
+        Scene { at: self.memory.said_at.unwrap_or(now), session_id, actor }
     }
 
     fn begin_session(&mut self, begun: Session) {

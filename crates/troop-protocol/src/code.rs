@@ -1,5 +1,7 @@
 //! The one table from what went wrong to JSON-RPC's numbers, both ways.
 
+mod next;
+
 use serde::Deserialize;
 use serde_json::json;
 use thiserror::Error;
@@ -148,7 +150,7 @@ impl Failure {
 
 impl From<&Refusal> for Failure {
     fn from(refusal: &Refusal) -> Self {
-        Self::new(refusal.kind(), refusal)
+        Self { hint: next::next_step(refusal), ..Self::new(refusal.kind(), refusal) }
     }
 }
 

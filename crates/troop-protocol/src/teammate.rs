@@ -7,7 +7,7 @@ mod task;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
-use troop_model::{MessageKind, Origin, Permissions, Time};
+use troop_model::{MessageKind, Origin, Permissions, Time, Version};
 use uuid::Uuid;
 
 use crate::{
@@ -260,6 +260,10 @@ pub struct TeamContext {
     /// whenever it has changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub team_md: Option<String>,
+    /// Only for the lead's agent: up to this version of the log, nobody who runs or will run can begin any of the tasks that
+    /// are pending.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stuck_at: Option<Version>,
 }
 
 macro_rules! said_as_methods {

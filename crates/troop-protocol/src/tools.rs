@@ -140,6 +140,16 @@ trait TeamTool: DeserializeOwned + JsonSchema + Send {
     /// An input that works, shown to who gave one that does not.
     const EXAMPLE: &'static str;
 
+    /// An input that works, like the one that was given.
+    fn example(_: &Value) -> String {
+        Self::EXAMPLE.to_owned()
+    }
+
+    /// Whether the team lets somebody in this seat use it. Who calls it all the same is told by the board.
+    fn is_offered(_: &Seat) -> bool {
+        true
+    }
+
     /// What it does, for the model.
     fn about(seat: &Seat) -> String;
 
@@ -192,7 +202,8 @@ macro_rules! dialect {
             desk: &Desk<'_, C>,
         ) -> Option<Result<String, Failure>> {
             $(if name == <$tool>::NAME || <$tool>::ALSO.contains(&name) {
-                return Some(crate::tools::run_one::<$tool, C>(input, desk).await);
+                // What one tool needs for its work is no burden to the others.
+                return Some(Box::pin(crate::tools::run_one::<$tool, C>(input, desk)).await);
             })*
             None
         }
@@ -201,7 +212,8 @@ macro_rules! dialect {
 use dialect;
 
 fn show<T: TeamTool>(seat: &Seat, tools: &mut Vec<Tool>) {
-    let is_shown = T::FOR == For::Everybody || seat.role == Role::Lead;
+    let is_for = T::FOR == For::Everybody || seat.role == Role::Lead;
+    let is_shown = is_for && T::is_offered(seat);
     if let (true, Value::Object(input)) = (is_shown, T::schema(seat)) {
         tools.push(Tool {
             name: T::NAME,

@@ -13,11 +13,12 @@ use tokio::{
     select,
     time::{Instant, sleep},
 };
+use tokio_util::sync::CancellationToken;
 use troop_model::Evidence;
 use uuid::Uuid;
 
 use crate::{
-    Clock,
+    BoxFuture, Clock,
     process::{self, Group, Mark, Signal, command},
 };
 use tail::Tail;
@@ -31,6 +32,37 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// Takes a line that a check prints.
 pub type Show = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Asks whether the board would still take it.
+pub type Ask = Arc<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>;
+
+/// Whether anybody still wants to know whether a task is done. By default somebody does.
+#[derive(Clone, Default)]
+pub struct Wanted {
+    /// Ends what is running.
+    pub over: CancellationToken,
+    /// Looks once more before anything is changed.
+    pub ask: Option<Ask>,
+}
+
+impl Wanted {
+    /// Whether it is wanted now.
+    pub async fn is_still(&self) -> bool {
+        if self.over.is_cancelled() {
+            return false;
+        }
+        match &self.ask {
+            Some(ask) => ask().await,
+            None => true,
+        }
+    }
+}
+
+impl fmt::Debug for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wanted").field("over", &self.over).finish_non_exhaustive()
+    }
+}
 
 /// Commands that say whether a task is done, and how they are run.
 #[derive(Clone)]
@@ -47,6 +79,8 @@ pub struct Checks {
     pub session: Uuid,
     /// Where the lines go that they print. Called often; it must not wait.
     pub show: Option<Show>,
+    /// Whether anybody still wants to know.
+    pub wanted: Wanted,
 }
 
 impl Checks {
@@ -103,6 +137,7 @@ impl Checks {
         let status = select! {
             status = child.wait() => Some(status?),
             () = sleep(self.timeout) => None,
+            () = self.wanted.over.cancelled() => None,
             never = async {
                 tail.listen(&reader).await;
                 pending().await

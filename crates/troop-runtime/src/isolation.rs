@@ -15,9 +15,15 @@ mod repository;
 mod watch;
 mod worktree;
 
-use std::{ffi::OsString, fs, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, Semaphore};
 use troop_model::{MemberName, TaskNumber, TeamName};
 
 pub use git::GitError;
@@ -25,7 +31,7 @@ pub use land::{Kept, Landed};
 pub use late::Done as LateDone;
 pub use leftovers::{Leftover, LeftoverState, leftovers, rescue};
 pub use merge::{Aim, Conflict, Finished, Merge, NotMerged, Outcome};
-pub use watch::{Clash, Watcher};
+pub use watch::{Clash, Sight, Watcher};
 pub use worktree::Begun;
 
 use git::{Git, GitResult};
@@ -68,6 +74,8 @@ struct Inner {
     worktrees: PathBuf,
     /// One merge at a time, in the order in which they were asked for.
     turn: Semaphore,
+    /// One change at a time to the folder of a member. Who merges waits for its turn first.
+    folders: Mutex<BTreeMap<MemberName, Arc<AsyncMutex<()>>>>,
 }
 
 /// Whose work on what.
@@ -104,7 +112,8 @@ impl Isolation {
         let record = Record::find(&git, &repository, &folder, &team).await?;
         let worktrees = folder.join("worktrees");
         let turn = Semaphore::new(1);
-        let inner = Arc::new(Inner { git, repository, record, worktrees, turn });
+        let folders = Mutex::default();
+        let inner = Arc::new(Inner { git, repository, record, worktrees, turn, folders });
         Ok(Opened { isolation: Some(Self { inner }), notices })
     }
 
@@ -118,6 +127,15 @@ impl Isolation {
     #[must_use]
     pub fn variables(&self) -> Vec<(&'static str, &'static str)> {
         self.inner.git.identity()
+    }
+
+    /// Waits until nobody else changes the folder of a member.
+    async fn hold(&self, member: &MemberName) -> OwnedMutexGuard<()> {
+        let folder = {
+            let mut folders = self.inner.folders.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(folders.entry(member.clone()).or_default())
+        };
+        folder.lock_owned().await
     }
 
     /// The commit that the team's branch is on.

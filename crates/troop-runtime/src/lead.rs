@@ -42,8 +42,8 @@ pub use answers::answer;
 pub(crate) use answers::failure;
 pub use gate::{REFUSED, VETOED};
 pub use launch::{InProcess, Launch, LaunchSpec, Launched, Life, Programs};
-pub use lease::{LeadEntry, find as find_lead, has_died as lead_has_died};
-pub use stop::{WITH_TEAM, was_cut_short};
+pub use lease::{LeadEntry, find as find_lead, has_died as lead_has_died, last_project};
+pub use stop::{WITH_TEAM, is_to_start_again, was_cut_short};
 pub use transcript::{Entry, Line, Source, read as read_transcript};
 
 /// How many things may wait for the dispatcher. Who comes later waits, so a flood slows down those who make it.

@@ -14,7 +14,7 @@ mod session;
 mod workspace;
 
 pub use board::{Board, Done, Following, Given, Request, Signature, Subscription, TaskPage};
-pub use checks::{Checks, Show, complaint};
+pub use checks::{Ask, Checks, Show, Wanted, complaint};
 pub use clock::Clock;
 pub use error::{BoardError, BoardResult};
 pub use export::{ExportError, ExportHeader, Moment, export, read_export, replay};
@@ -24,13 +24,13 @@ pub use hooks::{
 };
 pub use isolation::{
     Aim, Begun, Clash, Conflict, Finished, GitError, Isolation, IsolationOptions, Kept, Landed,
-    LateDone, Leftover, LeftoverState, Merge, NotMerged, Opened, Outcome, Watcher, Work, leftovers,
-    rescue,
+    LateDone, Leftover, LeftoverState, Merge, NotMerged, Opened, Outcome, Sight, Watcher, Work,
+    leftovers, rescue,
 };
 pub use lead::{
     Ended, Entry, InProcess, Launch, LaunchSpec, Launched, Lead, LeadEntry, LeadError, LeadHandle,
     LeadOptions, Life, Line, Programs, REFUSED, Source, Timing, Until, VETOED, WITH_TEAM, answer,
-    find_lead, lead_has_died, read_transcript, was_cut_short,
+    find_lead, is_to_start_again, last_project, lead_has_died, read_transcript, was_cut_short,
 };
 pub use profile::{Language, Location, Profile, Severity, Signal, Structure, Suggestion, profile};
 pub use session::{Session, TeamSummary};

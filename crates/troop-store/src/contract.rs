@@ -3,7 +3,14 @@
 #[cfg(test)]
 mod tests;
 
-use std::{fmt, pin::Pin, time::Duration};
+use std::{
+    fmt,
+    fs::File,
+    os::unix::fs::{FileExt as _, MetadataExt as _},
+    path::Path,
+    pin::Pin,
+    time::Duration,
+};
 
 use bytes::Bytes;
 use tokio::{
@@ -16,6 +23,9 @@ use crate::StoreResult;
 
 /// What the methods of [`Store`] return, so that a store can be used behind `dyn`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// How many bytes of its sign a watch glances at.
+const GLANCED: usize = 64;
 
 /// A team that is about to exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,7 +149,13 @@ pub struct Watch {
     bell: watch::Receiver<u64>,
     /// When the patience ends. It stays when a wait is given up, so that who waits in many pieces looks in time too.
     deadline: Instant,
+    /// A small file whose beginning is another one after every growth. It stays open: opening it would wake all who listen.
+    sign: Option<File>,
 }
+
+/// What was seen of a log without reading it. Two that are alike mean that nothing was answered as done in between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Glance([u8; GLANCED]);
 
 impl Watch {
     /// The longest time for which a lost notice can go unseen.
@@ -149,7 +165,27 @@ impl Watch {
     #[must_use]
     pub fn new(mut bell: watch::Receiver<u64>) -> Self {
         bell.mark_unchanged();
-        Self { bell, deadline: Instant::now() + Self::PATIENCE }
+        Self { bell, deadline: Instant::now() + Self::PATIENCE, sign: None }
+    }
+
+    /// Gives it a small file to glance at, which every writer changes before it answers.
+    #[must_use]
+    pub fn with_sign(self, sign: &Path) -> Self {
+        Self { sign: File::open(sign).ok(), ..self }
+    }
+
+    /// Looks whether the log may have grown, much faster than reading it would tell. None if only reading tells.
+    ///
+    /// What was answered as done to anybody shows at once. What a writer that was killed had not answered yet may show
+    /// later; [`Watch::changed`] tells of that in time.
+    #[must_use]
+    pub fn glance(&self) -> Option<Glance> {
+        let sign = self.sign.as_ref()?;
+        let mut seen = [0; GLANCED];
+        let n_bytes = sign.read_at(&mut seen, 0).ok()?;
+        // Nobody writes to a file that was deleted.
+        let is_there = sign.metadata().is_ok_and(|metadata| metadata.nlink() > 0);
+        (n_bytes > 0 && is_there).then_some(Glance(seen))
     }
 
     /// Waits until the log may have grown since it last returned, or since the watch was made.

@@ -110,7 +110,8 @@ pub(crate) fn io_failure(act: &str, path: &Path, source: io::Error) -> StoreErro
             unavailable(format!("{what}: the disk is full"), space_hint(path), source)
         }
         io::ErrorKind::PermissionDenied => {
-            refused(format!("{what}: permission denied"), format!("see `ls -ld {shown}`"))
+            let there = path.ancestors().find(|it| it.exists()).unwrap_or(path).display();
+            refused(format!("{what}: permission denied"), format!("see `ls -ld {there}`"))
         }
         io::ErrorKind::ReadOnlyFilesystem => refused(
             format!("{what}: the file system is read-only"),

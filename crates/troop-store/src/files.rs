@@ -122,7 +122,7 @@ impl Store for FilesStore {
         Box::pin(async move {
             let folder = self.look(team, |folder| Ok(folder.path().to_owned())).await?;
             self.ear.listen(&folder, folder::HEAD, Concerns::Team(team));
-            Ok(self.bells.watch(team))
+            Ok(self.bells.watch(team).with_sign(&folder.join(folder::HEAD)))
         })
     }
 

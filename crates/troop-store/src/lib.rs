@@ -20,7 +20,7 @@ mod sqlite;
 mod url;
 
 pub use contract::{
-    Appended, Archived, Batch, BoxFuture, Entry, NewTeam, Snapshot, Store, TeamEntry, Turn,
+    Appended, Archived, Batch, BoxFuture, Entry, Glance, NewTeam, Snapshot, Store, TeamEntry, Turn,
     TurnWriter, Watch,
 };
 pub use error::{StoreError, StoreResult};

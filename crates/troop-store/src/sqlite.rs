@@ -128,7 +128,7 @@ impl Store for SqliteStore {
             self.query(move |connection, db| read::require(connection, db, team)).await?;
             let (folder, bell) = self.database.bell();
             self.ear.listen(folder, &bell, Concerns::Everyone);
-            Ok(self.bells.watch(team))
+            Ok(self.bells.watch(team).with_sign(&folder.join(bell)))
         })
     }
 

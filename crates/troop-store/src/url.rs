@@ -57,8 +57,8 @@ fn path_of(scheme: &str, path: &str) -> StoreResult<PathBuf> {
 fn unknown_scheme(scheme: &str, rest: &str) -> StoreError {
     let nearest = SCHEMES
         .into_iter()
-        .max_by(|a, b| strsim::jaro(scheme, a).total_cmp(&strsim::jaro(scheme, b)))
-        .filter(|nearest| strsim::jaro(scheme, nearest) > 0.7);
+        .max_by(|a, b| alike(scheme, a).total_cmp(&alike(scheme, b)))
+        .filter(|nearest| alike(scheme, nearest) > 0.6);
     let hint = match nearest {
         Some(nearest) => {
             format!("did you mean `{}`?", without_password(&format!("{nearest}:{rest}")))
@@ -66,6 +66,11 @@ fn unknown_scheme(scheme: &str, rest: &str) -> StoreError {
         None => "a store is `sqlite:PATH`, `files:FOLDER`, `postgres://…` or `memory:`".to_owned(),
     };
     refused(format!("there is no kind of store `{scheme}`"), hint)
+}
+
+/// How far one word is a misspelt other: another database's name is not.
+fn alike(word: &str, other: &str) -> f64 {
+    strsim::normalized_damerau_levenshtein(word, other)
 }
 
 impl fmt::Display for StoreUrl {

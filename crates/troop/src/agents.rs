@@ -11,15 +11,29 @@ use crate::{
     report::{Usage, nearest},
 };
 
-/// What every troop can run.
-const BUILT_IN: [(&str, &str); 6] = [
-    ("builtin", "troop's own agent, on a model by API"),
-    ("claude", "Claude Code"),
-    ("codex", "Codex"),
-    ("acp", "any agent that speaks the Agent Client Protocol"),
-    ("command", "runs a task's command"),
-    ("script", "follows a script, as `script:FILE`; for tests and demonstrations"),
+/// Whether an agent runs in this version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Runs {
+    Now,
+    /// It is known, so that a board can say who works; troop does not start it yet.
+    Later,
+}
+
+/// The agents that every troop knows: the one list of what runs and what does not.
+const BUILT_IN: [(&str, &str, Runs); 6] = [
+    ("builtin", "troop's own agent, on a model by API", Runs::Now),
+    ("claude", "Claude Code", Runs::Later),
+    ("codex", "Codex", Runs::Later),
+    ("acp", "any agent that speaks the Agent Client Protocol", Runs::Later),
+    ("command", "runs a task's command", Runs::Now),
+    ("script", "follows a script, as `script:FILE`; for tests and demonstrations", Runs::Now),
 ];
+
+/// The agent that hints name, since it runs everywhere.
+pub(crate) const SUGGESTED: &str = "command";
+
+/// What a person can write in front of an agent's description.
+const FIELDS: [&str; 7] = ["name", "description", "model", "tools", "agent", "script", "program"];
 
 /// What an agent begins with that follows a script of its own: `script:FILE`.
 const SCRIPT: &str = "script:";
@@ -34,6 +48,7 @@ pub(crate) struct Agent {
     pub(crate) id: Uuid,
     pub(crate) description: String,
     pub(crate) model: Option<String>,
+    pub(crate) runs: Runs,
 }
 
 /// All agents that a member can be.
@@ -45,10 +60,12 @@ impl Agents {
     pub(crate) fn read(surroundings: &Surroundings) -> Self {
         let mut agents: Vec<Agent> = Vec::new();
         let folders = Definition::folders(&surroundings.project, Some(&surroundings.home));
-        let described = Definition::read_all(&folders)
-            .into_iter()
-            .map(|it| Agent::new(&it.key, &it.description, it.model));
-        let built_in = BUILT_IN.iter().map(|(key, description)| Agent::new(key, description, None));
+        let described = Definition::read_all(&folders).into_iter().map(|it| Agent {
+            model: it.model.clone(),
+            ..Agent::new(&it.key, &it.description, runs(&it))
+        });
+        let built_in =
+            BUILT_IN.iter().map(|(key, description, runs)| Agent::new(key, description, *runs));
         for agent in described.chain(built_in) {
             if agents.iter().all(|known| known.key != agent.key) {
                 agents.push(agent);
@@ -61,7 +78,7 @@ impl Agents {
     pub(crate) fn member(&self, text: &str) -> Result<NewMember> {
         let (name, agent) = match text.split_once('=') {
             Some((name, agent)) if agent.starts_with(SCRIPT) => {
-                (Some(name), &Agent::new(agent, "follows a script", None))
+                (Some(name), &Agent::new(agent, "follows a script", Runs::Now))
             }
             Some((name, agent)) => (Some(name), self.find(agent, text)?),
             None => (None, self.find(text, text)?),
@@ -77,6 +94,21 @@ impl Agents {
         })
     }
 
+    /// The members that texts describe. Each has a name of its own.
+    pub(crate) fn members(&self, texts: &[String]) -> Result<Vec<NewMember>> {
+        let mut members: Vec<NewMember> = Vec::new();
+        for text in texts {
+            let member = self.member(text)?;
+            if members.iter().any(|it| it.name == member.name) {
+                let (name, agent) = (&member.name, &member.agent);
+                let hint = format!("give each a name of its own: `--member {name}-2={agent}`");
+                return Err(Usage::new(format!("two members are called `{name}`"), hint).into());
+            }
+            members.push(member);
+        }
+        Ok(members)
+    }
+
     /// Finds an agent by its key or its id.
     fn find(&self, text: &str, whole: &str) -> Result<&Agent> {
         let id: Option<Uuid> = text.parse().ok();
@@ -84,26 +116,77 @@ impl Agents {
         found.ok_or_else(|| {
             let hint = match nearest(text, self.0.iter().map(|agent| agent.key.as_str())) {
                 Some(near) => format!("did you mean `{}`?", whole.replace(text, near)),
-                None if whole.contains('=') => format!("the agents are: {}", self.keys()),
+                None if whole.contains('=') => format!("the agents are: {}", self.list()),
                 None => format!(
-                    "say what thinks for it: `{text}=claude`; the agents are: {}",
-                    self.keys()
+                    "say what thinks for it: `{text}={SUGGESTED}`; the agents are: {}",
+                    self.list()
                 ),
             };
             Usage::new(format!("there is no agent `{}`", crate::render::clean(text)), hint).into()
         })
     }
 
-    fn keys(&self) -> String {
-        self.0.iter().map(|agent| agent.key.as_str()).collect::<Vec<_>>().join(", ")
+    /// What runs now, and what does not yet.
+    pub(crate) fn list(&self) -> String {
+        let keys = |runs: Runs| {
+            let keys = self.0.iter().filter(|it| it.runs == runs).map(|it| it.key.as_str());
+            keys.collect::<Vec<_>>().join(", ")
+        };
+        match keys(Runs::Later) {
+            later if later.is_empty() => keys(Runs::Now),
+            later => format!("{} (not in this version: {later})", keys(Runs::Now)),
+        }
     }
 }
 
 impl Agent {
-    fn new(key: &str, description: &str, model: Option<String>) -> Self {
+    fn new(key: &str, description: &str, runs: Runs) -> Self {
         let id = Uuid::new_v5(&NAMESPACE, key.as_bytes());
-        Self { key: key.to_owned(), id, description: description.to_owned(), model }
+        Self { key: key.to_owned(), id, description: description.to_owned(), model: None, runs }
     }
+}
+
+/// Whether an agent that is known to every troop runs only in a later version.
+pub(crate) fn runs_later(key: &str) -> bool {
+    BUILT_IN.iter().any(|(known, _, runs)| *known == key && *runs == Runs::Later)
+}
+
+/// What can be run, as people write it.
+pub(crate) fn available() -> String {
+    let now = BUILT_IN.iter().filter(|(_, _, runs)| *runs == Runs::Now).map(|(key, ..)| *key);
+    let mut keys: Vec<_> =
+        now.map(|key| if key == "script" { "script:FILE" } else { key }).collect();
+    keys.push("your own program");
+    keys.join(", ")
+}
+
+/// Whether what a file describes runs: a program of its own, or an agent that does.
+fn runs(definition: &Definition) -> Runs {
+    let agent = definition.agent.as_deref().unwrap_or("builtin");
+    let is_known = BUILT_IN.iter().any(|(key, ..)| *key == agent) || agent.starts_with(SCRIPT);
+    match definition.program.is_empty() && (!is_known || runs_later(agent)) {
+        true => Runs::Later,
+        false => Runs::Now,
+    }
+}
+
+/// Words in front of descriptions that are probably misspelt, and what was meant.
+pub(crate) fn misspelt(surroundings: &Surroundings) -> Vec<String> {
+    let folders = Definition::folders(&surroundings.project, Some(&surroundings.home));
+    let read = |definition: Definition| {
+        let text = std::fs::read_to_string(&definition.file).unwrap_or_default();
+        let matter = text.strip_prefix("---").and_then(|rest| rest.split_once("\n---"));
+        let lines = matter.map_or("", |(matter, _)| matter).lines();
+        let keys = lines.filter_map(|line| line.split_once(':')).map(|(key, _)| key.trim());
+        // Other programs have words of their own, which are nothing like ours.
+        let wrong = keys.filter(|key| !FIELDS.contains(key)).filter_map(|key| {
+            let near = nearest(key, FIELDS.into_iter())?;
+            let file = definition.file.display();
+            Some(format!("`{file}`: unknown key `{key}`; did you mean `{near}`?"))
+        });
+        wrong.collect::<Vec<_>>()
+    };
+    Definition::read_all(&folders).into_iter().flat_map(read).collect()
 }
 
 #[cfg(test)]

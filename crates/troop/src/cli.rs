@@ -46,7 +46,7 @@ pub(crate) struct Global {
     /// Where teams are kept: sqlite:PATH, files:FOLDER or postgres://… [default: sqlite:$TROOP_HOME/troop.db]
     #[arg(long, global = true, env = "TROOP_STORE", value_name = "URL", hide_env_values = true)]
     pub(crate) store: Option<String>,
-    /// The team; not needed where there is only one
+    /// The team; else the only one, or the only active one
     #[arg(long, global = true, env = "TROOP_TEAM", value_name = "NAME")]
     pub(crate) team: Option<String>,
     /// Act as this member instead of as the person at the keyboard

@@ -13,13 +13,17 @@ use troop_model::{
     Actor, Command, LEAD_ENDED, Member, MemberName, MemberState, Origin, Refusal, State, TeamId,
     TeamStatus,
 };
-use troop_runtime::{Board, Clock, Done, Following, Request, Session, Signature, lead_has_died};
+use troop_runtime::{
+    Board, Clock, Done, Following, Request, Session, Signature, TeamSummary, lead_has_died,
+};
 use troop_store::{Missing, Store};
 
 use crate::{
     cli::Global,
     config::{self, Surroundings},
-    report::Usage,
+    output::Printer,
+    render,
+    report::{Refused, Usage, nearest},
 };
 
 /// Commands that people type come from here.
@@ -34,8 +38,37 @@ pub(crate) struct Desk {
     pub(crate) clock: Clock,
     team: Option<String>,
     member: Option<String>,
+    /// Whether programs read the answer, which must not be told which team was chosen.
+    is_for_programs: bool,
     /// What was said about this one command, and not in a file.
     said: Said,
+}
+
+/// What a team is, as people see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Nobody has ever led it.
+    Active,
+    /// Somebody leads it.
+    Running,
+    /// Nobody leads it any more, and not all is done.
+    Stopped,
+    /// Its work is over.
+    Completed,
+    /// Only its log is left.
+    Deleted,
+}
+
+impl Standing {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Running => "running",
+            Self::Stopped => "stopped",
+            Self::Completed => "completed",
+            Self::Deleted => "deleted",
+        }
+    }
 }
 
 /// What was said about one command.
@@ -74,7 +107,8 @@ impl Desk {
         let home_said = global.home.as_ref().filter(|home| !home.as_os_str().is_empty());
         let home_said = home_said.map(|home| folder.join(home));
         let said = Said { home: home_said, store: store_said, team: said(&global.team) };
-        Ok(Self { surroundings, store, session, clock, team, member, said })
+        let is_for_programs = global.json;
+        Ok(Self { surroundings, store, session, clock, team, member, is_for_programs, said })
     }
 
     /// Opens the team that is meant: by name, the only one, or the only active one.
@@ -89,7 +123,28 @@ impl Desk {
                 self.session.open_known(team).await?
             }
         };
-        Ok(board.clone())
+        let board = board.clone();
+        self.check_member(&board).await?;
+        Ok(board)
+    }
+
+    /// Refuses whoever acts as somebody that the team does not know, also where nothing would change.
+    async fn check_member(&self, board: &Board) -> Result<()> {
+        if self.member.is_none() {
+            return Ok(());
+        }
+        let name = self.actor()?.name.to_string();
+        let asked = name.clone();
+        let look = move |state: &State| match state.find_member(&asked) {
+            Ok(_) => None,
+            Err(_) => Some(state.members().map(|it| it.name.to_string()).collect::<Vec<_>>()),
+        };
+        let Some(members) = board.look(look).await? else { return Ok(()) };
+        let hint = match nearest(&name, members.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`? The members are: {}", members.join(", ")),
+            None => format!("the members are: {}", members.join(", ")),
+        };
+        Err(Refused::forbidden(Refusal::NotAMember { name }.to_string(), hint).into())
     }
 
     /// The members of a team as they are now. When a lead is killed nobody is left to write down what became of its
@@ -97,7 +152,19 @@ impl Desk {
     pub(crate) async fn roster(&self, board: &Board) -> Result<Vec<Member>> {
         let look = |state: &State| {
             let lease = state.team().and_then(|team| team.lead_lease.clone());
-            (state.members().cloned().collect::<Vec<_>>(), lease)
+            // Who was delegated something while nobody leads has not begun.
+            let has_begun = |it: &Member| {
+                let mut held = state.tasks().held_by(&it.name);
+                lease.is_some() || !held.any(|task| state.delegation_of(task).is_some())
+            };
+            let as_it_is = |it: &Member| match it.state {
+                MemberState::Working if it.pid.is_none() && !has_begun(it) => {
+                    let state_reason = Some("nobody leads the team".to_owned());
+                    Member { state: MemberState::Stopped, state_reason, ..it.clone() }
+                }
+                _ => it.clone(),
+            };
+            (state.members().map(as_it_is).collect::<Vec<_>>(), lease.clone())
         };
         let (mut members, lease) = board.look(look).await?;
         let folder = self.folder(board.team());
@@ -109,6 +176,28 @@ impl Desk {
             }
         }
         Ok(members)
+    }
+
+    /// What a team is, in one word.
+    pub(crate) async fn standing(&self, board: &Board) -> Result<Standing> {
+        let look = |state: &State| {
+            let team = state.team()?;
+            Some((team.status, team.lead_lease.clone(), team.n_leads))
+        };
+        let Some((status, lease, n_leads)) = board.look(look).await? else {
+            return Ok(Standing::Deleted);
+        };
+        let folder = self.folder(board.team());
+        let is_led = lease.is_some_and(|lease| {
+            lease.until > self.clock.now() && !lead_has_died(&folder, lease.session)
+        });
+        Ok(match status {
+            TeamStatus::Deleted => Standing::Deleted,
+            _ if is_led => Standing::Running,
+            TeamStatus::Completed => Standing::Completed,
+            TeamStatus::Active if n_leads > 0 => Standing::Stopped,
+            TeamStatus::Active => Standing::Active,
+        })
     }
 
     /// Where troop keeps its files, if not where it does by default.
@@ -200,14 +289,28 @@ impl Desk {
                 active.push(team.id);
             }
         }
-        let names: Vec<_> = teams.iter().map(|team| team.name.as_str()).collect();
-        match (active.as_slice(), names.as_slice()) {
-            ([team], _) => Ok(*team),
-            (_, []) => Err(troop_runtime::BoardError::NoActiveTeam.into()),
-            (_, [first, ..]) => {
-                let message = format!("which team? There are: {}", names.join(", "));
-                Err(Usage::new(message, format!("say it: `--team {first}`")).into())
-            }
+        let chosen = match active.as_slice() {
+            [team] => teams.iter().find(|it| it.id == *team),
+            _ => None,
+        };
+        if let Some(team) = chosen {
+            self.tell_of(team, teams.len());
+            return Ok(team.id);
+        }
+        let names: Vec<_> = teams.iter().rev().map(|team| team.name.as_str()).collect();
+        let Some(newest) = names.first() else {
+            return Err(troop_runtime::BoardError::NoActiveTeam.into());
+        };
+        let message = format!("which team? There are, newest first: {}", names.join(", "));
+        Err(Usage::new(message, format!("say it: `--team {newest}`")).into())
+    }
+
+    /// Tells a person which of several teams is meant, since nobody named it.
+    fn tell_of(&self, team: &TeamSummary, n_teams: usize) {
+        if !self.is_for_programs {
+            let name = render::clean(&team.name);
+            let line = format!("team {name}, the only active one of {n_teams}");
+            Printer::plain(false).error_line(&render::paint(render::DIM, &line));
         }
     }
 }

@@ -1,19 +1,16 @@
 //! Leads a team from this process, and shows what happens, until it is over.
 
 mod agents;
+mod finished;
 mod isolation;
 mod view;
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
 use anyhow::Result;
-use tokio::{
-    signal::unix::{Signal, SignalKind, signal},
-    sync::mpsc,
-    time::Instant,
-};
+use tokio::{sync::mpsc, time::Instant};
 use tokio_util::task::TaskTracker;
-use troop_model::{Actor, Command, MemberState, MessageKind, Outgoing, Spawn, State, Status};
+use troop_model::{Actor, Command, MessageKind, Outgoing, Spawn, State};
 use troop_runtime::{
     Board, Complaint, Ended, HookOptions, Hooks, Isolation, Lead, LeadError, LeadHandle,
     LeadOptions, Opened, Request, Subscription, Timing, Until,
@@ -24,12 +21,13 @@ use crate::{
     config,
     desk::Desk,
     output::Printer,
-    render::{self, Story},
-    report::Refused,
+    render::Story,
+    signals::Signals,
     trust::{self, Trust},
 };
 use agents::Watch;
 pub(crate) use agents::{HOW, Runnable};
+pub(crate) use finished::Finished;
 pub(crate) use isolation::Home;
 use view::View;
 
@@ -47,17 +45,6 @@ pub(crate) struct Beginning {
     pub(crate) members: Vec<Spawn>,
     /// What the lead is told.
     pub(crate) goal: Option<String>,
-}
-
-/// A team whose lead is over.
-#[derive(Debug)]
-pub(crate) struct Finished {
-    pub(crate) ended: Ended,
-    pub(crate) story: Story,
-    /// What went wrong with the lead's agent.
-    fault: Option<String>,
-    /// What became of what teammates made in folders of their own, if they had some.
-    pub(crate) home: Option<Home>,
 }
 
 /// Somebody who leads a team from this process.
@@ -232,7 +219,7 @@ impl Leading<'_> {
 struct Stopper<'a> {
     leading: &'a Leading<'a>,
     handle: LeadHandle,
-    signals: [(&'static str, Signal); 3],
+    signals: Signals,
     n_asked: usize,
     /// When nothing more is waited for.
     deadline: Option<Instant>,
@@ -240,11 +227,7 @@ struct Stopper<'a> {
 
 impl<'a> Stopper<'a> {
     fn new(leading: &'a Leading<'a>, handle: LeadHandle) -> Result<Self> {
-        let signals = [
-            ("SIGINT", signal(SignalKind::interrupt())?),
-            ("SIGTERM", signal(SignalKind::terminate())?),
-            ("SIGHUP", signal(SignalKind::hangup())?),
-        ];
+        let signals = Signals::listen()?;
         Ok(Self { leading, handle, signals, n_asked: 0, deadline: None })
     }
 
@@ -257,11 +240,8 @@ impl<'a> Stopper<'a> {
                 None => std::future::pending().await,
             }
         };
-        let [interrupt, terminate, hangup] = &mut self.signals;
         tokio::select! {
-            _ = interrupt.1.recv() => Some(interrupt.0),
-            _ = terminate.1.recv() => Some(terminate.0),
-            _ = hangup.1.recv() => Some(hangup.0),
+            wanted = self.signals.next() => Some(wanted.name),
             () = patience => None,
         }
     }
@@ -279,43 +259,6 @@ impl<'a> Stopper<'a> {
         } else {
             self.handle.hurry().await;
             self.deadline.get_or_insert_with(|| Instant::now() + HURRY);
-        }
-    }
-}
-
-impl Finished {
-    /// What is left to complain about, if anything is: the team has not done what it was to do.
-    pub(crate) fn check(&self) -> Result<()> {
-        let state = self.story.state();
-        let name = state.team().map(|team| team.name.to_string()).unwrap_or_default();
-        let on = format!("go on: `troop resume {name}`");
-        match &self.ended {
-            Ended::Superseded => {
-                let hint = "see what it does: `troop events --follow`";
-                return Err(Refused::new("another session leads the team now", hint).into());
-            }
-            Ended::Lost { reason } => {
-                return Err(Refused::new(format!("the team was lost: {reason}"), on).into());
-            }
-            Ended::Stopped { .. } | Ended::Quiet => {}
-        }
-        if let Some(fault) = &self.fault {
-            let message = format!("the lead could not go on: {}", render::one_line(fault));
-            let lead = state.lead().map_or("lead", |lead| lead.name.as_str());
-            let hint = format!("see what it did: `troop --team {name} log {lead}`");
-            return Err(Refused::new(message, hint).into());
-        }
-        if let Some(reason) = state.lead().filter(|it| it.state == MemberState::Crashed) {
-            let reason = reason.state_reason.as_deref().unwrap_or("no reason is known");
-            let message = format!("the lead crashed: {}", render::one_line(reason));
-            return Err(Refused::new(message, on).into());
-        }
-        let is_over = |status| matches!(status, Status::Completed | Status::Cancelled);
-        let n_open = state.tasks().iter().filter(|task| !is_over(task.status)).count();
-        match n_open {
-            0 => Ok(()),
-            1 => Err(Refused::new("1 task is not done", on).into()),
-            n => Err(Refused::new(format!("{n} tasks are not done"), on).into()),
         }
     }
 }

@@ -11,6 +11,7 @@ mod mcp;
 mod output;
 mod render;
 mod report;
+mod signals;
 mod teammate;
 mod thinking;
 mod trust;

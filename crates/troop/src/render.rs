@@ -23,7 +23,7 @@ pub(crate) use detail::{message, task_detail, team_status};
 pub(crate) use event::event;
 pub(crate) use graph::{Node, dot, graph, graph_json};
 pub(crate) use live::{Recent, Screen, live};
-pub(crate) use observed::{observed, observed_event, observed_screen};
+pub(crate) use observed::{Told, observed, observed_screen};
 pub(crate) use profile::profile;
 pub(crate) use story::Story;
 pub(crate) use summary::{summary, summary_json};
@@ -64,6 +64,22 @@ pub(crate) fn fit(text: &str, width: usize) -> String {
     }
     fitted.push('…');
     fitted
+}
+
+/// Text in lines of at most `width` columns, broken between words.
+pub(crate) fn wrapped(text: &str, width: usize) -> String {
+    let (mut lines, mut line) = (String::new(), String::new());
+    for word in text.split_whitespace() {
+        if !line.is_empty() && line.width() + 1 + word.width() > width {
+            lines.push_str(&format!("{line}\n"));
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines + &line + "\n"
 }
 
 /// Text that takes exactly `width` columns.

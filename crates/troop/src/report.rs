@@ -1,8 +1,9 @@
 //! Errors for people and programs: one line, a hint, the right exit code.
 
 mod hint;
+mod typed;
 
-pub(crate) use hint::nearest;
+pub(crate) use hint::{in_plain_words, nearest};
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -17,9 +18,11 @@ use troop_protocol::{Failure, FailureKind};
 use troop_runtime::{BoardError, ExportError, WorkspaceError};
 use troop_store::StoreError;
 
+use self::typed::Typed;
 use crate::{
     output::{Closed, Printer},
     render,
+    signals::Wanted,
 };
 
 /// Refused or failed.
@@ -48,15 +51,35 @@ impl Usage {
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub(crate) struct Refused {
+    kind: &'static str,
     message: String,
     hint: String,
 }
 
 impl Refused {
     pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: hint.into() }
+        Self { kind: "refused", message: message.into(), hint: hint.into() }
+    }
+
+    pub(crate) fn hint(&self) -> &str {
+        &self.hint
+    }
+
+    /// Whoever asks may not.
+    pub(crate) fn forbidden(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { kind: "forbidden", ..Self::new(message, hint) }
+    }
+
+    /// There is nothing to do now.
+    pub(crate) fn no_work(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { kind: "no_work", ..Self::new(message, hint) }
     }
 }
+
+/// A signal ended it.
+#[derive(Debug, thiserror::Error)]
+#[error("it was stopped by {}, and nothing has changed", .0.name)]
+pub(crate) struct Stopped(pub(crate) Wanted);
 
 /// What there is to say about a failure.
 #[derive(Debug)]
@@ -79,6 +102,8 @@ impl Report {
                 message = format!("{message}: {cause}");
             }
         }
+        let hint = hint.map(|hint| Typed::now().kept_in(&hint));
+        let message = in_plain_words(&message);
         Self { kind, message, hint, code, is_quiet: error.is::<Closed>() }
     }
 
@@ -173,7 +198,10 @@ fn classify(error: &Error) -> (&'static str, u8, Option<String>) {
         return ("usage", WRONG_USE, Some(usage.hint.clone()));
     }
     if let Some(refused) = error.downcast_ref::<Refused>() {
-        return ("refused", FAILED, Some(refused.hint.clone()));
+        return (refused.kind, FAILED, Some(refused.hint.clone()));
+    }
+    if let Some(Stopped(signal)) = error.downcast_ref::<Stopped>() {
+        return ("stopped", signal.code(), None);
     }
     if let Some(refusal) = error.downcast_ref::<Refusal>() {
         return refused(refusal);

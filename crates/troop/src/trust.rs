@@ -6,7 +6,8 @@ use std::{
     collections::BTreeMap,
     fs::{self, File},
     io::{self, Write as _},
-    path::{Path, PathBuf},
+    os::unix::fs::PermissionsExt as _,
+    path::{Component, Path, PathBuf},
 };
 
 use anyhow::{Context as _, Result};
@@ -25,6 +26,15 @@ const MCP_FILE: &str = ".mcp.json";
 /// The kind of what must pass before a task is done.
 const CHECK: &str = "check";
 
+/// Programs that run the file which is named next.
+const INTERPRETERS: [&str; 14] = [
+    "sh", "bash", "dash", "zsh", "fish", "source", ".", "python", "python3", "node", "deno", "bun",
+    "ruby", "perl",
+];
+/// How files are called that are programs, whether they may be executed or not.
+const SUFFIXES: [&str; 12] =
+    ["sh", "bash", "zsh", "fish", "py", "js", "mjs", "cjs", "ts", "rb", "pl", "php"];
+
 /// Something that a project's own files would run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Runs {
@@ -36,6 +46,9 @@ pub(crate) struct Runs {
     pub(crate) command: String,
     /// The file that says so, from the project's folder on.
     pub(crate) file: String,
+    /// The files of the project that the command names, and what is in them now: another text is another command.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) names: Vec<String>,
 }
 
 /// A project, what it would run, and what a person said to that.
@@ -204,6 +217,7 @@ fn runs(surroundings: &Surroundings) -> Vec<Runs> {
             when: hook.when(),
             command: hook.command.clone(),
             file: from(path),
+            names: named(surroundings, &hook.command),
         }));
     }
     let (path, checks) = &surroundings.checks.project;
@@ -212,10 +226,13 @@ fn runs(surroundings: &Surroundings) -> Vec<Runs> {
         when: "every task, before it is done".to_owned(),
         command: check.clone(),
         file: from(path),
+        names: named(surroundings, check),
     }));
     for (definition, command) in agents(surroundings) {
         let when = format!("a member with the agent `{}`", definition.key);
-        runs.push(Runs { kind: "agent", when, command, file: from(&definition.file) });
+        let names = definition.program.join(" ");
+        let (file, names) = (from(&definition.file), named(surroundings, &names));
+        runs.push(Runs { kind: "agent", when, command, file, names });
     }
     let file = surroundings.project.join(MCP_FILE);
     let text = fs::read_to_string(&file).unwrap_or_default();
@@ -235,7 +252,7 @@ fn runs(surroundings: &Surroundings) -> Vec<Runs> {
             None => agent.clone(),
         };
         let when = "`troop run`".to_owned();
-        runs.push(Runs { kind: "lead", when, command, file: from(path) });
+        runs.push(Runs { kind: "lead", when, command, file: from(path), names: Vec::new() });
     }
     runs
 }
@@ -260,6 +277,39 @@ fn agents(surroundings: &Surroundings) -> Vec<(Definition, String)> {
 fn follows(surroundings: &Surroundings, script: &str) -> String {
     let text = fs::read(surroundings.project.join(script)).unwrap_or_default();
     format!("the script {script} ({})", hash(&text))
+}
+
+/// The files of the project that the words of a command name, with what is in them now.
+fn named(surroundings: &Surroundings, command: &str) -> Vec<String> {
+    let project = &surroundings.project;
+    let is_end = |c: char| c.is_whitespace() || "\"'`;&|<>()={}$,".contains(c);
+    let (mut names, mut before): (Vec<String>, &str) = (Vec::new(), "");
+    for word in command.split(is_end).filter(|word| !word.is_empty()) {
+        let runs_next = INTERPRETERS.contains(&std::mem::replace(&mut before, word));
+        // What a variable before it names is the project's folder, or nothing that can be known.
+        let word = word.strip_prefix("CLAUDE_PROJECT_DIR/").unwrap_or(word);
+        let path = Path::new(word);
+        let inside = path.strip_prefix(project).unwrap_or(path);
+        let is_below = !inside.components().any(|it| it == Component::ParentDir);
+        let file = project.join(inside);
+        if inside.is_absolute() || !is_below || !file.is_file() {
+            continue;
+        }
+        let text = fs::read(&file).unwrap_or_default();
+        // What a command only reads or writes may change.
+        let mode = file.metadata().map_or(0, |it| it.permissions().mode());
+        let is_program = mode & 0o111 != 0 || text.starts_with(b"#!");
+        let has_suffix =
+            inside.extension().is_some_and(|it| SUFFIXES.iter().any(|known| it == *known));
+        if !runs_next && !is_program && !has_suffix {
+            continue;
+        }
+        let named = format!("{} ({})", inside.display(), hash(&text));
+        if !names.contains(&named) {
+            names.push(named);
+        }
+    }
+    names
 }
 
 /// What a person agrees to, in short: exactly what was shown, and nothing else that is in the files.

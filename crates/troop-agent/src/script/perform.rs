@@ -285,16 +285,21 @@ impl<'a> Performance<'a> {
 
     /// Whether a task is worked on, or will be.
     async fn is_board_busy(&self) -> Result<bool, Stop> {
-        let moves = |task: &Value| match task.get("status").and_then(Value::as_str) {
-            Some("failed") => task.get("not_before").is_some_and(|at| !at.is_null()),
-            Some("blocked") => false,
-            _ => true,
-        };
+        let stuck_at = self.turn.context().stuck_at.map(|version| version.0);
+        let moves =
+            |task: &Value, version: Option<u64>| match task.get("status").and_then(Value::as_str) {
+                // The lead says when nobody is left who could begin it.
+                Some("pending") => stuck_at.is_none() || stuck_at < version,
+                Some("failed") => task.get("not_before").is_some_and(|at| !at.is_null()),
+                Some("blocked") => false,
+                _ => true,
+            };
         for page in 1.. {
             let query = Query::Tasks { status: troop_model::TaskFilter::Active, page };
             let answer = self.within(self.turn.query::<Value>(&query)).await?;
             let tasks = answer.get("tasks").and_then(Value::as_array);
-            if tasks.is_some_and(|tasks| tasks.iter().any(moves)) {
+            let version = answer.get("version").and_then(Value::as_u64);
+            if tasks.is_some_and(|tasks| tasks.iter().any(|task| moves(task, version))) {
                 return Ok(true);
             }
             if answer.get("pages").and_then(Value::as_u64).unwrap_or(1) <= u64::from(page) {

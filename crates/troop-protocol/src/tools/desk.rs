@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, value::RawValue};
 use tokio::sync::Semaphore;
 use troop_model::{Command, Dialect, TaskCommand, TaskRef, Version};
 
@@ -91,6 +91,13 @@ impl Turn {
     }
 }
 
+/// Reads an answer.
+pub(super) fn read<'a, T: Deserialize<'a>>(answer: &'a RawValue) -> Result<T, Failure> {
+    serde_json::from_str(answer.get()).map_err(|error| {
+        Failure::new(FailureKind::Bug, &format!("the answer makes no sense: {error}"))
+    })
+}
+
 /// What a tool works with.
 pub(super) struct Desk<'a, C> {
     pub(super) calls: &'a C,
@@ -118,6 +125,11 @@ impl<C: Calls> Desk<'_, C> {
     /// Asks for something about files of the workspace.
     pub(super) async fn file<T: DeserializeOwned>(&self, call: FileCall) -> Result<T, Failure> {
         self.ask(Call::File(call)).await
+    }
+
+    /// Looks at a page of tasks, to be read where it lies: [`read`].
+    pub(super) async fn page(&self, query: Query) -> Result<Box<RawValue>, Failure> {
+        self.calls.call(Call::Query(query)).await
     }
 
     /// One task with everything that belongs to it.
@@ -155,8 +167,6 @@ impl<C: Calls> Desk<'_, C> {
 
     async fn ask<T: DeserializeOwned>(&self, call: Call) -> Result<T, Failure> {
         let answer = self.calls.call(call).await?;
-        serde_json::from_str(answer.get()).map_err(|error| {
-            Failure::new(FailureKind::Bug, &format!("the answer makes no sense: {error}"))
-        })
+        read(&answer)
     }
 }

@@ -1,8 +1,19 @@
 //! Inputs of tools: their schemas as models see them, and errors from which a model's next call can be right.
 
+use std::{fmt, marker::PhantomData};
+
 use schemars::{JsonSchema, generate::SchemaSettings};
-use serde::{Deserialize, Deserializer};
+use serde::{
+    Deserialize, Deserializer,
+    de::{
+        self, DeserializeOwned, IntoDeserializer as _, SeqAccess, Visitor,
+        value::SeqAccessDeserializer,
+    },
+};
 use serde_json::{Map, Value, json};
+
+use troop_model::MessageKind;
+use uuid::Uuid;
 
 use super::TeamTool;
 use crate::{
@@ -10,6 +21,15 @@ use crate::{
     method::without_position,
 };
 
+/// What members send; the rest is troop's.
+const KINDS: [MessageKind; 6] = [
+    MessageKind::Message,
+    MessageKind::Broadcast,
+    MessageKind::ShutdownRequest,
+    MessageKind::ShutdownResponse,
+    MessageKind::PlanApprovalRequest,
+    MessageKind::PlanApprovalResponse,
+];
 /// How alike two names must be for one to be offered for the other.
 const ALIKE: f64 = 0.8;
 
@@ -93,8 +113,10 @@ pub(super) fn read<T: TeamTool>(input: Value) -> Result<T, Failure> {
     let input = object(input);
     serde_path_to_error::deserialize(&input).map_err(|error| {
         let path = Some(error.path().to_string()).filter(|path| path != ".");
-        let reason = without_position(&error.into_inner().to_string());
-        bad_input(T::NAME, path.as_deref(), &reason, T::EXAMPLE)
+        let reason = in_plain_words(&without_position(&error.into_inner().to_string()));
+        let message = bad_input::<T>(path.as_deref(), &reason);
+        let hint = Some(for_example(T::NAME, &T::example(&input)));
+        Failure { hint, ..Failure::new(FailureKind::BadParams, &message) }
     })
 }
 
@@ -114,14 +136,15 @@ fn object(input: Value) -> Value {
     }
 }
 
-/// Says what is wrong with an input: where, what it is, what was probably meant, and an example that works.
-fn bad_input(tool: &str, path: Option<&str>, reason: &str, example: &str) -> Failure {
+/// Says what is wrong with an input: where, what it is, and what was probably meant.
+fn bad_input<T: TeamTool>(path: Option<&str>, reason: &str) -> String {
+    let tool = T::NAME;
     let names: Vec<&str> = reason.split('`').skip(1).step_by(2).collect();
-    let message = match (reason.starts_with("unknown field"), names.split_first()) {
+    match (reason.starts_with("unknown field"), names.split_first()) {
         (true, Some((name, known))) => {
             let meant = nearest(name, known.iter().copied());
             let meant = meant.map_or_else(
-                || format!("; the fields are {}", listed(known)),
+                || format!("; the fields are {}", listed(&shown_of::<T>(known))),
                 |meant| format!("; did you mean `{meant}`?"),
             );
             format!("`{tool}` has no field `{name}`{meant}")
@@ -133,11 +156,60 @@ fn bad_input(tool: &str, path: Option<&str>, reason: &str, example: &str) -> Fai
             Some(path) => format!("`{tool}`, `{path}`: {reason}"),
             None => format!("`{tool}`: {reason}"),
         },
-    };
-    Failure {
-        hint: Some(for_example(tool, example)),
-        ..Failure::new(FailureKind::BadParams, &message)
     }
+}
+
+/// The fields that are shown, of those that are understood.
+fn shown_of<'a, T: TeamTool>(known: &[&'a str]) -> Vec<&'a str> {
+    let schema = schema::<T>();
+    let fields = schema.get("properties").and_then(Value::as_object);
+    let is_shown = |name: &&str| fields.is_none_or(|fields| fields.contains_key(*name));
+    let shown: Vec<_> = known.iter().copied().filter(is_shown).collect();
+    // Within a field they are others.
+    if shown.is_empty() { known.to_vec() } else { shown }
+}
+
+/// What a program calls a type, as anybody does.
+fn in_plain_words(reason: &str) -> String {
+    let Some((said, wanted)) = reason.rsplit_once("expected ") else { return reason.to_owned() };
+    let wanted = match wanted {
+        "i32" | "i64" | "u32" | "u64" | "usize" => "a whole number",
+        "a sequence" => "a list",
+        "a map" => "an object",
+        "a boolean" => "true or false",
+        "a string" => "text",
+        wanted if wanted.starts_with("struct ") => "an object",
+        other => other,
+    };
+    let said = said.strip_prefix("invalid type: ").unwrap_or(said);
+    format!("{said}expected {wanted}")
+}
+
+/// The id of a request, as it came with the request.
+pub(super) fn request_id(text: &str) -> Result<Uuid, Failure> {
+    text.trim().parse().map_err(|_| {
+        let shown = troop_model::preview(text, 80);
+        let message = format!("`request_id`: `{}` is not the id of a request", shown.escape_debug());
+        let hint = "copy it from the message that asks; it looks like 019a8f00-0000-7000-8000-000000000000";
+        Failure { hint: Some(hint.to_owned()), ..Failure::new(FailureKind::BadParams, &message) }
+    })
+}
+
+/// What a message of a member is for.
+pub(super) fn message_kind(tool: &str, field: &str, word: &str) -> Result<MessageKind, Failure> {
+    let kind = MessageKind::parse(word).ok().filter(|kind| KINDS.contains(kind));
+    kind.ok_or_else(|| {
+        let known: Vec<_> = KINDS.iter().map(ToString::to_string).collect();
+        let shown = troop_model::preview(word, 40);
+        let message = format!(
+            "`{tool}`, `{field}`: `{}` is none of: {}",
+            shown.escape_debug(),
+            known.join(", ")
+        );
+        let meant = nearest(word, known.iter().map(String::as_str));
+        let hint = meant.map(|meant| format!("did you mean `{meant}`?"));
+        Failure { hint, ..Failure::new(FailureKind::BadParams, &message) }
+    })
 }
 
 /// A field that an input lacks, given what else it says.
@@ -179,6 +251,69 @@ pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
     // Of names that are equally alike the first is the one that is shown.
     let best = scored.reduce(|best, it| if it.0 > best.0 { it } else { best });
     best.filter(|(score, _)| *score >= ALIKE).map(|(_, it)| it)
+}
+
+/// A list, of which one alone is one too.
+pub(super) fn several<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    several_if_given(deserializer).map(Option::unwrap_or_default)
+}
+
+/// Likewise, where none at all and an empty list are two things.
+pub(super) fn several_if_given<'de, D, T>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    deserializer.deserialize_any(Several(PhantomData))
+}
+
+/// Reads a list in its place, so that what is wrong in it is said with its place.
+struct Several<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Several<T> {
+    type Value = Option<Vec<T>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        T::deserialize(text.into_deserializer()).map(|one| Some(vec![one]))
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
+        T::deserialize(number.into_deserializer()).map(|one| Some(vec![one]))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(Some)
+    }
+}
+
+/// A number, which some models write as text.
+pub(super) fn number<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned + std::str::FromStr,
+{
+    match Option::<Value>::deserialize(deserializer)? {
+        None => Ok(None),
+        Some(Value::String(text)) if text.trim().is_empty() => Ok(None),
+        Some(Value::String(text)) => text
+            .trim()
+            .parse()
+            .map(Some)
+            .map_err(|_| de::Error::custom(format!("{text:?}, expected a whole number"))),
+        Some(other) => T::deserialize(other).map(Some).map_err(de::Error::custom),
+    }
 }
 
 /// A field that a model may fill with an empty text when it has nothing to say.

@@ -1,10 +1,12 @@
 //! What is answered to calls, as far as the tools read it.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use troop_model::{
-    Attachment, Comment, Member, MessageKind, Progress, Role, Status, TaskNumber, TeamStatus, Time,
-    TrailEntry, Version,
+    Attachment, Comment, Member, MemberName, MessageKind, Progress, Role, Status, TaskNumber,
+    TeamStatus, Time, TrailEntry, Version,
 };
 use uuid::Uuid;
 
@@ -32,6 +34,23 @@ pub(super) struct TaskSeen {
     pub(super) detail: Option<DetailSeen>,
 }
 
+/// A task in a list, read where it lies: lists are long, and asked for often.
+#[derive(Debug, Deserialize)]
+pub(super) struct TaskLine<'a> {
+    pub(super) id: Uuid,
+    pub(super) number: TaskNumber,
+    #[serde(borrow)]
+    pub(super) subject: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) description: Cow<'a, str>,
+    pub(super) status: Status,
+    pub(super) priority: i32,
+    pub(super) assignee: Option<MemberName>,
+    pub(super) owner: Option<MemberName>,
+    pub(super) blocked_by: Vec<TaskNumber>,
+    pub(super) progress: Option<Progress>,
+}
+
 /// What belongs to a task but not to a list of tasks.
 #[derive(Debug, Deserialize)]
 pub(super) struct DetailSeen {
@@ -42,8 +61,9 @@ pub(super) struct DetailSeen {
 
 /// A page of tasks.
 #[derive(Debug, Deserialize)]
-pub(super) struct TasksSeen {
-    pub(super) tasks: Vec<TaskSeen>,
+pub(super) struct TasksSeen<'a> {
+    #[serde(borrow)]
+    pub(super) tasks: Vec<TaskLine<'a>>,
     pub(super) page: usize,
     pub(super) pages: usize,
     pub(super) version: Version,

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::{broadcast, mpsc};
 use tokio_util::task::TaskTracker;
 use troop_model::{Context, Event, OperationId, Span, State, TeamId, decide, encode};
-use troop_store::{Appended, Batch, Entry, Store, Watch};
+use troop_store::{Appended, Batch, Entry, Glance, Store, Watch};
 use uuid::Uuid;
 
 use super::{
@@ -29,6 +29,9 @@ pub(super) struct Writer {
     state: State,
     snapshots: Snapshots,
     events: broadcast::Sender<News>,
+    watch: Option<Watch>,
+    /// What was seen of the log before it was last read to its end.
+    glance: Option<Glance>,
 }
 
 /// A command that has been decided but not answered.
@@ -51,10 +54,11 @@ impl Writer {
     ) -> Self {
         let Opened { state, snapshot } = opened;
         let snapshots = Snapshots::new(team, Arc::clone(&store), tracker, snapshot);
-        Self { team, store, clock, state, snapshots, events }
+        Self { team, store, clock, state, snapshots, events, watch: None, glance: None }
     }
 
-    pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Job>, mut watch: Option<Watch>) {
+    pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Job>, watch: Option<Watch>) {
+        self.watch = watch;
         let mut jobs = Vec::with_capacity(MAX_BATCH);
         loop {
             tokio::select! {
@@ -65,8 +69,8 @@ impl Writer {
                     }
                     self.work_off(&mut jobs).await;
                 }
-                () = changed(&mut watch) => {
-                    if self.catch_up().await.is_err() {
+                () = changed(&mut self.watch) => {
+                    if self.read_on().await.is_err() {
                         // It is looked for again with the next change. Subscribers that look themselves learn why.
                         drop(self.events.send(None));
                     }
@@ -216,12 +220,21 @@ impl Writer {
         Ok(Done { version: span.after.plus(n_events), events: events.into() })
     }
 
-    /// Takes in what other processes wrote.
+    /// Takes in what was answered as done to other processes. Where a glance tells that there is nothing, nothing is read.
     async fn catch_up(&mut self) -> BoardResult<()> {
+        let glance = self.watch.as_ref().and_then(Watch::glance);
+        if glance.is_some() && glance == self.glance { Ok(()) } else { self.read_on().await }
+    }
+
+    /// Takes in what other processes wrote.
+    async fn read_on(&mut self) -> BoardResult<()> {
+        // What is written while this reads may be missed, and then looks different the next time.
+        let glance = self.watch.as_ref().and_then(Watch::glance);
         loop {
             let entries = self.store.read(self.team, self.state.version(), READ_AT_ONCE).await?;
             self.take_in(&entries)?;
             if entries.len() < READ_AT_ONCE {
+                self.glance = glance;
                 return Ok(());
             }
         }

@@ -9,7 +9,7 @@ use std::{
 use troop_model::Evidence;
 use uuid::Uuid;
 
-use super::{Checks, complaint};
+use super::{Checks, Wanted, complaint};
 use crate::Clock;
 
 fn checks(commands: &[&str]) -> Checks {
@@ -20,6 +20,7 @@ fn checks(commands: &[&str]) -> Checks {
         clock: Clock::system(),
         session: Uuid::now_v7(),
         show: None,
+        wanted: Wanted::default(),
     }
 }
 

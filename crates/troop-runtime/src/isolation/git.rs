@@ -20,8 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(600);
 const BETWEEN: Duration = Duration::from_millis(100);
 const N_TRIES: u32 = 20;
 
-/// What every call is told. A repository's own settings must not run anything, ask anything or tidy up meanwhile.
-const SETTINGS: [&str; 9] = [
+/// What every call is told. Settings of a repository or a person must not run anything, ask anything, hide anything or tidy up
+/// meanwhile.
+const SETTINGS: [&str; 12] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.quotePath=false",
@@ -31,6 +32,11 @@ const SETTINGS: [&str; 9] = [
     "submodule.recurse=false",
     "merge.conflictStyle=merge",
     "advice.detachedHead=false",
+    // What git does not show would count as not there, and be removed with the folder.
+    "status.showUntrackedFiles=normal",
+    // What a person changed and did not commit is not put aside and back on the way.
+    "merge.autoStash=false",
+    "log.showSignature=false",
 ];
 /// Who commits where the person has not told git a name.
 const IDENTITY: [&str; 2] = ["user.name=troop", "user.email=troop@localhost"];

@@ -6,8 +6,9 @@ use troop_model::MemberName;
 
 use super::{
     Isolation,
-    git::{Git, GitError, GitResult},
+    git::{Git, GitError, GitResult, parts},
     leftovers::folders,
+    merge::MAX_NAMED,
     names,
     worktree::{head, is_dirty},
 };
@@ -30,6 +31,8 @@ pub enum Landed {
         branch: String,
         /// Why it was not brought into the project.
         why: String,
+        /// What a person has to do before that, if it is anything.
+        first: Option<String>,
         /// What to type.
         hint: String,
     },
@@ -54,10 +57,12 @@ impl Isolation {
     pub async fn land(&self) -> Result<(Landed, Vec<Kept>), GitError> {
         let landed = self.bring().await?;
         let kept = self.tidy().await?;
-        if matches!(landed, Landed::Nothing | Landed::Merged { .. }) {
+        let is_there = matches!(landed, Landed::Nothing | Landed::Merged { .. });
+        let git = &self.inner.git;
+        if is_there && !in_use(git).await?.iter().any(|it| it == self.branch()) {
             // All of it is in the project; it begins from there again.
             let name = format!("refs/heads/{}", self.branch());
-            self.inner.git.run(&["update-ref", "-d", &name]).await?;
+            git.run(&["update-ref", "-d", &name]).await?;
         }
         Ok((landed, kept))
     }
@@ -65,13 +70,25 @@ impl Isolation {
     async fn bring(&self) -> GitResult<Landed> {
         let (git, team) = (&self.inner.git, self.team_commit().await?);
         let now = head(git).await?;
-        if git.is(&["merge-base", "--is-ancestor", &team, &now.commit]).await? {
-            return Ok(Landed::Nothing);
-        }
-        let branch = self.branch().to_owned();
+        let (branch, base) = (self.branch().to_owned(), &self.inner.record.base);
         let hint = format!("git merge {branch}");
-        let waits = |why: String| Landed::Waits { branch: branch.clone(), why, hint: hint.clone() };
-        let base = &self.inner.record.base;
+        let waits = |why: String| {
+            let (branch, hint) = (branch.clone(), hint.clone());
+            Landed::Waits { branch, why, first: None, hint }
+        };
+        if git.is(&["merge-base", "--is-ancestor", &team, &now.commit]).await? {
+            // Where a person only looks at it, the team's branch may be all that holds it.
+            let is_own = now.branch.as_ref().is_none_or(|it| *it == branch);
+            if !is_own || is_in_another(git, &branch, &team).await? {
+                return Ok(Landed::Nothing);
+            }
+            let why = match now.branch {
+                Some(_) => "the project is on that branch itself",
+                None => "the project is on no branch",
+            };
+            let first = base.as_ref().map(|base| format!("go back: `git switch {base}`"));
+            return Ok(Landed::Waits { branch, why: why.to_owned(), first, hint });
+        }
         let Some(base) = base.as_ref().filter(|base| now.branch.as_ref() == Some(base)) else {
             return Ok(waits(match (&now.branch, base) {
                 (None, _) => "the project is on no branch".to_owned(),
@@ -88,7 +105,10 @@ impl Isolation {
         let n_commits = git.run(&n_commits).await?.parse().unwrap_or(0);
         match git.run(&["merge", "--quiet", "--ff-only", &team]).await {
             Ok(_) => Ok(Landed::Merged { branch: base.clone(), n_commits }),
-            Err(GitError::Failed { says, .. }) => Ok(waits(says)),
+            Err(GitError::Failed { says, .. }) => Ok(match in_the_way(&says) {
+                Some((why, first)) => Landed::Waits { branch, why, first: Some(first), hint },
+                None => waits(says),
+            }),
             Err(error) => Err(error),
         }
     }
@@ -107,7 +127,7 @@ impl Isolation {
                 }
             }
         }
-        self.forget_merged(&kept).await?;
+        self.forget_merged().await?;
         Ok(kept)
     }
 
@@ -122,15 +142,52 @@ impl Isolation {
     }
 
     /// Takes the branches away that hold nothing which the team's branch does not, and which no folder is on.
-    async fn forget_merged(&self, kept: &[Kept]) -> GitResult<()> {
+    async fn forget_merged(&self) -> GitResult<()> {
         let (git, team) = (&self.inner.git, format!("refs/heads/{}", self.branch()));
         let all = format!("refs/heads/{}/", names::work_branches(self.branch()));
         let merged = ["for-each-ref", "--format=%(refname:lstrip=2)", "--merged", &team, &all];
+        let in_use = in_use(git).await?;
         for branch in git.run(&merged).await?.lines() {
-            if !kept.iter().any(|it| it.branch.as_deref() == Some(branch)) {
+            if !in_use.iter().any(|it| it == branch) {
                 git.run(&["update-ref", "-d", &format!("refs/heads/{branch}")]).await?;
             }
         }
         Ok(())
     }
+}
+
+/// The branches that some folder of the repository is on, whoever it belongs to.
+async fn in_use(git: &Git) -> GitResult<Vec<String>> {
+    let said = git.run(&["worktree", "list", "--porcelain", "-z"]).await?;
+    let branches = parts(&said).filter_map(|part| part.strip_prefix("branch refs/heads/"));
+    Ok(branches.map(str::to_owned).collect())
+}
+
+/// Whether a commit of a team is also in something else than the branches of that team.
+pub(super) async fn is_in_another(git: &Git, team_branch: &str, commit: &str) -> GitResult<bool> {
+    let (own, work) = (
+        format!("refs/heads/{team_branch}"),
+        format!("refs/heads/{}/", names::work_branches(team_branch)),
+    );
+    let holding = ["for-each-ref", "--format=%(refname)", "--contains", commit];
+    let kinds = ["refs/heads/", "refs/remotes/", "refs/tags/"];
+    let arguments: Vec<_> = holding.into_iter().chain(kinds).collect();
+    let said = git.run(&arguments).await?;
+    Ok(said.lines().any(|name| name != own && !name.starts_with(&work)))
+}
+
+/// Which files of a person are in the way of a merge, and what to do with them, if that is what git says.
+fn in_the_way(says: &str) -> Option<(String, String)> {
+    let is_untracked = says.contains("untracked working tree files would be overwritten");
+    if !is_untracked && !says.contains("local changes to the following files would be") {
+        return None;
+    }
+    let files: Vec<_> = says.split("; ").filter_map(|line| line.strip_prefix('\t')).collect();
+    let (are, them) = if files.len() == 1 { ("is", "it") } else { ("are", "them") };
+    let more = files.len().saturating_sub(MAX_NAMED);
+    let mut named: Vec<_> = files.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+    named.extend((more > 0).then(|| format!("and {more} more")));
+    let todo = if is_untracked { "move" } else { "commit or stash" };
+    let why = format!("{} here {are} not committed", named.join(", "));
+    (!files.is_empty()).then(|| (why, format!("{todo} {them}")))
 }

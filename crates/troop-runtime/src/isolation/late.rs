@@ -49,13 +49,9 @@ impl Isolation {
 
     /// The end of the branch of some work, if there is one.
     async fn left_by(&self, work: &Work) -> GitResult<Option<String>> {
-        let name = format!("refs/heads/{}", self.branch_of(work));
-        let newest =
-            ["for-each-ref", "--sort=-committerdate", "--count=1", "--format=%(objectname)"];
-        let other = format!("{name}+*");
-        let arguments: Vec<_> = newest.into_iter().chain([name.as_str(), &other]).collect();
-        let found = self.inner.git.run(&arguments).await?;
-        Ok((!found.is_empty()).then_some(found))
+        let Some(branch) = self.newest_branch_of(work).await? else { return Ok(None) };
+        let name = format!("refs/heads/{branch}");
+        self.inner.git.run(&["rev-parse", "--verify", &name]).await.map(Some)
     }
 
     fn branch_of(&self, work: &Work) -> String {

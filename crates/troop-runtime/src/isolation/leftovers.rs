@@ -10,9 +10,10 @@ use troop_model::{MemberName, TaskNumber, Time};
 
 use super::{
     git::{Git, GitError, GitResult},
+    land::is_in_another,
     names,
     record::Record,
-    worktree::{commit_all, head, is_dirty},
+    worktree::{commit_all, free_name, head, is_dirty},
 };
 
 /// Something that a team left behind.
@@ -20,6 +21,8 @@ use super::{
 pub struct Leftover {
     /// The project that it belongs to.
     pub project: PathBuf,
+    /// The branch of the team that left it.
+    pub team_branch: String,
     /// Whose it is.
     pub member: Option<MemberName>,
     /// The folder that it is in; none if only the branch is left.
@@ -43,6 +46,8 @@ pub enum LeftoverState {
     Unmerged,
     /// A folder whose work is merged.
     Merged,
+    /// The team's own branch, with what is not in the project.
+    Waiting,
     /// A folder that git does not know any more.
     Lost {
         /// What git says.
@@ -64,24 +69,43 @@ pub async fn leftovers(
     if !record.top.is_dir() {
         return Ok(found);
     }
+    match branches(&git, &record).await {
+        Ok(branches) => {
+            let is_new = |it: &Leftover| !found.iter().any(|other| other.branch == it.branch);
+            let branches: Vec<_> = branches.into_iter().filter(is_new).collect();
+            found.extend(branches);
+            Ok(found)
+        }
+        // Better some of it than nothing.
+        Err(_) if !found.is_empty() => Ok(found),
+        Err(error) => Err(error),
+    }
+}
+
+/// The branches of a team that hold something which is nowhere else.
+async fn branches(git: &Git, record: &Record) -> GitResult<Vec<Leftover>> {
     let all = format!("refs/heads/{}/", names::work_branches(&record.branch));
-    let into = into(&git, &record).await?;
+    let into = into(git, record).await?;
     let format = "--format=%(refname:lstrip=2) %(committerdate:unix)";
     let unmerged = git.run(&["for-each-ref", format, "--no-merged", &into, &all]).await?;
-    for (branch, since) in unmerged.lines().filter_map(|line| line.split_once(' ')) {
-        if !found.iter().any(|it| it.branch.as_deref() == Some(branch)) {
-            found.push(Leftover {
-                project: record.top.clone(),
-                member: names::member_of(branch),
-                folder: None,
-                branch: Some(branch.to_owned()),
-                task: names::task_of(branch),
-                since: seconds(since),
-                state: LeftoverState::Unmerged,
-            });
-        }
-    }
-    Ok(found)
+    let own = format!("refs/heads/{}", record.branch);
+    let team = git.run(&["for-each-ref", format, &own]).await?;
+    let is_waiting = !team.is_empty() && !is_in_another(git, &record.branch, &into).await?;
+    let lines = unmerged.lines().chain(team.lines().filter(|_| is_waiting));
+    let found = lines.filter_map(|line| line.split_once(' ')).map(|(branch, since)| Leftover {
+        project: record.top.clone(),
+        team_branch: record.branch.clone(),
+        member: names::member_of(branch),
+        folder: None,
+        branch: Some(branch.to_owned()),
+        task: names::task_of(branch),
+        since: seconds(since),
+        state: match branch == record.branch {
+            true => LeftoverState::Waiting,
+            false => LeftoverState::Unmerged,
+        },
+    });
+    Ok(found.collect())
 }
 
 /// Commits what is in a folder and not committed, and removes the folder; its branch stays. Which branch that is; none if
@@ -101,11 +125,9 @@ pub async fn rescue(
         (None, LeftoverState::Merged) => None,
         (Some(branch), _) => Some(branch.clone()),
         (None, _) => {
-            let member = leftover.member.as_ref().map_or("somebody", MemberName::as_str);
-            let commit = head(&git).await?.commit;
-            let short: String = commit.chars().take(10).collect();
-            let branch = format!("troop-work/rescued/{member}-{short}");
-            git.run(&["checkout", "--quiet", "-B", &branch]).await?;
+            let wanted = names::rescued(&leftover.team_branch, leftover.member.as_ref());
+            let branch = free_name(&git, wanted).await?;
+            git.run(&["checkout", "--quiet", "-b", &branch]).await?;
             Some(branch)
         }
     };
@@ -120,6 +142,7 @@ pub async fn rescue(
 async fn look(git: &Git, record: &Record, member: MemberName, path: PathBuf) -> Leftover {
     let mut leftover = Leftover {
         project: record.top.clone(),
+        team_branch: record.branch.clone(),
         member: Some(member),
         folder: Some(path),
         branch: None,

@@ -5,20 +5,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use troop_model::Evidence;
+use troop_model::{Evidence, TaskNumber};
 
 use super::{
     Isolation, Work,
     git::{Git, GitError, GitResult, parts},
     names,
-    worktree::{commit_all, head},
+    worktree::{commit_all, free_name, head, new_repositories},
 };
 use crate::Checks;
 
 /// How often a merge is made anew because somebody else moved the team's branch meanwhile.
 const MAX_ROUNDS: usize = 10;
 /// How many files are named in what a member is told.
-const MAX_NAMED: usize = 10;
+pub(super) const MAX_NAMED: usize = 10;
 
 /// Work that is in the team's branch now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,8 +82,12 @@ pub enum NotMerged {
     Conflict(Conflict),
     /// A merge that the member began is not at its end: these files still have its marks.
     Unresolved(Vec<String>),
+    /// There are repositories in it, of which git would keep nothing but a name.
+    Repositories(Vec<String>),
     /// What was to be checked is not good.
     Unproved,
+    /// Nobody wants it any more: the task was taken away, or is over.
+    Unwanted,
 }
 
 /// What does not fit together.
@@ -111,7 +115,11 @@ impl NotMerged {
                     named(files)
                 )
             }
+            Self::Repositories(folders) => {
+                format!("it holds repositories that are no submodules: {}", named(folders))
+            }
             Self::Unproved => "a check says no".to_owned(),
+            Self::Unwanted => "the task was taken away meanwhile".to_owned(),
         }
     }
 }
@@ -125,7 +133,16 @@ impl fmt::Display for NotMerged {
                 "the merge in your folder is not at its end: {} still has conflict marks; resolve them and complete the task again",
                 named(files)
             ),
+            Self::Repositories(folders) => {
+                let first = folders.first().map_or("", String::as_str);
+                write!(
+                    f,
+                    "what is in {} would be lost, because it is a repository of its own; make it files of this one (`git rm -q --cached --ignore-unmatch {first}; rm -rf {first}/.git`), a submodule (`git submodule add`), or move it away, and complete the task again",
+                    named(folders)
+                )
+            }
             Self::Unproved => f.write_str("a check says no"),
+            Self::Unwanted => f.write_str("the task was taken away meanwhile"),
         }
     }
 }
@@ -171,6 +188,10 @@ impl Isolation {
         checks: &Checks,
     ) -> Result<Finished, GitError> {
         let _turn = self.inner.turn.acquire().await;
+        let _folder = self.hold(&work.member).await;
+        if !checks.wanted.is_still().await {
+            return Ok(NotMerged::Unwanted.into());
+        }
         let (git, folder) =
             (self.git_of(&work.member), names::folder(&self.inner.worktrees, &work.member));
         let seen = Seen::of(&git).await?;
@@ -178,12 +199,20 @@ impl Isolation {
         if !marked.is_empty() {
             return Ok(NotMerged::Unresolved(marked).into());
         }
-        let own = match seen.is_dirty {
+        let (own, mut inside) = match seen.is_dirty {
             true => self.commit(work, &git).await?,
-            false => seen.commit,
+            false => (seen.commit, Vec::new()),
         };
+        let (_, base) = self.team_and_base(&own).await?;
+        inside.extend(new_repositories(&git, &base, &own).await?);
+        if !inside.is_empty() {
+            return Ok(NotMerged::Repositories(inside).into());
+        }
         if aim == Aim::HandIn {
             let evidence = checks.run(&self.below(&folder), Some(&own)).await;
+            if !checks.wanted.is_still().await {
+                return Ok(NotMerged::Unwanted.into());
+            }
             self.hand_in(work, &own).await?;
             return Ok(Finished::without_merge(evidence));
         }
@@ -223,8 +252,15 @@ impl Isolation {
         let path = folder.to_string_lossy().into_owned();
         let remove = ["worktree", "remove", "--force", &path];
         if !checks.is_empty() {
-            // One that is left was only ever for checks.
+            // One that is left was only ever for checks, however much of it is left.
             self.inner.git.ask(&remove).await?;
+            match fs::remove_dir_all(&folder) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(GitError::file(&folder)(error));
+                }
+                _ => {}
+            }
+            self.inner.git.run(&["worktree", "prune"]).await?;
             self.inner.git.run(&["worktree", "add", "--quiet", "--detach", &path, own]).await?;
         }
         let finished = self.merge(work, own, checks, &folder).await;
@@ -238,6 +274,18 @@ impl Isolation {
     async fn hand_in(&self, work: &Work, own: &str) -> GitResult<()> {
         let handed_in = names::handed_in(self.branch(), work.task);
         self.inner.git.run(&["update-ref", &handed_in, own]).await.map(drop)
+    }
+
+    /// Nobody wants any more what was handed in for a task. What no branch holds is kept all the same.
+    pub async fn forget_handed_in(&self, task: TaskNumber) -> Result<(), GitError> {
+        let (git, name) = (&self.inner.git, names::handed_in(self.branch(), task));
+        let parse = ["rev-parse", "--quiet", "--verify", &name];
+        let Some(commit) = git.ask(&parse).await? else { return Ok(()) };
+        let holding = ["for-each-ref", "--count=1", "--contains", &commit, "refs/heads/"];
+        if !git.run(&holding).await?.is_empty() {
+            git.run(&["update-ref", "-d", &name, &commit]).await?;
+        }
+        Ok(())
     }
 
     /// Merges a commit into the team's branch, again and again if that moves meanwhile. The folder is where it is checked.
@@ -257,16 +305,21 @@ impl Isolation {
             let mut evidence = Vec::new();
             if !checks.is_empty() {
                 if merged != own {
-                    self.inner
-                        .git
-                        .at(folder)
-                        .run(&["merge", "--quiet", "--ff-only", &merged])
-                        .await?;
+                    // Nothing that is merged here is signed, whatever the person wants of what comes into the project.
+                    let go_on =
+                        ["merge", "--quiet", "--ff-only", "--no-verify-signatures", &merged];
+                    self.inner.git.at(folder).run(&go_on).await?;
                 }
                 evidence = checks.run(&self.below(folder), Some(&merged)).await;
+                if checks.wanted.over.is_cancelled() {
+                    return Ok(NotMerged::Unwanted.into());
+                }
                 if !evidence.iter().all(Evidence::is_good) {
                     return Ok(Finished { outcome: Outcome::Not(NotMerged::Unproved), evidence });
                 }
+            }
+            if !checks.wanted.is_still().await {
+                return Ok(NotMerged::Unwanted.into());
             }
             if self.advance(work, &team, &merged).await? {
                 let merge = Merge {
@@ -342,14 +395,14 @@ impl Isolation {
     }
 
     /// Commits all that is in a member's folder as its work on a task.
-    async fn commit(&self, work: &Work, git: &Git) -> GitResult<String> {
+    async fn commit(&self, work: &Work, git: &Git) -> GitResult<(String, Vec<String>)> {
         if head(git).await?.branch.is_none() {
             let wanted = names::task_branch(self.branch(), &work.member, work.task, work.attempt);
-            let branch = self.free_name(git, wanted).await?;
+            let branch = free_name(git, wanted).await?;
             git.run(&["checkout", "--quiet", "-b", &branch]).await?;
         }
-        commit_all(git, &message(work)).await?;
-        git.run(&["rev-parse", "--verify", "HEAD"]).await
+        let inside = commit_all(git, &message(work)).await?;
+        Ok((git.run(&["rev-parse", "--verify", "HEAD"]).await?, inside))
     }
 
     /// The project's place below the top of a working folder.
@@ -368,7 +421,7 @@ impl Isolation {
         let format = "--format=%(trailers:key=Task,valueonly,separator=%x20) (%(trailers:key=Member,valueonly,separator=%x20))";
         let mut log =
             vec!["--literal-pathspecs", "log", "--no-merges", "--reverse", format, &range, "--"];
-        log.extend(files.iter().map(String::as_str));
+        log.extend(files.iter().take(MAX_NAMED).map(String::as_str));
         let said = self.inner.git.run(&log).await?;
         let mut tasks: Vec<String> = Vec::new();
         for line in said.lines().filter(|line| line.starts_with("task-")) {

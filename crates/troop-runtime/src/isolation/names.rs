@@ -39,6 +39,12 @@ pub(super) fn loose_branch(team_branch: &str, member: &MemberName) -> String {
     format!("{}/{}/without-task", work_branches(team_branch), written(member.as_str()))
 }
 
+/// The branch for what was found in a member's folder on no branch.
+pub(super) fn rescued(team_branch: &str, member: Option<&MemberName>) -> String {
+    let member = member.map_or("somebody", MemberName::as_str);
+    format!("{}/{}/rescued", work_branches(team_branch), written(member))
+}
+
 /// What was handed in for a task. No branch, so that nobody works on it.
 pub(super) fn handed_in(team_branch: &str, task: TaskNumber) -> String {
     format!("refs/{}/{task}", work_branches(team_branch))

@@ -69,7 +69,17 @@ impl Record {
             drop(fs::remove_file(
                 repository.shared.join(format!("refs/heads/{}.lock", record.branch)),
             ));
-            if begin(git, &record.branch, repository, Taken::IsOurs).await? {
+            let begun = begin(git, &record.branch, repository, Taken::IsOurs).await?;
+            if begun == Begun::Anew {
+                // It comes home to where it begins, which may be somewhere else than the last time.
+                let (top, mut record) = (repository.top.clone(), record.clone());
+                let now = repository.branch.clone().filter(|it| *it != record.branch);
+                record.base = if repository.branch.is_some() { now.or(record.base) } else { None };
+                record.top = top;
+                record.write(folder)?;
+                return Ok(record);
+            }
+            if begun == Begun::GoesOn {
                 return Ok(record.clone());
             }
         }
@@ -77,7 +87,7 @@ impl Record {
             let branch = names::team_branch(team, nth);
             let (top, shared) = (repository.top.clone(), repository.shared.clone());
             let record = Self { top, shared, branch, base: repository.branch.clone() };
-            if begin(git, &record.branch, repository, Taken::IsOthers).await? {
+            if begin(git, &record.branch, repository, Taken::IsOthers).await? == Begun::Anew {
                 record.write(folder)?;
                 return Ok(record);
             }
@@ -93,21 +103,35 @@ enum Taken {
     IsOthers,
 }
 
-/// Makes a branch begin where the project is, unless it has work of its own. Whether it can be used.
-async fn begin(git: &Git, branch: &str, repository: &Repository, taken: Taken) -> GitResult<bool> {
+/// How a branch begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Begun {
+    /// Where the project is now.
+    Anew,
+    /// With work of its own.
+    GoesOn,
+    /// Not at all: it is somebody else's.
+    Not,
+}
+
+/// Makes a branch begin where the project is, unless it has work of its own or may be somebody else's.
+async fn begin(git: &Git, branch: &str, repository: &Repository, taken: Taken) -> GitResult<Begun> {
     let name = format!("refs/heads/{branch}");
-    let found = git.ask(&["rev-parse", "--quiet", "--verify", &name]).await?;
+    let parse = ["rev-parse", "--quiet", "--verify", &name];
     let commit = &repository.commit;
-    match found {
-        None => {
-            // An empty old value: it must still not be there.
-            git.run(&["update-ref", &name, commit, ""]).await?;
-            Ok(true)
-        }
+    match git.ask(&parse).await? {
+        // Another team of that name, of which only its own store knows, may be at work.
+        Some(_) if taken == Taken::IsOthers => Ok(Begun::Not),
+        // An empty old value: it must still not be there.
+        None => match git.run(&["update-ref", &name, commit, ""]).await {
+            Ok(_) => Ok(Begun::Anew),
+            Err(_) if git.ask(&parse).await?.is_some() => Ok(Begun::Not),
+            Err(error) => Err(error),
+        },
         Some(old) if git.is(&["merge-base", "--is-ancestor", &old, commit]).await? => {
             git.run(&["update-ref", &name, commit, &old]).await?;
-            Ok(true)
+            Ok(Begun::Anew)
         }
-        Some(_) => Ok(taken == Taken::IsOurs),
+        Some(_) => Ok(Begun::GoesOn),
     }
 }

@@ -21,7 +21,7 @@ use super::{
     Aim, Finished, Git, GitError, Isolation, IsolationOptions, Merge, NotMerged, Opened, Outcome,
     Work, names,
 };
-use crate::{Checks, Clock};
+use crate::{Checks, Clock, Wanted};
 
 /// A repository of somebody, and a team's folder beside it.
 struct Scene {
@@ -133,6 +133,7 @@ fn checks(commands: &[&str]) -> Checks {
         clock: Clock::system(),
         session: Uuid::now_v7(),
         show: None,
+        wanted: Wanted::default(),
     }
 }
 

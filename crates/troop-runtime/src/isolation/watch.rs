@@ -12,6 +12,7 @@ use super::{
     Isolation,
     git::{Git, GitError, GitResult, parts},
     merge::{Fit, fit},
+    worktree::stage_all,
 };
 
 /// What does not fit together, seen while it is being made.
@@ -30,6 +31,17 @@ pub struct Clash {
 pub struct Watcher {
     seen: BTreeMap<MemberName, Seen>,
     told: BTreeSet<Clash>,
+    /// Why the folder of a member could not be looked at.
+    unseen: BTreeMap<MemberName, String>,
+}
+
+/// What was seen, as far as it was not said before.
+#[derive(Debug, Default)]
+pub struct Sight {
+    /// What does not fit together.
+    pub clashes: Vec<Clash>,
+    /// Whose folder could not be looked at, and why.
+    pub unseen: Vec<(MemberName, String)>,
 }
 
 /// What a member's folder held when it was last looked at.
@@ -44,18 +56,30 @@ struct Seen {
 }
 
 impl Watcher {
-    /// Looks at the folders of these members. What does not fit and was not said before.
+    /// Looks at the folders of these members. A folder that cannot be looked at keeps nobody from seeing the others.
     pub async fn look(
         &mut self,
         isolation: &Isolation,
         members: &[MemberName],
-    ) -> Result<Vec<Clash>, GitError> {
+    ) -> Result<Sight, GitError> {
         let team = isolation.team_commit().await?;
+        let mut unseen = Vec::new();
         self.seen.retain(|member, _| members.contains(member));
         for member in members.iter().filter(|member| isolation.has_place(member)) {
             let known = self.seen.remove(member);
-            let seen = isolation.seen(member, &team, known).await?;
-            self.seen.insert(member.clone(), seen);
+            match isolation.seen(member, &team, known).await {
+                Ok(seen) => {
+                    self.unseen.remove(member);
+                    self.seen.insert(member.clone(), seen);
+                }
+                Err(error) => {
+                    let why = error.chain();
+                    let before = self.unseen.insert(member.clone(), why.clone());
+                    if before.as_ref() != Some(&why) {
+                        unseen.push((member.clone(), why));
+                    }
+                }
+            }
         }
         let mut clashes = Vec::new();
         for (one, other) in pairs(&self.seen) {
@@ -67,7 +91,7 @@ impl Watcher {
             }
         }
         clashes.retain(|clash| self.told.insert(clash.clone()));
-        Ok(clashes)
+        Ok(Sight { clashes, unseen })
     }
 }
 
@@ -104,6 +128,8 @@ impl Isolation {
         let where_is = git.run(&said).await?;
         let Some((head, own)) = where_is.split_once('\n') else { return Err(git.nonsense(&said)) };
         let index = self.inner.worktrees.join(format!(".index-{member}"));
+        // Nobody but this watcher uses it; a lock on it is of one that was killed.
+        drop(fs::remove_file(index.with_file_name(format!(".index-{member}.lock"))));
         let tree = tree_of(&git, &Path::new(own).join("index"), &index).await;
         drop(fs::remove_file(&index));
         let made_of = (head.to_owned(), tree?);
@@ -125,7 +151,7 @@ impl Isolation {
 async fn tree_of(git: &Git, index: &Path, copy: &Path) -> GitResult<String> {
     copy_as_old(index, copy).map_err(GitError::file(copy))?;
     let git = git.with_index(copy);
-    git.run(&["add", "--all", "--", ":/"]).await?;
+    stage_all(&git).await?;
     git.run(&["write-tree"]).await
 }
 

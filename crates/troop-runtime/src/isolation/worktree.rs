@@ -66,6 +66,11 @@ impl Isolation {
     /// Puts a member's folder on a new branch for a task, from where the team is. What was left there is committed to the
     /// branch it was on. If the folder is on that branch already, nothing changes.
     pub async fn begin(&self, work: &Work) -> Result<Begun, GitError> {
+        let _folder = self.hold(&work.member).await;
+        self.begin_held(work).await
+    }
+
+    async fn begin_held(&self, work: &Work) -> GitResult<Begun> {
         let git = self.git_of(&work.member);
         let wanted = names::task_branch(self.branch(), &work.member, work.task, work.attempt);
         let before = head(&git).await?;
@@ -75,9 +80,9 @@ impl Isolation {
             let earlier = self.earlier(work, &branch).await?;
             return Ok(Begun { branch, earlier });
         }
-        self.save(&work.member).await?;
+        self.save_held(&work.member).await?;
         let before = head(&git).await?;
-        let (team, branch) = (self.team_commit().await?, self.free_name(&git, wanted).await?);
+        let (team, branch) = (self.team_commit().await?, free_name(&git, wanted).await?);
         let switch = ["checkout", "--quiet", "--no-track", "-b", &branch, &team];
         git.run(&switch).await?;
         if let Some(old) = &before.branch {
@@ -87,9 +92,43 @@ impl Isolation {
         Ok(Begun { branch, earlier })
     }
 
+    /// Puts a member's folder back on the branch of work that was handed in and is to be done better. What was left there is
+    /// committed to the branch it was on.
+    pub async fn go_back(&self, work: &Work) -> Result<Begun, GitError> {
+        let _folder = self.hold(&work.member).await;
+        let git = self.git_of(&work.member);
+        let Some(branch) = self.newest_branch_of(work).await? else {
+            return self.begin_held(work).await;
+        };
+        let before = head(&git).await?;
+        if before.branch.as_ref() != Some(&branch) {
+            self.save_held(&work.member).await?;
+            git.run(&["checkout", "--quiet", &branch, "--"]).await?;
+        }
+        let earlier = self.earlier(work, &branch).await?;
+        Ok(Begun { branch, earlier })
+    }
+
+    /// The branch of some work that was last committed to, if there is one.
+    pub(super) async fn newest_branch_of(&self, work: &Work) -> GitResult<Option<String>> {
+        let wanted = names::task_branch(self.branch(), &work.member, work.task, work.attempt);
+        let name = format!("refs/heads/{wanted}");
+        let newest =
+            ["for-each-ref", "--sort=-committerdate", "--count=1", "--format=%(refname:lstrip=2)"];
+        let other = format!("{name}+*");
+        let arguments: Vec<_> = newest.into_iter().chain([name.as_str(), &other]).collect();
+        let found = self.inner.git.run(&arguments).await?;
+        Ok((!found.is_empty()).then_some(found))
+    }
+
     /// Commits what is in a member's folder and not committed, to the branch that it is on. Which branch, if there was
     /// something.
     pub async fn save(&self, member: &MemberName) -> Result<Option<String>, GitError> {
+        let _folder = self.hold(member).await;
+        self.save_held(member).await
+    }
+
+    async fn save_held(&self, member: &MemberName) -> GitResult<Option<String>> {
         let git = self.git_of(member);
         if !is_dirty(&git).await? {
             return Ok(None);
@@ -98,7 +137,7 @@ impl Isolation {
             Some(branch) => branch,
             None => {
                 let wanted = names::loose_branch(self.branch(), member);
-                let branch = self.free_name(&git, wanted).await?;
+                let branch = free_name(&git, wanted).await?;
                 git.run(&["checkout", "--quiet", "-b", &branch]).await?;
                 branch
             }
@@ -139,17 +178,17 @@ impl Isolation {
         }
         Ok(())
     }
+}
 
-    /// The name that is wanted, or one like it that is free.
-    pub(super) async fn free_name(&self, git: &Git, wanted: String) -> GitResult<String> {
-        let begin = format!("refs/heads/{wanted}");
-        let list = ["for-each-ref", "--format=%(refname:lstrip=2)", &begin, &format!("{begin}+*")];
-        let taken = git.run(&list).await?;
-        let taken: Vec<_> = taken.lines().collect();
-        let mut names =
-            std::iter::once(wanted.clone()).chain((2_u32..).map(|nth| format!("{wanted}+{nth}")));
-        Ok(names.find(|name| !taken.contains(&name.as_str())).unwrap_or(wanted))
-    }
+/// The name that is wanted, or one like it that is free.
+pub(super) async fn free_name(git: &Git, wanted: String) -> GitResult<String> {
+    let begin = format!("refs/heads/{wanted}");
+    let list = ["for-each-ref", "--format=%(refname:lstrip=2)", &begin, &format!("{begin}+*")];
+    let taken = git.run(&list).await?;
+    let taken: Vec<_> = taken.lines().collect();
+    let mut names =
+        std::iter::once(wanted.clone()).chain((2_u32..).map(|nth| format!("{wanted}+{nth}")));
+    Ok(names.find(|name| !taken.contains(&name.as_str())).unwrap_or(wanted))
 }
 
 /// Whether a branch has a name, or one that was taken because that was not free.
@@ -171,9 +210,12 @@ pub(super) async fn is_dirty(git: &Git) -> GitResult<bool> {
     Ok(parts(&git.run(&status).await?).next().is_some())
 }
 
-/// Commits all that is in a folder.
-pub(super) async fn commit_all(git: &Git, message: &str) -> GitResult<()> {
-    git.run(&["add", "--all", "--", ":/"]).await?;
+/// Commits all that is in a folder, but for repositories in it: git would keep none of what they hold. Which those are.
+pub(super) async fn commit_all(git: &Git, message: &str) -> GitResult<Vec<String>> {
+    let inside = stage_all(git).await?;
+    if !inside.is_empty() && git.is(&["diff", "--cached", "--quiet"]).await? {
+        return Ok(inside);
+    }
     let commit = [
         "commit",
         "--quiet",
@@ -183,5 +225,58 @@ pub(super) async fn commit_all(git: &Git, message: &str) -> GitResult<()> {
         "-m",
         message,
     ];
-    git.run(&commit).await.map(drop)
+    git.run(&commit).await?;
+    Ok(inside)
+}
+
+/// Puts all that is in a folder into its index, but for repositories in it that are no submodules. Which those are.
+pub(super) async fn stage_all(git: &Git) -> GitResult<Vec<String>> {
+    let others = ["ls-files", "--others", "--exclude-standard", "-z", "--", ":/"];
+    let others = git.run(&others).await?;
+    // Git looks into every folder but those.
+    let mut inside: Vec<_> = parts(&others).filter_map(|it| it.strip_suffix('/')).collect();
+    if !inside.is_empty() {
+        let submodules = submodules(git, ".gitmodules").await?;
+        inside.retain(|it| !submodules.iter().any(|path| path == it));
+    }
+    let left_out: Vec<_> =
+        inside.iter().map(|path| format!(":(top,literal,exclude){path}")).collect();
+    let mut add = vec!["add", "--all", "--", ":/"];
+    add.extend(left_out.iter().map(String::as_str));
+    git.run(&add).await?;
+    Ok(inside.into_iter().map(str::to_owned).collect())
+}
+
+/// Repositories that one commit holds as a mere reference and the other does not, and that are no submodules.
+pub(super) async fn new_repositories(git: &Git, old: &str, new: &str) -> GitResult<Vec<String>> {
+    let said = git.run(&["diff-tree", "-r", "--raw", "--no-renames", "-z", old, new]).await?;
+    let mut said = parts(&said);
+    let mut found = Vec::new();
+    while let (Some(modes), Some(path)) = (said.next(), said.next()) {
+        let mut modes = modes.trim_start_matches(':').split(' ');
+        let (was, is) = (modes.next(), modes.next());
+        if is == Some(REFERENCE) && was != Some(REFERENCE) {
+            found.push(path.to_owned());
+        }
+    }
+    if !found.is_empty() {
+        let blob = format!("--blob={new}:.gitmodules");
+        let submodules = submodules(git, &blob).await?;
+        found.retain(|it| !submodules.contains(it));
+    }
+    Ok(found)
+}
+
+/// How git writes that an entry is a commit of another repository.
+const REFERENCE: &str = "160000";
+
+/// Where the submodules are that are written down in a file or a blob.
+async fn submodules(git: &Git, written: &str) -> GitResult<Vec<String>> {
+    let place: &[&str] = if written.starts_with("--") { &[written] } else { &["--file", written] };
+    let mut asked = vec!["config", "-z"];
+    asked.extend(place);
+    asked.extend(["--get-regexp", r"^submodule\..*\.path$"]);
+    let said = git.ask(&asked).await?.unwrap_or_default();
+    let paths = parts(&said).filter_map(|part| part.split_once('\n'));
+    Ok(paths.map(|(_, path)| path.to_owned()).collect())
 }

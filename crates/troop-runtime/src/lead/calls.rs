@@ -24,7 +24,7 @@ impl Dispatcher {
             Ok(Call::Change(change)) => self.change(runner, *change, Some(responder)).await,
             Ok(Call::Query(query)) => self.look_up(runner, query, responder),
             Ok(Call::File(call)) => {
-                let caller = self.caller(runner);
+                let caller = self.file_caller(runner);
                 self.tracker.spawn(self.files.clone().answer(caller, call, responder));
             }
             Ok(Call::Open(_)) => {
@@ -103,6 +103,15 @@ impl Dispatcher {
 
     fn caller(&self, runner: &Runner) -> Caller {
         Caller { actor: Actor::agent(&runner.member), origin: troop_model::Origin::default() }
+    }
+
+    /// The lead's agent finds the files of the conversation that it is in. It looks at all tasks, but has one chat's files.
+    fn file_caller(&self, runner: &Runner) -> Caller {
+        let caller = self.caller(runner);
+        match self.conversation.origin().filter(|_| self.is_lead(&runner.member)) {
+            Some(origin) => Caller { origin: origin.clone(), ..caller },
+            None => caller,
+        }
     }
 
     pub(super) fn refuse(&self, responder: Responder, failure: Failure) {

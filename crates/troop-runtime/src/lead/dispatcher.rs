@@ -78,6 +78,8 @@ pub(super) struct Dispatcher {
     pub(super) environment: Vec<(OsString, OsString)>,
     /// How often somebody said in an attempt that a task is done, and it was not.
     pub(super) refusals: BTreeMap<(TaskNumber, u32), u32>,
+    /// What is being found out, for which task, and what ends that.
+    pub(super) proofs: BTreeMap<OperationId, (TaskNumber, CancellationToken)>,
     /// Ends what would otherwise be waited for at the end.
     pub(super) over: CancellationToken,
     /// The conversation in which the lead's agent acts.
@@ -139,6 +141,7 @@ impl Dispatcher {
             places: Places::new(options.isolation, &tracker),
             environment: options.environment,
             refusals: BTreeMap::new(),
+            proofs: BTreeMap::new(),
             over: CancellationToken::new(),
             tracker,
             conversation: Conversation::default(),
@@ -217,6 +220,7 @@ impl Dispatcher {
         if std::mem::take(&mut self.has_news) {
             self.push_work().await;
             self.look_for_the_end().await;
+            self.tell_if_stuck().await;
         }
         self.transcripts.flush();
     }

@@ -1,6 +1,8 @@
 //! What the log says, and what a lead does about it.
 
-use troop_model::{Event, Fact, MemberName, MemberState, MessageKind, Party, TaskNumber};
+use troop_model::{
+    Event, Fact, MemberName, MemberState, MessageKind, Party, RejectMode, TaskNumber,
+};
 use troop_protocol::FromLead;
 
 use super::{Ended, dispatcher::Dispatcher, transcript::Line};
@@ -45,7 +47,14 @@ impl Dispatcher {
             }
             Fact::TaskClaimed { task, owner, attempt, .. } => self.claimed(owner, *task, *attempt),
             Fact::TaskMerged { .. } => self.watch(),
-            Fact::TaskRejected { task, .. } => self.sent_back(*task),
+            Fact::TaskRejected { task, mode: RejectMode::Revise, .. } => self.sent_back(*task),
+            Fact::TaskRejected { task, .. }
+            | Fact::TaskCancelled { task, .. }
+            | Fact::TaskDeleted { task } => {
+                self.has_news = true;
+                self.forget_work(*task);
+                self.forget_handed_in(*task);
+            }
             Fact::TaskReleased { task, owner, .. } => self.released(*task, owner),
             Fact::TaskCreated { task, .. } => self.created(event, *task),
             Fact::TaskCompleted { .. } | Fact::TaskApproved { .. } => self.task_is_over(event),
@@ -59,6 +68,10 @@ impl Dispatcher {
             Fact::MessageRead { reader, messages } => self.mail_was_read(reader, messages),
             _ if event.fact.task().is_some() => self.has_news = true,
             _ => {}
+        }
+        if frees_folder(&event.fact) {
+            self.end_proofs(&event.fact);
+            self.begin_waiting();
         }
     }
 
@@ -122,9 +135,10 @@ impl Dispatcher {
         self.fire_completed_elsewhere(event, task);
     }
 
-    /// A result was not good enough: its holder, if there still is one, gets the task again.
+    /// A result was not good enough: its holder, if there still is one, gets the task again, where it left it.
     fn sent_back(&mut self, task: TaskNumber) {
         self.has_news = true;
+        self.forget_work(task);
         let owner = self.state.tasks().get(task).and_then(|task| task.owner.clone());
         if let Some(owner) = owner
             && let Some(link) = self.links.get_mut(&owner)
@@ -153,6 +167,21 @@ impl Dispatcher {
             self.send_held_tasks(&member);
         }
     }
+}
+
+/// Whether somebody's folder may not be needed any more for what it was needed for.
+fn frees_folder(fact: &Fact) -> bool {
+    matches!(
+        fact,
+        Fact::TaskSubmitted { .. }
+            | Fact::TaskCompleted { .. }
+            | Fact::TaskApproved { .. }
+            | Fact::TaskRejected { .. }
+            | Fact::TaskCancelled { .. }
+            | Fact::TaskFailed { .. }
+            | Fact::TaskReleased { .. }
+            | Fact::TaskDeleted { .. }
+    )
 }
 
 /// Whether TEAM.md says something else after this.

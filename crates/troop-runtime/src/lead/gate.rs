@@ -206,6 +206,18 @@ impl Dispatcher {
         Some(runner)
     }
 
+    /// The same, with what to do then.
+    pub(super) async fn say_no_with_hint(&mut self, deed: Deed, message: String, hint: String) {
+        let Some(responder) = deed.responder else {
+            let feedback = format!("{message}; {hint}");
+            drop(self.say_no(deed, feedback, REFUSED).await);
+            return;
+        };
+        self.gated.remove(&deed.request.operation);
+        let failure = Failure::new(FailureKind::Conflict, &message);
+        self.refuse(responder, Failure { hint: Some(hint), ..failure });
+    }
+
     /// Tells a member in a way that lasts what was against something.
     async fn tell_member(&mut self, member: &MemberName, content: String, summary: &str) {
         self.give(Command::Send(Outgoing {

@@ -8,7 +8,7 @@ use troop_protocol::{Inbox, Incoming, Responder};
 use uuid::Uuid;
 
 use super::{Runner, Until, gate::Passed, late::Late, proof::Proved, supervisor::Exit};
-use crate::{Begun, BoardError, Clash, GitError, Request, Watcher, Work};
+use crate::{Begun, BoardError, GitError, Request, Sight, Watcher, Work};
 
 /// One thing that a lead reacts to.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub(super) enum Input {
     /// A member's folder is ready for a task, or cannot be made so.
     Begun(Box<(Work, Result<Begun, GitError>)>),
     /// What was seen of what members are doing.
-    Watched(Box<(Watcher, Result<Vec<Clash>, GitError>)>),
+    Watched(Box<(Watcher, Result<Sight, GitError>)>),
     /// A check of a member's work printed a line.
     Shown(MemberName, String),
     /// Another process gives a command by way of this lead.

@@ -3,7 +3,7 @@
 use troop_model::{Fact, Role, Status, Task, TaskNumber};
 
 use super::{dispatcher::Dispatcher, input::Input, transcript::Line};
-use crate::{Finished, GitError, LateDone, Outcome, Work, checks::complaint};
+use crate::{Finished, GitError, LateDone, Outcome, Wanted, Work, checks::complaint};
 
 /// Work that came late, and what became of it.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Dispatcher {
         };
         let (attempt, subject) = (found.attempts, found.subject.clone());
         let work = Work { member: member.clone(), task, attempt, subject };
-        let checks = self.checks(required, Some(member));
+        let checks = self.checks(required, Some(member), Wanted::default());
         self.n_gated += 1;
         let (inputs, over) = (self.inputs.clone(), self.over.clone());
         self.places.add_job(async move {

@@ -31,6 +31,9 @@ pub struct LeadEntry {
     pub pid: u32,
     /// Where it takes commands.
     pub socket: Option<PathBuf>,
+    /// The folder in which the team works.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<PathBuf>,
     /// The dead sessions from which it takes the lead over, until it has done so.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub former: Vec<Uuid>,
@@ -45,6 +48,12 @@ pub fn find(folder: &Path) -> Option<LeadEntry> {
         // Nobody holds it, or nobody can know.
         Ok(()) | Err(TryLockError::Error(_)) => None,
     }
+}
+
+/// The folder in which the team worked when it was led from this machine the last time, if that is known.
+#[must_use]
+pub fn last_project(folder: &Path) -> Option<PathBuf> {
+    read(&mut File::open(path(folder)).ok()?)?.project
 }
 
 /// Whether a session led the team from this machine and is dead, without having said so.
@@ -75,6 +84,7 @@ fn dead(file: &mut File) -> Vec<Uuid> {
 pub(super) struct Lock {
     pub(super) fence: u64,
     session: Uuid,
+    project: PathBuf,
     /// Locked; when this process ends, however it ends, it is not locked any more.
     file: File,
 }
@@ -95,17 +105,20 @@ impl Lock {
         let dead = dead(&mut file);
         // From now on the file says who died, if we do, whether we have come to lead or not.
         let (pid, former) = (std::process::id(), dead.clone());
-        let entry = LeadEntry { session, pid, socket: None, former };
+        let project = options.project.clone();
+        // A team that comes to nothing here still works where it did before.
+        let before = last_project(&options.folder).or_else(|| Some(project.clone()));
+        let entry = LeadEntry { session, pid, socket: None, project: before, former };
         write(&mut file, &entry).map_err(unusable)?;
         let fence = take_from(&dead, options, session).await?;
-        Ok(Self { fence, session, file })
+        Ok(Self { fence, session, project, file })
     }
 
     /// Says where this lead takes commands.
     pub(super) fn announce(&mut self, socket: &Path) -> io::Result<()> {
         let (pid, socket) = (std::process::id(), Some(socket.to_owned()));
-        let session = self.session;
-        write(&mut self.file, &LeadEntry { session, pid, socket, former: Vec::new() })
+        let (session, project) = (self.session, Some(self.project.clone()));
+        write(&mut self.file, &LeadEntry { session, pid, socket, project, former: Vec::new() })
     }
 
     /// Gives up the right to lead, before anything was done with it.

@@ -74,6 +74,8 @@ pub(super) struct Link {
     pub(super) at_work: Option<AtWork>,
     /// Which TEAM.md it was told last.
     pub(super) told_team: u64,
+    /// The version of the log at which nobody could begin anything that waits, if it is told so.
+    pub(super) told_stuck: Option<Version>,
     pub(super) asked: Asked,
     pub(super) stop: Option<Stop>,
     /// How many of its deeds wait for hooks.
@@ -119,6 +121,7 @@ impl Link {
             told: BTreeMap::new(),
             at_work: None,
             told_team: 0,
+            told_stuck: None,
             asked: Asked::default(),
             stop: None,
             n_held: 0,

@@ -8,12 +8,12 @@ use std::{
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 use troop_model::{
-    Command, Event, Fact, MemberName, MessageKind, Outgoing, Role, State, Status, TaskCommand,
-    TaskNumber, Team,
+    Command, Event, Fact, MemberName, MessageKind, Outgoing, Role, State, Status, Task,
+    TaskCommand, TaskNumber, Team,
 };
 
 use super::{dispatcher::Dispatcher, input::Input, transcript::Line};
-use crate::{Begun, BoxFuture, Clash, Done, GitError, Isolation, Watcher, Work};
+use crate::{Begun, BoxFuture, Done, GitError, Isolation, Sight, Watcher, Work};
 
 /// The folders of members, as a lead holds them.
 #[derive(Debug)]
@@ -24,6 +24,8 @@ pub(super) struct Places {
     coming: BTreeSet<MemberName>,
     /// The attempts for which a folder is, or is being, made ready.
     begun: BTreeMap<(MemberName, TaskNumber, u32), Readiness>,
+    /// Who holds a task for which its folder is not free yet.
+    waiting: BTreeSet<MemberName>,
     /// Not here while it looks.
     watcher: Option<Watcher>,
 }
@@ -87,7 +89,8 @@ impl Places {
     pub(super) fn new(isolation: Option<Isolation>, tracker: &TaskTracker) -> Self {
         let jobs = Jobs::start(tracker);
         let watcher = Some(Watcher::default());
-        Self { isolation, jobs, coming: BTreeSet::new(), begun: BTreeMap::new(), watcher }
+        let (coming, waiting) = (BTreeSet::new(), BTreeSet::new());
+        Self { isolation, jobs, coming, begun: BTreeMap::new(), waiting, watcher }
     }
 }
 
@@ -143,31 +146,39 @@ impl Dispatcher {
     ) -> bool {
         let Some(isolation) = self.isolation_of(owner) else { return true };
         let key = (owner.clone(), task, attempt);
-        match self.places.begun.get(&key) {
-            Some(readiness) => return *readiness == Readiness::Ready,
-            // It stays where it is as long as it is at something else.
-            None if self.is_at_another(owner, task) => {
-                self.places.begun.insert(key, Readiness::Ready);
-                return true;
-            }
-            None => {}
+        if let Some(readiness) = self.places.begun.get(&key) {
+            return *readiness == Readiness::Ready;
+        }
+        if self.is_at_another(owner, task) {
+            // One task at a time in one folder: what is made for one must not come in with another.
+            self.places.waiting.insert(owner.clone());
+            return false;
         }
         let Some(work) = self.work(owner, task) else { return true };
         self.places.begun.insert(key, Readiness::Coming);
+        let is_back = self.state.tasks().get(task).is_some_and(was_handed_in);
         let inputs = self.inputs.clone();
         self.places.jobs.add(async move {
-            let begun = isolation.begin(&work).await;
+            let begun = match is_back {
+                true => isolation.go_back(&work).await,
+                false => isolation.begin(&work).await,
+            };
             drop(inputs.send(Input::Begun(Box::new((work, begun)))).await);
         });
         false
     }
 
     fn is_at_another(&self, owner: &MemberName, task: TaskNumber) -> bool {
-        let tasks = self.state.tasks();
-        let mut others = tasks.held_by(owner).filter(|it| *it != task);
         let is_begun =
             |it: TaskNumber| self.places.begun.keys().any(|key| key.0 == *owner && key.1 == it);
-        others.any(is_begun)
+        others_at_work(&self.state, owner, task).any(is_begun)
+    }
+
+    /// Some task is over, or handed in: whose folder was needed for it can begin what it holds besides.
+    pub(super) fn begin_waiting(&mut self) {
+        for member in std::mem::take(&mut self.places.waiting) {
+            self.send_held_tasks(&member);
+        }
     }
 
     fn work(&self, member: &MemberName, task: TaskNumber) -> Option<Work> {
@@ -255,6 +266,14 @@ impl Dispatcher {
         self.places.begun.retain(|key, _| key.1 != task);
     }
 
+    /// Nobody wants any more what was handed in for a task.
+    pub(super) fn forget_handed_in(&self, task: TaskNumber) {
+        if let Some(isolation) = self.places.isolation.clone() {
+            // What is left over only takes a name.
+            self.places.jobs.add(async move { drop(isolation.forget_handed_in(task).await) });
+        }
+    }
+
     /// Looks whether what members are doing fits together.
     pub(super) fn watch(&mut self) {
         let is_watched = |team: &Team| team.settings.isolation_watch_seconds > 0;
@@ -276,13 +295,18 @@ impl Dispatcher {
     }
 
     /// Tells those whom it concerns what does not fit.
-    pub(super) async fn watched(&mut self, watcher: Watcher, seen: Result<Vec<Clash>, GitError>) {
+    pub(super) async fn watched(&mut self, watcher: Watcher, seen: Result<Sight, GitError>) {
         self.places.watcher = Some(watcher);
         let Some(branch) = self.places.isolation.as_ref().map(|it| it.branch().to_owned()) else {
             return;
         };
         // What cannot be seen now is seen later, at the latest when it is merged.
-        for clash in seen.unwrap_or_default() {
+        let Sight { clashes, unseen } = seen.unwrap_or_default();
+        for (member, why) in unseen {
+            let what = format!("its folder cannot be watched for what does not fit: {why}");
+            self.note(&member, Line::trouble(&what));
+        }
+        for clash in clashes {
             for member in clash.members() {
                 self.tell(member, clash.told_to(member, &branch)).await;
             }
@@ -310,9 +334,27 @@ pub(super) fn claimed(state: &State, done: &Done) -> Option<Work> {
         Some((*task, owner.clone()))
     })?;
     let found = state.tasks().get(task)?;
-    let is_free = state.tasks().held_by(&member).all(|it| it == task);
+    let is_free = others_at_work(state, &member, task).next().is_none();
     let (attempt, subject) = (found.attempts, found.subject.clone());
     is_free.then_some(Work { member, task, attempt, subject })
+}
+
+/// The other tasks that a member works on. What it has handed in is not among them.
+fn others_at_work(
+    state: &State,
+    member: &MemberName,
+    task: TaskNumber,
+) -> impl Iterator<Item = TaskNumber> {
+    let tasks = state.tasks();
+    let is_at_work =
+        |it: &TaskNumber| matches!(tasks.status(*it), Some(Status::InProgress | Status::Stale));
+    tasks.held_by(member).filter(move |it| *it != task).filter(is_at_work)
+}
+
+/// Whether a task was handed in before in the same attempt, so that it has a branch already.
+fn was_handed_in(task: &Task) -> bool {
+    let mut newest_first = task.trail.iter().rev().map(|it| it.what.as_str());
+    newest_first.find(|it| matches!(*it, "submitted" | "claimed" | "assigned")) == Some("submitted")
 }
 
 /// What somebody is told who tries a task again.

@@ -2,9 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+use tokio_util::sync::CancellationToken;
 use troop_model::{
-    ActorKind, Command, Context, DelegationOutcome, MemberName, Merged, Origin, Proof, Refusal,
-    Status, TaskCommand, TaskNumber, decide,
+    ActorKind, Command, Context, DelegationOutcome, Fact, MemberName, Merged, Origin, Proof,
+    Refusal, RejectMode, State, Status, TaskCommand, TaskNumber, Time, decide,
 };
 
 use super::{
@@ -13,8 +14,8 @@ use super::{
     input::Input,
 };
 use crate::{
-    Aim, Checks, Finished, GitError, Isolation, Merge, Outcome, Request, Work,
-    checks::{Show, complaint},
+    Aim, Checks, Finished, GitError, Isolation, Merge, NotMerged, Outcome, Request, Wanted, Work,
+    checks::{Ask, Show, complaint},
 };
 
 /// How often a member may say in one attempt that it is done when it is not. Then the task fails, and is tried anew.
@@ -94,15 +95,39 @@ impl Dispatcher {
 
     /// Whether the board would take it, if only it were shown.
     pub(super) fn would_be_taken(&self, request: &Request) -> bool {
-        let ctx = Context {
-            now: self.clock.now(),
-            actor: request.actor.clone(),
-            operation: request.operation,
-            origin: Origin::default(),
-            fence: request.fence,
+        would_be_taken(&self.state, request, self.clock.now())
+    }
+
+    /// Whether somebody still wants to know whether a task is done: until it is taken away or over, which the board is asked
+    /// once more before anything is changed.
+    fn wanted(&mut self, request: &Request, task: TaskNumber) -> Wanted {
+        let over = CancellationToken::new();
+        self.proofs.insert(request.operation, (task, over.clone()));
+        let (board, clock, request) =
+            (self.board.clone(), self.clock.clone(), Arc::new(request.clone()));
+        let ask: Ask = Arc::new(move || {
+            let (board, now, request) = (board.clone(), clock.now(), Arc::clone(&request));
+            Box::pin(async move {
+                let look = move |state: &State| would_be_taken(state, &request, now);
+                // A board that cannot be asked does not take it in the end.
+                board.look(look).await.unwrap_or(true)
+            })
+        });
+        Wanted { over, ask: Some(ask) }
+    }
+
+    /// A task is over, or was taken away from whoever had it: nobody wants to know any more whether it is done.
+    pub(super) fn end_proofs(&self, fact: &Fact) {
+        let (Fact::TaskReleased { task, .. }
+        | Fact::TaskFailed { task, .. }
+        | Fact::TaskRejected { task, .. }
+        | Fact::TaskCancelled { task, .. }
+        | Fact::TaskDeleted { task }) = fact
+        else {
+            return;
         };
-        let decided = decide(&self.state, &request.command, &ctx);
-        matches!(decided, Ok(_) | Err(Refusal::NotProved { .. }))
+        let proofs = self.proofs.values().filter(|(of, _)| of == task);
+        proofs.for_each(|(_, over)| over.cancel());
     }
 
     /// Finds out whether something is done; it goes on when that is known.
@@ -110,7 +135,8 @@ impl Dispatcher {
         self.n_gated += 1;
         let Claim { task, work, how, checks } = claim;
         let owner = self.state.tasks().get(task).and_then(|it| it.owner.clone());
-        let checks = self.checks(checks, owner);
+        let wanted = self.wanted(&deed.request, task);
+        let checks = self.checks(checks, owner, wanted);
         let (inputs, project, over) =
             (self.inputs.clone(), self.project.clone(), self.over.clone());
         self.tracker.spawn(async move {
@@ -122,7 +148,13 @@ impl Dispatcher {
                     (Some((isolation, work)), How::Approve) => {
                         isolation.approve(&work, &checks).await
                     }
-                    (None, _) => Ok(Finished::without_merge(checks.run(&project, None).await)),
+                    (None, _) => {
+                        let evidence = checks.run(&project, None).await;
+                        Ok(match checks.wanted.is_still().await {
+                            true => Finished::without_merge(evidence),
+                            false => NotMerged::Unwanted.into(),
+                        })
+                    }
                 }
             };
             // At the end of the lead it is not known; the task is given to somebody again.
@@ -131,7 +163,12 @@ impl Dispatcher {
         });
     }
 
-    pub(super) fn checks(&self, commands: Vec<String>, owner: Option<MemberName>) -> Checks {
+    pub(super) fn checks(
+        &self,
+        commands: Vec<String>,
+        owner: Option<MemberName>,
+        wanted: Wanted,
+    ) -> Checks {
         let seconds = self.state.team().map_or(1, |team| team.settings.check_timeout_seconds);
         let inputs = self.inputs.clone();
         let show = owner.map(|owner| {
@@ -148,6 +185,7 @@ impl Dispatcher {
             clock: self.clock.clone(),
             session: self.session,
             show,
+            wanted,
         }
     }
 
@@ -156,8 +194,21 @@ impl Dispatcher {
         self.n_gated -= 1;
         self.has_news = true;
         let Proved { deed, task, finished } = proved;
+        self.proofs.remove(&deed.request.operation);
         let runner = deed.runner.clone();
+        let is_approval =
+            matches!(deed.request.command, Command::Task(TaskCommand::Approve { .. }));
         match finished {
+            Ok(Finished { outcome: Outcome::Not(NotMerged::Unwanted), .. }) => {
+                self.is_unwanted(deed).await;
+            }
+            Ok(Finished { outcome: Outcome::Not(why), evidence }) if is_approval => {
+                let feedback = complaint(&evidence);
+                let reason = feedback.clone().unwrap_or_else(|| why.reason());
+                let feedback = feedback.unwrap_or_else(|| why.to_string());
+                self.keep_proof(task, evidence, None).await;
+                self.send_back(deed, task, feedback, &reason).await;
+            }
             Ok(Finished { outcome: Outcome::Not(why), evidence }) => {
                 let feedback = complaint(&evidence).unwrap_or_else(|| why.to_string());
                 self.keep_proof(task, evidence, None).await;
@@ -170,6 +221,12 @@ impl Dispatcher {
             Ok(Finished { outcome: Outcome::Ready, evidence }) => {
                 self.keep_proof(task, evidence, None).await;
                 self.carry_out(deed).await;
+            }
+            Err(error) if is_approval => {
+                let why = error.chain();
+                let feedback =
+                    format!("{task} could not be merged, and waits for approval as before: {why}");
+                self.vetoed(deed, feedback, REFUSED).await;
             }
             Err(error) => {
                 let feedback =
@@ -196,6 +253,31 @@ impl Dispatcher {
         }
     }
 
+    /// What was said to be done is not wanted any more. The board says why; if it would take it again, it is another attempt,
+    /// of which nothing was merged.
+    async fn is_unwanted(&mut self, deed: Deed) {
+        if self.would_be_taken(&deed.request) {
+            let feedback = "the task was taken away meanwhile; look at it, and complete it again";
+            self.vetoed(deed, feedback.to_owned(), REFUSED).await;
+        } else {
+            self.carry_out(deed).await;
+        }
+    }
+
+    /// What was handed in cannot be merged as it is: who made it gets it back, and who approved it hears that. It is no fault
+    /// of who made it that others were merged meanwhile.
+    async fn send_back(&mut self, deed: Deed, task: TaskNumber, feedback: String, reason: &str) {
+        let owner = self.state.tasks().get(task).and_then(|it| it.owner.clone());
+        let owner = owner.map_or_else(|| "whoever takes it".to_owned(), |it| it.to_string());
+        let (task_ref, mode) = (task.into(), RejectMode::Revise);
+        let order = TaskCommand::Reject { task: task_ref, reason: feedback, mode };
+        self.give(Command::Task(order)).await;
+        let message = format!("{task} was sent back to {owner}: {reason}");
+        let hint =
+            format!("approve it when it is handed in again: `troop task approve {}`", task.0);
+        self.say_no_with_hint(deed, message, hint).await;
+    }
+
     /// Who said that something is done hears that it is not. Who cannot repair it, or does not, has failed.
     pub(super) async fn not_done(
         &mut self,
@@ -210,10 +292,7 @@ impl Dispatcher {
         *n_refusals += 1;
         let agent = found.and_then(|it| it.owner.as_ref()).and_then(|it| self.state.member(it));
         let can_repair = agent.is_none_or(|it| it.agent != "command");
-        let is_over = *n_refusals >= MAX_REFUSALS || !can_repair;
-        let is_by_holder =
-            !matches!(deed.request.command, Command::Task(TaskCommand::Approve { .. }));
-        if is_over && is_by_holder {
+        if *n_refusals >= MAX_REFUSALS || !can_repair {
             let reason = feedback.clone();
             let order = TaskCommand::Fail { task: task.into(), reason, attempt: Some(attempt) };
             self.give(Command::Task(order)).await;
@@ -223,4 +302,16 @@ impl Dispatcher {
             self.vetoed(deed, feedback, summary).await;
         }
     }
+}
+
+/// Whether a board would take something, if only it were shown.
+fn would_be_taken(state: &State, request: &Request, now: Time) -> bool {
+    let ctx = Context {
+        now,
+        actor: request.actor.clone(),
+        operation: request.operation,
+        origin: Origin::default(),
+        fence: request.fence,
+    };
+    matches!(decide(state, &request.command, &ctx), Ok(_) | Err(Refusal::NotProved { .. }))
 }

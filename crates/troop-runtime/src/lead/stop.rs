@@ -1,6 +1,6 @@
 //! Stopping: asked first, then told by a signal, then killed.
 
-use troop_model::{Command, Member, MemberName, MemberState, Party, Role, Status};
+use troop_model::{Command, Member, MemberName, MemberState, Party, Role, Status, Version};
 use troop_protocol::FromLead;
 use uuid::Uuid;
 
@@ -33,13 +33,18 @@ impl Stop {
     }
 }
 
-/// Whether a member does not run although nobody wanted it alone to stop: it ended with its lead, or crashed.
+/// Whether a member ended although nobody wanted it to: it went with its lead, or crashed.
 #[must_use]
 pub fn was_cut_short(member: &Member) -> bool {
-    let reason = member.state_reason.as_deref().unwrap_or_default();
-    let is_with = reason == troop_model::LEAD_ENDED || reason.starts_with(WITH_TEAM);
-    let is_cut_short = is_with || member.state == MemberState::Crashed;
-    member.role == Role::Member && !member.is_running() && is_cut_short
+    member.role == Role::Member && member.state == MemberState::Crashed && !member.is_running()
+}
+
+/// Whether a member runs again with its team: nobody wanted it alone to stop. Also who has never run does.
+#[must_use]
+pub fn is_to_start_again(member: &Member) -> bool {
+    let is_with_team = || member.state_reason.as_deref().is_none_or(|it| it.starts_with(WITH_TEAM));
+    let has_stopped = member.role == Role::Member && !member.is_running();
+    was_cut_short(member) || has_stopped && is_with_team()
 }
 
 /// A team that is being stopped.
@@ -128,7 +133,11 @@ impl Dispatcher {
         let is_deleted =
             self.state.team().is_none_or(|team| team.status == troop_model::TeamStatus::Deleted);
         if !is_deleted {
-            self.give(Command::CompleteTeam).await;
+            let is_over = self.state.tasks().iter().all(|task| task.status.is_finished());
+            // What ends before all is done has stopped, and can go on.
+            if is_over {
+                self.give(Command::CompleteTeam).await;
+            }
             let request = self.own(Command::ReleaseLead);
             if let Some(given) = self.enqueue(request).await {
                 // What is refused now is for whoever leads next.
@@ -169,16 +178,44 @@ impl Dispatcher {
     /// Whether nobody has anything left to do: nobody works, starts or waits to be started, all mail is read, and no task
     /// can be begun or will be tried again.
     fn is_quiet(&self) -> bool {
-        let followed = self.state.version();
+        self.links.values().all(|link| self.is_at_rest(link)) && self.nothing_moves()
+    }
+
+    /// The lead, if nobody can begin the tasks that are left, and since when that is known.
+    async fn stuck(&self) -> Option<(MemberName, Version)> {
+        let lead = self.state.lead()?.name.clone();
+        let mut others = self.links.values().filter(|link| link.runner.member != lead);
+        let is_stuck = self.stop.is_none()
+            && self.may_end()
+            && self.state.tasks().n_with(Status::Pending) > 0
+            && self.links.contains_key(&lead)
+            && others.all(|link| self.is_at_rest(link))
+            && self.nothing_moves();
+        let version = self.state.version();
+        (is_stuck && self.has_followed_all().await).then_some((lead, version))
+    }
+
+    /// Tells the lead's agent, which may wait for the end of all tasks, that nobody can begin those that are left.
+    pub(super) async fn tell_if_stuck(&mut self) {
+        let Some((lead, version)) = self.stuck().await else { return };
+        let Some(link) = self.links.get_mut(&lead) else { return };
+        if link.told_stuck.replace(version) != Some(version) {
+            self.send_context(&lead);
+        }
+    }
+
+    fn is_at_rest(&self, link: &Link) -> bool {
+        let member = self.state.member(&link.runner.member);
+        let is_idle =
+            member.is_some_and(|it| matches!(it.state, MemberState::Idle | MemberState::Planning));
+        let party = Party::member(&link.runner.member);
+        let has_mail = self.state.mailbox().n_unread(&party) > 0;
+        link.is_free(self.state.version()) && link.is_at_rest && is_idle && !has_mail
+    }
+
+    /// Whether nobody comes, and no task is worked on, can be begun or will be tried again.
+    fn nothing_moves(&self) -> bool {
         let tasks = self.state.tasks();
-        let is_at_rest = |link: &Link| {
-            let member = self.state.member(&link.runner.member);
-            let is_idle = member
-                .is_some_and(|it| matches!(it.state, MemberState::Idle | MemberState::Planning));
-            let party = Party::member(&link.runner.member);
-            let has_mail = self.state.mailbox().n_unread(&party) > 0;
-            link.is_free(followed) && link.is_at_rest && is_idle && !has_mail
-        };
         let will_run = |it: &Member| {
             let is_coming = it.state == MemberState::Spawning || self.restarts.is_waiting(&it.name);
             it.role == Role::Member && is_coming
@@ -187,7 +224,6 @@ impl Dispatcher {
             .with_status(Status::Failed)
             .any(|number| tasks.get(number).is_some_and(|task| task.not_before.is_some()));
         self.n_gated == 0
-            && self.links.values().all(is_at_rest)
             && !self.state.members().any(will_run)
             && tasks.n_with(Status::InProgress) == 0
             && !waits

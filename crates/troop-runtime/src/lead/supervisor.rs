@@ -239,7 +239,11 @@ impl Dispatcher {
     async fn crashed(&mut self, member: &MemberName, reason: String) {
         let is_kept_down = self.is_ending() || self.is_lead(member);
         let is_given_up = !is_kept_down && !self.restarts.after_crash(member, &self.timing);
-        self.set_state(member, MemberState::Crashed, Some(reason.clone()), None).await;
+        let said = match is_given_up {
+            true => format!("{reason}; it crashed too often and is not started again"),
+            false => reason.clone(),
+        };
+        self.set_state(member, MemberState::Crashed, Some(said), None).await;
         if is_given_up {
             let what = format!("{member} crashed too often and is not started again: {reason}");
             self.tell_lead(member, what).await;

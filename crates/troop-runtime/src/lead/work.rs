@@ -8,7 +8,7 @@ use troop_model::{
 };
 use troop_protocol::{FromLead, TeamContext, WireTask};
 
-use super::{Runner, delegations, dispatcher::Dispatcher, transcript::Line};
+use super::{Runner, delegations, dispatcher::Dispatcher, link::Link, transcript::Line};
 
 /// How many tasks of the board a member is shown.
 const MAX_CONTEXT: usize = 200;
@@ -49,11 +49,13 @@ impl Dispatcher {
 
     /// Tells a member to work on a task that it holds.
     pub(super) fn send_task(&mut self, owner: &MemberName, task: TaskNumber, attempt: u32) {
-        let Some(link) = self.links.get(owner).filter(|link| link.is_open()) else { return };
-        if link.told.get(&task) == Some(&attempt) {
+        if !self.links.get(owner).is_some_and(Link::is_open) {
             return;
         }
-        if !self.is_ready_for(owner, task, attempt) {
+        // Also for what it knows of already, because it took it while its folder was needed for something else.
+        let is_ready = self.is_ready_for(owner, task, attempt);
+        let told = self.links.get(owner).and_then(|link| link.told.get(&task));
+        if !is_ready || told == Some(&attempt) {
             return;
         }
         if !self.send_new_team(owner) {
@@ -128,7 +130,8 @@ impl Dispatcher {
         let views = open.map(|task| TaskView::brief(&self.state, task));
         let tasks = views.map(|view| WireTask::from(&view)).collect();
         let mode = self.state.member(member).map(|it| it.permissions);
-        let context = TeamContext { tasks, mode, team_md };
+        let stuck_at = link.told_stuck;
+        let context = TeamContext { tasks, mode, team_md, stuck_at };
         // What it could not be told, it is told with the next change, or before its next piece of work.
         if link.tell(&FromLead::UpdateContext(context)).is_ok() {
             link.told_team = self.n_teams;

@@ -18,6 +18,24 @@ const MAX_LIST: u64 = 256 * 1024 * 1024;
 const MAX_WALKED: usize = 100_000;
 const MAX_DEPTH: usize = 20;
 
+/// What would make git look at another repository than the one of the folder.
+const ELSEWHERE: [&str; 14] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_CONFIG",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_CONFIG_COUNT",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_GLOB_PATHSPECS",
+];
+
 /// The files of a repository, from its folder.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileList {
@@ -44,6 +62,9 @@ async fn tracked(root: &Path) -> Result<Vec<PathBuf>, String> {
     let mut command = process::command("git");
     // A repository may name a program that git asks for what has changed; nothing of it is run only to look at it.
     command.arg("-C").arg(root).args(["-c", "core.fsmonitor=false", "ls-files", "-z"]);
+    for name in ELSEWHERE {
+        command.env_remove(name);
+    }
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| format!("git cannot be started: {error}"))?;
     let group = process::Group::led_by(&child);

@@ -101,14 +101,14 @@ pub(super) fn structure(root: &Path) -> Structure {
 pub(super) fn signals(todos: &Todos, structure: Structure) -> Vec<Signal> {
     let mut signals = Vec::new();
     if todos.count > 0 {
-        let files = if todos.n_files == 1 { "file" } else { "files" };
+        let files = if todos.n_with == 1 { "file" } else { "files" };
         signals.push(Signal {
             kind: "todo",
             severity: severity(todos.count),
             count: todos.count,
             message: format!(
                 "{} × TODO, FIXME, HACK or XXX in {} {files}",
-                todos.count, todos.n_files
+                todos.count, todos.n_with
             ),
             locations: todos.locations.clone(),
         });

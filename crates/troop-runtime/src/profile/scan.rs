@@ -22,7 +22,9 @@ const WORDS: [&[u8]; 4] = [b"TODO", b"FIXME", b"HACK", b"XXX"];
 #[derive(Clone, Debug, Default)]
 pub(super) struct Todos {
     pub(super) count: usize,
+    /// How many files were looked into, and how many of them have such a word.
     pub(super) n_files: usize,
+    pub(super) n_with: usize,
     pub(super) locations: Vec<Location>,
 }
 
@@ -32,6 +34,7 @@ pub(super) fn todos<'a>(root: &Path, paths: impl Iterator<Item = &'a PathBuf>) -
         // One that is listed and cannot be read, because it is gone or a link, says nothing.
         let Ok(bytes) = read(&root.join(path)) else { continue };
         todos.n_files += 1;
+        let n_before = todos.count;
         if bytes.iter().take(BEGINNING).any(|byte| *byte == 0) {
             continue;
         }
@@ -43,6 +46,7 @@ pub(super) fn todos<'a>(root: &Path, paths: impl Iterator<Item = &'a PathBuf>) -
                 todos.locations.push(Location { file, line: nth + 1 });
             }
         }
+        todos.n_with += usize::from(todos.count > n_before);
     }
     todos
 }

@@ -1,11 +1,14 @@
 //! What other processes write is seen: by itself, or before a board says no.
 
+use std::sync::atomic::Ordering::SeqCst;
+
 use troop_model::{Command, Refusal, Status, TaskCommand, TaskNumber};
 use troop_runtime::Following;
-use troop_testkit::{TestStore, wait_for};
+use troop_testkit::{TestStore, sqlite_store, wait_for};
 
-use crate::support::{
-    LEAD, add_tasks, by, claim, claim_next, comment, crew, numbered, open, refusal,
+use crate::{
+    probe::Probe,
+    support::{LEAD, add_tasks, by, claim, claim_next, comment, crew, numbered, open, refusal},
 };
 
 on_every_store! {
@@ -14,6 +17,7 @@ on_every_store! {
     a_board_looks_again_before_it_knows_no_such_task,
     a_following_board_sees_what_others_write,
     a_board_that_is_asked_sees_what_others_wrote,
+    a_follower_that_is_asked_sees_at_once_what_others_were_answered,
 }
 
 async fn a_board_looks_again_before_it_refuses(store: TestStore) {
@@ -70,4 +74,33 @@ async fn a_board_that_is_asked_sees_what_others_wrote(store: TestStore) {
     assert!(other.look(|state| state.tasks().is_empty()).await.unwrap());
     assert_eq!(other.catch_up().await.unwrap(), done.version);
     assert_eq!(other.look(|state| state.tasks().len()).await.unwrap(), 1);
+}
+
+async fn a_follower_that_is_asked_sees_at_once_what_others_were_answered(store: TestStore) {
+    let board = crew(store.store()).await;
+    add_tasks(&board, 1).await;
+    let follower = open(store.reopen().await, board.team(), Following::Always).await;
+    for nth in 0..20 {
+        let (writer, reader) = if nth % 3 == 0 { (&follower, &board) } else { (&board, &follower) };
+        let done = writer.submit(by("bob", comment(1, "on it"))).await.unwrap();
+        assert_eq!(reader.catch_up().await.unwrap(), done.version);
+        assert_eq!(reader.look(troop_model::State::version).await.unwrap(), done.version);
+    }
+}
+
+#[tokio::test]
+async fn a_follower_reads_the_log_only_if_there_is_something_new() {
+    let store = sqlite_store().await;
+    let board = crew(store.store()).await;
+    add_tasks(&board, 1).await;
+    let probe = Probe::new(store.reopen().await);
+    let follower = open(probe.clone(), board.team(), Following::Always).await;
+    let version = follower.catch_up().await.unwrap();
+    probe.is_down.store(true, SeqCst);
+    assert_eq!(follower.catch_up().await.unwrap(), version);
+    let done = board.submit(by("bob", comment(1, "on it"))).await.unwrap();
+    follower.catch_up().await.unwrap_err();
+    follower.catch_up().await.unwrap_err();
+    probe.is_down.store(false, SeqCst);
+    assert_eq!(follower.catch_up().await.unwrap(), done.version);
 }

@@ -1,5 +1,6 @@
 //! A lead at work: its members are parts that the tests write, its board and its wires are real.
 
+mod branches;
 mod conversations;
 mod delegations;
 mod files;

@@ -4,6 +4,7 @@ use std::{fs::File, os::unix::fs::FileExt, sync::Arc};
 
 use rusqlite::{Connection, OptionalExtension, params};
 use troop_model::{TeamId, Version};
+use uuid::Uuid;
 
 use super::{
     failure::sql_failure,
@@ -130,6 +131,8 @@ impl SqliteJournal {
             }
             connection.execute("DELETE FROM teams WHERE id = ?", [team.0.as_bytes()])
         })?;
+        // Who glances at the bell must not believe that the team is as it was.
+        self.grown.push(team);
         Ok(())
     }
 
@@ -165,8 +168,8 @@ impl SqliteJournal {
     fn ring(&mut self) {
         // Others watch the bell, not the database: a commit becomes visible through shared memory, without an event,
         // and what is written to the write-ahead log can be seen before it counts. A bell that cannot be written is a
-        // lost notice, which a watch survives.
-        drop(self.bell.write_all_at(&[0; 8], 0));
+        // lost notice, which a watch survives. What is written was never written before, so that a glance can tell.
+        drop(self.bell.write_all_at(Uuid::now_v7().as_bytes(), 0));
         for team in self.grown.drain(..) {
             self.bells.ring(team);
         }

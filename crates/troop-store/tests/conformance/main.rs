@@ -65,6 +65,14 @@ conformance! {
     }
 }
 
+// Elsewhere only reading tells.
+conformance! {
+    glances: files = files_store, sqlite = sqlite_store;
+    suite {
+        a_glance_tells_of_every_growth_and_of_nothing_else,
+    }
+}
+
 conformance! {
     lost_answers: memory = memory_store, files = files_store, sqlite = sqlite_store, postgres = postgres_store;
     faults {

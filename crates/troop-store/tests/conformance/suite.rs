@@ -310,6 +310,24 @@ pub(crate) async fn a_watch_sees_every_growth(store: TestStore) {
     }
 }
 
+pub(crate) async fn a_glance_tells_of_every_growth_and_of_nothing_else(store: TestStore) {
+    let team = create(&*store, "crew").await;
+    let watch = store.watch(team).await.unwrap();
+    let mut seen = vec![watch.glance().unwrap()];
+    for opener in [store.store(), store.reopen().await, store.store()] {
+        for _ in 0..12 {
+            let version = bodies(&*opener, team).await.len() as u64;
+            assert_eq!(watch.glance().as_ref(), seen.last(), "reading changes nothing");
+            append_at(&*opener, team, batch(version, &["0"])).await;
+            let glance = watch.glance().unwrap();
+            assert!(!seen.contains(&glance), "{glance:?}");
+            seen.push(glance);
+        }
+    }
+    store.purge(team).await.unwrap();
+    assert_ne!(watch.glance().as_ref(), seen.last());
+}
+
 pub(crate) async fn a_bell_ends_a_wait_before_the_patience_does(store: TestStore) {
     let team = create(&*store, "crew").await;
     for (nth, opener) in [store.store(), store.reopen().await].iter().enumerate() {

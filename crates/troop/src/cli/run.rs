@@ -6,7 +6,7 @@ use clap::Args;
 pub(crate) struct RunArgs {
     /// What is to be done; - reads it from standard input
     pub(crate) goal: String,
-    /// What thinks for the lead: command, script:FILE, or an agent that is described [default: `agent` in config.json]
+    /// What thinks for the lead: script:FILE, or an agent that is described [default: `agent` in config.json]
     #[arg(long, value_name = "AGENT")]
     pub(crate) agent: Option<String>,
     /// Who works from the beginning: NAME=AGENT; once for each

@@ -123,6 +123,9 @@ pub(crate) enum TaskCommand {
         /// What to say about it
         #[arg(long, value_name = "TEXT")]
         comment: Option<String>,
+        /// Do not run its checks, and say why
+        #[arg(long, value_name = "REASON")]
+        without_checks: Option<String>,
     },
     /// The result is not good
     Reject {

@@ -53,8 +53,10 @@ pub(crate) enum TeamCommand {
     },
     /// Change settings: KEY=VALUE, for example version=2 or delegation.require_task=false
     Set {
+        /// The team
+        name: Option<String>,
         /// What to change
-        #[arg(value_name = "KEY=VALUE", required_unless_present = "description")]
+        #[arg(value_name = "KEY=VALUE")]
         settings: Vec<String>,
         /// What the team is for
         #[arg(long, value_name = "TEXT")]

@@ -71,11 +71,7 @@ pub(super) async fn run(
     };
     let mut desk = Desk::open(&global, surroundings, Following::Always, Missing::Make).await?;
     if !printer.json {
-        printer.line(&format!(
-            "A lead and three teammates are about to work on a small program in {}.\n\
-             They follow scripts; the processes, the board, the mail, the hook, the branches and the checks are real.\n",
-            place.project().display()
-        ))?;
+        printer.text(&place.introduction(args.keep, printer.width()))?;
     }
     let finished = lead(args, &mut desk, printer).await;
     desk.close().await;
@@ -130,9 +126,13 @@ async fn conclude(finished: &Finished, place: &Place, printer: &Printer) -> Resu
         ];
         running::print_json(finished, extra, printer)?;
     } else {
-        printer.text(&running::text(finished, printer))?;
+        // What is to be typed is about this home, and not about the person's own.
+        let rescue =
+            format!("`TROOP_HOME={} {} doctor --rescue`", place.home().display(), program());
+        let text = running::text(finished, printer).replace("`troop doctor --rescue`", &rescue);
+        printer.text(&text)?;
         printer.text(&tests(&says, tested.status.success()))?;
-        printer.text(&place.where_to_look())?;
+        printer.text(&place.where_to_look(printer.width()))?;
     }
     finished.check()?;
     if !tested.status.success() {
@@ -231,10 +231,32 @@ impl Place {
         }
     }
 
-    fn where_to_look(&self) -> String {
+    /// What is about to happen, and how to look at it meanwhile where it stays.
+    fn introduction(&self, stays: bool, width: usize) -> String {
+        let mut text = render::wrapped(
+            "A lead and three teammates are about to work on a small program. They follow scripts; the processes, the \
+             board, the mail, the hook, the branches and the checks are real.",
+            width,
+        );
+        text.push_str(&format!("It is in {}\n", self.project().display()));
+        if stays {
+            text.push_str(&render::wrapped(
+                "It stays until Ctrl-C here, or in another terminal, where all else works too:",
+                width,
+            ));
+            text.push_str(&format!("  {}\n  {} stop\n", self.export(), program()));
+        }
+        text + "\n"
+    }
+
+    fn export(&self) -> String {
+        format!("export TROOP_HOME={}", self.home().display())
+    }
+
+    fn where_to_look(&self, width: usize) -> String {
         let (troop, code) = (program(), self.project());
         let lines = [
-            (format!("export TROOP_HOME={}", self.home().display()), ""),
+            (self.export(), ""),
             (format!("{troop} events"), "# all that happened"),
             (format!("{troop} log bob"), "# what was seen of bob"),
             (format!("{troop} task list --status all"), "# the board"),
@@ -242,11 +264,19 @@ impl Place {
             (format!("git -C {} log --graph --oneline", code.display()), "# what they made"),
         ];
         let mut text = format!("\n{}\n", render::paint(render::BOLD, "Where to look"));
-        let width = lines.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
+        let widest = lines.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
+        let longest = lines.iter().map(|(_, what)| what.len()).max().unwrap_or(0);
+        let is_wide = widest + longest + 3 <= width;
         for (command, what) in lines {
-            text.push_str(format!("  {command:<width$} {what}").trim_end());
-            text.push('\n');
+            let line = match is_wide {
+                true => format!("  {command:<widest$} {what}").trim_end().to_owned(),
+                false if what.is_empty() => format!("  {command}"),
+                false => format!("  {what}\n  {command}"),
+            };
+            text.push_str(&format!("{line}\n"));
         }
+        let head = render::paint(render::BOLD, "All of it stays; to remove it");
+        text.push_str(&format!("\n{head}\n  rm -rf {}\n", self.0.display()));
         text
     }
 }

@@ -10,7 +10,7 @@ use troop_runtime::{Board, Clock, Following, Session};
 use troop_store::Missing;
 
 use crate::{
-    agents::Agents,
+    agents::{self, Agents},
     cli::Global,
     config::{self, Surroundings},
     output::Printer,
@@ -191,9 +191,16 @@ async fn team_check(name: &str, board: &Board) -> Check {
 }
 
 fn agents(surroundings: &Surroundings) -> Check {
-    let agents = Agents::read(surroundings).0;
-    let keys: Vec<_> = agents.iter().map(|agent| agent.key.as_str()).collect();
-    Check::good("agents", keys.join(", "))
+    let wrong = agents::misspelt(surroundings);
+    if wrong.is_empty() {
+        return Check::good("agents", Agents::read(surroundings).list());
+    }
+    Check {
+        name: "agents".to_owned(),
+        state: State::Bad,
+        says: wrong.join("; "),
+        fix: Some("correct the file".to_owned()),
+    }
 }
 
 /// Programs that troop can use, and how to get them.

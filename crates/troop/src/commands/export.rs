@@ -150,7 +150,9 @@ pub(super) async fn replay(
     let now = state.latest();
     let rows: Vec<_> =
         state.tasks().iter().map(|task| render::Row::new(&state, task, now)).collect();
-    let status = render::team_status(&state, &members, now);
+    let standing = state.team().map(|team| format!("{:?}", team.status).to_lowercase());
+    let standing = standing.unwrap_or_default();
+    let status = render::team_status(&state, &members, &standing, now);
     let tasks = render::board(&rows, printer.width());
     let when = format!("version {}, {}", state.version(), render::moment(now));
     printer.text(&format!("{}\n{status}\n{tasks}", render::paint(render::DIM, &when)))

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use troop_model::{MemberName, Refusal};
 use troop_runtime::{Entry, read_transcript};
 
-use crate::{cli::LogArgs, desk::Desk, output::Printer, render};
+use crate::{cli::LogArgs, desk::Desk, output::Printer, render, report::Refused};
 
 /// How long nothing is heard of a folder before it is looked at all the same: not every disk tells.
 const LOOK: Duration = Duration::from_secs(2);
@@ -42,6 +42,9 @@ pub(super) async fn run(args: &LogArgs, desk: &mut Desk, printer: &Printer) -> R
     };
     let (entries, mut at) = read(&member, 0)?;
     let entries: Vec<_> = entries.into_iter().filter(is_wanted).collect();
+    if entries.is_empty() && !args.follow {
+        return nothing(&member, args, printer);
+    }
     let skipped = args.lines.map_or(0, |n_lines| entries.len().saturating_sub(n_lines));
     show(entries.into_iter().skip(skipped), printer)?;
     while let Some((news, _watcher)) = &mut news {
@@ -52,6 +55,19 @@ pub(super) async fn run(args: &LogArgs, desk: &mut Desk, printer: &Printer) -> R
         show(entries.into_iter().filter(is_wanted), printer)?;
     }
     Ok(())
+}
+
+/// There is nothing to show, which is an answer unless a delegation was named.
+fn nothing(member: &MemberName, args: &LogArgs, printer: &Printer) -> Result<()> {
+    match &args.delegation {
+        Some(id) => {
+            let message =
+                format!("nothing was seen of {member} in a delegation `{}`", render::clean(id));
+            Err(Refused::new(message, "see which there are: `troop team delegations`").into())
+        }
+        None if printer.json => Ok(()),
+        None => printer.text(&format!("nothing was seen of {member}: it has not run yet\n")),
+    }
 }
 
 fn show(mut entries: impl Iterator<Item = Entry>, printer: &Printer) -> Result<()> {

@@ -40,7 +40,7 @@ async fn serve(args: &McpArgs, desk: &mut Desk) -> Result<()> {
 }
 
 /// The member that is meant.
-async fn member(desk: &mut Desk) -> Result<MemberName> {
+async fn member(desk: &mut Desk, typed: &str) -> Result<MemberName> {
     let board = desk.team(None).await?;
     let signature = desk.signature()?;
     if signature.actor.kind != ActorKind::Agent {
@@ -50,7 +50,7 @@ async fn member(desk: &mut Desk) -> Result<MemberName> {
         let names = names.await?;
         let message = format!("for which member? There are: {}", names.join(", "));
         let first = names.first().map_or("NAME", String::as_str);
-        return Err(Usage::new(message, format!("say it: `troop mcp --as {first}`")).into());
+        return Err(Usage::new(message, format!("say it: `{typed} --as {first}`")).into());
     }
     let asked = signature.actor.name.clone();
     let found =
@@ -60,7 +60,7 @@ async fn member(desk: &mut Desk) -> Result<MemberName> {
 
 /// The service for the member that is meant.
 async fn service(args: &McpArgs, desk: &mut Desk) -> Result<TeamService> {
-    let member = member(desk).await?;
+    let member = member(desk, "troop mcp").await?;
     let board = desk.team(None).await?;
     let gate = match &desk.surroundings.teams.off {
         Some(off) => Gate::Closed { by: off.by.clone() },
@@ -108,7 +108,9 @@ async fn install(args: &InstallArgs, desk: &mut Desk, printer: &Printer) -> Resu
 
 /// How a client starts the server for the member and the team that are meant.
 async fn server(args: &InstallArgs, desk: &mut Desk) -> Result<Server> {
-    let member = member(desk).await?;
+    let client = args.client.to_possible_value();
+    let client = client.as_ref().map_or("CLIENT", |it| it.get_name());
+    let member = member(desk, &format!("troop mcp install {client}")).await?;
     let board = desk.team(None).await?;
     let team = board.look(|state: &State| state.team().map(|team| team.name.to_string())).await?;
     let own = std::env::current_exe()?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use troop_model::{MemberName, NewMember, Spawn, State, Status, Task};
-use troop_runtime::was_cut_short;
+use troop_runtime::{Board, is_to_start_again, last_project, was_cut_short};
 
 use super::run::{conclude, trust};
 use crate::{
@@ -12,10 +12,12 @@ use crate::{
     desk::Desk,
     leading::{Beginning, Leading, Runnable},
     output::Printer,
+    report::Refused,
 };
 
 pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
     let board = desk.team(args.name.as_deref()).await?;
+    check_folder(desk, &board).await?;
     let trust = trust(desk, printer)?;
     let agents = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.other_store())?);
     let lead = |state: &State| state.lead().map(|lead| (lead.agent.clone(), lead.model.clone()));
@@ -31,11 +33,9 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
     };
     let begun = leading.begin().await?;
     let found = board.look(Found::new).await?;
-    let (members, left): (Vec<_>, Vec<_>) = found
-        .ended
-        .iter()
-        .cloned()
-        .partition(|it| found.is_open && agents.check(&it.agent, it.model.as_deref()).is_ok());
+    let can_run =
+        |it: &NewMember| found.is_open && agents.check(&it.agent, it.model.as_deref()).is_ok();
+    let (members, left): (Vec<_>, Vec<_>) = found.down.iter().cloned().partition(can_run);
     if !printer.json {
         printer.line(&found.says(&members, &left))?;
     }
@@ -44,10 +44,24 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
     conclude(&finished, printer)
 }
 
+/// A team goes on where it worked before, as long as that folder is there.
+async fn check_folder(desk: &Desk, board: &Board) -> Result<()> {
+    let here = desk.surroundings.project.canonicalize()?;
+    let there = last_project(&desk.folder(board.team())).and_then(|it| it.canonicalize().ok());
+    let Some(there) = there.filter(|there| *there != here) else { return Ok(()) };
+    let name = board.look(|state| state.team().map(|team| team.name.to_string())).await?;
+    let (name, there) = (name.unwrap_or_default(), there.display());
+    let message = format!("team `{name}` works in another folder: `{there}`");
+    let hint = format!("go on there: `cd '{there}' && troop resume {name}`");
+    Err(Refused::new(message, hint).into())
+}
+
 /// What is left of a team whose lead ended.
 struct Found {
-    /// The members that ended with it, or crashed.
-    ended: Vec<NewMember>,
+    /// How many ended with it, or crashed.
+    n_cut_short: usize,
+    /// The members that do not run although nobody wanted them alone to stop.
+    down: Vec<NewMember>,
     /// Whether there is something to do.
     is_open: bool,
 }
@@ -61,7 +75,12 @@ impl Found {
             model: member.model.clone(),
             permissions: None,
         };
-        let ended = state.members().filter(|it| was_cut_short(it)).map(again).collect();
+        let n_cut_short = state.members().filter(|it| was_cut_short(it)).count();
+        let limit = state.team().map_or(0, |team| team.settings.max_teammates as usize);
+        let mut down: Vec<_> = state.members().filter(|it| is_to_start_again(it)).collect();
+        // Who has never run comes after those who have.
+        down.sort_by_key(|it| it.state_reason.is_none());
+        let down = down.into_iter().take(limit).map(again).collect();
         let is_open = |task: &Task| match task.status {
             Status::Completed | Status::Cancelled => false,
             Status::Failed => task.not_before.is_some(),
@@ -71,7 +90,7 @@ impl Found {
             | Status::Blocked
             | Status::Stale => true,
         };
-        Self { ended, is_open: state.tasks().iter().any(is_open) }
+        Self { n_cut_short, down, is_open: state.tasks().iter().any(is_open) }
     }
 
     fn says(&self, again: &[NewMember], left: &[NewMember]) -> String {
@@ -79,20 +98,25 @@ impl Found {
             let names: Vec<_> = members.iter().map(|it| MemberName::as_str(&it.name)).collect();
             names.join(", ")
         };
-        let ended = match self.ended.len() {
-            0 => "no teammate was cut short".to_owned(),
-            1 => "1 teammate was cut short".to_owned(),
-            n => format!("{n} teammates were cut short"),
-        };
-        let then = match (again, left) {
-            ([], []) => String::new(),
-            (_, _) if !self.is_open => "; no task is open, so nobody is started again".to_owned(),
-            (again, []) => format!("; started again: {}", names(again)),
-            ([], left) => format!("; their agents are not available: {}", names(left)),
-            (again, left) => {
-                format!("; started again: {}; not available: {}", names(again), names(left))
-            }
-        };
-        ended + &then
+        let mut parts = Vec::new();
+        match self.n_cut_short {
+            0 => {}
+            1 => parts.push("1 teammate was cut short".to_owned()),
+            n => parts.push(format!("{n} teammates were cut short")),
+        }
+        if !self.is_open {
+            parts.push("no task is open, so nobody is started".to_owned());
+            return parts.join("; ");
+        }
+        if !again.is_empty() {
+            parts.push(format!("started: {}", names(again)));
+        }
+        if !left.is_empty() {
+            parts.push(format!("their agents are not available: {}", names(left)));
+        }
+        if self.down.is_empty() {
+            parts.push("there is nobody to start".to_owned());
+        }
+        parts.join("; ")
     }
 }

@@ -29,11 +29,9 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     let agents = Agents::read(&desk.surroundings);
     let runnable = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.other_store())?);
     let lead = lead(args.agent, &desk.surroundings, &trust, &agents)?;
-    let members: Vec<NewMember> =
-        args.members.iter().map(|member| agents.member(member)).collect::<Result<_>>()?;
-    for member in members.iter().chain([&lead]) {
-        runnable.check(&member.agent, member.model.as_deref())?;
-    }
+    let members = agents.members(&args.members)?;
+    runnable.check(&lead.agent, lead.model.as_deref())?;
+    members.iter().try_for_each(|member| runnable.check_member(member))?;
     let max_teammates = args.max_teammates.unwrap_or(desk.surroundings.teams.max_teammates);
     let settings = Settings { max_teammates, checks: args.checks, ..Settings::default() };
     let changes = super::settings::changes(&settings, &args.settings)?;
@@ -41,8 +39,12 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     let max_teammates = settings.max_teammates;
     settings.check().map_err(Refusal::BadSetting)?;
     if members.len() > max_teammates as usize {
-        let (running, limit) = (members.len(), max_teammates);
-        return Err(Refusal::TooManyTeammates { running, limit }.into());
+        let n_members = members.len();
+        let message = format!(
+            "{n_members} members are to run from the beginning, and at most {max_teammates} may run at once"
+        );
+        let hint = format!("allow more: `--max-teammates {n_members}`, or name fewer");
+        return Err(Refused::new(message, hint).into());
     }
     let board = make_team(desk, &goal, lead, settings).await?;
     let leading =
@@ -84,6 +86,9 @@ pub(super) fn text(finished: &Finished, printer: &Printer) -> String {
     // Where a screen was, there is room already.
     let gap = if printer.screen().is_some() { "" } else { "\n" };
     let mut text = format!("{gap}{}", render::summary(&finished.story, printer.width()));
+    if let Ended::Stopped { reason } = &finished.ended {
+        text.push_str(&format!("\nit was stopped: {}\n", render::one_line(reason)));
+    }
     for (nth, line) in finished.home.iter().flat_map(Home::lines).enumerate() {
         let gap = if nth == 0 { "\n" } else { "" };
         text.push_str(&format!("{gap}{line}\n"));
@@ -133,6 +138,11 @@ fn lead(
     agents: &Agents,
 ) -> Result<NewMember> {
     let Some(agent) = said.or_else(|| trust::lead_agent(surroundings, trust)) else {
+        if let Some((_, agent)) = &surroundings.project_agent {
+            let message =
+                format!("`{agent}` is to lead, says this project, and the project is not trusted");
+            return Err(Refused::new(message, "look and decide: `troop trust`").into());
+        }
         let message = "there is no agent to lead the team: none was given with `--agent`, and none is set as `agent` in config.json";
         return Err(Refused::new(message, HOW).into());
     };
@@ -154,7 +164,8 @@ async fn make_team(
         Some(name) => name.parse().map_err(Refusal::from)?,
         None => {
             let teams = desk.session.teams().await?;
-            let taken: Vec<_> = teams.iter().map(|team| team.name.as_str()).collect();
+            let taken = teams.iter().filter(|team| !team.is_retired);
+            let taken: Vec<_> = taken.map(|team| team.name.as_str()).collect();
             free_name(&desk.surroundings.project, &taken)?
         }
     };

@@ -28,6 +28,39 @@ pub(super) fn changes(settings: &Settings, texts: &[String]) -> Result<Vec<(Stri
     Ok(changes)
 }
 
+/// A team's name and the changes to it: what comes first and is no `KEY=VALUE` is the name.
+pub(super) fn named(first: Option<String>, mut rest: Vec<String>) -> (Option<String>, Vec<String>) {
+    match first {
+        Some(change) if change.contains('=') => {
+            rest.insert(0, change);
+            (None, rest)
+        }
+        name => (name, rest),
+    }
+}
+
+/// Nobody said what to change; what was taken for a team's name may be a setting without its value.
+pub(super) fn nothing_to_set(name: Option<&str>) -> anyhow::Error {
+    let Some(name) = name else {
+        let hint = "for example: `troop team set lease_seconds=600`";
+        return Usage::new("there is nothing to change", hint).into();
+    };
+    let known = serde_json::to_value(Settings::default()).map(|value| flatten(&value));
+    let hint = match known.unwrap_or_default().iter().any(|(key, _)| key == name) {
+        true => format!("for example: `{name}=…`"),
+        false => format!("for example: `troop team set {name} lease_seconds=600`"),
+    };
+    Usage::new(format!("`{name}` is not KEY=VALUE"), hint).into()
+}
+
+/// What is otherwise in these settings than it was, as `key = value`.
+pub(super) fn differences(before: &Settings, after: &Settings) -> Result<Vec<String>> {
+    let before = flatten(&serde_json::to_value(before)?);
+    let after = flatten(&serde_json::to_value(after)?);
+    let changed = after.into_iter().filter(|setting| !before.contains(setting));
+    Ok(changed.map(|(key, value)| format!("{key} = {value}")).collect())
+}
+
 /// All settings with their full names.
 pub(super) fn flatten(value: &Value) -> Vec<(String, Value)> {
     let mut flat = Vec::new();

@@ -14,10 +14,19 @@ pub(super) async fn run(args: &StopArgs, desk: &mut Desk, printer: &Printer) -> 
     let board = desk.team(args.name.as_deref()).await?;
     let look = |state: &troop_model::State| {
         let team = state.team()?;
-        Some((team.name.clone(), team.lead_lease.clone(), state.version()))
+        Some((team.name.clone(), team.lead_lease.clone(), team.n_leads, state.version()))
     };
-    let (name, lease, version) = board.look(look).await?.ok_or(Refusal::NoTeam)?;
-    let lease = lease.ok_or(Refusal::NobodyLeads)?;
+    let (name, lease, n_leads, version) = board.look(look).await?.ok_or(Refusal::NoTeam)?;
+    let lease = lease.ok_or_else(|| match n_leads {
+        0 => Refused::new(
+            "nobody runs this team now, and nobody ever did: there is nothing to stop",
+            format!("see what it is: `troop team status {name}`"),
+        ),
+        _ => Refused::new(
+            "nobody runs this team now",
+            format!("go on with it: `troop resume {name}`"),
+        ),
+    })?;
     let folder = desk.folder(board.team());
     if lead_has_died(&folder, lease.session) {
         return Err(died(&lease, name.as_str()));

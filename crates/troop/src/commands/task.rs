@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use smol_str::SmolStr;
 use tokio::time::Instant;
 use troop_model::{
-    Command, Condition, Fact, MAX_SNIPPET, MemberName, Metadata, NewTask, Origin, Refusal,
-    RejectMode, State, Task, TaskFilter, TaskNumber, TaskRef, TaskUpdate, TaskView, preview,
+    ActorKind, Command, Condition, Fact, MAX_SNIPPET, MemberName, Metadata, NewTask, Origin,
+    Refusal, RejectMode, State, Task, TaskFilter, TaskNumber, TaskRef, TaskUpdate, TaskView,
+    preview,
 };
 use troop_runtime::{Board, BoardError, Done, Signature, TaskPage};
 
@@ -20,10 +21,13 @@ use crate::{
     desk::Desk,
     output::Printer,
     render,
-    report::Usage,
+    report::{Refused, Usage},
 };
 
 type Order = troop_model::TaskCommand;
+
+/// What became of a task whose result was rejected, unless it is to be tried again.
+const CANCELLED: &str = "rejected and cancelled";
 
 /// How often a waiting claim looks whether a lease ran out or a retry is due.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -68,17 +72,32 @@ pub(super) async fn run(command: TaskCommand, desk: &mut Desk, printer: &Printer
             confirm(desk, &done, "claimed", printer).await
         }
         change => {
-            if let TaskCommand::Complete { task, without_checks, .. } = &change {
-                super::proof::prove(desk, &task.parse()?, without_checks.as_deref(), printer)
-                    .await?;
-            }
+            let without = without_checks(&change);
             let (verb, order) = order(change)?;
+            super::proof::prove(desk, &order, without.as_deref(), printer).await?;
+            let attached = match &order {
+                Order::Attach { task, path } => Some((task.clone(), path.clone())),
+                _ => None,
+            };
             if matches!(order, Order::Claim { .. }) {
                 desk.tick().await?;
             }
             let done = desk.submit(Command::Task(order)).await?;
+            if let Some((task, path)) = attached {
+                super::workspace::warn_if_missing(&task, &path, desk, printer).await?;
+            }
             confirm(desk, &done, verb, printer).await
         }
+    }
+}
+
+/// Why a person does without checks, if one does.
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other command is about them")]
+fn without_checks(command: &TaskCommand) -> Option<String> {
+    match command {
+        TaskCommand::Complete { without_checks, .. }
+        | TaskCommand::Approve { without_checks, .. } => without_checks.clone(),
+        _ => None,
     }
 }
 
@@ -126,7 +145,7 @@ fn order(command: TaskCommand) -> Result<(&'static str, Order)> {
             "handed in",
             Order::Review { task: task.parse()?, result: result.map(given).transpose()? },
         ),
-        TaskCommand::Approve { task, comment } => {
+        TaskCommand::Approve { task, comment, .. } => {
             ("approved", Order::Approve { task: task.parse()?, comment })
         }
         TaskCommand::Reject { task, reason, mode } => {
@@ -213,7 +232,9 @@ async fn confirm(desk: &mut Desk, done: &Done, verb: &str, printer: &Printer) ->
     }
     let owner = task.owner.as_ref().map(|owner| format!(" ({owner})")).unwrap_or_default();
     let verb = outcome(done, number).unwrap_or(verb);
-    printer.text(&format!("{verb} {number}: {}{owner}\n", render::one_line(&task.subject)))
+    let more =
+        if verb == CANCELLED { "; to send it back for another try: `--mode revise`" } else { "" };
+    printer.text(&format!("{verb} {number}: {}{owner}{more}\n", render::one_line(&task.subject)))
 }
 
 /// The word for what really happened, where that depends on the team's settings.
@@ -227,6 +248,8 @@ fn outcome(done: &Done, number: TaskNumber) -> Option<&'static str> {
         Fact::TaskSubmitted { .. } => Some("handed in for review:"),
         Fact::TaskFailed { retry_at: Some(_), .. } => Some("failed, to be tried again:"),
         Fact::TaskStartApproved { .. } => Some("approved the start of"),
+        Fact::TaskRejected { mode: RejectMode::Cancel, .. } => Some(CANCELLED),
+        Fact::TaskRejected { mode: RejectMode::Revise, .. } => Some("rejected and sent back"),
         _ => None,
     })
 }
@@ -307,7 +330,13 @@ async fn page_json(board: &Board, page: TaskPage, snippet: Option<usize>) -> Res
 async fn next(desk: &mut Desk, printer: &Printer) -> Result<()> {
     let Signature { actor, origin, .. } = desk.signature()?;
     let board = desk.team(None).await?;
-    let next = board.next(actor, origin).await?;
+    let is_person = actor.kind != ActorKind::Agent;
+    let next = board.next(actor, origin).await.map_err(|error| match error {
+        BoardError::Refused(Refusal::NothingAvailable { .. }) if is_person => {
+            Refused::no_work("no task can be begun now", "see why: `troop task list`").into()
+        }
+        error => anyhow::Error::from(error),
+    })?;
     if printer.json {
         return printer.json(&view(&board, next, false).await?);
     }

@@ -2,12 +2,14 @@
 
 mod delegations;
 
+use std::sync::Arc;
+
 use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::{
     Command, Member, NewTeamCommand, Refusal, Settings, State, TeamId, TeamName, TeamView,
 };
-use troop_runtime::{LeftoverState, find_lead, leftovers, rescue};
+use troop_runtime::{Board, Following, LeftoverState, find_lead, leftovers, rescue};
 use uuid::Uuid;
 
 use super::{export, given, settings};
@@ -15,7 +17,7 @@ use crate::{
     agents::Agents,
     cli::TeamCommand,
     config,
-    desk::Desk,
+    desk::{Desk, Standing},
     output::Printer,
     render,
     report::{Refused, Usage},
@@ -25,8 +27,7 @@ pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer
     match command {
         TeamCommand::Create { name, lead, members, description, dialect, settings } => {
             let agents = Agents::read(&desk.surroundings);
-            let members =
-                members.iter().map(|member| agents.member(member)).collect::<Result<_>>()?;
+            let members = agents.members(&members)?;
             let defaults = dialect
                 .map_or_else(Settings::default, |dialect| Settings::for_dialect(dialect.into()));
             let new = NewTeamCommand {
@@ -50,8 +51,9 @@ pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer
             delegations::list(name.as_deref(), desk, printer).await
         }
         TeamCommand::Status { name } => status(name.as_deref(), desk, printer).await,
-        TeamCommand::Set { settings, description } => {
-            set(&settings, description, desk, printer).await
+        TeamCommand::Set { name, settings, description } => {
+            let (name, settings) = settings::named(name, settings);
+            set(name.as_deref(), &settings, description, desk, printer).await
         }
         TeamCommand::Delete { name, purge } => delete(name.as_deref(), purge, desk, printer).await,
         TeamCommand::Export { name, output } => {
@@ -82,25 +84,34 @@ async fn create(new: NewTeamCommand, desk: &mut Desk, printer: &Printer) -> Resu
 async fn list(all: bool, desk: &Desk, printer: &Printer) -> Result<()> {
     let mut teams = desk.session.teams().await?;
     teams.retain(|team| all || !team.is_retired);
+    let mut rows = Vec::new();
+    for team in &teams {
+        let standing =
+            if team.is_retired { Standing::Deleted } else { standing(team.id, desk).await? };
+        rows.push((team, standing.as_str()));
+    }
     if printer.json {
-        let teams: Vec<_> = teams
-            .iter()
-            .map(|team| json!({"id": team.id, "name": team.name, "deleted": team.is_retired}))
-            .collect();
+        let row = |(team, state): &(&troop_runtime::TeamSummary, &str)| json!({"id": team.id, "name": team.name, "state": state, "deleted": team.is_retired});
+        let teams: Vec<_> = rows.iter().map(row).collect();
         return printer.json(&json!({ "teams": teams }));
     }
     if teams.is_empty() {
         return printer.text("no teams\n");
     }
-    let row = |team: &troop_runtime::TeamSummary| {
-        vec![
-            team.name.clone(),
-            if team.is_retired { "deleted" } else { "" }.to_owned(),
-            team.id.to_string(),
-        ]
+    let row = |(team, state): (&troop_runtime::TeamSummary, &str)| {
+        vec![team.name.clone(), state.to_owned(), team.id.to_string()]
     };
-    let rows: Vec<_> = teams.iter().map(row).collect();
+    let rows: Vec<_> = rows.into_iter().map(row).collect();
     printer.text(&render::table(&["TEAM", "STATE", "ID"], &rows, printer.width()))
+}
+
+/// What a team is that is not this session's.
+async fn standing(team: TeamId, desk: &Desk) -> Result<Standing> {
+    let (store, clock) = (Arc::clone(&desk.store), desk.clock.clone());
+    let board = Board::open(store, clock, Following::WhenAsked, team).await?;
+    let standing = desk.standing(&board).await;
+    board.close().await;
+    standing
 }
 
 pub(super) async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
@@ -110,8 +121,9 @@ pub(super) async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer)
         return printer.json(&value);
     }
     let now = desk.clock.now();
-    let members = desk.roster(&board).await?;
-    let mut text = board.look(move |state| render::team_status(state, &members, now)).await?;
+    let (members, standing) = (desk.roster(&board).await?, desk.standing(&board).await?);
+    let look = move |state: &State| render::team_status(state, &members, standing.as_str(), now);
+    let mut text = board.look(look).await?;
     text.push('\n');
     for (key, value) in settings::flatten(value.get("settings").unwrap_or(&Value::Null)) {
         text.push_str(&format!("  {key} = {value}\n"));
@@ -122,28 +134,46 @@ pub(super) async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer)
 async fn status(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
     let board = desk.team(name).await?;
     let (members, now) = (desk.roster(&board).await?, desk.clock.now());
+    let standing = desk.standing(&board).await?.as_str();
     if printer.json {
-        let value = board.look(move |state| status_json(state, &members)).await?;
+        let mut value = board.look(move |state| status_json(state, &members)).await?;
+        if let Some(fields) = value.as_object_mut() {
+            fields.insert("state".to_owned(), standing.into());
+        }
         return printer.json(&value);
     }
-    let text = board.look(move |state| render::team_status(state, &members, now)).await?;
-    printer.text(&text)
+    let look = move |state: &State| render::team_status(state, &members, standing, now);
+    printer.text(&board.look(look).await?)
 }
 
 async fn set(
+    name: Option<&str>,
     changes: &[String],
     description: Option<String>,
     desk: &mut Desk,
     printer: &Printer,
 ) -> Result<()> {
-    let board = desk.team(None).await?;
-    let before = board.look(|state| state.team().map(|team| team.settings.clone())).await?;
-    let settings = settings::changes(&before.unwrap_or_default(), changes)?;
-    let done = desk.submit(Command::UpdateTeam { description, settings }).await?;
+    if changes.is_empty() && description.is_none() {
+        return Err(settings::nothing_to_set(name));
+    }
+    let board = desk.team(name).await?;
+    let look = |state: &State| {
+        let team = state.team()?;
+        Some((team.name.clone(), team.settings.clone(), team.description.clone()))
+    };
+    let (name, before, old) = board.look(look).await?.ok_or(Refusal::NoTeam)?;
+    let settings = settings::changes(&before, changes)?;
+    desk.submit(Command::UpdateTeam { description, settings }).await?;
     if printer.json {
         return show(None, desk, printer).await;
     }
-    printer.text(if done.events.is_empty() { "nothing changed\n" } else { "changed\n" })
+    let (_, after, new) = board.look(look).await?.ok_or(Refusal::NoTeam)?;
+    let mut changed = settings::differences(&before, &after)?;
+    changed.extend((old != new).then(|| format!("description = {:?}", render::one_line(&new))));
+    match changed.as_slice() {
+        [] => printer.text(&format!("nothing changed in {name}\n")),
+        changed => printer.text(&format!("changed {name}: {}\n", changed.join(", "))),
+    }
 }
 
 async fn delete(name: Option<&str>, purge: bool, desk: &mut Desk, printer: &Printer) -> Result<()> {

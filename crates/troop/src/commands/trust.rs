@@ -72,6 +72,9 @@ pub(super) fn show_runs(all: &[Runs], printer: &Printer) -> Result<()> {
         for line in render::clean(&runs.command).lines() {
             printer.line(&format!("    {line}"))?;
         }
+        for name in &runs.names {
+            printer.line(&format!("    which runs, or reads, {}", render::clean(name)))?;
+        }
     }
     Ok(())
 }

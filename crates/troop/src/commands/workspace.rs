@@ -5,7 +5,7 @@ use std::{io::Read as _, path::Path};
 use anyhow::{Context as _, Result};
 use troop_model::{FileQuestion, TaskRef};
 use troop_protocol::{FileChanged, FileList, FileView};
-use troop_runtime::{Asker, Files, MAX_FILE, Noted};
+use troop_runtime::{Asker, Files, MAX_FILE, Noted, Signature};
 
 use crate::{
     cli::{WorkspaceCommand, WorkspaceOf},
@@ -48,6 +48,28 @@ pub(super) async fn run(
             note(deleted, "deleted", desk, printer).await
         }
     }
+}
+
+/// Warns who attaches a file to a task that is not in the workspace, since nobody could read it there.
+pub(super) async fn warn_if_missing(
+    task: &TaskRef,
+    path: &str,
+    desk: &mut Desk,
+    printer: &Printer,
+) -> Result<()> {
+    let board = desk.team(None).await?;
+    let files = Files::new(board.clone(), &desk.folder(board.team()));
+    let Signature { actor, origin, .. } = desk.signature()?;
+    let question = FileQuestion { chat: None, task: Some(task.clone()) };
+    // A workspace that cannot be looked at is another matter.
+    let Ok(list) = files.list(Asker { actor, origin, question }).await else { return Ok(()) };
+    if !printer.json && list.files.iter().all(|file| file.path != path) {
+        let shown = render::one_line(path);
+        printer.warn(&format!(
+            "`{shown}` is not in the workspace; put it there: `troop workspace write {shown} FILE --task {task}`"
+        ));
+    }
+    Ok(())
 }
 
 fn asker(of: WorkspaceOf, desk: &Desk) -> Result<Asker> {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::Value;
 
 use super::{Config, hooks::suggestion, teams, teams::TeammateMode};
-use crate::report::{Usage, nearest};
+use crate::report::{Usage, in_plain_words, nearest};
 
 /// The keys of a configuration file.
 pub(super) const KEYS: [&str; 11] = [
@@ -48,7 +48,7 @@ pub(super) fn parse(text: &str, path: &Path, warnings: &mut Vec<String>) -> Resu
     }
     serde_path_to_error::deserialize(value).map_err(|error| {
         let at = error.path().to_string();
-        wrong(format!("`{at}`: {}", error.into_inner())).into()
+        wrong(format!("`{at}`: {}", in_plain_words(&error.into_inner().to_string()))).into()
     })
 }
 
@@ -103,6 +103,11 @@ fn text(path: &Path) -> Result<Option<String>> {
             if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
         {
             Ok(None)
+        }
+        Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
+            let hint = format!("move it away: `mv {0} {0}.old`", path.display());
+            let message = format!("`{}` is a folder, not a file", path.display());
+            Err(Usage::new(message, hint).into())
         }
         Err(error) => {
             let hint = format!("make it readable: `chmod u+r {}`", path.display());

@@ -13,21 +13,21 @@ use smol_str::SmolStr;
 use tokio::io::DuplexStream;
 use tokio_util::sync::CancellationToken;
 use troop_agent::{
-    ALIVE, Agent, BoxFuture, Definition, Exit, Finder, Outcome, Place, RegistryError, Turn, Work,
+    ALIVE, Agent, BoxFuture, Definition, Exit, Finder, Outcome, Place, RegistryError, ScriptError,
+    Turn, Work,
 };
-use troop_model::Role;
+use troop_model::{NewMember, Role};
 use troop_runtime::{InProcess, Launch, LaunchSpec, Launched, Programs};
 use uuid::Uuid;
 
 use crate::{
+    agents,
     config::{self, Surroundings},
     report::Refused,
     thinking,
     trust::{self, Trust},
 };
 
-/// What this version runs.
-const AVAILABLE: &str = "builtin, command, script:FILE, your own program";
 /// What people should know who have no agent that runs.
 pub(crate) const HOW: &str = "lead with a script (`--agent script:FILE`), or describe your own program in \
                               `.troop/agents/NAME.md` (`program: [python3, agent.py]`) and say `--agent NAME`; to see a \
@@ -35,8 +35,6 @@ pub(crate) const HOW: &str = "lead with a script (`--agent script:FILE`), or des
 /// How the built-in agent gets a model.
 const THINKING: &str = "for example: `export ANTHROPIC_API_KEY=…`, or a model at home: `\"models\": {\"mine\": {\"provider\": \
                         \"openai\", \"model\": \"qwen3\", \"baseUrl\": \"http://localhost:11434/v1\"}}, \"model\": \"mine\"`";
-/// Agents that are known, and run in a later version.
-const LATER: [&str; 3] = ["claude", "codex", "acp"];
 
 /// The agents that may run for a team.
 #[derive(Debug)]
@@ -80,6 +78,23 @@ impl Runnable {
         self.find(key, model).map(drop)
     }
 
+    /// Says why a teammate cannot be what it should be, if it cannot.
+    pub(crate) fn check_member(&self, member: &NewMember) -> Result<()> {
+        let NewMember { name, agent: key, model, .. } = member;
+        self.check(key, model.as_deref()).map_err(|error| match error.downcast::<Refused>() {
+            // How to lead is no help to who works.
+            Ok(refused) if refused.hint() == HOW => {
+                let hint = format!(
+                    "say `--member {name}=command`, which runs a task's command, `--member {name}=script:FILE`, or your own \
+                     program that `.troop/agents/NAME.md` describes: `--member {name}=NAME`"
+                );
+                Refused::new(refused.to_string(), hint).into()
+            }
+            Ok(refused) => refused.into(),
+            Err(error) => error,
+        })
+    }
+
     /// The agent for a key. None if a program of its own is to be started for it.
     fn find(&self, key: &str, model: Option<&str>) -> Result<Option<Box<dyn Agent>>> {
         if self.untrusted.iter().any(|it| it == key) {
@@ -97,9 +112,12 @@ impl Runnable {
             Err(RegistryError::Foreign { .. }) => Ok(None),
             Err(RegistryError::NoModel { why }) => Err(Refused::new(why, THINKING).into()),
             Err(RegistryError::CannotRun { .. }) => Err(not_available(key)),
-            Err(RegistryError::Unknown { .. }) if LATER.contains(&key) => Err(not_available(key)),
+            Err(RegistryError::Unknown { .. }) if agents::runs_later(key) => {
+                Err(not_available(key))
+            }
+            Err(RegistryError::Script(error)) => Err(cannot_follow(&error)),
             Err(error) => {
-                let hint = format!("available: {AVAILABLE}");
+                let hint = format!("available: {}", agents::available());
                 Err(Refused::new(chain(&error), hint).into())
             }
         }
@@ -155,14 +173,30 @@ fn is_own(key: &str) -> bool {
 }
 
 fn not_available(key: &str) -> anyhow::Error {
+    let available = agents::available();
     let message =
-        format!("the agent `{key}` is not available in this version; available: {AVAILABLE}");
+        format!("the agent `{key}` is not available in this version; available: {available}");
     Refused::new(message, HOW).into()
 }
 
-fn chain(error: &RegistryError) -> String {
+/// What to do about a script that is not there, or makes no sense.
+fn cannot_follow(error: &ScriptError) -> anyhow::Error {
+    let hint = match error {
+        ScriptError::Unreadable { file, .. } => {
+            let there = file.ancestors().skip(1).find(|it| it.is_dir()).unwrap_or(file);
+            format!("scripts are looked for in the project's folder: `ls {}`", there.display())
+        }
+        ScriptError::Senseless { file, line, .. } => {
+            format!("correct that line: `${{EDITOR:-vi}} +{line} {}`", file.display())
+        }
+        _ => "how scripts are written: docs/script.md".to_owned(),
+    };
+    Refused::new(chain(error), hint).into()
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
+    let mut cause = error.source();
     while let Some(error) = cause {
         text = format!("{text}: {error}");
         cause = error.source();

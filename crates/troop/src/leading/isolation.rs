@@ -70,14 +70,17 @@ impl Home {
         match &self.landed {
             Landed::Nothing => {}
             Landed::Merged { branch, n_commits } => {
-                let commits = if *n_commits == 1 { "commit" } else { "commits" };
-                lines.push(format!("{n_commits} {commits} of the team are on `{branch}` now"));
+                let (commits, are) =
+                    if *n_commits == 1 { ("commit", "is") } else { ("commits", "are") };
+                lines.push(format!("{n_commits} {commits} of the team {are} on `{branch}` now"));
             }
-            Landed::Waits { branch, why, hint } => {
-                lines.push(format!(
-                    "what the team made waits on `{branch}`: {}; take it: `{hint}`",
-                    render::one_line(why)
-                ));
+            Landed::Waits { branch, why, first, hint } => {
+                let why = render::one_line(why);
+                let then = match first {
+                    Some(first) => format!("{first}, then: `{hint}`"),
+                    None => format!("take it: `{hint}`"),
+                };
+                lines.push(format!("what the team made waits on `{branch}`: {why}; {then}"));
             }
         }
         for kept in &self.kept {
@@ -101,8 +104,8 @@ impl Home {
             Landed::Merged { branch, n_commits } => {
                 json!({"how": "merged", "branch": branch, "commits": n_commits})
             }
-            Landed::Waits { branch, why, hint } => {
-                json!({"how": "waits", "branch": branch, "why": why, "hint": hint})
+            Landed::Waits { branch, why, first, hint } => {
+                json!({"how": "waits", "branch": branch, "why": why, "first": first, "hint": hint})
             }
         };
         let kept = self.kept.iter().map(|it| {

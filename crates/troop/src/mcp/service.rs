@@ -26,9 +26,9 @@ use super::{
     prompts, resources,
 };
 
-const HOW: &str = "You are a member of a team of agents. These tools are its task board and its mailbox. Messages for you come \
-                   with the results of your calls; call again now and then while you wait for others. The resource \
-                   troop://TEAM.md says who is in the team.";
+const HOW: &str = "You are a member of a team of agents. These tools are its task board, its mailbox and its files. Begin with \
+                   a look at the board. Messages for you come with the results of your calls; call again now and then while \
+                   you wait for others. The resource troop://TEAM.md says who is in the team and how it works.";
 
 /// A team's tools, resources and news for one member. Cheap to clone; each transport may serve its own.
 #[derive(Clone, Debug)]

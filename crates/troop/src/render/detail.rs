@@ -161,16 +161,12 @@ fn metadata(task: &Task) -> Option<String> {
 }
 
 /// How a team's work stands.
-pub(crate) fn team_status(state: &State, members: &[Member], now: Time) -> String {
+pub(crate) fn team_status(state: &State, members: &[Member], standing: &str, now: Time) -> String {
     let Some(team) = state.team() else { return String::new() };
     let tasks = state.tasks();
     let n_done = tasks.n_with(Status::Completed) + tasks.n_archived();
     let n_all = tasks.len() + tasks.n_archived();
-    let mut text = format!(
-        "{}  {}\n",
-        paint(BOLD, team.name.as_str()),
-        paint(DIM, &format!("{:?}", team.status).to_lowercase())
-    );
+    let mut text = format!("{}  {}\n", paint(BOLD, team.name.as_str()), paint(DIM, standing));
     if !team.description.is_empty() {
         line(&mut text, &format!("  {}", one_line(&team.description)));
     }

@@ -10,7 +10,7 @@ use super::{DIM, fit, moment, one_line, paint};
 pub(crate) fn event(event: &Event, width: usize) -> String {
     let at = moment(event.at);
     let head = format!(
-        " {:>5}  {:<8} {:<18} ",
+        " {:>5}  {:<8} {:<20} ",
         event.version,
         one_line(&event.actor.name),
         event.fact.kind()

@@ -1,7 +1,9 @@
 //! A team that is observed: what happens in it, line by line; the team as it is; both on a screen.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use troop_observe::{
-    Member, MemberStatus, Session, Task, TaskStatus, Team, TeamEvent, TeamRole, What,
+    Member, MemberStatus, Session, Task, TaskId, TaskStatus, Team, TeamEvent, TeamRole, What,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -9,11 +11,68 @@ use super::{
     BOLD, DIM, Recent, Screen, fit, one_line, pad, paint, second, status_icon, status_style,
 };
 
-/// What happened, on one line.
-pub(crate) fn observed_event(event: &TeamEvent, width: usize) -> String {
-    let at = second(event.at);
-    let room = width.saturating_sub(at.width() + 2).max(16);
-    format!("{}  {}", paint(DIM, &at), fit(&told(event), room))
+/// The tasks as they were when they were last told of, so that a change can be told as what changed.
+#[derive(Debug, Default)]
+pub(crate) struct Told(BTreeMap<TaskId, Task>);
+
+impl Told {
+    /// What is known of a team already.
+    pub(crate) fn of(team: Option<&Team>) -> Self {
+        let tasks = team.into_iter().flat_map(Team::tasks);
+        Self(tasks.map(|task| (task.id.clone(), task.clone())).collect())
+    }
+
+    /// What happened, on one line.
+    pub(crate) fn line(&mut self, event: &TeamEvent, width: usize) -> String {
+        let at = second(event.at);
+        let room = width.saturating_sub(at.width() + 2).max(16);
+        let line = format!("{}  {}", paint(DIM, &at), fit(&self.told(event), room));
+        if let What::TaskCreated { task }
+        | What::TaskClaimed { task }
+        | What::TaskCompleted { task }
+        | What::TaskUpdated { task } = &event.what
+        {
+            self.0.insert(task.id.clone(), task.clone());
+        }
+        line
+    }
+
+    fn told(&self, event: &TeamEvent) -> String {
+        let What::TaskUpdated { task } = &event.what else { return told(event) };
+        match self.0.get(&task.id).map(|before| changes(before, task)) {
+            Some(changes) if !changes.is_empty() => {
+                format!("{} ({})", told(event), changes.join("; "))
+            }
+            _ => told(event),
+        }
+    }
+}
+
+/// What is otherwise about a task than it was.
+fn changes(before: &Task, after: &Task) -> Vec<String> {
+    let list = |ids: &BTreeSet<TaskId>| {
+        let ids: Vec<_> = ids.iter().map(|id| one_line(id.as_str())).collect();
+        if ids.is_empty() { "nothing".to_owned() } else { ids.join(", ") }
+    };
+    let status = match after.status {
+        TaskStatus::Pending => "pending",
+        TaskStatus::InProgress => "in progress",
+        TaskStatus::Completed => "completed",
+        TaskStatus::Deleted => "deleted",
+    };
+    let owner = after.owner.as_deref().map_or_else(|| "nobody".to_owned(), one_line);
+    [
+        (before.status != after.status, format!("now {status}")),
+        (before.owner != after.owner, format!("held by {owner}")),
+        (before.blocked_by != after.blocked_by, format!("waits for {}", list(&after.blocked_by))),
+        (before.blocks != after.blocks, format!("holds up {}", list(&after.blocks))),
+        (before.subject != after.subject, "another subject".to_owned()),
+        (before.description != after.description, "another description".to_owned()),
+        (before.active_form != after.active_form, "another word for doing it".to_owned()),
+    ]
+    .into_iter()
+    .filter_map(|(is_so, what)| is_so.then_some(what))
+    .collect()
 }
 
 fn told(event: &TeamEvent) -> String {
@@ -144,7 +203,7 @@ fn task_lines(team: &Team, width: usize) -> impl Iterator<Item = String> {
     };
     let id_width = team.tasks().map(|it| id(it).width()).max().unwrap_or(0).min(12);
     team.tasks().map(move |task| {
-        let is_open = |it: &troop_observe::TaskId| {
+        let is_open = |it: &TaskId| {
             team.task(it.as_str()).is_none_or(|it| it.status != TaskStatus::Completed)
         };
         let open: Vec<_> = task

@@ -159,6 +159,7 @@ fn incidents(story: &Story, width: usize) -> Vec<String> {
     for it in &tally.vetoes {
         all.push((it.at, "vetoed", format!("{}: {}", it.member, one_line(&it.feedback))));
     }
+    all.extend(tally.troubles.iter().map(|it| (it.at, it.what, it.about.clone())));
     for it in tally.answers.iter().filter(|it| !it.is_yes) {
         let later = tally
             .answers
@@ -217,6 +218,11 @@ pub(crate) fn summary_json(story: &Story) -> Value {
         .iter()
         .map(|it| json!({"at": it.at, "member": it.member, "feedback": it.feedback}))
         .collect();
+    let troubles: Vec<_> = tally
+        .troubles
+        .iter()
+        .map(|it| json!({"at": it.at, "what": it.what, "about": it.about}))
+        .collect();
     let plans: Vec<_> = tally
         .answers
         .iter()
@@ -225,6 +231,6 @@ pub(crate) fn summary_json(story: &Story) -> Value {
     json!({
         "team": team.map(|team| &team.name), "id": team.map(|team| team.id), "began_at": tally.since,
         "ended_at": tally.until, "messages": tally.n_messages, "tasks": tasks, "members": members,
-        "recoveries": recoveries, "vetoes": vetoes, "plans": plans, "answer": tally.answer,
+        "recoveries": recoveries, "vetoes": vetoes, "troubles": troubles, "plans": plans, "answer": tally.answer,
     })
 }

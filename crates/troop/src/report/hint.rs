@@ -1,9 +1,11 @@
 //! What to type next, for each refusal that has an answer.
 
-use troop_model::{Refusal, Status};
+use troop_model::{Refusal, Status, TaskAction};
+
+use crate::agents::SUGGESTED;
 
 /// For somebody without a team.
-pub(crate) const CREATE_TEAM: &str = "make one: `troop team create my-team --member ann=claude`";
+pub(crate) const CREATE_TEAM: &str = "make one: `troop team create my-team --member ann=command`";
 
 /// For a team that does not exist.
 pub(super) fn for_team(name: &str, known: &[String]) -> String {
@@ -22,6 +24,25 @@ pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> O
     known.max_by(|a, b| alike(a).total_cmp(&alike(b))).filter(|best| alike(best) >= 0.6)
 }
 
+/// What a library says about a value, without the names of its types.
+pub(crate) fn in_plain_words(text: &str) -> String {
+    let Some((before, expected)) = text.rsplit_once(", expected ") else { return text.to_owned() };
+    let plain = match expected {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number that is not negative",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "a map" => "an object",
+        other if other.starts_with("struct ") => "an object",
+        other => other,
+    };
+    format!(
+        "{}, expected {plain}",
+        before.replace(": sequence", ": a list").replace(": map", ": an object")
+    )
+}
+
 /// What to type after a refusal.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the text of the others says it all")]
 pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {
@@ -31,12 +52,12 @@ pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {
         Refusal::UnknownMember { name, members } => {
             match nearest(name, members.iter().map(troop_model::MemberName::as_str)) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("add it: `troop member add {name}=claude`"),
+                None => format!("add it: `troop member add {name}={SUGGESTED}`"),
             }
         }
         Refusal::NotAMember { .. } => "see who is: `troop member list`".to_owned(),
         Refusal::MemberExists { member } => {
-            format!("take another name: `troop member add {member}-2=claude`")
+            format!("take another name: `troop member add {member}-2={SUGGESTED}`")
         }
         Refusal::UnknownTask { .. }
         | Refusal::NotATaskName { .. }
@@ -93,8 +114,25 @@ pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {
             }
             None => return None,
         },
+        Refusal::WrongStatus { task, status, .. } | Refusal::NotHeld { task, status } => {
+            for_status(*status, task.0)
+        }
         _ => return for_running(refusal),
     })
+}
+
+/// What can be done with a task that stands like this.
+fn for_status(status: Status, task: u32) -> String {
+    match status {
+        Status::Failed => format!("try it again: `troop task retry {task}`"),
+        Status::InReview => format!("see what was handed in: `troop task get {task}`"),
+        Status::Completed | Status::Cancelled => format!(
+            "see what came of it: `troop task get {task}`, or make a follow-up: `troop task create \"…\"`"
+        ),
+        Status::Pending | Status::Blocked | Status::InProgress | Status::Stale => {
+            format!("see how it stands: `troop task get {task}`")
+        }
+    }
 }
 
 /// What to type after a refusal about what runs.
@@ -122,6 +160,13 @@ fn for_running(refusal: &Refusal) -> Option<String> {
         }
         Refusal::DelegationDenied { to, .. } => {
             format!("see for whom it is: `troop member link {to}`")
+        }
+        Refusal::NotProved { task, .. } => format!(
+            "a person's word runs them: `troop task approve {0}`, or `complete {0}`; to do without: `--without-checks REASON`",
+            task.0
+        ),
+        Refusal::WrongStatus { task, status: Status::InReview, action: TaskAction::Complete } => {
+            format!("judge it: `troop task approve {0}`, or `troop task reject {0}`", task.0)
         }
         Refusal::LeadDelegates => "`troop task delegate TASK --to MEMBER`".to_owned(),
         Refusal::NotRunning { member, .. } => format!("start it: `troop member spawn {member}`"),

@@ -18,6 +18,7 @@ pub(crate) fn imported_runs(state: &State, surroundings: &Surroundings, file: &P
             when: when.clone(),
             command: command.clone(),
             file: file.clone(),
+            names: Vec::new(),
         }
     };
     let mut runs = Vec::new();
@@ -31,7 +32,7 @@ pub(crate) fn imported_runs(state: &State, surroundings: &Surroundings, file: &P
         runs.extend(task.checks.iter().map(check(format!("{}, before it is done", task.number))));
         if let Some(command) = command_of(task).filter(|_| runs_commands) {
             let (when, file) = (task.number.to_string(), file.clone());
-            runs.push(Runs { kind: "task", when, command, file });
+            runs.push(Runs { kind: "task", when, command, file, names: Vec::new() });
         }
     }
     runs

@@ -99,6 +99,7 @@ fn a_detail_shows_everything_that_belongs_to_a_task() {
     troop.ok("task create parse -d 'line one'");
     troop.ok("--as ann task claim 1");
     troop.ok("--as bob task comment 1 'mind the tabs'");
+    troop.with_input("--as ann workspace write notes/plan.md", "mind the tabs");
     troop.ok("--as ann task attach 1 notes/plan.md");
     troop.ok("--as ann task ask-user 1 'tabs or spaces?'");
     let text = troop.ok("task get 1");
@@ -130,7 +131,7 @@ fn every_verb_of_the_board_works() {
     troop.ok("--as ann task review 1");
     assert_eq!(
         troop.ok("task reject 1 --reason 'too short' --mode revise"),
-        "rejected task-1: one (ann)\n"
+        "rejected and sent back task-1: one (ann)\n"
     );
     let failed = troop.ok("--as ann task fail 1 --reason 'no network'");
     assert_eq!(failed, "failed, to be tried again: task-1: one\n");
@@ -249,4 +250,69 @@ fn a_task_can_be_given_back() {
         "gave back task-1: parse\n"
     );
     assert_eq!(troop.ok("--as bob task claim"), "claimed task-1: parse (bob)\n");
+}
+
+/// A team that reviews, whose only task was handed in by ann and must be checked.
+fn in_review(check: &str) -> Troop {
+    let troop = Troop::with_team();
+    troop.ok("team set require_review=true");
+    troop.ok(&format!("task create write --check '{check}'"));
+    troop.ok("--as ann task claim 1");
+    troop.ok("--as ann task review 1 --result ok");
+    troop
+}
+
+#[test]
+fn a_refused_completion_changes_nothing_and_runs_nothing() {
+    let troop = in_review("touch ran; false");
+    let log = troop.ok("events --json");
+    for line in ["task complete 1 --result ok --without-checks why", "task complete 1 --result ok"]
+    {
+        let (code, err) = troop.refused(line);
+        assert_eq!(code, 1, "{err}");
+        assert!(err.contains("hint: judge it: `troop task approve 1`"), "{err}");
+    }
+    assert_eq!(troop.ok("events --json"), log);
+    assert!(!troop.folder().join("ran").exists());
+}
+
+#[test]
+fn a_person_approves_what_passes_its_checks_here_or_says_why_not() {
+    let troop = in_review("test -e good");
+    let (code, err) = troop.refused("task approve 1");
+    assert_eq!(code, 1, "{err}");
+    assert!(err.contains("`test -e good` ended with exit code 1"), "{err}");
+    assert!(err.contains("`--without-checks REASON`"), "{err}");
+    assert_eq!(troop.json("task get 1")["status"], "in_review");
+    std::fs::write(troop.folder().join("good"), "").unwrap();
+    assert_eq!(troop.run("task approve 1").code, 0);
+    assert_eq!(troop.json("task get 1")["status"], "completed");
+    let troop = in_review("false");
+    troop.ok("task approve 1 --without-checks 'it is only a test'");
+    let task = troop.json("task get 1");
+    assert_eq!(task["detail"]["checks_waived"], "it is only a test");
+    assert_eq!(task["status"], "completed");
+}
+
+#[tokio::test]
+async fn a_check_ends_with_who_waits_for_it() {
+    let troop = Troop::with_team();
+    let check = "setsid sleep 1000 & echo $! > left; echo $$ > pid; touch begun; sleep 1000";
+    troop.ok(&format!("task create write --check '{check}'"));
+    let running = crate::troop::Printing::new(troop.start("task complete 1 --result ok"));
+    let begun = troop.folder().join("begun");
+    troop_testkit::wait_for("the check runs", async || begun.exists().then_some(())).await;
+    running.signal(rustix::process::Signal::INT);
+    let run = running.end();
+    assert_eq!(run.code, 130, "{run:?}");
+    assert!(run.err.contains("it was stopped by SIGINT"), "{run:?}");
+    for file in ["pid", "left"] {
+        let pid = std::fs::read_to_string(troop.folder().join(file)).unwrap();
+        let is_gone = async || {
+            let status = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+            status.map_or(true, |it| it.contains(") Z ")).then_some(())
+        };
+        troop_testkit::wait_for("it has ended", is_gone).await;
+    }
+    assert_eq!(troop.json("task get 1")["status"], "pending");
 }

@@ -113,3 +113,18 @@ fn a_link_says_how_much_is_delegated_by_it_and_for_whom() {
     let (_, err) = troop.refused("member link bob");
     assert!(err.starts_with("error: there is no link from `lead` to `bob`"), "{err}");
 }
+
+#[test]
+fn who_waits_for_what_nobody_begins_is_told_and_nothing_is_said_to_run() {
+    let troop = team();
+    troop.ok("task create dig");
+    let run = troop.run("task delegate 1 --to ann --wait 0");
+    assert_eq!(run.code, 1, "{run:?}");
+    let says = "warning: nobody leads the team; it begins with `troop resume crew`";
+    assert!(run.err.starts_with(says), "{run:?}");
+    assert!(run.err.contains("error: task-1 has not begun: nobody leads the team\n"), "{run:?}");
+    let listed = troop.ok("team delegations");
+    assert!(listed.contains("waiting") && !listed.contains("running"), "{listed}");
+    let status = troop.ok("team status");
+    assert!(!status.contains("working"), "{status}");
+}

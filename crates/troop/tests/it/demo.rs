@@ -4,7 +4,7 @@ use std::{fs, path::Path, process::Command};
 
 use serde_json::Value;
 
-use crate::troop::Troop;
+use crate::troop::{Printing, Troop};
 
 #[test]
 fn a_whole_team_works_through_a_crash_a_rejected_plan_and_a_veto() {
@@ -42,7 +42,9 @@ fn a_whole_team_works_through_a_crash_a_rejected_plan_and_a_veto() {
 
 fn what_is_printed_can_be_pasted(out: &str) {
     let (_, look) = out.split_once("Where to look\n").unwrap();
-    let commands: Vec<_> = look.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let (look, removal) = look.split_once("All of it stays; to remove it\n").unwrap();
+    let is_command = |line: &&str| !line.is_empty() && !line.starts_with('#');
+    let commands: Vec<_> = look.lines().map(str::trim).filter(is_command).collect();
     let (export, commands) = commands.split_first().unwrap();
     assert_eq!(commands.len(), 5, "{look}");
     for command in commands {
@@ -50,6 +52,8 @@ fn what_is_printed_can_be_pasted(out: &str) {
         let output = Command::new("/bin/sh").args(["-c", &line]).output().unwrap();
         assert!(output.status.success() && !output.stdout.is_empty(), "`{line}`: {output:?}");
     }
+    let folder = Path::new(removal.trim().strip_prefix("rm -rf ").unwrap());
+    assert!(folder.join("home").is_dir() && folder.join("tally").is_dir(), "{removal}");
 }
 
 #[test]
@@ -100,4 +104,18 @@ fn on_a_terminal_it_is_one_screen_that_changes() {
     assert!(!screen.contains("\u{1b}[2J"), "nothing is cleared that is not ours");
     let (_, report) = screen.rsplit_once("5 of 5 tasks done in ").unwrap();
     assert!(report.contains("Ran 5 tests in "), "{report}");
+}
+
+#[test]
+fn what_stays_says_at_once_how_to_look_and_how_to_end_it() {
+    let troop = Troop::new();
+    let mut demo = Printing::new(troop.start("demo --keep"));
+    let line = demo.wait_for("export TROOP_HOME=");
+    let home = line.trim().strip_prefix("export TROOP_HOME=").unwrap().to_owned();
+    assert!(demo.wait_for(" stop").starts_with("  "));
+    demo.wait_for("ann is there");
+    let mut stop = troop.command(&["stop"]);
+    let stopped = stop.env("TROOP_HOME", home).output().unwrap();
+    assert!(stopped.status.success(), "{stopped:?}");
+    assert!(demo.end().out.contains("All of it stays; to remove it\n  rm -rf "));
 }

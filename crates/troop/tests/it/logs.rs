@@ -50,9 +50,9 @@ fn the_last_lines_are_enough_and_programs_get_json() {
 }
 
 #[test]
-fn a_member_that_has_never_run_has_an_empty_transcript() {
+fn a_member_that_has_never_run_is_said_to_have_not() {
     let troop = Troop::with_team();
-    assert_eq!(troop.ok("log ann"), "");
+    assert_eq!(troop.ok("log ann"), "nothing was seen of ann: it has not run yet\n");
 }
 
 #[test]

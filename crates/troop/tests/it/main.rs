@@ -29,4 +29,5 @@ mod teammate;
 mod teams;
 mod troop;
 mod trust;
+mod words;
 mod workspace;

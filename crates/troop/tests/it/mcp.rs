@@ -161,8 +161,12 @@ fn a_client_is_shown_the_tools_of_its_member() {
     let claude = Client::start(&troop, "--as ann --dialect claude").tools();
     assert_eq!(
         claude,
-        ["TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "SendMessage", "Broadcast"]
+        ["TaskUpdate", "TaskList", "TaskGet", "SendMessage", "Broadcast"],
+        "in this team the lead creates tasks"
     );
+    troop.ok("team set task_creation=members");
+    let claude = Client::start(&troop, "--as ann --dialect claude").tools();
+    assert_eq!(claude[0], "TaskCreate");
 }
 
 #[test]
@@ -176,7 +180,10 @@ fn tools_work_on_the_board_that_everybody_has() {
     let task = troop.json("task get 1");
     assert_eq!((&task["created_by"], &task["owner"]), (&json!("lead"), &json!("ann")));
     let told = lead.told("TaskUpdate", &json!({"taskId": "1", "status": "completed"}));
-    assert_eq!(told, "task-1 is not held by `lead` but by `ann`");
+    assert_eq!(
+        told,
+        "task-1 is not held by `lead` but by `ann`\nhint: leave it to `ann`; the lead can give it to somebody else"
+    );
     let told = lead.told("TaskGet", &json!({"task": "1"}));
     assert!(told.starts_with("`TaskGet` has no field `task`; did you mean"), "{told}");
     let told = lead.told("Frobnicate", &json!({}));

@@ -144,6 +144,22 @@ fn a_stream_without_a_team_is_not_changed_and_yields_nothing() {
 }
 
 #[test]
+fn a_line_without_a_time_is_of_when_something_was_last_said() {
+    let troop = Troop::new();
+    let said = V177.split("\"timestamp\":\"").skip(1).filter_map(|rest| rest.split("Z\"").next());
+    let last = said.max().unwrap();
+    let events = troop.with_input("observe --json", V177).out;
+    // Without its last letter, a time that is earlier is a text that is less.
+    let at = |line: &str| {
+        let event: Value = serde_json::from_str(line).unwrap();
+        event["at"].as_str().unwrap().trim_end_matches('Z').to_owned()
+    };
+    let times: Vec<_> = events.lines().map(at).collect();
+    assert!(!times.is_empty() && times.is_sorted(), "{times:?}");
+    assert!(times.iter().all(|at| at.as_str() <= last), "after {last}: {times:?}");
+}
+
+#[test]
 fn what_is_not_understood_is_mentioned() {
     let troop = Troop::new();
     let run = troop.with_input(

@@ -49,3 +49,21 @@ fn what_is_no_folder_has_no_profile() {
         assert!(code == 2 && err.contains("is no folder\nhint: say which"), "{err}");
     }
 }
+
+#[test]
+fn a_foreign_repository_in_the_environment_is_not_followed() {
+    let troop = Troop::new();
+    for (folder, file) in [("own", "own.rs"), ("foreign", "foreign.py")] {
+        let folder = troop.folder().join(folder);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join(file), "").unwrap();
+        for line in ["init --quiet", "add --all"] {
+            let status = Command::new("git").arg("-C").arg(&folder).args(line.split(' ')).status();
+            assert!(status.unwrap().success());
+        }
+    }
+    let mut command = troop.command(&["profile", "own", "--json"]);
+    let output = command.env("GIT_DIR", troop.folder().join("foreign/.git")).output().unwrap();
+    let profile: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(profile["languages"][0]["name"], "Rust", "{profile}");
+}

@@ -190,7 +190,7 @@ async fn a_killed_lead_takes_its_team_with_it_and_resume_goes_on() {
     write(&troop, "go", "");
     let run = troop.run("resume");
     assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
-    let says = "2 teammates were cut short; started again: ann, bob\n";
+    let says = "2 teammates were cut short; started: ann, bob\n";
     assert!(run.out.starts_with(says), "{}", run.out);
     assert_eq!(statuses(&troop), ["completed", "completed"]);
     let log = troop.ok("events --json");
@@ -251,7 +251,7 @@ async fn a_team_is_stopped_from_elsewhere_and_goes_on_later() {
     assert_eq!(statuses(&troop), ["completed", "completed"]);
     let run = troop.run("resume crew");
     assert_eq!(run.code, 0, "{}", run.err);
-    assert!(run.out.contains("no task is open, so nobody is started again"), "{}", run.out);
+    assert!(run.out.contains("no task is open, so nobody is started"), "{}", run.out);
 }
 
 #[tokio::test]
@@ -403,7 +403,7 @@ fn one_teammate_too_many_is_refused_and_the_others_go_on() {
     let (code, err) =
         troop.refused("run x --agent script:lead.script -m a=command -m b=command -m c=command");
     assert_eq!(code, 1);
-    assert!(err.contains("hint: stop one: `troop member stop NAME`"), "{err}");
+    assert!(err.contains("hint: allow more: `--max-teammates 3`"), "{err}");
     assert_eq!(troop.ok("team list"), "no teams\n");
     let mut team = start(&troop, "-m ann=command -m bob=command --keep");
     team.wait_for("all is said");

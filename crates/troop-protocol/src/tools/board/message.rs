@@ -4,14 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use troop_model::{Command, EVERYBODY, Fact, MessageKind, Outgoing};
-use uuid::Uuid;
 
 use super::super::{Calls, Category, Seat, TeamTool, desk::Desk, input, seen::MessagesSeen};
 use super::view;
-use crate::{
-    call::Query,
-    code::{Failure, FailureKind},
-};
+use crate::{call::Query, code::Failure};
 
 const ACTIONS: [&str; 3] = ["send", "broadcast", "read"];
 
@@ -38,7 +34,8 @@ pub(super) struct TeamMessage {
     ]))]
     kind: Option<String>,
     /// send: the request that you answer
-    request_id: Option<Uuid>,
+    #[serde(default, deserialize_with = "input::said")]
+    request_id: Option<String>,
     /// send: whether you agree to that request
     approve: Option<bool>,
 }
@@ -73,13 +70,9 @@ impl TeamTool for TeamMessage {
 
 impl TeamMessage {
     async fn send<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
-        let kind = match self.kind.as_deref().map(MessageKind::parse) {
+        let kind = match &self.kind {
             None => MessageKind::Message,
-            Some(Ok(kind)) => kind,
-            Some(Err(unknown)) => {
-                let message = format!("`team_message`, `kind`: {unknown}");
-                return Err(Failure::new(FailureKind::BadParams, &message));
-            }
+            Some(word) => input::message_kind(Self::NAME, "kind", word)?,
         };
         if self.to.is_none() {
             return Err(needs("send", "to"));
@@ -110,7 +103,7 @@ async fn post<C: Calls>(
         kind,
         content: message.text.unwrap_or_default(),
         summary: message.summary,
-        request_id: message.request_id,
+        request_id: message.request_id.as_deref().map(input::request_id).transpose()?,
         approve: message.approve,
     };
     let answer = desk.change(Command::Send(outgoing)).await?;

@@ -10,11 +10,11 @@ use troop_model::{
 
 use super::super::{
     Calls, Category, Seat, TeamTool,
-    desk::Desk,
+    desk::{Desk, read},
     input,
     seen::{TaskSeen, TasksSeen},
 };
-use super::view::{Brief, Full, hit};
+use super::view::{Brief, Full, Hit, Page};
 use crate::{
     call::{Answer, Query},
     code::{Failure, FailureKind},
@@ -36,16 +36,18 @@ pub(super) struct TeamTasks {
     #[schemars(with = "Option<String>")]
     task_id: Option<TaskRef>,
     /// create, update: what it is about, in one line
-    #[serde(default, deserialize_with = "input::said")]
+    #[serde(default, alias = "title", deserialize_with = "input::said")]
     subject: Option<String>,
     /// create, update: all that is needed to do it, and when it counts as done
     description: Option<String>,
     /// create, update: higher goes first
+    #[serde(default, deserialize_with = "input::number")]
     priority: Option<i32>,
     /// create (required), assign, update: the member who is to do it
     #[serde(default, alias = "agent", alias = "to", deserialize_with = "input::said")]
     assignee: Option<String>,
     /// create, update: tasks that must be over first
+    #[serde(default, deserialize_with = "input::several_if_given")]
     #[schemars(with = "Option<Vec<String>>")]
     blocked_by: Option<Vec<TaskRef>>,
     /// create, update: a label; `general` if not given
@@ -76,7 +78,7 @@ pub(super) struct TeamTasks {
     )]
     text: Option<String>,
     /// progress: 0 to 100
-    #[serde(alias = "progress_percent")]
+    #[serde(default, alias = "progress_percent", deserialize_with = "input::number")]
     percent: Option<i64>,
     /// progress: what is being done
     #[serde(default, alias = "progress_step")]
@@ -91,6 +93,7 @@ pub(super) struct TeamTasks {
     #[serde(default, deserialize_with = "input::said")]
     query: Option<String>,
     /// list, search: which page of 30, from 1
+    #[serde(default, deserialize_with = "input::number")]
     page: Option<u32>,
 }
 
@@ -98,6 +101,11 @@ impl TeamTool for TeamTasks {
     const NAME: &'static str = "team_tasks";
     const CATEGORY: Category = Category::Coordination;
     const EXAMPLE: &'static str = r#"{"action": "list"}"#;
+
+    fn example(input: &Value) -> String {
+        let action = input.get("action").and_then(Value::as_str).and_then(|word| word.parse().ok());
+        action.map_or_else(|| Self::EXAMPLE.to_owned(), example)
+    }
 
     fn about(seat: &Seat) -> String {
         let actions = actions(seat);
@@ -251,10 +259,10 @@ impl TeamTasks {
             }
         };
         let query = Query::Tasks { status, page: self.page.unwrap_or(1) };
-        let page: TasksSeen = desk.query(query).await?;
-        desk.has_listed(page.version);
-        let tasks: Vec<_> = page.tasks.iter().map(Brief::from).collect();
-        Ok(json!({"tasks": tasks, "page": page.page, "pages": page.pages}).to_string())
+        let answer = desk.page(query).await?;
+        let TasksSeen { tasks, page, pages, version } = read(&answer)?;
+        desk.has_listed(version);
+        Page { tasks: tasks.iter().map(Brief::from).collect(), page, pages }.told()
     }
 
     async fn search<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
@@ -262,10 +270,10 @@ impl TeamTasks {
             return Err(needs(TaskAction::Search, "query"));
         };
         let query = Query::Search { text, page: self.page.unwrap_or(1) };
-        let page: TasksSeen = desk.query(query).await?;
-        desk.has_listed(page.version);
-        let tasks: Vec<_> = page.tasks.iter().map(hit).collect();
-        Ok(json!({"tasks": tasks, "page": page.page, "pages": page.pages}).to_string())
+        let answer = desk.page(query).await?;
+        let TasksSeen { tasks, page, pages, version } = read(&answer)?;
+        desk.has_listed(version);
+        Page { tasks: tasks.iter().map(Hit::from).collect(), page, pages }.told()
     }
 
     async fn create<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {

@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use troop_model::{MAX_SNIPPET, Status, TaskNumber, Time, preview};
+use troop_model::{MAX_SNIPPET, MemberName, Status, TaskNumber, Time, preview};
 use uuid::Uuid;
 
-use super::super::seen::{MessageSeen, TaskSeen};
+use super::super::seen::{MessageSeen, TaskLine, TaskSeen};
+use crate::code::{Failure, FailureKind};
 
 /// A task in a list.
 #[derive(Debug, Serialize)]
@@ -52,6 +53,23 @@ pub(super) struct Full<'a> {
 
 fn is_zero(priority: &i32) -> bool {
     *priority == 0
+}
+
+impl<'a> From<&'a TaskLine<'_>> for Brief<'a> {
+    fn from(task: &'a TaskLine<'_>) -> Self {
+        Self {
+            task_number: task.number,
+            id: task.id,
+            subject: &task.subject,
+            status: task.status,
+            priority: task.priority,
+            assignee: task.assignee.as_ref().map(MemberName::as_str),
+            owner_agent_id: task.owner.as_ref().map(MemberName::as_str),
+            blocked_by: &task.blocked_by,
+            progress_percent: task.progress.as_ref().map(|it| it.percent),
+            progress_step: task.progress.as_ref().map(|it| it.step.as_str()),
+        }
+    }
 }
 
 impl<'a> From<&'a TaskSeen> for Brief<'a> {
@@ -101,14 +119,39 @@ impl<'a> From<&'a TaskSeen> for Full<'a> {
 }
 
 /// A task that a search found.
-pub(super) fn hit(task: &TaskSeen) -> Value {
-    json!({
-        "task_number": task.number,
-        "id": task.id,
-        "subject": task.subject,
-        "status": task.status,
-        "snippet": preview(&task.description, MAX_SNIPPET),
-    })
+#[derive(Debug, Serialize)]
+pub(super) struct Hit<'a> {
+    task_number: TaskNumber,
+    id: Uuid,
+    subject: &'a str,
+    status: Status,
+    snippet: String,
+}
+
+impl<'a> From<&'a TaskLine<'_>> for Hit<'a> {
+    fn from(task: &'a TaskLine<'_>) -> Self {
+        Self {
+            task_number: task.number,
+            id: task.id,
+            subject: &task.subject,
+            status: task.status,
+            snippet: preview(&task.description, MAX_SNIPPET),
+        }
+    }
+}
+
+/// A page of tasks.
+#[derive(Debug, Serialize)]
+pub(super) struct Page<T> {
+    pub(super) tasks: Vec<T>,
+    pub(super) page: usize,
+    pub(super) pages: usize,
+}
+
+impl<T: Serialize> Page<T> {
+    pub(super) fn told(&self) -> Result<String, Failure> {
+        serde_json::to_string(self).map_err(|error| Failure::new(FailureKind::Bug, &error))
+    }
 }
 
 /// A message as its reader gets it: who says it is stamped before what is said.

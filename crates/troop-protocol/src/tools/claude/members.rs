@@ -64,7 +64,7 @@ pub(super) async fn spawn<C: Calls>(
     match desk.change(spawn).await {
         Ok(_) => Ok(name),
         Err(failure) if failure.hint.is_none() && failure.kind == FailureKind::NotFound => {
-            let hint = "ask the person to run `troop resume`, which starts teammates";
+            let hint = "ask the person to run `troop resume --keep`, which starts teammates";
             Err(Failure { hint: Some(hint.to_owned()), ..failure })
         }
         Err(failure) => Err(failure),

@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use troop_model::{Command, EVERYBODY, Fact, MessageKind, Outgoing};
-use uuid::Uuid;
 
 use super::super::{Calls, Category, Seat, TeamTool, desk::Desk, input};
 use super::short_name;
@@ -152,12 +151,8 @@ impl SendMessage {
             None => (self.kind, self.content.or(self.reason), self.request_id, self.approve),
         };
         let is_to_all = self.to.as_deref() == Some(EVERYBODY);
-        let kind = match word.as_deref().map(MessageKind::parse) {
-            Some(Ok(kind)) => kind,
-            Some(Err(unknown)) => {
-                let message = format!("`SendMessage`, `type`: {unknown}");
-                return Err(Failure::new(FailureKind::BadParams, &message));
-            }
+        let kind = match word {
+            Some(word) => input::message_kind(Self::NAME, "type", &word)?,
             None if is_to_all => MessageKind::Broadcast,
             None => MessageKind::Message,
         };
@@ -188,7 +183,7 @@ pub(super) async fn send<C: Calls>(
     kind: MessageKind,
     words: Words,
 ) -> Result<String, Failure> {
-    let request_id = words.request_id.as_deref().map(request_id).transpose()?;
+    let request_id = words.request_id.as_deref().map(input::request_id).transpose()?;
     let mut outgoing = Outgoing {
         to: words.to,
         kind,
@@ -222,15 +217,6 @@ async fn answer_whoever_asked<C: Calls>(
         }
     }
     Err(refused)
-}
-
-fn request_id(text: &str) -> Result<Uuid, Failure> {
-    text.trim().parse().map_err(|_| {
-        let shown = troop_model::preview(text, 80);
-        let message = format!("`request_id`: `{}` is not the id of a request", shown.escape_debug());
-        let hint = "copy it from the message that asks; it looks like 019a8f00-0000-7000-8000-000000000000";
-        Failure { hint: Some(hint.to_owned()), ..Failure::new(FailureKind::BadParams, &message) }
-    })
 }
 
 fn told(answer: &Answer, sent: &Outgoing) -> String {

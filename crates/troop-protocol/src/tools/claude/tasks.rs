@@ -3,13 +3,15 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use troop_model::{Metadata, NewTask, Status, TaskCommand, TaskFilter, TaskNumber};
+use troop_model::{
+    Metadata, NewTask, Role, Status, TaskCommand, TaskCreation, TaskFilter, TaskNumber,
+};
 
 use super::super::{
     Calls, Category, Seat, TeamTool,
-    desk::Desk,
+    desk::{Desk, read},
     input,
-    seen::{TaskSeen, TasksSeen},
+    seen::{TaskLine, TaskSeen, TasksSeen},
 };
 use super::{TaskId, hash, hashes, member_name, not_found};
 use crate::{
@@ -49,12 +51,13 @@ pub(super) struct TaskCreate {
         alias = "blocked_by",
         alias = "addBlockedBy",
         alias = "dependsOn",
-        alias = "depends_on"
+        alias = "depends_on",
+        deserialize_with = "input::several"
     )]
     blocked_by: Vec<TaskId>,
     /// Higher goes first; 0 if not given
-    #[serde(default)]
-    priority: i32,
+    #[serde(default, deserialize_with = "input::number")]
+    priority: Option<i32>,
     /// Free data
     #[serde(default)]
     metadata: Map<String, Value>,
@@ -65,6 +68,10 @@ impl TeamTool for TaskCreate {
     const CATEGORY: Category = Category::Coordination;
     const EXAMPLE: &'static str =
         r#"{"subject": "Write the API", "description": "REST, with tests", "blockedBy": ["1"]}"#;
+
+    fn is_offered(seat: &Seat) -> bool {
+        seat.role == Role::Lead || seat.settings.task_creation == TaskCreation::Members
+    }
 
     fn about(_: &Seat) -> String {
         "Put a task on the team's board. One piece of work that one teammate can finish by itself; say in the description \
@@ -80,7 +87,7 @@ impl TeamTool for TaskCreate {
         let new = NewTask {
             subject: self.subject,
             description: self.description,
-            priority: self.priority,
+            priority: self.priority.unwrap_or_default(),
             assignee: self.owner.as_deref().map(member_name).transpose()?,
             blocked_by: self.blocked_by.into_iter().map(|TaskId(task)| task).collect(),
             metadata: Metadata(metadata),
@@ -101,6 +108,7 @@ pub(super) struct TaskList {
     #[serde(default, deserialize_with = "input::said")]
     status: Option<String>,
     /// Which page of 30, from 1
+    #[serde(default, deserialize_with = "input::number")]
     page: Option<u32>,
 }
 
@@ -126,16 +134,19 @@ impl TeamTool for TaskList {
         };
         let number = self.page.unwrap_or(1);
         let status = filter.unwrap_or(TaskFilter::All);
-        let mut page: TasksSeen = desk.query(Query::Tasks { status, page: number }).await?;
+        let answer = desk.page(Query::Tasks { status, page: number }).await?;
+        let page: TasksSeen<'_> = read(&answer)?;
         if filter.is_none() && page.pages > 1 {
             // What is to be done next must not be behind all that is done.
-            page = desk.query(Query::Tasks { status: TaskFilter::Active, page: number }).await?;
+            let status = TaskFilter::Active;
+            let answer = desk.page(Query::Tasks { status, page: number }).await?;
+            return Ok(listed(read(&answer)?));
         }
         Ok(listed(page))
     }
 }
 
-fn listed(mut page: TasksSeen) -> String {
+fn listed(mut page: TasksSeen<'_>) -> String {
     if page.tasks.is_empty() {
         return "No tasks found".to_owned();
     }
@@ -151,7 +162,7 @@ fn listed(mut page: TasksSeen) -> String {
 }
 
 /// A task in one line, as the client that this dialect is of writes it: what is blocked is pending, and says by what.
-fn line(task: &TaskSeen, is_over: impl Fn(&TaskNumber) -> bool) -> String {
+fn line(task: &TaskLine<'_>, is_over: impl Fn(&TaskNumber) -> bool) -> String {
     let mut line = format!("{} [{}] {}", hash(task.number), status(task.status), task.subject);
     if let Some(owner) = task.owner.as_ref().or(task.assignee.as_ref()) {
         line.push_str(&format!(" ({owner})"));

@@ -7,7 +7,7 @@ use troop_model::{Command, TaskFilter, TeamName, TeamStatus};
 
 use super::super::{
     Calls, Category, For, Seat, TeamTool,
-    desk::Desk,
+    desk::{Desk, read},
     seen::{TasksSeen, TeamSeen},
 };
 use super::members::{Newcomer, spawn};
@@ -78,8 +78,9 @@ impl TeamTool for TeamCreate {
 
 /// Whether nothing has happened in a team yet, so that it is as good as just made.
 async fn is_fresh<C: Calls>(desk: &Desk<'_, C>, team: &TeamSeen) -> Result<bool, Failure> {
-    let tasks: TasksSeen = desk.query(Query::Tasks { status: TaskFilter::All, page: 1 }).await?;
-    Ok(team.members.len() == 1 && tasks.tasks.is_empty())
+    let answer = desk.page(Query::Tasks { status: TaskFilter::All, page: 1 }).await?;
+    let TasksSeen { tasks, .. } = read(&answer)?;
+    Ok(team.members.len() == 1 && tasks.is_empty())
 }
 
 fn already_active(team: &TeamSeen) -> Failure {

@@ -46,10 +46,21 @@ pub(super) struct TaskUpdate {
     #[serde(default, rename = "activeForm", deserialize_with = "input::said")]
     active_form: Option<String>,
     /// Tasks that must wait for this one
-    #[serde(default, rename = "addBlocks", alias = "add_blocks")]
+    #[serde(
+        default,
+        rename = "addBlocks",
+        alias = "add_blocks",
+        deserialize_with = "input::several"
+    )]
     add_blocks: Vec<TaskId>,
     /// Tasks that this one must wait for
-    #[serde(default, rename = "addBlockedBy", alias = "add_blocked_by", alias = "dependsOn")]
+    #[serde(
+        default,
+        rename = "addBlockedBy",
+        alias = "add_blocked_by",
+        alias = "dependsOn",
+        deserialize_with = "input::several"
+    )]
     add_blocked_by: Vec<TaskId>,
     /// Free data to merge in; null takes a key away
     metadata: Option<Map<String, Value>>,

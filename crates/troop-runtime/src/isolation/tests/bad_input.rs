@@ -206,3 +206,27 @@ async fn another_git_command_in_the_folder_is_waited_for_and_then_named() {
     assert!(error.is_locked(), "{error}");
     assert!(ann.join("one.txt").exists());
 }
+
+#[tokio::test]
+async fn what_a_person_does_not_want_to_see_is_merged_and_not_removed() {
+    let scene = Scene::new().await;
+    let home = tempfile::tempdir().unwrap();
+    let told = "[status]\n\tshowUntrackedFiles = no\n[merge]\n\tverifySignatures = true\n\tautoStash = true\n[log]\n\tshowSignature = true\n";
+    fs::write(home.path().join(".gitconfig"), told).unwrap();
+    let mut options = scene.options(&scene.project());
+    options.environment.retain(|(name, _)| name != "HOME");
+    options.environment.push(("HOME".into(), home.path().into()));
+    let isolation = Isolation::open(options).await.unwrap().isolation.unwrap();
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    let (_, bob) = scene.begin(&isolation, "bob", 2).await;
+    write(&ann, "precious.txt", "1");
+    write(&bob, "half.txt", "half");
+    let check = checks(&["test -e precious.txt"]);
+    let finished = isolation.finish(&one, Aim::Merge, &check).await.unwrap();
+    assert!(matches!(finished.outcome, Outcome::Merged(_)), "{finished:?}");
+    assert_eq!(scene.in_team("precious.txt").await, "1");
+    let (_, kept) = isolation.land().await.unwrap();
+    let kept: Vec<_> = kept.iter().map(|it| (it.member.as_str(), it.is_dirty)).collect();
+    assert_eq!(kept, [("bob", true)]);
+    assert_eq!(fs::read_to_string(bob.join("half.txt")).unwrap(), "half");
+}

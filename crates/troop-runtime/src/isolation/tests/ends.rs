@@ -51,7 +51,7 @@ async fn work_that_is_not_merged_is_never_deleted_and_can_be_rescued() {
         assert!(!leftover.folder.as_ref().unwrap().exists());
     }
     let found = leftovers(&scene.team(), &environment()).await.unwrap();
-    assert_eq!(found.len(), 2, "the branches stay: {found:?}");
+    assert_eq!(found.len(), 3, "the branches stay: {found:?}");
     assert!(found.iter().all(|it| it.folder.is_none()));
 }
 
@@ -68,7 +68,7 @@ async fn a_project_that_moved_meanwhile_is_left_alone() {
     let (landed, _) = isolation.land().await.unwrap();
     let why = "`main` has moved meanwhile".to_owned();
     let hint = "git merge troop/demo".to_owned();
-    assert_eq!(landed, Landed::Waits { branch: "troop/demo".into(), why, hint });
+    assert_eq!(landed, Landed::Waits { branch: "troop/demo".into(), why, first: None, hint });
     scene.git(&["merge", "--no-edit", "troop/demo"]).await;
     assert_eq!(scene.open().await.land().await.unwrap().0, Landed::Nothing);
 }
@@ -83,7 +83,7 @@ async fn local_changes_that_would_be_overwritten_are_not() {
     scene.write("README.md", "mine, and not committed\n");
     let (landed, _) = isolation.land().await.unwrap();
     let Landed::Waits { why, .. } = landed else { panic!("{landed:?}") };
-    assert!(why.contains("would be overwritten"), "{why}");
+    assert_eq!(why, "README.md here is not committed");
     assert_eq!(
         fs::read_to_string(scene.project().join("README.md")).unwrap(),
         "mine, and not committed\n"
@@ -130,4 +130,115 @@ async fn a_folder_whose_repository_is_gone_is_reported_and_kept() {
     assert!(matches!(found[0].state, LeftoverState::Lost { .. }), "{found:?}");
     assert!(rescue(&found[0], &environment()).await.is_err());
     assert!(ann.exists());
+}
+
+#[tokio::test]
+async fn a_person_who_looks_at_what_the_team_made_does_not_lose_it() {
+    for look in
+        [&["checkout", "-q", "troop/demo"][..], &["checkout", "-q", "--detach", "troop/demo"]]
+    {
+        let scene = Scene::new().await;
+        let isolation = scene.open().await;
+        let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+        write(&ann, "one.txt", "1");
+        merge(&isolation, &one).await;
+        scene.git(look).await;
+        let (landed, _) = isolation.land().await.unwrap();
+        let Landed::Waits { first, hint, .. } = landed else { panic!("{landed:?}") };
+        assert_eq!(first.as_deref(), Some("go back: `git switch main`"));
+        assert_eq!(hint, "git merge troop/demo");
+        assert_eq!(scene.in_team("one.txt").await, "1");
+        scene.git(&["switch", "--quiet", "main"]).await;
+        scene.git(&["merge", "--quiet", "troop/demo"]).await;
+        assert_eq!(scene.open().await.land().await.unwrap().0, Landed::Nothing);
+        assert_eq!(scene.git(&["branch", "--format=%(refname:short)"]).await, "main");
+    }
+}
+
+#[tokio::test]
+async fn what_was_found_is_told_even_if_the_project_has_nothing_to_compare_it_with() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (_, ann) = scene.begin(&isolation, "ann", 1).await;
+    write(&ann, "half.txt", "half");
+    scene.git(&["update-ref", "-d", "refs/heads/troop/demo"]).await;
+    scene.git(&["symbolic-ref", "HEAD", "refs/heads/nowhere"]).await;
+    let found = leftovers(&scene.team(), &environment()).await.unwrap();
+    let states: Vec<_> = found.iter().map(|it| it.state.clone()).collect();
+    assert_eq!(states, [LeftoverState::Dirty]);
+}
+
+#[tokio::test]
+async fn what_is_rescued_for_one_team_stays_when_another_is_rescued() {
+    let scene = Scene::new().await;
+    let (red, blue) = (scene.folder.path().join("red"), scene.folder.path().join("blue"));
+    for folder in [&red, &blue] {
+        let mut options = scene.options(&scene.project());
+        options.folder = folder.clone();
+        let isolation = Isolation::open(options).await.unwrap().isolation.unwrap();
+        let ann = isolation.place(&member("a.nn")).await.unwrap();
+        write(&ann, "loose.txt", &folder.to_string_lossy());
+    }
+    for folder in [&red, &blue] {
+        let found = leftovers(folder, &environment()).await.unwrap();
+        let branch = rescue(&found[0], &environment()).await.unwrap().unwrap();
+        let found = leftovers(folder, &environment()).await.unwrap();
+        let listed: Vec<_> = found.iter().map(|it| it.branch.clone()).collect();
+        assert_eq!(listed, [Some(branch)]);
+        assert_eq!(found[0].member, Some(member("a.nn")));
+    }
+    for folder in [&red, &blue] {
+        let found = leftovers(folder, &environment()).await.unwrap();
+        let file = format!("{}:loose.txt", found[0].branch.as_ref().unwrap());
+        assert_eq!(scene.git(&["show", &file]).await, folder.to_string_lossy());
+    }
+}
+
+#[tokio::test]
+async fn the_next_run_of_a_team_lands_where_it_began() {
+    let scene = Scene::new().await;
+    for (branch, task) in [("main", 1), ("feature", 2)] {
+        scene.git(&["checkout", "-q", "-B", branch]).await;
+        let isolation = scene.open().await;
+        let (one, ann) = scene.begin(&isolation, "ann", task).await;
+        write(&ann, &format!("{task}.txt"), "made");
+        merge(&isolation, &one).await;
+        let (landed, _) = isolation.land().await.unwrap();
+        assert_eq!(landed, Landed::Merged { branch: branch.into(), n_commits: 1 });
+    }
+}
+
+#[tokio::test]
+async fn a_branch_that_a_person_has_in_a_folder_stays() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    write(&ann, "one.txt", "1");
+    merge(&isolation, &one).await;
+    git(&ann, &["checkout", "-q", "--detach"]).await;
+    let path = scene.folder.path().join("mine").to_string_lossy().into_owned();
+    scene.git(&["worktree", "add", "-q", &path, "troop-work/demo/ann/task-1"]).await;
+    isolation.land().await.unwrap();
+    let branches = scene.git(&["branch", "--format=%(refname:short)"]).await;
+    assert_eq!(branches, "main\ntroop-work/demo/ann/task-1");
+}
+
+#[tokio::test]
+async fn results_that_wait_are_found_until_they_are_in_the_project() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    write(&ann, "hi.txt", "ann's");
+    merge(&isolation, &one).await;
+    scene.write("hi.txt", "mine, and not committed");
+    let (landed, _) = isolation.land().await.unwrap();
+    let Landed::Waits { why, first, hint, .. } = landed else { panic!("{landed:?}") };
+    assert_eq!(why, "hi.txt here is not committed");
+    assert_eq!((first.as_deref(), hint.as_str()), (Some("move it"), "git merge troop/demo"));
+    let found = leftovers(&scene.team(), &environment()).await.unwrap();
+    let found: Vec<_> = found.iter().map(|it| (it.state.clone(), it.branch.as_deref())).collect();
+    assert_eq!(found, [(LeftoverState::Waiting, Some("troop/demo"))]);
+    fs::remove_file(scene.project().join("hi.txt")).unwrap();
+    scene.git(&["merge", "--quiet", "troop/demo"]).await;
+    assert!(leftovers(&scene.team(), &environment()).await.unwrap().is_empty());
 }

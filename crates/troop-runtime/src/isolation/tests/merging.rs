@@ -221,3 +221,96 @@ async fn a_huge_file_is_merged() {
     merge(&isolation, &one).await;
     assert_eq!(scene.git(&["cat-file", "-s", "troop/demo:huge"]).await, (40 << 20).to_string());
 }
+
+#[tokio::test]
+async fn a_repository_in_a_folder_is_not_merged_as_a_mere_name() {
+    for has_commit in [true, false] {
+        let scene = Scene::new().await;
+        let isolation = scene.open().await;
+        let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+        write(&ann, "below/dep/result.txt", "precious");
+        let inside = ann.join("below/dep");
+        git(&inside, &["init", "--quiet"]).await;
+        if has_commit {
+            git(&inside, &["add", "--all"]).await;
+            git(&inside, &["commit", "-m", "its own"]).await;
+        }
+        let why = refusal(&isolation, &one).await;
+        assert!(why.starts_with("what is in `below/dep` would be lost"), "{why}");
+        assert!(why.contains("rm -rf below/dep/.git"), "{why}");
+        // Nor does it keep the member from its next task.
+        isolation.begin(&work("ann", 2)).await.unwrap();
+        isolation.go_back(&one).await.unwrap();
+        fs::remove_dir_all(inside.join(".git")).unwrap();
+        merge(&isolation, &one).await;
+        assert_eq!(scene.in_team("below/dep/result.txt").await, "precious");
+    }
+}
+
+#[tokio::test]
+async fn a_repository_that_a_member_committed_itself_is_refused_as_well() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    write(&ann, "dep/result.txt", "precious");
+    git(&ann.join("dep"), &["init", "--quiet"]).await;
+    git(&ann.join("dep"), &["add", "--all"]).await;
+    git(&ann.join("dep"), &["commit", "-m", "its own"]).await;
+    git(&ann, &["add", "--all"]).await;
+    git(&ann, &["commit", "-m", "with a name only"]).await;
+    let why = refusal(&isolation, &one).await;
+    assert!(why.starts_with("what is in `dep` would be lost"), "{why}");
+    git(&ann, &["rm", "-q", "--cached", "dep"]).await;
+    fs::remove_dir_all(ann.join("dep/.git")).unwrap();
+    merge(&isolation, &one).await;
+    assert_eq!(scene.in_team("dep/result.txt").await, "precious");
+}
+
+#[tokio::test]
+async fn a_folder_for_checks_that_was_half_removed_is_no_obstacle() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    write(&ann, "one.txt", "1");
+    let check = checks(&["test -e one.txt"]);
+    isolation.finish(&one, Aim::HandIn, &check).await.unwrap();
+    write(&scene.team(), "worktrees/.checked/left", "of one that was killed");
+    let finished = isolation.approve(&one, &check).await.unwrap();
+    assert!(matches!(finished.outcome, Outcome::Merged(_)), "{finished:?}");
+}
+
+#[tokio::test]
+async fn what_nobody_wants_any_more_is_neither_checked_to_the_end_nor_merged() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    write(&ann, "one.txt", "1");
+    let check = checks(&["touch begun; sleep 600"]);
+    let over = check.wanted.over.clone();
+    let begun = ann.join("begun");
+    let cancel = async {
+        troop_testkit::wait_for("the check runs", async || begun.exists().then_some(())).await;
+        over.cancel();
+    };
+    let (finished, ()) = tokio::join!(isolation.finish(&one, Aim::Merge, &check), cancel);
+    let outcome = finished.unwrap().outcome;
+    assert!(matches!(outcome, Outcome::Not(NotMerged::Unwanted)), "{outcome:?}");
+    let mut refused = checks(&[]);
+    refused.wanted.ask = Some(std::sync::Arc::new(|| Box::pin(async { false })));
+    let finished = isolation.finish(&one, Aim::Merge, &refused).await.unwrap();
+    assert!(matches!(finished.outcome, Outcome::Not(NotMerged::Unwanted)), "{finished:?}");
+    assert_eq!(scene.git(&["diff", "--stat", "main", "troop/demo"]).await, "");
+}
+
+#[tokio::test]
+async fn what_was_handed_in_and_is_not_wanted_leaves_no_name_behind() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    write(&ann, "one.txt", "1");
+    isolation.finish(&one, Aim::HandIn, &checks(&[])).await.unwrap();
+    assert!(scene.git(&["for-each-ref"]).await.contains("refs/troop-work/demo/task-1"));
+    isolation.forget_handed_in(one.task).await.unwrap();
+    assert!(!scene.git(&["for-each-ref"]).await.contains("refs/troop-work/demo/task-1"));
+    assert_eq!(scene.git(&["show", "troop-work/demo/ann/task-1:one.txt"]).await, "1");
+}

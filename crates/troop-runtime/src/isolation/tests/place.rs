@@ -141,3 +141,30 @@ async fn a_folder_that_was_deleted_is_made_again() {
     assert!(place.join("README.md").exists());
     isolation.begin(&one).await.unwrap();
 }
+
+#[tokio::test]
+async fn two_teams_of_one_name_in_two_stores_have_branches_of_their_own() {
+    let scene = Scene::new().await;
+    let one = scene.open().await;
+    let mut options = scene.options(&scene.project());
+    options.folder = scene.folder.path().join("other");
+    let other = Isolation::open(options).await.unwrap().isolation.unwrap();
+    assert_eq!((one.branch(), other.branch()), ("troop/demo", "troop/demo+2"));
+}
+
+#[tokio::test]
+async fn who_goes_back_to_a_task_finds_it_as_it_was_left() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    write(&ann, "one.txt", "1");
+    isolation.finish(&one, Aim::HandIn, &checks(&[])).await.unwrap();
+    scene.begin(&isolation, "ann", 2).await;
+    assert!(!ann.join("one.txt").exists());
+    write(&ann, "two.txt", "half");
+    let begun = isolation.go_back(&one).await.unwrap();
+    assert_eq!(begun.branch, "troop-work/demo/ann/task-1");
+    assert!(ann.join("one.txt").exists() && !ann.join("two.txt").exists());
+    let kept = scene.git(&["show", "troop-work/demo/ann/task-2:two.txt"]).await;
+    assert_eq!(kept, "half");
+}

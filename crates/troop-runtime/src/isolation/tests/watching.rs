@@ -13,10 +13,10 @@ async fn both_hear_once_that_what_they_are_doing_does_not_fit() {
     let mut watcher = Watcher::default();
     write(&ann, "README.md", "one\nANN\nthree\nfour\nfive\n");
     write(&bob, "other.txt", "nobody else's");
-    assert_eq!(watcher.look(&isolation, &members).await.unwrap(), []);
+    assert_eq!(watcher.look(&isolation, &members).await.unwrap().clashes, []);
     write(&bob, "README.md", "one\nBOB\nthree\nfour\nfive\n");
     let before = git(&bob, &["status", "--porcelain"]).await;
-    let clashes = watcher.look(&isolation, &members).await.unwrap();
+    let clashes = watcher.look(&isolation, &members).await.unwrap().clashes;
     assert_eq!(clashes.len(), 1, "{clashes:?}");
     assert_eq!(clashes[0].files, ["README.md"]);
     let told: Vec<_> = members.iter().map(|it| clashes[0].told_to(it, "troop/demo")).collect();
@@ -27,7 +27,7 @@ async fn both_hear_once_that_what_they_are_doing_does_not_fit() {
         "what you and ann are doing does not fit together in `README.md`; agree with ann"
     ));
     assert_eq!(git(&bob, &["status", "--porcelain"]).await, before, "nobody's index is touched");
-    assert_eq!(watcher.look(&isolation, &members).await.unwrap(), [], "it is told once");
+    assert_eq!(watcher.look(&isolation, &members).await.unwrap().clashes, [], "it is told once");
 }
 
 #[tokio::test]
@@ -40,7 +40,8 @@ async fn a_member_hears_that_its_work_does_not_fit_what_was_merged_meanwhile() {
     write(&bob, "README.md", "one\nBOB\nthree\nfour\nfive\n");
     merge(&isolation, &one).await;
     let mut watcher = Watcher::default();
-    let clashes = watcher.look(&isolation, std::slice::from_ref(&two.member)).await.unwrap();
+    let clashes =
+        watcher.look(&isolation, std::slice::from_ref(&two.member)).await.unwrap().clashes;
     assert_eq!(clashes[0].other, None);
     let told = clashes[0].told_to(&two.member, isolation.branch());
     assert!(told.contains("in your folder run `git merge troop/demo`"), "{told}");
@@ -55,5 +56,30 @@ async fn changes_of_the_same_file_that_fit_are_not_worth_a_word() {
     write(&ann, "README.md", "ONE\ntwo\nthree\nfour\nfive\n");
     write(&bob, "README.md", "one\ntwo\nthree\nfour\nFIVE\n");
     let mut watcher = Watcher::default();
-    assert_eq!(watcher.look(&isolation, &[one.member, two.member]).await.unwrap(), []);
+    assert_eq!(watcher.look(&isolation, &[one.member, two.member]).await.unwrap().clashes, []);
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_looked_at_hides_nothing_but_itself() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    let (two, bob) = scene.begin(&isolation, "bob", 2).await;
+    let (three, cyd) = scene.begin(&isolation, "cyd", 3).await;
+    write(&ann, "README.md", "ann's\n");
+    write(&bob, "README.md", "bob's\n");
+    // Left by a git that was killed.
+    write(&scene.team(), "worktrees/.index-bob.lock", "");
+    // A repository without a commit, of which git takes nothing.
+    fs::create_dir(ann.join("inside")).unwrap();
+    git(&ann.join("inside"), &["init", "--quiet"]).await;
+    fs::write(cyd.join(".git"), "gitdir: /nonexistent\n").unwrap();
+    let members = [one.member, two.member, three.member];
+    let mut watcher = Watcher::default();
+    let sight = watcher.look(&isolation, &members).await.unwrap();
+    assert_eq!(sight.clashes.len(), 1, "{sight:?}");
+    let unseen: Vec<_> = sight.unseen.iter().map(|(member, _)| member.as_str()).collect();
+    assert_eq!(unseen, ["cyd"]);
+    let sight = watcher.look(&isolation, &members).await.unwrap();
+    assert!(sight.unseen.is_empty(), "it is said once: {sight:?}");
 }

@@ -9,13 +9,17 @@ use troop_model::{
     Actor, Command, NewTask, OperationId, Origin, Settings, TaskCommand, WorkspaceScope,
 };
 use troop_protocol::{
-    Client, ClientError, FailureKind, FileCall, FileChanged, FileContent, FileList, PeerError,
-    Session,
+    Client, ClientError, FailureKind, FileCall, FileChanged, FileContent, FileList, FromLead,
+    PeerError, Session,
 };
 use troop_runtime::{Signature, find_lead};
 use uuid::Uuid;
 
-use super::stage::{Setting, Stage, play};
+use super::{
+    delegations::led_by,
+    stage::{Part, Setting, Stage, play, raw},
+};
+use crate::support::say;
 
 fn write(path: &str, text: &str) -> FileCall {
     FileCall::Write {
@@ -256,4 +260,45 @@ async fn a_file_under_way_keeps_nobody_else_waiting() {
     }
     lock.unlock().unwrap();
     assert_eq!(writing.await.unwrap().size, 2);
+}
+
+#[tokio::test]
+async fn the_lead_finds_the_files_of_the_conversation_that_it_is_in() {
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let stage = led_by(play(move |mut part: Part| {
+        let tell = tell.clone();
+        async move {
+            part.ready(true).await;
+            part.idle().await;
+            while let Some(said) = part.hear().await {
+                let FromLead::Message(message) = said else { continue };
+                let ids = format!(r#"{{"messages":["{}"]}}"#, message.id.unwrap());
+                part.peer.request::<Value>(raw("message/read", &ids)).await.unwrap();
+                if message.content == "what is in it?" {
+                    drop(tell.send(part.peer.request::<FileContent>(&read("out/a.md")).await));
+                }
+            }
+        }
+    }))
+    .await;
+    create(&stage, "c1").await;
+    let assign = async {
+        let is_there = |state: &troop_model::State| state.find_member("bob").ok().map(drop);
+        stage.until("bob is there", is_there).await;
+        let (task, to) = (Some(troop_model::TaskNumber(1).into()), "bob".parse().unwrap());
+        let assign = Command::Task(TaskCommand::Assign { task, to });
+        stage.board.submit(Signature::new(Actor::human("zoe")).on(assign)).await.unwrap();
+    };
+    let (mut written, ()) = tokio::join!(calls(&stage, vec![write("out/a.md", "one")]), assign);
+    written.remove(0).unwrap();
+    let origin = Origin {
+        user_id: Some("u1".into()),
+        channel: Some("web".into()),
+        chat_id: Some("c1".into()),
+        ..Origin::default()
+    };
+    let signature = Signature { origin, ..Signature::new(Actor::human("zoe")) };
+    stage.board.submit(signature.on(say("lead", "what is in it?"))).await.unwrap();
+    let content = told.recv().await.unwrap().unwrap();
+    assert_eq!(content.content.as_deref(), Some("one"));
 }

@@ -36,7 +36,10 @@ pub(super) async fn check(surroundings: &Surroundings, care: Care) -> Vec<Check>
                 name: "leftovers".to_owned(),
                 state: State::Bad,
                 says: error.chain(),
-                fix: None,
+                fix: Some(format!(
+                    "look at `{}`, and at the project of that team",
+                    folder.display()
+                )),
             }),
         }
     }
@@ -59,7 +62,11 @@ async fn one(leftover: &Leftover, care: Care) -> Check {
         return match rescue(leftover, &config::environment()).await {
             Ok(Some(branch)) => Check::good(&name, format!("rescued: {says}; it is on `{branch}`")),
             Ok(None) => Check::good(&name, format!("removed: {says}")),
-            Err(error) => Check { name, state: State::Bad, says: error.chain(), fix: None },
+            Err(error) => {
+                let place = leftover.folder.as_ref().unwrap_or(&leftover.project).display();
+                let fix = format!("see what is there: `git -C {place} status`; then try again");
+                Check { name, state: State::Bad, says: error.chain(), fix: Some(fix) }
+            }
         };
     }
     Check { name, state: State::Missing, says, fix: Some(fix(leftover)) }
@@ -84,9 +91,11 @@ fn describe(leftover: &Leftover) -> String {
         LeftoverState::Dirty => "changes that are not committed".to_owned(),
         LeftoverState::Unmerged => "unmerged work".to_owned(),
         LeftoverState::Merged => "a folder whose work is merged".to_owned(),
+        LeftoverState::Waiting => "results that are not in the project".to_owned(),
         LeftoverState::Lost { says } => format!("a folder that git does not know: {says}"),
     };
-    let who = leftover.member.as_ref().map_or("somebody", MemberName::as_str);
+    let nobody = if leftover.state == LeftoverState::Waiting { "the team" } else { "somebody" };
+    let who = leftover.member.as_ref().map_or(nobody, MemberName::as_str);
     let task = leftover.task.map(|TaskNumber(task)| format!(" on task-{task}")).unwrap_or_default();
     let place = match (&leftover.folder, &leftover.branch) {
         (Some(folder), Some(branch)) => format!("{} (branch {branch})", folder.display()),

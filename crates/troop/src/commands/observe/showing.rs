@@ -6,12 +6,13 @@ use anyhow::Result;
 use serde::Serialize;
 use tokio::time::Instant;
 use troop_model::Time;
-use troop_observe::{Counts, Lines, Observer, Output, Session, TeamEvent};
+use troop_observe::{Counts, Lines, Observer, Output, Session};
 
 use crate::{
     cli::ObserveArgs,
     output::Printer,
-    render::{self, Recent},
+    render::{self, Recent, Told},
+    report::Refused,
 };
 
 /// How long a screen stands at least, while there is more to see.
@@ -51,6 +52,9 @@ pub(super) struct Showing<'a> {
     lines: Lines,
     /// How much was taken of a line that is not over yet.
     n_begun: u64,
+    /// How many lines there were, and whether any of them can be JSON.
+    n_lines: u64,
+    has_objects: bool,
     page: Page,
     printer: &'a Printer,
     has_changed: bool,
@@ -73,16 +77,24 @@ struct Page {
     width: usize,
     out: Vec<u8>,
     recent: Recent,
+    told: Told,
 }
 
 impl<'a> Showing<'a> {
     pub(super) fn new(observer: Observer, form: Form, printer: &'a Printer) -> Self {
-        let page =
-            Page { form, width: printer.width(), out: Vec::new(), recent: Recent::default() };
+        let page = Page {
+            form,
+            width: printer.width(),
+            out: Vec::new(),
+            recent: Recent::default(),
+            told: Told::of(observer.team()),
+        };
         Self {
             observer,
             lines: Lines::default(),
             n_begun: 0,
+            n_lines: 0,
+            has_objects: false,
             page,
             printer,
             has_changed: false,
@@ -112,6 +124,8 @@ impl<'a> Showing<'a> {
                 n_whole += std::mem::take(&mut self.n_begun);
             }
             if let Some(line) = line {
+                self.n_lines += 1;
+                self.has_objects |= is_object(line);
                 self.page.add(self.observer.line(line, now))?;
             }
         }
@@ -144,6 +158,8 @@ impl<'a> Showing<'a> {
     pub(super) fn end(&mut self, now: Time) -> Result<()> {
         // An object that was cut off does not close, so what can be read is whole.
         if let Some(line) = self.lines.end() {
+            self.n_lines += 1;
+            self.has_objects |= is_object(line);
             let said = self.observer.line(line, now);
             if said.len() > 0 {
                 self.page.pass(b"\n");
@@ -167,7 +183,13 @@ impl<'a> Showing<'a> {
         if matches!(self.page.form, Form::Story | Form::Screen) {
             self.warn();
         }
-        Ok(())
+        // What is passed on is somebody else's, whatever it is.
+        if self.n_lines == 0 || self.has_objects || self.page.form == Form::PassThrough {
+            return Ok(());
+        }
+        let message = "no line was recognised: none of them is a JSON object";
+        let hint = "let the agent say it in JSON: `claude -p --verbose --output-format stream-json \"…\" | troop observe`";
+        Err(Refused::new(message, hint).into())
     }
 
     /// Tells what was not understood.
@@ -190,6 +212,11 @@ impl<'a> Showing<'a> {
     }
 }
 
+/// Whether a line can be what others say about a session.
+fn is_object(line: &[u8]) -> bool {
+    line.trim_ascii_start().starts_with(b"{")
+}
+
 impl Page {
     /// Passes bytes on as they are, if that is asked for.
     fn pass(&mut self, bytes: &[u8]) {
@@ -210,18 +237,16 @@ impl Page {
                     self.out.push(b'\n');
                 }
                 (Output::Event(event), Form::Story) => {
-                    self.out.extend_from_slice(self.line(&event).as_bytes());
+                    self.out.extend_from_slice(self.told.line(&event, self.width).as_bytes());
                     self.out.push(b'\n');
                 }
-                (Output::Event(event), Form::Screen) => self.recent.push(self.line(&event)),
+                (Output::Event(event), Form::Screen) => {
+                    self.recent.push(self.told.line(&event, self.width));
+                }
                 (Output::Supplement(_) | Output::Event(_), _) => {}
             }
         }
         Ok(())
-    }
-
-    fn line(&self, event: &TeamEvent) -> String {
-        render::observed_event(event, self.width)
     }
 
     fn print(&mut self, printer: &Printer) -> Result<()> {

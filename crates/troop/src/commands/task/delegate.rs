@@ -12,7 +12,12 @@ use troop_model::{
 use troop_runtime::Board;
 use uuid::Uuid;
 
-use crate::{desk::Desk, output::Printer, render, report::Refused};
+use crate::{
+    desk::{Desk, Standing},
+    output::Printer,
+    render,
+    report::Refused,
+};
 
 /// What is to be delegated, and to whom.
 #[derive(Debug)]
@@ -34,6 +39,13 @@ pub(super) async fn run(order: Order, desk: &mut Desk, printer: &Printer) -> Res
         return printer.text("nothing changed\n");
     };
     let board = desk.team(None).await?;
+    if wait.is_some() && desk.standing(&board).await? != Standing::Running && !printer.json {
+        let name = board.look(|state| state.team().map(|team| team.name.to_string())).await?;
+        let name = name.unwrap_or_default();
+        printer.warn(&format!(
+            "nobody leads the team; it begins with `troop resume {name}`, or when somebody takes it up"
+        ));
+    }
     let found = match wait {
         Some(patience) => end(&board, *delegation, patience).await?,
         None => look(&board, *delegation).await?,
@@ -47,7 +59,10 @@ pub(super) async fn run(order: Order, desk: &mut Desk, printer: &Printer) -> Res
         }
         (DelegationStatus::Running, Some(_)) => {
             let hint = "look later: `troop team delegations`";
-            let message = format!("{} still works on {}", found.to, found.task);
+            let message = match desk.standing(&board).await? {
+                Standing::Running => format!("{} still works on {}", found.to, found.task),
+                _ => format!("{} has not begun: nobody leads the team", found.task),
+            };
             Err(Refused::new(message, hint).into())
         }
         (DelegationStatus::Running | DelegationStatus::Completed, _) => Ok(()),

@@ -1,10 +1,19 @@
 //! `troop team delegations`, and TEAM.md
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 use serde_json::{Value, json};
-use troop_model::{ActorKind, Delegation, DelegationView, State, Time, team_md};
+use troop_model::{ActorKind, Delegation, DelegationStatus, DelegationView, State, Time, team_md};
 
-use crate::{desk::Desk, output::Printer, render};
+use crate::{
+    desk::{Desk, Standing},
+    output::Printer,
+    render,
+};
+
+/// How many characters of an id are shown at least.
+const SHORT: usize = 8;
 
 /// The delegations at hand, oldest first.
 pub(super) async fn list(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
@@ -13,9 +22,14 @@ pub(super) async fn list(name: Option<&str>, desk: &mut Desk, printer: &Printer)
         let all: Vec<Value> = board.look(all_json).await??;
         return printer.json(&json!({ "delegations": all }));
     }
-    let now = desk.clock.now();
+    let (now, standing) = (desk.clock.now(), desk.standing(&board).await?);
     let rows: Vec<_> = board
-        .look(move |state| oldest_first(state).into_iter().map(|it| row(it, now)).collect())
+        .look(move |state| {
+            let all = oldest_first(state);
+            let ids: Vec<_> = all.iter().map(|it| it.id.to_string()).collect();
+            let n_chars = short(&ids);
+            all.into_iter().map(|it| row(it, n_chars, standing, now)).collect()
+        })
         .await?;
     if rows.is_empty() {
         return printer.text("no delegations\n");
@@ -35,15 +49,29 @@ fn all_json(state: &State) -> serde_json::Result<Vec<Value>> {
     views.map(serde_json::to_value).collect()
 }
 
-fn row(delegation: &Delegation, now: Time) -> Vec<String> {
+/// How many characters of each id tell it from the others; `troop log --delegation` takes as few.
+fn short(ids: &[String]) -> usize {
+    let beginnings = |n_chars: usize| {
+        ids.iter().map(|id| id.chars().take(n_chars).collect::<String>()).collect::<BTreeSet<_>>()
+    };
+    let all = ids.iter().collect::<BTreeSet<_>>().len();
+    (SHORT..).find(|n_chars| beginnings(*n_chars).len() == all).unwrap_or(SHORT)
+}
+
+fn row(delegation: &Delegation, n_chars: usize, standing: Standing, now: Time) -> Vec<String> {
+    let status = match delegation.status {
+        // Without a lead no process runs.
+        DelegationStatus::Running if standing != Standing::Running => "waiting".to_owned(),
+        status => status.to_string(),
+    };
     let until = delegation.ended_at.unwrap_or(now);
     vec![
         render::moment(delegation.started_at),
         delegation.task.to_string(),
         delegation.to.to_string(),
-        delegation.status.to_string(),
+        status,
         render::took(until.since(delegation.started_at)),
-        delegation.id.to_string(),
+        delegation.id.to_string().chars().take(n_chars).collect(),
         render::one_line(delegation.result.as_deref().unwrap_or_default()),
     ]
 }
@@ -64,4 +92,19 @@ pub(super) async fn show_team_md(
         return printer.json(&json!({ "team_md": text }));
     }
     printer.text(&render::clean(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    //! Short ids.
+
+    use super::short;
+
+    #[test]
+    fn ids_are_as_short_as_they_can_be_told_apart() {
+        let ids = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
+        assert_eq!(short(&ids(&[])), 8);
+        assert_eq!(short(&ids(&["01a1e35d-441c", "12345678-441c"])), 8);
+        assert_eq!(short(&ids(&["01a1e35d-441c", "01a1e35d-4420"])), 12);
+    }
 }

@@ -41,11 +41,11 @@ fn seen() -> (Session, Vec<String>) {
     }
     lines.push(used("toolu_000000000008", "TaskCreate", r#"{"subject":"ship"}"#));
     let mut observer = Observer::default();
-    let mut told = Vec::new();
+    let (mut told, mut teller) = (Vec::new(), Told::default());
     for line in lines {
         for output in observer.line(line.as_bytes(), Time::from_micros(0)) {
             if let Output::Event(event) = output {
-                told.push(anstream::adapter::strip_str(&observed_event(&event, 60)).to_string());
+                told.push(anstream::adapter::strip_str(&teller.line(&event, 60)).to_string());
             }
         }
     }
@@ -61,7 +61,7 @@ fn what_happens_is_told_in_lines() {
             "00:00:00  ann joined (tester)",
             "00:00:00  new task 1: parse \\u{1b}[31m it",
             "00:00:00  new task 2: print",
-            "00:00:00  changed task 2: print",
+            "00:00:00  changed task 2: print (waits for 1)",
             "00:00:00  ann does task 1: parse \\u{1b}[31m it",
             "00:00:00  team-lead → ann: go on",
         ]

@@ -5,8 +5,9 @@ use std::{collections::BTreeMap, time::Duration};
 use troop_model::{
     Event, Fact, MemberName, MemberState, MessageKind, Party, Role, State, TaskNumber, Time,
 };
+use troop_runtime::REFUSED;
 
-use super::is_veto;
+use super::{super::one_line, is_veto};
 
 /// What was counted.
 #[derive(Debug)]
@@ -18,6 +19,7 @@ pub(crate) struct Tally {
     pub(crate) n_messages: usize,
     pub(crate) recoveries: Vec<Recovery>,
     pub(crate) vetoes: Vec<Veto>,
+    pub(crate) troubles: Vec<Trouble>,
     pub(crate) answers: Vec<Answer>,
     /// What the lead told the user last.
     pub(crate) answer: Option<String>,
@@ -58,6 +60,15 @@ pub(crate) struct Veto {
     pub(crate) feedback: String,
 }
 
+/// Something that was not done, although somebody tried or said so.
+#[derive(Clone, Debug)]
+pub(crate) struct Trouble {
+    pub(crate) at: Time,
+    /// In one word.
+    pub(crate) what: &'static str,
+    pub(crate) about: String,
+}
+
 /// The answer to a plan.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
@@ -76,6 +87,7 @@ impl Tally {
             n_messages: 0,
             recoveries: Vec::new(),
             vetoes: Vec::new(),
+            troubles: Vec::new(),
             answers: Vec::new(),
             answer: None,
         }
@@ -111,7 +123,12 @@ impl Tally {
             Fact::TaskCompleted { task, .. } | Fact::TaskApproved { task, .. } => {
                 self.ends(before, *task, event.at, Some(()));
             }
-            Fact::TaskFailed { task, .. } => self.ends(before, *task, event.at, None),
+            Fact::TaskFailed { task, reason, retry_at } => {
+                self.ends(before, *task, event.at, None);
+                let again = if retry_at.is_some() { "; it was tried again" } else { "" };
+                let about = format!("{task}: {}{again}", one_line(reason));
+                self.troubles.push(Trouble { at: event.at, what: "failed", about });
+            }
             Fact::MessageSent { .. } => self.said(before, event),
             _ => {}
         }
@@ -147,6 +164,11 @@ impl Tally {
         match message_kind {
             MessageKind::System if is_veto(summary.as_deref()) => {
                 self.vetoes.push(Veto { at, member, feedback });
+            }
+            // A check that failed, or work that does not fit.
+            MessageKind::System if summary.as_deref().is_some_and(|it| it.starts_with(REFUSED)) => {
+                let about = format!("{member}: {}", one_line(&feedback));
+                self.troubles.push(Trouble { at, what: "not done", about });
             }
             MessageKind::System | MessageKind::Idle | MessageKind::TaskAssignment => return,
             MessageKind::PlanApprovalResponse => {

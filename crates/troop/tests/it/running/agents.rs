@@ -103,8 +103,7 @@ fn who_leads_can_be_set_by_a_person_and_by_a_trusted_project() {
     write(&troop, ".troop/config.json", r#"{"agent": "script:lead.script"}"#);
     let (code, err) = troop.refused("run hi -m ann=command");
     assert_eq!(code, 1);
-    assert!(err.contains("error: there is no agent to lead the team: "), "{err}");
-    assert!(err.contains("`troop demo`"), "{err}");
+    assert!(err.contains("hint: look and decide: `troop trust`"), "{err}");
     troop.ok("trust --yes");
     let run = troop.run("run hi -m ann=command");
     assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);

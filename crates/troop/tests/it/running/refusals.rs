@@ -163,3 +163,115 @@ fn where_teams_are_switched_off_nothing_runs() {
         assert!(err.starts_with("error: teams are switched off by `teams.enabled` in `"), "{err}");
     }
 }
+
+/// A lead that waits for the end of a task.
+const ONE: &str = r#"
+when mail * from user
+    call task/create {"subject": "say hello", "description": "echo hello"}
+    wait until all tasks are done
+    message user I have waited
+"#;
+
+#[test]
+fn a_run_ends_and_says_so_when_there_is_nobody_to_do_its_tasks() {
+    let troop = project(ONE);
+    let run = troop.run("--team crew run hi --agent script:lead.script");
+    assert_eq!(run.code, 1, "{}", run.out);
+    assert!(run.out.contains("lead → user: I have waited"), "{}", run.out);
+    let says = "error: task-1 has nobody to do it\nhint: add somebody: `--member ann=command`, or now: `troop --team crew member add ann=command`, then go on: `troop resume crew`\n";
+    assert_eq!(run.err, says);
+    // What the hint says works.
+    troop.ok("--team crew member add ann=command");
+    let run = troop.run("resume crew");
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    assert!(run.out.starts_with("started: ann\n"), "{}", run.out);
+    assert!(run.out.contains("ann completed task-1: hello"), "{}", run.out);
+}
+
+#[test]
+fn a_run_ends_when_its_only_teammate_cannot_start() {
+    let troop = project(ONE);
+    write(&troop, ".troop/agents/gone.md", "---\nname: gone\nprogram: [/nowhere/at-all]\n---\n");
+    troop.ok("trust --yes");
+    let run = troop.run("--team crew run hi --agent script:lead.script -m ann=gone");
+    assert_eq!(run.code, 1, "{}", run.out);
+    assert!(run.out.contains("ann is gone: ann did not start"), "{}", run.out);
+    assert!(run.err.starts_with("error: task-1 has nobody to do it\n"), "{}", run.err);
+}
+
+#[test]
+fn a_run_ends_when_its_only_teammate_crashed_for_good() {
+    let troop = project(ONE);
+    write(&troop, "ann.script", "when started\n    crash 9\n");
+    let run = troop.run("--team crew run hi --agent script:lead.script -m ann=script:ann.script");
+    assert_eq!(run.code, 1, "{}", run.out);
+    let line = run.out.lines().find(|line| line.contains("it crashed too often"));
+    let line = line.unwrap_or_else(|| panic!("nobody says that it is given up: {}", run.out));
+    assert!(line.contains("ann crashed: ") && line.ends_with("is not started again"), "{line}");
+    assert!(run.err.starts_with("error: task-1 has nobody to do it\n"), "{}", run.err);
+    assert!(run.err.contains("`troop --team crew log ann`"), "{}", run.err);
+}
+
+#[test]
+fn a_team_goes_on_in_the_folder_where_it_worked() {
+    let troop = project(GREET);
+    let first = troop.run("--team crew run hi --agent script:lead.script");
+    assert_eq!(first.code, 1, "nobody does it: {}", first.out);
+    let other = troop.folder().join("other");
+    std::fs::create_dir_all(&other).unwrap();
+    let output = troop.command(&["resume", "crew"]).current_dir(&other).output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    let folder = troop.folder().canonicalize().unwrap();
+    let says = format!(
+        "error: team `crew` works in another folder: `{0}`\nhint: go on there: `cd '{0}' && troop resume crew`\n",
+        folder.display()
+    );
+    assert_eq!(err, says);
+    troop.ok("--team crew member add ann=command");
+    assert_eq!(troop.run("resume crew").code, 0);
+}
+
+#[test]
+fn what_a_team_is_can_be_seen_in_lists() {
+    let troop = project(GREET);
+    troop.ok("team create fresh");
+    let state = |name: &str| {
+        let teams = troop.json("team list --all");
+        let mut teams = teams["teams"].as_array().unwrap().iter();
+        teams.find(|team| team["name"] == name).unwrap()["state"].as_str().unwrap().to_owned()
+    };
+    let mut team = start(&troop, "-m ann=command --keep");
+    team.wait_for("all is said");
+    assert_eq!((state("fresh"), state("crew")), ("active".into(), "running".into()));
+    troop.ok("--team crew task create wait --assignee lead");
+    troop.ok("stop crew --reason 'lunch time'");
+    let run = team.end();
+    assert_eq!(run.code, 1);
+    assert!(run.out.contains("\nit was stopped: lunch time\n"), "{}", run.out);
+    assert_eq!(state("crew"), "stopped");
+    assert!(troop.ok("--team crew team status").starts_with("crew  stopped\n"));
+    assert!(troop.ok("team list").contains("stopped"));
+    let (_, err) = troop.refused("stop crew");
+    assert!(err.ends_with("hint: go on with it: `troop resume crew`\n"), "{err}");
+    troop.ok("--team crew task cancel 3");
+    assert_eq!(troop.run("resume crew").code, 0);
+    assert_eq!(state("crew"), "completed");
+    troop.ok("team delete crew");
+    assert_eq!(state("crew"), "deleted");
+    let (_, err) = troop.refused("stop fresh");
+    assert!(!err.contains("resume"), "nobody ever led it: {err}");
+}
+
+#[test]
+fn what_used_up_its_attempts_is_to_be_retried_not_resumed() {
+    let troop = project(&ONE.replace("echo hello", "exit 3"));
+    let line = "--team crew run hi --agent script:lead.script -m ann=command --set max_attempts=1";
+    let run = troop.run(line);
+    assert_eq!(run.code, 1, "{}", run.out);
+    assert!(run.err.contains("try again: `troop --team crew task retry 1`"), "{}", run.err);
+    assert!(run.out.contains("  failed     task-1: exit code 3"), "{}", run.out);
+    troop.ok("--team crew task retry 1");
+    let run = troop.run("resume crew");
+    assert!(run.out.starts_with("started: ann\n"), "an orderly end cuts nobody short: {}", run.out);
+}

@@ -9,7 +9,9 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 use tokio::time::Instant;
 use troop_model::{MemberName, TaskNumber};
-use troop_runtime::{Aim, Checks, Clock, Isolation, IsolationOptions, Outcome as Ended, process};
+use troop_runtime::{
+    Aim, Checks, Clock, Isolation, IsolationOptions, Outcome as Ended, Wanted, process,
+};
 use uuid::Uuid;
 
 use super::{
@@ -98,6 +100,7 @@ fn nothing_to_check() -> Checks {
         clock: Clock::system(),
         session: Uuid::now_v7(),
         show: None,
+        wanted: Wanted::default(),
     }
 }
 

@@ -1,0 +1,65 @@
+//! What to do after a refusal whose text does not say it: for a model, whose next call should be right.
+
+use troop_model::{Refusal, Status, TaskAction};
+
+/// What to do next, where that is not said by the refusal itself.
+#[expect(clippy::wildcard_enum_match_arm, reason = "most refusals say what to do themselves")]
+pub(super) fn next_step(refusal: &Refusal) -> Option<String> {
+    let step = match refusal {
+        Refusal::WrongStatus { status, action, .. } => return after(*status, *action),
+        Refusal::NotYours { owner: Some(owner), .. } => {
+            return Some(format!("leave it to `{owner}`; the lead can give it to somebody else"));
+        }
+        Refusal::NotYours { owner: None, .. } | Refusal::NotHeld { .. } => "claim it first",
+        Refusal::AwaitsStart { .. } => "claim another; the lead approves that it starts",
+        Refusal::StillNeeded { .. } => "finish or cancel those that need it first",
+        Refusal::IncompleteResponse => {
+            "give `request_id`, as it came with the request, and `approve`: true or false"
+        }
+        Refusal::NothingToChange => {
+            "say what is to be different, such as the subject, the description or the priority"
+        }
+        _ => return None,
+    };
+    Some(step.to_owned())
+}
+
+/// What an action needs that was asked of a task in another state.
+fn after(status: Status, action: TaskAction) -> Option<String> {
+    let step = match action {
+        TaskAction::Approve | TaskAction::Reject => {
+            "only a result that is in review is approved or rejected"
+        }
+        TaskAction::Retry => "only what failed or is stale is tried again",
+        TaskAction::Delete => "only what is over is deleted: cancel it first",
+        _ if status.is_terminal() => "it is over; take another task",
+        TaskAction::Update => "only what nobody has begun is changed like this: give it back first",
+        TaskAction::Complete
+        | TaskAction::Fail
+        | TaskAction::Review
+        | TaskAction::Progress
+        | TaskAction::AskUser
+            if status == Status::Pending =>
+        {
+            "claim it first"
+        }
+        _ if status == Status::InReview => "wait until its result is approved or rejected",
+        TaskAction::Create
+        | TaskAction::Claim
+        | TaskAction::Complete
+        | TaskAction::Cancel
+        | TaskAction::Assign
+        | TaskAction::List
+        | TaskAction::Get
+        | TaskAction::Search
+        | TaskAction::Review
+        | TaskAction::Comment
+        | TaskAction::Progress
+        | TaskAction::Attach
+        | TaskAction::Prove
+        | TaskAction::AskUser
+        | TaskAction::ClearAskUser
+        | TaskAction::Fail => return None,
+    };
+    Some(step.to_owned())
+}

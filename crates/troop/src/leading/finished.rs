@@ -1,0 +1,150 @@
+//! A team whose lead is over, and what is left to complain about.
+
+use anyhow::Result;
+use troop_model::{Member, MemberState, Role, State, Status, Task, TaskNumber};
+use troop_runtime::Ended;
+
+use super::Home;
+use crate::{
+    render::{self, Story},
+    report::Refused,
+};
+
+/// How many tasks are named.
+const MAX_NAMED: usize = 5;
+
+/// A team whose lead is over.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) ended: Ended,
+    pub(crate) story: Story,
+    /// What went wrong with the lead's agent.
+    pub(super) fault: Option<String>,
+    /// What became of what teammates made in folders of their own, if they had some.
+    pub(crate) home: Option<Home>,
+}
+
+impl Finished {
+    /// What is left to complain about, if anything is: the team has not done what it was to do.
+    pub(crate) fn check(&self) -> Result<()> {
+        let state = self.story.state();
+        let name = state.team().map(|team| team.name.to_string()).unwrap_or_default();
+        let on = format!("go on: `troop resume {name}`");
+        match &self.ended {
+            Ended::Superseded => {
+                let hint = "see what it does: `troop events --follow`";
+                return Err(Refused::new("another session leads the team now", hint).into());
+            }
+            Ended::Lost { reason } => {
+                return Err(Refused::new(format!("the team was lost: {reason}"), on).into());
+            }
+            Ended::Stopped { .. } | Ended::Quiet => {}
+        }
+        if let Some(fault) = &self.fault {
+            let message = format!("the lead could not go on: {}", render::one_line(fault));
+            let lead = state.lead().map_or("lead", |lead| lead.name.as_str());
+            let hint = format!("see what it did: `troop --team {name} log {lead}`");
+            return Err(Refused::new(message, hint).into());
+        }
+        if let Some(reason) = state.lead().filter(|it| it.state == MemberState::Crashed) {
+            let reason = reason.state_reason.as_deref().unwrap_or("no reason is known");
+            let message = format!("the lead crashed: {}", render::one_line(reason));
+            return Err(Refused::new(message, on).into());
+        }
+        match Left::of(state) {
+            left if left.n_open == 0 => Ok(()),
+            // Who was stopped goes on where it was; what nobody could do needs something else.
+            left if self.ended == Ended::Quiet => Err(left.complaint(state, &name).into()),
+            left => Err(Refused::new(left.says(), left.way_on(&name).unwrap_or(on)).into()),
+        }
+    }
+}
+
+/// The tasks that are not done.
+#[derive(Debug, Default)]
+struct Left {
+    n_open: usize,
+    /// Nobody holds them, and nothing holds them up.
+    pending: Vec<TaskNumber>,
+    /// They are not tried again by themselves.
+    failed: Vec<TaskNumber>,
+    /// They wait for approval.
+    in_review: Vec<TaskNumber>,
+}
+
+impl Left {
+    fn of(state: &State) -> Self {
+        let mut left = Self::default();
+        for task in state.tasks().iter() {
+            let number = task.number;
+            let is_worn_out = |task: &Task| task.not_before.is_none();
+            match state.tasks().status(number).unwrap_or(task.status) {
+                Status::Completed | Status::Cancelled => continue,
+                Status::Pending => left.pending.push(number),
+                Status::Failed if is_worn_out(task) => left.failed.push(number),
+                Status::InReview => left.in_review.push(number),
+                Status::Failed | Status::InProgress | Status::Blocked | Status::Stale => {}
+            }
+            left.n_open += 1;
+        }
+        left
+    }
+
+    fn says(&self) -> String {
+        match self.n_open {
+            1 => "1 task is not done".to_owned(),
+            n => format!("{n} tasks are not done"),
+        }
+    }
+
+    /// What must happen before it can go on, if something must.
+    fn way_on(&self, name: &str) -> Option<String> {
+        let then = format!("then go on: `troop resume {name}`");
+        match (self.failed.as_slice(), self.in_review.as_slice()) {
+            ([task, ..], _) => Some(format!(
+                "it used up its attempts; try again: `troop --team {name} task retry {}`, {then}",
+                task.0
+            )),
+            ([], [task, ..]) => Some(format!(
+                "it waits for approval: `troop --team {name} task approve {}`, {then}",
+                task.0
+            )),
+            ([], []) => None,
+        }
+    }
+
+    /// Nobody has anything left to do, and yet this is not done.
+    fn complaint(&self, state: &State, name: &str) -> Refused {
+        let on = format!("go on: `troop resume {name}`");
+        let Some(first) = self.pending.first() else {
+            return Refused::new(self.says(), self.way_on(name).unwrap_or(on));
+        };
+        let message = match self.pending.as_slice() {
+            [task] => format!("{task} has nobody to do it"),
+            tasks => {
+                let named: Vec<_> = tasks.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+                let more = if tasks.len() > MAX_NAMED { ", …" } else { "" };
+                let n = tasks.len();
+                format!("{n} tasks have nobody to do them: {}{more}", named.join(", "))
+            }
+        };
+        let assignee = state.tasks().get(*first).and_then(|task| task.assignee.clone());
+        let is_teammate = |it: &&Member| it.role == Role::Member;
+        let hint = match (assignee, state.members().find(is_teammate)) {
+            (_, None) => format!(
+                "add somebody: `--member ann=command`, or now: `troop --team {name} member add ann=command`, then {on}"
+            ),
+            (Some(assignee), _) => format!(
+                "it is for {assignee} alone; free it: `troop --team {name} task update {} --unassign`, then {on}",
+                first.0
+            ),
+            (None, Some(member)) => {
+                format!(
+                    "see what became of them: `troop --team {name} log {}`, then {on}",
+                    member.name
+                )
+            }
+        };
+        Refused::new(message, hint)
+    }
+}

@@ -1,0 +1,113 @@
+//! What was typed for every command, so that a hint can be pasted as it is.
+
+/// The options that were typed with a value.
+#[derive(Debug, Default)]
+pub(super) struct Typed {
+    /// Which store and which home, for any command.
+    place: Vec<String>,
+    /// Which team, for what is about a team that exists.
+    team: Vec<String>,
+    /// As whom, for what a member does itself.
+    acting: Vec<String>,
+}
+
+/// What makes a team, or is about none.
+const ABOUT_NO_TEAM: [&str; 6] = ["run", "demo", "doctor", "trust", "team create", "team list"];
+/// What a member does itself. The rest of what hints name is for people.
+const OF_MEMBERS: [&str; 4] = ["task claim", "task next", "task release", "message"];
+
+impl Typed {
+    /// What was typed for this process. What the environment says holds for the next command too.
+    pub(super) fn now() -> Self {
+        Self::of(std::env::args_os().skip(1).filter_map(|word| word.into_string().ok()))
+    }
+
+    fn of(words: impl Iterator<Item = String>) -> Self {
+        let (mut typed, mut words) = (Self::default(), words);
+        while let Some(word) = words.next() {
+            let (name, value) = match word.split_once('=') {
+                Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+                None => (word, None),
+            };
+            let kept = match name.as_str() {
+                "--" => break,
+                "--store" | "--home" => &mut typed.place,
+                "--team" => &mut typed.team,
+                "--as" => &mut typed.acting,
+                _ => continue,
+            };
+            if let Some(value) = value.or_else(|| words.next()) {
+                kept.extend([name, quoted(&value)]);
+            }
+        }
+        typed
+    }
+
+    /// The hint with these options in each command that they are for.
+    pub(super) fn kept_in(&self, hint: &str) -> String {
+        let mut pieces = hint.split("`troop ");
+        let mut text = pieces.next().unwrap_or_default().to_owned();
+        for piece in pieces {
+            let is = |commands: &[&str]| {
+                commands.iter().any(|it| {
+                    let rest = piece.strip_prefix(it);
+                    rest.is_some_and(|rest| rest.starts_with([' ', '`']))
+                })
+            };
+            let command = piece.split('`').next().unwrap_or_default();
+            let says = |option: &str| command.split(' ').any(|word| word == option);
+            let mut options = self.place.clone();
+            let is_named = self.team.iter().any(|word| says(word));
+            if !is(&ABOUT_NO_TEAM) && !is_named {
+                options.extend(self.team.iter().cloned());
+            }
+            if is(&OF_MEMBERS) && !says("--as") {
+                options.extend(self.acting.iter().cloned());
+            }
+            text.push_str("`troop ");
+            options.iter().for_each(|word| text.push_str(&format!("{word} ")));
+            text.push_str(piece);
+        }
+        text
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@,+%=".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    //! Hints that can be pasted.
+
+    use super::Typed;
+
+    fn kept(typed: &str, hint: &str) -> String {
+        Typed::of(typed.split(' ').map(str::to_owned)).kept_in(hint)
+    }
+
+    #[test]
+    fn what_was_typed_is_in_the_commands_that_it_is_for() {
+        let both = "take another: `troop task claim`, or see: `troop member list`";
+        assert_eq!(
+            kept("--as bob --team=blue task claim 1", both),
+            "take another: `troop --team blue --as bob task claim`, or see: `troop --team blue member list`"
+        );
+        assert_eq!(kept("task claim 1", both), both);
+        assert_eq!(
+            kept("--team x --store files:a$b stop", "make another: `troop run \"GOAL\"`"),
+            "make another: `troop --store 'files:a$b' run \"GOAL\"`"
+        );
+        assert_eq!(
+            kept("--team x events", "see: `troop --team x log ann`"),
+            "see: `troop --team x log ann`"
+        );
+        assert_eq!(kept("--team x run go", "go on: `troop resume x`"), "go on: `troop resume x`");
+        assert_eq!(kept("task comment 1 -- --team x", both), both);
+    }
+}

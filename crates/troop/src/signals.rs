@@ -1,0 +1,45 @@
+//! The signals by which people and systems say that it is enough.
+
+use anyhow::Result;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Listens to all of them, as long as it is there.
+pub(crate) struct Signals([(Wanted, Signal); 3]);
+
+/// Which one came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) name: &'static str,
+    number: i32,
+}
+
+impl Wanted {
+    /// The exit code of who ends because of it, as shells have it.
+    pub(crate) fn code(self) -> u8 {
+        u8::try_from(128 + self.number).unwrap_or(u8::MAX)
+    }
+}
+
+impl Signals {
+    pub(crate) fn listen() -> Result<Self> {
+        let listen = |name, kind: SignalKind| {
+            let number = kind.as_raw_value();
+            Ok::<_, std::io::Error>((Wanted { name, number }, signal(kind)?))
+        };
+        Ok(Self([
+            listen("SIGINT", SignalKind::interrupt())?,
+            listen("SIGTERM", SignalKind::terminate())?,
+            listen("SIGHUP", SignalKind::hangup())?,
+        ]))
+    }
+
+    /// Waits for the next one.
+    pub(crate) async fn next(&mut self) -> Wanted {
+        let [interrupt, terminate, hangup] = &mut self.0;
+        tokio::select! {
+            _ = interrupt.1.recv() => interrupt.0,
+            _ = terminate.1.recv() => terminate.0,
+            _ = hangup.1.recv() => hangup.0,
+        }
+    }
+}

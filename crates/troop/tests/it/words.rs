@@ -1,0 +1,220 @@
+//! What is said when something cannot be done: what is wrong, and what to paste next.
+
+use std::fs;
+
+use crate::troop::Troop;
+
+/// Runs what must be refused, and looks for a part of what is said.
+#[track_caller]
+fn says(troop: &Troop, typed: &str, part: &str) {
+    let (_, err) = troop.refused(typed);
+    assert!(err.contains(part), "`troop {typed}` said: {err}instead of: {part}");
+}
+
+#[test]
+fn a_hint_keeps_what_was_typed() {
+    let troop = Troop::with_team();
+    troop.ok("task create parse");
+    troop.ok("--as ann task claim 1");
+    let another =
+        "hint: take another: `troop --as bob task claim`, or ask: `troop --as bob message send ann";
+    says(&troop, "--as bob task claim 1", another);
+    says(&troop, "--as bob --team blue task claim 1", "`troop --team blue --as bob task claim`");
+    says(&troop, "--team blue task get 9", "hint: see the board: `troop --team blue task list");
+    says(
+        &troop,
+        "mcp install claude-code --print --team blue",
+        "hint: say it: `troop --team blue mcp install claude-code --as ann`",
+    );
+}
+
+#[test]
+fn a_person_is_not_told_of_the_leads_work() {
+    let troop = Troop::with_team();
+    let (code, err) = troop.refused("task next");
+    let expected = "error: no task can be begun now\nhint: see why: `troop task list`\n";
+    assert_eq!((code, err.as_str()), (1, expected));
+    let (_, err) = troop.refused("task next --json");
+    assert!(err.contains("\"kind\":\"no_work\""), "{err}");
+}
+
+#[test]
+fn what_is_over_says_what_can_be_done_about_it() {
+    let troop = Troop::with_team();
+    troop.ok("task create parse");
+    troop.ok("--as ann task claim 1");
+    troop.ok("--as ann task complete 1 -r done");
+    let hint = "so it cannot be completed\nhint: see what came of it: `troop task get 1`";
+    says(&troop, "--as ann task complete 1 -r again", hint);
+}
+
+#[test]
+fn members_that_cannot_be_are_told_apart() {
+    let troop = Troop::new();
+    let twice = "error: two members are called `ann`\nhint: give each a name of its own: `--member ann-2=command`\n";
+    says(&troop, "team create z -m ann=command -m ann=command", twice);
+    fs::write(troop.folder().join("lead.script"), "when started\n  log hello\n").unwrap();
+    let run = "run go --agent script:lead.script";
+    says(
+        &troop,
+        &format!("{run} -m a=command -m b=command -m c=command --max-teammates 2"),
+        "error: 3 members are to run from the beginning, and at most 2 may run at once\nhint: allow more: `--max-teammates 3`",
+    );
+    says(&troop, &format!("{run} -m ann=claude"), "hint: say `--member ann=command`");
+    says(&troop, "run go --agent claude", "hint: lead with a script");
+}
+
+#[test]
+fn a_script_that_cannot_be_followed_is_where_to_look() {
+    let troop = Troop::new();
+    fs::write(troop.folder().join("bad.script"), "foo bar\n").unwrap();
+    let there = troop.folder().display();
+    says(&troop, "run go --agent script:bad.script", &format!("+1 {there}/bad.script`"));
+    says(&troop, "run go --agent script:sub/no.script", &format!("folder: `ls {there}`"));
+}
+
+#[test]
+fn what_is_configured_is_told_in_plain_words() {
+    let troop = Troop::with_team();
+    says(&troop, "team set lease_seconds=-1", "expected a whole number that is not negative");
+    let config = troop.folder().join("home/config.json");
+    fs::write(&config, "{\"teams\": 7}").unwrap();
+    says(&troop, "team list", "`teams`: invalid type: integer `7`, expected an object\n");
+    fs::remove_file(&config).unwrap();
+    fs::create_dir(&config).unwrap();
+    says(&troop, "team list", "config.json` is a folder, not a file\nhint: move it away: `mv ");
+}
+
+#[test]
+fn another_database_is_no_misspelt_one() {
+    let troop = Troop::new();
+    says(&troop, "--store mysql://x team list", "hint: a store is `sqlite:PATH`");
+    says(&troop, "--store sqllite:x team list", "hint: did you mean `sqlite:x`?");
+}
+
+#[test]
+fn a_rejected_task_says_what_became_of_it() {
+    let troop = Troop::with_team();
+    troop.ok("team set require_review=true");
+    for task in ["1", "2"] {
+        troop.ok("task create parse");
+        troop.ok(&format!("--as ann task claim {task}"));
+        troop.ok(&format!("--as ann task complete {task} -r done"));
+    }
+    let said = troop.ok("task reject 1 --reason no");
+    assert!(said.starts_with("rejected and cancelled task-1: parse"), "{said}");
+    assert!(said.ends_with("; to send it back for another try: `--mode revise`\n"), "{said}");
+    let said = troop.ok("task reject 2 --reason no --mode revise");
+    assert!(said.starts_with("rejected and sent back task-2: parse"), "{said}");
+}
+
+#[test]
+fn agents_that_do_not_run_yet_are_told_apart() {
+    let troop = Troop::new();
+    let apart = "builtin, command, script (not in this version: claude, codex, acp)";
+    assert!(troop.ok("doctor").contains(apart));
+    says(&troop, "team create z -m ann=nope", &format!("hint: the agents are: {apart}"));
+    assert!(!troop.ok("run --help").contains("for the lead: command"));
+    assert!(troop.ok("profile").contains("troop does not start claude in this version"));
+    let agents = troop.folder().join(".troop/agents");
+    fs::create_dir_all(&agents).unwrap();
+    fs::write(agents.join("own.md"), "---\nprogram: [python3, a.py]\n---\n").unwrap();
+    fs::write(agents.join("theirs.md"), "---\ntools: Read\ncolor: red\n---\n").unwrap();
+    let said = troop.ok("doctor");
+    assert!(
+        said.contains("own, theirs, builtin, command, script (not in this version: claude,"),
+        "{said}"
+    );
+    fs::write(agents.join("own.md"), "---\nprogrm: [python3, a.py]\n---\n").unwrap();
+    let run = troop.run("doctor");
+    assert_eq!(run.code, 1);
+    assert!(run.out.contains("own.md`: unknown key `progrm`; did you mean `program`?"), "{run:?}");
+}
+
+#[test]
+fn a_project_that_names_its_lead_must_be_trusted_first() {
+    let troop = Troop::new();
+    fs::create_dir_all(troop.folder().join(".troop")).unwrap();
+    let config = "{\"agent\": \"script:lead.script\"}";
+    fs::write(troop.folder().join(".troop/config.json"), config).unwrap();
+    let run = troop.run("run go");
+    assert_eq!(run.code, 1);
+    let said = "error: `script:lead.script` is to lead, says this project, and the project is not trusted\nhint: look and decide: `troop trust`\n";
+    assert!(run.err.ends_with(said), "{}", run.err);
+}
+
+#[test]
+fn of_several_teams_a_person_is_told_which_is_meant() {
+    let troop = Troop::with_team();
+    assert_eq!(troop.run("task list").err, "", "one team needs no word");
+    troop.ok("team create red");
+    fs::write(troop.folder().join("quiet.script"), "when started\n  log hello\n").unwrap();
+    let run = troop.run("--team done run go --agent script:quiet.script");
+    assert_eq!(run.code, 0, "{run:?}");
+    troop.ok("team delete red");
+    let run = troop.run("task list");
+    assert_eq!((run.code, run.err.as_str()), (0, "team blue, the only active one of 2\n"));
+    assert_eq!(troop.run("task list --json").err, "", "programs are not told");
+    assert_eq!(troop.run("--team blue task list").err, "", "it was named");
+}
+
+#[test]
+fn nothing_is_said_to_be_nothing() {
+    let troop = Troop::with_team();
+    assert_eq!(troop.ok("log ann"), "nothing was seen of ann: it has not run yet\n");
+    assert_eq!(troop.ok("log ann --json"), "");
+    let hint = "in a delegation `zzz`\nhint: see which there are: `troop team delegations`\n";
+    says(&troop, "log ann --delegation zzz", hint);
+    let (code, err) = troop.refused("--as zed task list");
+    let said = "error: `zed` is not a member of this team, so it cannot act in it\nhint: the members are: ann, bob, lead\n";
+    assert_eq!((code, err.as_str()), (1, said));
+}
+
+#[test]
+fn a_stream_that_is_no_json_is_told_from_one_without_a_team() {
+    let troop = Troop::new();
+    let run = troop.with_input("observe", "not json\n");
+    assert_eq!((run.code, run.out.as_str()), (1, ""));
+    assert!(run.err.starts_with("error: no line was recognised"), "{}", run.err);
+    assert!(run.err.contains("--output-format stream-json"), "{}", run.err);
+    for (typed, input) in [
+        ("observe", "{\"type\":\"system\"}\nnoise\n"),
+        ("observe", ""),
+        ("observe --pass-through", "not json\n"),
+    ] {
+        let run = troop.with_input(typed, input);
+        assert_eq!((run.code, run.err.as_str()), (0, ""), "{typed}: {input}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_in_the_workspace_is_attached_with_a_warning() {
+    let troop = Troop::with_team();
+    troop.ok("task create parse");
+    let run = troop.run("task attach 1 nope.md");
+    assert_eq!(run.code, 0, "{run:?}");
+    let warning = "warning: `nope.md` is not in the workspace; put it there: `troop workspace write nope.md FILE --task task-1`\n";
+    assert_eq!(run.err, warning);
+    troop.with_input("workspace write plan.md", "a plan");
+    troop.ok("task attach 1 plan.md");
+}
+
+#[test]
+fn the_name_of_a_deleted_team_can_be_used_again() {
+    let troop = Troop::new();
+    fs::write(troop.folder().join("quiet.script"), "when started\n  log hello\n").unwrap();
+    troop.ok("run go --agent script:quiet.script");
+    let name = troop.json("team show")["name"].as_str().unwrap().to_owned();
+    troop.ok("team delete");
+    troop.ok("run go --agent script:quiet.script");
+    assert_eq!(troop.json("team show")["name"], name.as_str());
+}
+
+#[test]
+fn what_is_still_to_be_done_is_counted_in_the_files_that_say_so() {
+    let troop = Troop::new();
+    fs::write(troop.folder().join("a.py"), "# TODO\n").unwrap();
+    fs::write(troop.folder().join("b.py"), "pass\n").unwrap();
+    let said = troop.ok("profile");
+    assert!(said.contains("1 × TODO, FIXME, HACK or XXX in 1 file\n"), "{said}");
+}
