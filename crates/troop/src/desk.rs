@@ -157,12 +157,13 @@ impl Desk {
                 let mut held = state.tasks().held_by(&it.name);
                 lease.is_some() || !held.any(|task| state.delegation_of(task).is_some())
             };
-            let as_it_is = |it: &Member| match it.state {
-                MemberState::Working if it.pid.is_none() && !has_begun(it) => {
+            let as_it_is = |it: &Member| {
+                if it.state == MemberState::Working && it.pid.is_none() && !has_begun(it) {
                     let state_reason = Some("nobody leads the team".to_owned());
                     Member { state: MemberState::Stopped, state_reason, ..it.clone() }
+                } else {
+                    it.clone()
                 }
-                _ => it.clone(),
             };
             (state.members().map(as_it_is).collect::<Vec<_>>(), lease.clone())
         };

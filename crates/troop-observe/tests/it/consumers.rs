@@ -191,7 +191,7 @@ fn events_say_where_when_and_by_what_they_happened() {
             json!({"sequence": 4, "at": "2026-11-15T18:03:14.087Z", "kind": "team:task:created", "session_id": "s",
                 "team": "blue", "tool_use_id": "c", "type": "task_created", "task": {"id": "1", "subject": "s",
                 "status": "pending", "blocked_by": [], "blocks": []}}),
-            json!({"sequence": 5, "at": "1970-01-01T00:00:05Z", "kind": "team:deleted", "session_id": "s",
+            json!({"sequence": 5, "at": "2026-11-15T18:03:14.087Z", "kind": "team:deleted", "session_id": "s",
                 "team": "blue", "tool_use_id": "d", "type": "team_deleted"}),
         ]
     );

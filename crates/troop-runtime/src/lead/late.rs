@@ -48,10 +48,7 @@ impl Dispatcher {
         if self.state.member(&member).is_some_and(|it| it.role == Role::Lead) {
             return;
         }
-        let required = match &found.waived {
-            Some(_) => Vec::new(),
-            None => found.required_checks(team).into_iter().map(str::to_owned).collect(),
-        };
+        let required = found.required_checks(team).into_iter().map(str::to_owned).collect();
         let (attempt, subject) = (found.attempts, found.subject.clone());
         let work = Work { member: member.clone(), task, attempt, subject };
         let checks = self.checks(required, Some(member), Wanted::default());

@@ -331,11 +331,13 @@ async fn next(desk: &mut Desk, printer: &Printer) -> Result<()> {
     let Signature { actor, origin, .. } = desk.signature()?;
     let board = desk.team(None).await?;
     let is_person = actor.kind != ActorKind::Agent;
-    let next = board.next(actor, origin).await.map_err(|error| match error {
-        BoardError::Refused(Refusal::NothingAvailable { .. }) if is_person => {
+    let next = board.next(actor, origin).await.map_err(|error| {
+        let is_nothing = matches!(&error, BoardError::Refused(Refusal::NothingAvailable { .. }));
+        if is_nothing && is_person {
             Refused::no_work("no task can be begun now", "see why: `troop task list`").into()
+        } else {
+            anyhow::Error::from(error)
         }
-        error => anyhow::Error::from(error),
     })?;
     if printer.json {
         return printer.json(&view(&board, next, false).await?);

@@ -1,6 +1,6 @@
 //! What to type next, for each refusal that has an answer.
 
-use troop_model::{Refusal, Status, TaskAction};
+use troop_model::{Refusal, Status};
 
 use crate::agents::SUGGESTED;
 
@@ -62,10 +62,9 @@ pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {
         Refusal::UnknownTask { .. }
         | Refusal::NotATaskName { .. }
         | Refusal::TaskDeleted { .. } => "see the board: `troop task list --status all`".to_owned(),
-        Refusal::AmbiguousTask { matches, .. } => match matches.first() {
-            Some(first) => format!("use its number: `troop task get {}`", first.0),
-            None => return None,
-        },
+        Refusal::AmbiguousTask { matches, .. } => {
+            format!("use its number: `troop task get {}`", matches.first()?.0)
+        }
         Refusal::TaskArchived { task } => {
             format!("make a follow-up: `troop task create \"follow up on {task}\"`")
         }
@@ -75,14 +74,12 @@ pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {
         Refusal::NotYours { task, owner: None, .. } => {
             format!("take it first: `troop task claim {}`", task.0)
         }
-        Refusal::TaskBlocked { by, .. } => match by.first() {
-            Some(first) => format!("see what holds it up: `troop task get {}`", first.0),
-            None => return None,
-        },
-        Refusal::DependencyEnded { by, how: Status::Failed, .. } => match by.first() {
-            Some(first) => format!("try it again: `troop task retry {}`", first.0),
-            None => return None,
-        },
+        Refusal::TaskBlocked { by, .. } => {
+            format!("see what holds it up: `troop task get {}`", by.first()?.0)
+        }
+        Refusal::DependencyEnded { by, how: Status::Failed, .. } => {
+            format!("try it again: `troop task retry {}`", by.first()?.0)
+        }
         Refusal::DependencyEnded { task, .. } => {
             format!("let it wait for nothing: `troop task update {} --unblock`", task.0)
         }
@@ -108,12 +105,9 @@ pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {
         }
         Refusal::BadSetting(_) => "see all settings: `troop team show --json`".to_owned(),
         Refusal::TooLong { .. } => "write it to a file and name the file".to_owned(),
-        Refusal::StillNeeded { by, .. } => match by.first() {
-            Some(first) => {
-                format!("change what waits for it: `troop task update {} --unblock`", first.0)
-            }
-            None => return None,
-        },
+        Refusal::StillNeeded { by, .. } => {
+            format!("change what waits for it: `troop task update {} --unblock`", by.first()?.0)
+        }
         Refusal::WrongStatus { task, status, .. } | Refusal::NotHeld { task, status } => {
             for_status(*status, task.0)
         }
@@ -125,7 +119,9 @@ pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {
 fn for_status(status: Status, task: u32) -> String {
     match status {
         Status::Failed => format!("try it again: `troop task retry {task}`"),
-        Status::InReview => format!("see what was handed in: `troop task get {task}`"),
+        Status::InReview => {
+            format!("judge it: `troop task approve {task}`, or `troop task reject {task}`")
+        }
         Status::Completed | Status::Cancelled => format!(
             "see what came of it: `troop task get {task}`, or make a follow-up: `troop task create \"…\"`"
         ),
@@ -165,9 +161,6 @@ fn for_running(refusal: &Refusal) -> Option<String> {
             "a person's word runs them: `troop task approve {0}`, or `complete {0}`; to do without: `--without-checks REASON`",
             task.0
         ),
-        Refusal::WrongStatus { task, status: Status::InReview, action: TaskAction::Complete } => {
-            format!("judge it: `troop task approve {0}`, or `troop task reject {0}`", task.0)
-        }
         Refusal::LeadDelegates => "`troop task delegate TASK --to MEMBER`".to_owned(),
         Refusal::NotRunning { member, .. } => format!("start it: `troop member spawn {member}`"),
         Refusal::TooManyTeammates { .. } => {

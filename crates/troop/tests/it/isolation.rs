@@ -12,6 +12,13 @@ when mail * from user
     wait until all tasks are done
 "#;
 
+/// A lead whose only task leaves half of its work behind.
+const FAIL_HALFWAY: &str = r#"
+when mail * from user
+    call task/create {"subject": "one", "description": "echo half > half; exit 1"}
+    wait for mail *failed after* from system
+"#;
+
 pub(crate) fn git(folder: &Path, arguments: &[&str]) -> String {
     let mut git = Command::new("git");
     git.args(["-c", "user.name=pat", "-c", "user.email=pat@localhost"]).args(arguments);
@@ -165,12 +172,7 @@ fn checks_that_are_configured_hold_for_every_team_that_is_led_here() {
 
 #[test]
 fn what_was_left_behind_is_listed_and_rescued() {
-    let script = r#"
-when mail * from user
-    call task/create {"subject": "one", "description": "echo half > half; exit 1"}
-    wait for mail *failed after* from system
-"#;
-    let troop = repository(script);
+    let troop = repository(FAIL_HALFWAY);
     let run = troop.run("--team crew run 'write' --agent script:lead.script -m ann=command");
     assert_ne!(run.code, 0, "the task is not done: {}", run.out);
     let doctor = troop.run("doctor").out;
@@ -265,12 +267,7 @@ when mail * from user
 
 #[test]
 fn a_team_that_is_erased_takes_its_files_along_unless_they_hold_work() {
-    let script = r#"
-when mail * from user
-    call task/create {"subject": "one", "description": "echo half > half; exit 1"}
-    wait for mail *failed after* from system
-"#;
-    let troop = repository(script);
+    let troop = repository(FAIL_HALFWAY);
     let run = "run 'write' --agent script:lead.script -m ann=command --set max_attempts=1";
     assert_eq!(troop.run(&format!("--team crew {run}")).code, 1);
     let id = troop.json("team show crew")["id"].as_str().unwrap().to_owned();

@@ -353,7 +353,7 @@ fn who_is_not_there_is_not_served() {
     );
     let (code, said) = troop.refused("mcp --as carol");
     assert_eq!(code, 1);
-    assert!(said.starts_with("error: there is no member `carol`"), "{said}");
+    assert!(said.starts_with("error: `carol` is not a member of this team"), "{said}");
     let (_, said) = troop.refused("mcp --as ann --team red");
     assert!(said.contains("red"), "{said}");
 }

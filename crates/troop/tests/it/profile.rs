@@ -53,7 +53,7 @@ fn what_is_no_folder_has_no_profile() {
 #[test]
 fn a_foreign_repository_in_the_environment_is_not_followed() {
     let troop = Troop::new();
-    for (folder, file) in [("own", "own.rs"), ("foreign", "foreign.py")] {
+    for (folder, file) in [("own", "Cargo.toml"), ("foreign", "pyproject.toml")] {
         let folder = troop.folder().join(folder);
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join(file), "").unwrap();

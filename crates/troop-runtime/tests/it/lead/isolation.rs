@@ -84,6 +84,18 @@ pub(super) fn git(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
 }
 
+/// Says what its folder holds in `a` when it gets a task.
+pub(super) fn reader() -> Play {
+    play(|mut part| async move {
+        part.ready(true).await;
+        part.idle().await;
+        let Some(task) = part.task().await else { return };
+        let text = fs::read_to_string(part.spec.path.join("a")).unwrap_or_default();
+        part.report(&task, ReportedStatus::Completed, &format!("saw {text}")).await;
+        while part.hear().await.is_some() {}
+    })
+}
+
 /// Does what the subject of a task says: `write FILE TEXT`. What it is told besides goes to the other function.
 pub(super) fn writer(
     told: impl Fn(&Part, &WireTask, &str) + Clone + Send + Sync + 'static,
@@ -140,15 +152,7 @@ async fn what_is_finished_is_merged_before_what_waits_for_it_begins() {
     let project = Project::new();
     let stage = project.stage(|_| {}).await;
     stage.plays.add("writer", writer(|_, _, _| {}));
-    let seen = play(|mut part| async move {
-        part.ready(true).await;
-        part.idle().await;
-        let Some(task) = part.task().await else { return };
-        let text = fs::read_to_string(part.spec.path.join("a")).unwrap_or_default();
-        part.report(&task, ReportedStatus::Completed, &format!("saw {text}")).await;
-        while part.hear().await.is_some() {}
-    });
-    stage.plays.add("reader", seen);
+    stage.plays.add("reader", reader());
     stage.spawn("bob", "writer").await;
     stage.spawn("cyd", "reader").await;
     stage.task_for("write a 1", "bob").await;

@@ -10,7 +10,7 @@ use troop_runtime::{LeftoverState, leftovers};
 
 use super::{
     is_done,
-    isolation::{Project, add, git, task, write, writer},
+    isolation::{Project, add, git, reader, task, write, writer},
     stage::{Setting, Stage, play, without_restarts},
 };
 use crate::support::say;
@@ -64,15 +64,7 @@ async fn what_was_approved_while_nobody_led_is_merged_before_what_waits_for_it_b
     let project = Project::new();
     let mut stage = project.stage(|it| *it = settings()).await;
     stage.plays.add("writer", writer(|_, _, _| {}));
-    let reader = play(|mut part| async move {
-        part.ready(true).await;
-        part.idle().await;
-        let Some(task) = part.task().await else { return };
-        let text = fs::read_to_string(part.spec.path.join("a")).unwrap_or_default();
-        part.report(&task, ReportedStatus::Completed, &format!("saw {text}")).await;
-        while part.hear().await.is_some() {}
-    });
-    stage.plays.add("reader", reader);
+    stage.plays.add("reader", reader());
     stage.spawn("bob", "writer").await;
     stage.task_for("write a 1", "bob").await;
     let blocked_by = vec![TaskNumber(1).into()];

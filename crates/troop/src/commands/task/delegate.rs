@@ -59,9 +59,10 @@ pub(super) async fn run(order: Order, desk: &mut Desk, printer: &Printer) -> Res
         }
         (DelegationStatus::Running, Some(_)) => {
             let hint = "look later: `troop team delegations`";
-            let message = match desk.standing(&board).await? {
-                Standing::Running => format!("{} still works on {}", found.to, found.task),
-                _ => format!("{} has not begun: nobody leads the team", found.task),
+            let message = if desk.standing(&board).await? == Standing::Running {
+                format!("{} still works on {}", found.to, found.task)
+            } else {
+                format!("{} has not begun: nobody leads the team", found.task)
             };
             Err(Refused::new(message, hint).into())
         }

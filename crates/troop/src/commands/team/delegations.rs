@@ -59,11 +59,9 @@ fn short(ids: &[String]) -> usize {
 }
 
 fn row(delegation: &Delegation, n_chars: usize, standing: Standing, now: Time) -> Vec<String> {
-    let status = match delegation.status {
-        // Without a lead no process runs.
-        DelegationStatus::Running if standing != Standing::Running => "waiting".to_owned(),
-        status => status.to_string(),
-    };
+    // Without a lead no process runs.
+    let waits = delegation.status == DelegationStatus::Running && standing != Standing::Running;
+    let status = if waits { "waiting".to_owned() } else { delegation.status.to_string() };
     let until = delegation.ended_at.unwrap_or(now);
     vec![
         render::moment(delegation.started_at),

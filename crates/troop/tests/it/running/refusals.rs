@@ -254,7 +254,7 @@ fn what_a_team_is_can_be_seen_in_lists() {
     assert!(troop.ok("team list").contains("stopped"));
     let (_, err) = troop.refused("stop crew");
     assert!(err.ends_with("hint: go on with it: `troop resume crew`\n"), "{err}");
-    troop.ok("--team crew task cancel 3");
+    troop.ok("--team crew task cancel 3 --reason enough");
     assert_eq!(troop.run("resume crew").code, 0);
     assert_eq!(state("crew"), "completed");
     troop.ok("team delete crew");
