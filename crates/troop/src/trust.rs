@@ -244,6 +244,7 @@ fn runs(surroundings: &Surroundings) -> Vec<Runs> {
             when: format!("an agent that uses the tools of `{}`", server.name),
             command: format!("{} ({})", server.shown(), hash(text.as_bytes())),
             file: from(&file),
+            names: named(surroundings, &server.shown()),
         });
     }
     if let Some((path, agent)) = &surroundings.project_agent {

@@ -135,7 +135,7 @@ impl BuiltinAgent {
         let mut hands = Hands::new((turn, &files), &options.rules, task, key);
         (hands.team, hands.servers, hands.only) = (team, Some(servers), options.tools.as_deref());
         let before = mind.usage;
-        let thought = mind.think(&hands, &options).await;
+        let thought = Box::pin(mind.think(&hands, &options)).await;
         turn.log(Level::Info, &options.cost(&before, &mind.usage)).await;
         thought
     }
