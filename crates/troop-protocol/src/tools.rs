@@ -109,6 +109,19 @@ pub enum Gate {
     },
 }
 
+impl Gate {
+    /// Says what closed it, if it is closed.
+    pub fn check(&self) -> Result<(), Failure> {
+        match self {
+            Self::Open => Ok(()),
+            Self::Closed { by } => {
+                let message = format!("agent teams are not enabled: switched off by {by}");
+                Err(Failure::new(FailureKind::Forbidden, &message))
+            }
+        }
+    }
+}
+
 /// A tool as a model sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use futures_util::future::join_all;
 use serde_json::{Map, Value};
 use troop_model::Permissions;
-use troop_protocol::{Category, Level, MessageIn, WireTask};
+use troop_protocol::{Category, Gate, Level, MessageIn, WireTask};
 
 use super::{
     chat::{ToolCall, ToolResult, ToolSpec},
@@ -36,6 +36,8 @@ pub(crate) struct Hands<'a> {
     pub(crate) hidden: &'a [String],
     /// What it can do in its team, if it has one that can be asked.
     pub(crate) team: Option<Team<'a>>,
+    /// What closed the tools of teams, if something did.
+    pub(crate) gate: Option<&'a Gate>,
     /// The MCP servers of the project.
     pub(crate) servers: Option<&'a Servers>,
     /// The tools that it may use, if not all.
@@ -62,8 +64,8 @@ impl<'a> Hands<'a> {
         task: Option<&'a WireTask>,
         (key, hidden): (Option<&'a Secret>, &'a [String]),
     ) -> Self {
-        let (team, servers, only, later) = Default::default();
-        Self { turn, files, rules, task, key, hidden, team, servers, only, later }
+        let (team, gate, servers, only, later) = Default::default();
+        Self { turn, files, rules, task, key, hidden, team, gate, servers, only, later }
     }
 
     /// What the model is told that it may call.
@@ -198,6 +200,10 @@ impl<'a> Hands<'a> {
     }
 
     fn unknown(&self, name: &str) -> String {
+        let closed = self.gate.filter(|_| Team::knows(name)).and_then(|gate| gate.check().err());
+        if let Some(closed) = closed {
+            return closed.message;
+        }
         let names: Vec<_> = self.specs().into_iter().map(|tool| tool.name).collect();
         let name = troop_model::preview(name, 80);
         format!("there is no tool `{}`; there is: {}", name.escape_debug(), names.join(", "))

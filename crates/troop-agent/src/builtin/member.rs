@@ -134,6 +134,7 @@ impl BuiltinAgent {
         let key = (key.as_ref(), options.hidden.as_slice());
         let mut hands = Hands::new((turn, &files), &options.rules, task, key);
         (hands.team, hands.servers, hands.only) = (team, Some(servers), options.tools.as_deref());
+        hands.gate = Some(&options.gate);
         let before = mind.usage;
         let thought = Box::pin(mind.think(&hands, &options)).await;
         turn.log(Level::Info, &options.cost(&before, &mind.usage)).await;

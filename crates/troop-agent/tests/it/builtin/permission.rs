@@ -167,3 +167,20 @@ async fn an_agent_knows_its_project_and_what_it_is_and_has_only_its_tools() {
     assert!(asked[1].last().contains("there is no tool `Bash`"), "{}", asked[1].last());
     assert!(!folder.path().join("x").exists());
 }
+
+#[tokio::test]
+async fn where_there_are_no_teams_no_tool_of_a_team_is_offered_and_a_call_says_why() {
+    let folder = TempDir::new().unwrap();
+    let mock = MockModel::with([
+        Answer::call("TaskCreate", &json!({"subject": "x", "description": "y"})),
+        Answer::text("fine"),
+    ])
+    .await;
+    let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;
+    does(&mut lead, "look").await;
+    let asked = mock.requests();
+    let team = ["TeamCreate", "TaskCreate", "TaskList", "SendMessage", "Agent"];
+    assert!(asked[0].tools().iter().all(|tool| !team.contains(&tool.as_str())));
+    let told = asked[1].last();
+    assert_eq!(told, "agent teams are not enabled: switched off by the test");
+}

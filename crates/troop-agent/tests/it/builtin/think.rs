@@ -291,3 +291,20 @@ async fn mail_without_a_task_is_answered_and_what_was_said_is_remembered() {
     let text = serde_json::to_string(&asked[1].body).unwrap();
     assert!(text.contains("how are you?") && text.contains("I am well"), "{text}");
 }
+
+#[tokio::test]
+async fn the_team_is_told_when_it_is_another_and_only_then() {
+    let folder = TempDir::new().unwrap();
+    let mock = MockModel::start(|_| Answer::text("fine")).await;
+    let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;
+    let team = |text: &str| format!("<system_context name=\"TEAM.md\">\n{text}\n</system_context>");
+    for (team_md, is_told) in [("ann and bob", true), ("ann and bob", false), ("ann alone", true)] {
+        let context = json!({"tasks": [], "mode": "bypass", "teamMd": team(team_md)});
+        lead.say("team.updateContext", context).await;
+        does(&mut lead, "look").await;
+        let asked = mock.requests().pop().unwrap();
+        let told = asked.last();
+        assert_eq!(told.contains(&team(team_md)), is_told, "{told}");
+        assert!(told.contains("look"), "before the work, in the same breath: {told}");
+    }
+}

@@ -87,7 +87,7 @@ async fn a_teammate_asks_its_lead_for_leave_and_the_lead_decides() {
         "lead" => decides(seen),
         _ if seen.last().contains("write the file ") => works(seen),
         _ if seen.last().contains("made `") => {
-            Answer::call("Bash", &json!({"command": "touch /tmp/no"}))
+            Answer::call("Bash", &json!({"command": "touch no.txt"}))
         }
         _ => Answer::text("It is written."),
     })
@@ -156,6 +156,56 @@ async fn nobody_speaks_in_the_name_of_another_whatever_it_writes() {
             || it.contains("ask members to stop")),
         "{told:#?}"
     );
+}
+
+#[tokio::test]
+async fn each_knows_its_team_by_its_part_in_it_from_the_beginning() {
+    let troop = repository(&["Edit"]);
+    let mock =
+        MockModel::start(|seen| if member(seen) == "lead" { leads(seen) } else { works(seen) })
+            .await;
+    run(&troop, &mock, &TEAM).await;
+    let first = |name: &str| {
+        let asked = mock.requests();
+        let seen = asked.iter().find(|seen| member(seen) == name).unwrap();
+        seen.last()
+    };
+    let (lead, ann) = (first("lead"), first("ann"));
+    let both = ["<system_context name=\"TEAM.md\">", "# Team crew", "write a greeting"];
+    for part in both.iter().chain(&["`ann` (member)", "`bob` (member)", "Sequential", "Parallel"]) {
+        assert!(lead.contains(part), "`{part}` is not in {lead}");
+    }
+    for part in
+        both.iter().chain(&["You are `ann`, a member", "`bob` (member)", "send `lead` a message"])
+    {
+        assert!(ann.contains(part), "`{part}` is not in {ann}");
+    }
+    assert!(!ann.contains("Sequential"), "how to lead is for the lead: {ann}");
+}
+
+#[tokio::test]
+async fn who_is_started_by_a_lead_hears_the_prompt_and_not_what_the_lead_was_told() {
+    let troop = repository(&["Edit"]);
+    let mock = MockModel::start(|seen| match member(seen).as_str() {
+        "lead" if seen.last().contains("secret goal") => Answer::call(
+            "Agent",
+            &json!({"name": "eve", "subagent_type": "builtin", "prompt": "look at AGENTS.md", "description": "look"}),
+        ),
+        "lead" => Answer::text("I wait."),
+        _ => Answer::text("It says: small letters."),
+    })
+    .await;
+    let run = run(&troop, &mock, &["--team", "crew", "run", "secret goal", "--agent", "builtin"]);
+    let run = run.await;
+    assert_eq!(run.code, 0, "{} {}", run.out, run.err);
+    let asked = mock.requests();
+    let eve: Vec<_> = asked.iter().filter(|seen| member(seen) == "eve").collect();
+    assert!(!eve.is_empty() && eve[0].last().contains("look at AGENTS.md"), "{eve:#?}");
+    let lead = asked.iter().filter(|seen| member(seen) == "lead");
+    let own_words = lead.flat_map(|seen| seen.messages()).filter(|it| it["role"] == "assistant");
+    for said in own_words.filter_map(|it| it["content"][0]["text"].as_str().map(str::to_owned)) {
+        assert!(eve.iter().all(|seen| !seen.body.to_string().contains(&said)), "{said}");
+    }
 }
 
 /// A server of tools in a few lines.
