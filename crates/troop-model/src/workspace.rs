@@ -1,18 +1,21 @@
 //! Files of a team's workspace, as far as the board knows them: where they are, who wrote them, when, and for which task.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use crate::{
-    Actor, ActorKind, Attachment, Journaled, MemberName, Origin, Refusal, Role, State, TaskNumber,
-    TaskRef, Time, WorkspaceScope,
+    Actor, ActorKind, Attachment, Journaled, MemberName, Origin, Refusal, Role, State, Status,
+    Task, TaskNumber, TaskRef, Time, WorkspaceScope,
 };
 
 /// How many files of one folder are remembered. A folder holds fewer; what was taken away behind our back may count too.
 const MAX_REMEMBERED: usize = 1_000;
+
+/// How far the times that disks note lie behind those of the board.
+const DISK_LAG: Duration = Duration::from_millis(10);
 
 /// A folder of a team's workspace: the one that all share, or that of one conversation.
 #[derive(
@@ -120,6 +123,23 @@ impl State {
         folder.is_some_and(|folder| self.file(folder, &attachment.path).is_none())
     }
 
+    /// The folder that a task's files belong into.
+    #[must_use]
+    pub fn folder_of(&self, task: &Task) -> WorkspaceFolder {
+        match self.team().map(|team| team.settings.workspace_scope).unwrap_or_default() {
+            WorkspaceScope::Shared => WorkspaceFolder::shared(),
+            WorkspaceScope::Isolated => WorkspaceFolder::of_chat(task.origin.chat_id.clone()),
+        }
+    }
+
+    /// The only task that somebody worked on when something was written in a folder; none if it can have been for several.
+    #[must_use]
+    pub fn only_task_then(&self, folder: &WorkspaceFolder, at: Time) -> Option<TaskNumber> {
+        let is_then = |task: &&Task| was_worked_on(task, at) && self.folder_of(task) == *folder;
+        let mut then = self.tasks.iter().filter(is_then);
+        then.next().filter(|_| then.next().is_none()).map(|task| task.number)
+    }
+
     /// The folder that somebody means, and the task that what it writes there belongs to. Refused to who is not of the
     /// team, and to members that ask for a conversation which they do not work for.
     pub fn workspace_of(
@@ -183,4 +203,23 @@ impl State {
         let mut held = self.tasks.held_by(member).filter_map(|number| self.tasks.get(number));
         held.any(|task| task.origin.chat_id.as_ref() == Some(chat))
     }
+}
+
+/// Whether somebody worked on a task at a moment that a disk noted.
+fn was_worked_on(task: &Task, at: Time) -> bool {
+    let mut since = None;
+    for entry in &task.trail {
+        match (entry.what.as_str(), since) {
+            ("claimed" | "assigned" | "rejected", None) => since = Some(entry.at),
+            ("released" | "failed" | "completed" | "submitted" | "cancelled", Some(begin)) => {
+                if begin <= at + DISK_LAG && at + DISK_LAG < entry.at {
+                    return true;
+                }
+                since = None;
+            }
+            _ => {}
+        }
+    }
+    let is_worked_on = matches!(task.status, Status::InProgress | Status::Stale);
+    is_worked_on && since.is_some_and(|begin| begin <= at + DISK_LAG)
 }

@@ -27,6 +27,7 @@ mod supervisor;
 mod timers;
 mod transcript;
 mod work;
+mod written;
 
 use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 

@@ -1,7 +1,9 @@
 //! Files of the workspace, as far as the board knows them.
 
+use std::time::Duration;
+
 use super::{
-    bench::{Bench, number, user},
+    bench::{Bench, TEN, number, user},
     commands::*,
 };
 use crate::{
@@ -143,4 +145,28 @@ fn what_is_remembered_about_files_stays_bounded() {
     let files = team.state.files(&WorkspaceFolder::default());
     assert_eq!(files.len(), 1_000);
     assert!(!files.contains_key("0.txt") && !files.contains_key("1.txt"));
+}
+
+#[test]
+fn what_was_written_while_one_task_was_worked_on_is_for_that_one() {
+    let mut team = Bench::new();
+    let here = WorkspaceFolder::default();
+    let then = |team: &Bench, seconds: f64| {
+        let at = TEN + Duration::from_secs_f64(seconds);
+        team.state.only_task_then(&here, at).map(|it| it.0)
+    };
+    team.lead().ok(create("one"));
+    team.lead().ok(create("two"));
+    team.at(2).member("ann").ok(claim(1));
+    assert_eq!(then(&team, 60.0), None, "before anybody worked");
+    assert_eq!(then(&team, 180.0), Some(1));
+    team.at(4).member("bob").ok(claim(2));
+    assert_eq!(then(&team, 180.0), Some(1), "two was not begun then");
+    assert_eq!(then(&team, 300.0), None, "it can have been either");
+    team.at(6).member("ann").ok(complete(1));
+    assert_eq!(then(&team, 300.0), None, "also when one is over");
+    assert_eq!(then(&team, 420.0), Some(2));
+    assert_eq!(then(&team, 119.995), Some(1), "disks note times a little late");
+    let elsewhere = team.state.only_task_then(&chat("c1"), TEN + Duration::from_mins(7));
+    assert_eq!(elsewhere, None);
 }

@@ -63,6 +63,7 @@ impl Dispatcher {
 
     /// Does something for somebody, after hooks if there are any for that.
     pub(super) async fn pass(&mut self, deed: Deed) {
+        self.record_written(&deed.request).await;
         match self.occasion_of(&deed.request) {
             Some(occasion) => self.hold(occasion, deed),
             None => match self.to_show(&deed.request) {

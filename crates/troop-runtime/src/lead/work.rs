@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use troop_model::{
     Assignment, Command, MemberName, MemberState, Role, Status, Task, TaskCommand, TaskNumber,
-    TaskView, WorkspaceFolder, WorkspaceScope,
+    TaskView,
 };
 use troop_protocol::{FromLead, TeamContext, WireTask};
 
@@ -31,7 +31,7 @@ impl Dispatcher {
         }
     }
 
-    /// The members that run, are free and hold nothing.
+    /// The members that run, are free and hold nothing but what others look at.
     fn without_work(&self) -> Vec<Runner> {
         let followed = self.state.version();
         let is_free = |member: &MemberName| {
@@ -40,7 +40,8 @@ impl Dispatcher {
                 let is_unbusy = matches!(it.state, MemberState::Idle | MemberState::Planning);
                 it.role == Role::Member && is_unbusy
             });
-            waits && self.state.tasks().held_by(member).next().is_none()
+            let tasks = self.state.tasks();
+            waits && tasks.held_by(member).all(|it| tasks.status(it) == Some(Status::InReview))
         };
         let free = self.links.values().filter(|link| link.is_free(followed));
         let free = free.map(|link| link.runner.clone());
@@ -83,11 +84,7 @@ impl Dispatcher {
     /// Where a task's files belong. A workspace that cannot be used is no reason to keep the task back; who wants to write
     /// there hears of it.
     fn workspace_of(&self, task: &Task) -> Option<String> {
-        let folder = match self.state.team()?.settings.workspace_scope {
-            WorkspaceScope::Shared => WorkspaceFolder::shared(),
-            WorkspaceScope::Isolated => WorkspaceFolder::of_chat(task.origin.chat_id.clone()),
-        };
-        let path = self.workspace.prepare(&folder).ok()?;
+        let path = self.workspace.prepare(&self.state.folder_of(task)).ok()?;
         Some(std::path::absolute(path).ok()?.display().to_string())
     }
 

@@ -147,8 +147,8 @@ impl Files {
 
 /// A file as people see it. Of one that was changed behind the board's back nobody knows who did.
 fn view(path: &FilePath, stat: &FileStat, known: Option<&WorkspaceFile>) -> FileView {
-    let at = time(stat);
-    let known = known.filter(|it| it.size == stat.size && at <= it.at + DISK_LAG);
+    let at = stat.at();
+    let known = known.filter(|it| stat.is_as(it));
     FileView {
         path: path.to_string(),
         size: stat.size,
@@ -158,9 +158,17 @@ fn view(path: &FilePath, stat: &FileStat, known: Option<&WorkspaceFile>) -> File
     }
 }
 
-fn time(stat: &FileStat) -> Time {
-    let since = stat.modified.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    Time::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+impl FileStat {
+    /// When it changed last, by the disk.
+    pub(crate) fn at(&self) -> Time {
+        let since = self.modified.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        Time::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+    }
+
+    /// Whether it is still as the board knows it.
+    pub(crate) fn is_as(&self, known: &WorkspaceFile) -> bool {
+        known.size == self.size && self.at() <= known.at + DISK_LAG
+    }
 }
 
 /// Does what waits for a disk where nobody else has to wait for it.

@@ -2,8 +2,8 @@
 
 use tokio_util::task::TaskTracker;
 use troop_model::{
-    Actor, Assignment, Command, NewTask, OperationId, Origin, RejectMode, State, Status,
-    TaskCommand, TaskNumber,
+    Actor, Assignment, Command, MemberState, NewTask, OperationId, Origin, RejectMode, State,
+    Status, TaskCommand, TaskNumber,
 };
 use troop_protocol::{Client, ClientError, ReportedStatus, Session};
 use troop_runtime::find_lead;
@@ -60,6 +60,20 @@ async fn what_was_rejected_does_not_come_in_with_what_was_handed_in_after_it() {
     person(&stage, approve(2)).await;
     stage.until("task 2 is done", is_done(2)).await;
     assert_eq!(files_of(&project), "text\ntwo");
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn who_waits_for_a_review_is_given_what_comes_meanwhile() {
+    let project = Project::new();
+    let stage = project.stage(|settings| settings.require_review = true).await;
+    stage.plays.add("writer", writer(|_, _, _| {}));
+    stage.task("write one 1").await;
+    stage.spawn("bob", "writer").await;
+    stage.until("task 1 is handed in", in_review(1)).await;
+    stage.until_state("bob", MemberState::Idle).await;
+    stage.task("write two 2").await;
+    stage.until("task 2 is handed in", in_review(2)).await;
     stage.stop().await;
 }
 

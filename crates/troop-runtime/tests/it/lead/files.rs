@@ -302,3 +302,33 @@ async fn the_lead_finds_the_files_of_the_conversation_that_it_is_in() {
     let content = told.recv().await.unwrap().unwrap();
     assert_eq!(content.content.as_deref(), Some("one"));
 }
+
+#[tokio::test]
+async fn what_a_member_puts_there_by_its_own_tools_belongs_to_its_task() {
+    let stage = Stage::new(Setting::default()).await;
+    create(&stage, "c1").await;
+    create(&stage, "c1").await;
+    let act = play(|mut part| async move {
+        part.ready(true).await;
+        part.idle().await;
+        while let Some(task) = part.task().await {
+            let folder = task.run.as_ref().unwrap().workspace.clone().unwrap();
+            let path = std::path::Path::new(&folder).join(format!("{}.md", task.id));
+            fs::write(path, "by hand").unwrap();
+            part.complete(&task).await;
+        }
+    });
+    stage.plays.add("tools", act);
+    stage.spawn("bob", "tools").await;
+    for number in [1, 2] {
+        stage.until("the task is done", super::is_done(number)).await;
+        let look = move |state: &troop_model::State| {
+            let found = state.tasks().get(troop_model::TaskNumber(number))?;
+            let written = |it: &troop_model::Attachment| (it.path.clone(), it.by.name.to_string());
+            Some(found.attachments.iter().map(written).collect::<Vec<_>>())
+        };
+        let files = stage.until("its files are known", look).await;
+        assert_eq!(files, [(format!("task-{number}.md"), "bob".to_owned())]);
+    }
+    stage.stop().await;
+}
