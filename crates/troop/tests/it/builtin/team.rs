@@ -202,7 +202,7 @@ async fn who_is_started_by_a_lead_hears_the_prompt_and_not_what_the_lead_was_tol
     let eve: Vec<_> = asked.iter().filter(|seen| member(seen) == "eve").collect();
     assert!(!eve.is_empty() && eve[0].last().contains("look at AGENTS.md"), "{eve:#?}");
     let lead = asked.iter().filter(|seen| member(seen) == "lead");
-    let own_words = lead.flat_map(|seen| seen.messages()).filter(|it| it["role"] == "assistant");
+    let own_words = lead.flat_map(Seen::messages).filter(|it| it["role"] == "assistant");
     for said in own_words.filter_map(|it| it["content"][0]["text"].as_str().map(str::to_owned)) {
         assert!(eve.iter().all(|seen| !seen.body.to_string().contains(&said)), "{said}");
     }
