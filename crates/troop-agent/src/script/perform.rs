@@ -371,7 +371,7 @@ impl<'a> Performance<'a> {
         let Some(line) = Line::parse(&command) else {
             return Err(Stop::Failed("there is no command to run".to_owned()));
         };
-        let for_whom = Run { task: self.task.as_ref(), turn: self.turn, shows_output: true };
+        let for_whom = Run::shown(self.task.as_ref(), self.turn);
         let (ended, output) = run(&line, for_whom)
             .await
             .map_err(|error| Stop::Failed(format!("`{line}` cannot be started: {error}")))?;
@@ -379,7 +379,7 @@ impl<'a> Performance<'a> {
         match ended {
             Ended::Interrupted => Err(Stop::End(Outcome::Interrupted)),
             Ended::Exited(0) => Ok(()),
-            Ended::Exited(_) | Ended::Killed(_) => {
+            Ended::Exited(_) | Ended::Killed(_) | Ended::TookTooLong(_) => {
                 Err(Stop::Failed(format!("`{line}`: {ended}\n{output}").trim_end().to_owned()))
             }
         }

@@ -13,8 +13,8 @@ use std::{
 
 use serde_json::{Map, Value};
 use troop_model::{
-    Command, Fact, MemberName, Message, MessageKind, OperationId, Outgoing, Party, Refusal, State,
-    Version,
+    Actor, Command, Fact, MemberName, MemberState, Message, MessageKind, OperationId, Outgoing,
+    Party, Refusal, State, Version,
 };
 use uuid::Uuid;
 
@@ -25,6 +25,7 @@ use super::{
     layout::{self, Layout, Letter},
     operation, unusable,
 };
+use crate::Done;
 
 /// How the summary of a request begins that has another id in the files than here.
 const REQUEST: &str = "request ";
@@ -144,7 +145,10 @@ impl Mirror {
         let from = names.canonical(&letter.from);
         let command = self.outgoing(to, &from, letter).await?;
         match self.submit(Some(&from), operation, command.clone()).await? {
-            Ok(done) => Ok(Said::Sent(sent(&done.events).unwrap_or(operation.nth_id(1)))),
+            Ok(done) => {
+                self.let_stop(&done).await?;
+                Ok(Said::Sent(sent(&done.events).unwrap_or(operation.nth_id(1))))
+            }
             Err(Refusal::ForgottenOperation { .. }) => {
                 if let Some(id) = self.was_said(operation).await? {
                     return Ok(Said::Sent(id));
@@ -157,6 +161,23 @@ impl Mirror {
             }
             Err(refusal) => Ok(Said::Refused(refusal.to_string())),
         }
+    }
+
+    /// Who has agreed to stop has stopped, if nobody runs it who would see that.
+    async fn let_stop(&self, done: &Done) -> Result<(), MirrorError> {
+        let stopping = done.events.iter().find_map(|event| {
+            let Fact::MemberStateChanged { member, state, .. } = &event.fact else { return None };
+            (*state == MemberState::Stopping).then_some(member)
+        });
+        let Some(member) = stopping.cloned() else { return Ok(()) };
+        let asked = member.clone();
+        if self.board.look(move |state| is_external_in(state, &asked)).await? {
+            let (state, reason) = (MemberState::Stopped, Some("agreed to stop".to_owned()));
+            let command = Command::SetMemberState { member, state, reason, pid: None };
+            let operation = OperationId(Uuid::now_v7());
+            drop(self.submit_as(Actor::system(), operation, command).await?);
+        }
+        Ok(())
     }
 
     async fn outgoing(

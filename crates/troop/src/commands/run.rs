@@ -33,7 +33,7 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     // Some other program is each of these.
     let (external, members): (Vec<_>, Vec<_>) =
         members.into_iter().partition(|it| it.agent == EXTERNAL);
-    runnable.check(&lead.agent)?;
+    runnable.check(&lead.agent, lead.model.as_deref())?;
     members.iter().try_for_each(|member| runnable.check_member(member))?;
     let max_teammates = args.max_teammates.unwrap_or(desk.surroundings.teams.max_teammates);
     let settings = Settings { max_teammates, checks: args.checks, ..Settings::default() };
