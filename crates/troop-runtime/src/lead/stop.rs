@@ -239,7 +239,9 @@ impl Dispatcher {
         let is_given = self.state.team().is_some_and(is_given);
         let here = self.links.values().filter(|link| is_given || !link.tells_end);
         let here = here.map(|link| &link.runner.member).filter(|it| !self.is_lead(it));
-        let is_there = |it: &&Member| is_external(it) && it.state != MemberState::Stopped;
+        // Who has never done anything has not stopped for a reason.
+        let has_left = |it: &Member| it.state == MemberState::Stopped && it.state_reason.is_some();
+        let is_there = |it: &&Member| is_external(it) && !has_left(it);
         let elsewhere = self.state.members().filter(is_there).map(|it| &it.name);
         let mut members = here.chain(elsewhere);
         members.any(|member| self.state.tasks().ready_for(member).next().is_some())

@@ -126,7 +126,6 @@ impl Play {
     async fn act(&mut self, deed: Deed) {
         self.n_deeds += 1;
         let mark = format!("mark {}", self.n_deeds);
-        let owner = if self.stage.layout == Layout::Seeds { "claimed_by" } else { "owner" };
         match deed {
             Deed::WeCreate => self.ours("ann", create(&mark)).await,
             Deed::WeClaim(number) => self.ours("bob", claim(number)).await,
@@ -140,6 +139,24 @@ impl Play {
                 self.ours("ann", Command::Task(update)).await;
             }
             Deed::WeSay => self.ours("ann", say("pat", &mark)).await,
+            Deed::TheyCreate
+            | Deed::TheyClaim(..)
+            | Deed::TheyComplete(_)
+            | Deed::TheyNote(_)
+            | Deed::TheySay
+            | Deed::TheyRead => self.they_act(deed, mark),
+            Deed::Pass => self.pass().await,
+            Deed::Restart => {
+                self.hear();
+                self.mirror = self.stage.mirror().await;
+                self.notices = self.mirror.notices();
+            }
+        }
+    }
+
+    fn they_act(&mut self, deed: Deed, mark: String) {
+        let owner = if self.stage.layout == Layout::Seeds { "claimed_by" } else { "owner" };
+        match deed {
             Deed::TheyCreate => {
                 let file = json!({"id": format!("new-{}", self.n_deeds), "subject": mark});
                 let path = format!("tasks/crew/new-{}.json", self.n_deeds);
@@ -196,12 +213,13 @@ impl Play {
                     self.stage.take_letters("pat");
                 }
             }
-            Deed::Pass => self.pass().await,
-            Deed::Restart => {
-                self.hear();
-                self.mirror = self.stage.mirror().await;
-                self.notices = self.mirror.notices();
-            }
+            Deed::WeCreate
+            | Deed::WeClaim(_)
+            | Deed::WeComplete(_)
+            | Deed::WeNote(_)
+            | Deed::WeSay
+            | Deed::Pass
+            | Deed::Restart => {}
         }
     }
 
