@@ -12,6 +12,7 @@ mod merge;
 mod names;
 mod record;
 mod repository;
+mod tie;
 mod watch;
 mod worktree;
 
@@ -29,8 +30,9 @@ use troop_model::{MemberName, TaskNumber, TeamName};
 pub use git::GitError;
 pub use land::{Kept, Landed};
 pub use late::Done as LateDone;
-pub use leftovers::{Leftover, LeftoverState, leftovers, rescue};
+pub use leftovers::{Leftover, LeftoverState, Rescued, leftovers, rescue};
 pub use merge::{Aim, Conflict, Finished, Merge, NotMerged, Outcome};
+pub use tie::Torn;
 pub use watch::{Clash, Sight, Watcher};
 pub use worktree::Begun;
 
@@ -45,6 +47,8 @@ pub struct IsolationOptions {
     pub project: PathBuf,
     /// Where the team's own files are kept; the folders of teammates are in `worktrees` below it.
     pub folder: PathBuf,
+    /// Where things of members are moved that are in the way, and that git cannot keep.
+    pub aside: PathBuf,
     /// The team.
     pub team: TeamName,
     /// What git finds in its environment.
@@ -72,6 +76,7 @@ struct Inner {
     repository: Repository,
     record: Record,
     worktrees: PathBuf,
+    aside: PathBuf,
     /// One merge at a time, in the order in which they were asked for.
     turn: Semaphore,
     /// One change at a time to the folder of a member. Who merges waits for its turn first.
@@ -95,7 +100,7 @@ impl Isolation {
     /// Opens the folders and branches of a team, or says why it has none. A team that runs for the first time begins where
     /// the project is; one that goes on finds what it left.
     pub async fn open(options: IsolationOptions) -> Result<Opened, GitError> {
-        let IsolationOptions { project, folder, team, environment } = options;
+        let IsolationOptions { project, folder, aside, team, environment } = options;
         let mut git = Git::new(&project, &environment);
         let repository = match repository::look(&git, &project).await? {
             Ok(repository) => repository,
@@ -113,7 +118,7 @@ impl Isolation {
         let worktrees = folder.join("worktrees");
         let turn = Semaphore::new(1);
         let folders = Mutex::default();
-        let inner = Arc::new(Inner { git, repository, record, worktrees, turn, folders });
+        let inner = Arc::new(Inner { git, repository, record, worktrees, aside, turn, folders });
         Ok(Opened { isolation: Some(Self { inner }), notices })
     }
 

@@ -25,8 +25,8 @@ pub use hooks::{
 };
 pub use isolation::{
     Aim, Begun, Clash, Conflict, Finished, GitError, Isolation, IsolationOptions, Kept, Landed,
-    LateDone, Leftover, LeftoverState, Merge, NotMerged, Opened, Outcome, Sight, Watcher, Work,
-    leftovers, rescue,
+    LateDone, Leftover, LeftoverState, Merge, NotMerged, Opened, Outcome, Rescued, Sight, Torn,
+    Watcher, Work, leftovers, rescue,
 };
 pub use lead::{
     Ended, Entry, InProcess, Launch, LaunchSpec, Launched, Lead, LeadEntry, LeadError, LeadHandle,

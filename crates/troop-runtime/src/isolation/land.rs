@@ -9,7 +9,7 @@ use super::{
     git::{Git, GitError, GitResult, parts},
     leftovers::folders,
     merge::MAX_NAMED,
-    names,
+    names, tie,
     worktree::{head, is_dirty},
 };
 
@@ -118,6 +118,10 @@ impl Isolation {
         let mut kept = Vec::new();
         for (member, folder) in folders(&self.inner.worktrees) {
             let git = self.inner.git.at(&folder);
+            if tie::mend(&self.inner.repository.shared, &folder).is_err() {
+                kept.push(Kept { member, folder, branch: None, is_dirty: true });
+                continue;
+            }
             match self.remove(&git, &folder).await {
                 Ok(true) => {}
                 Ok(false) | Err(_) => {

@@ -45,6 +45,13 @@ pub(super) fn rescued(team_branch: &str, member: Option<&MemberName>) -> String 
     format!("{}/{}/rescued", work_branches(team_branch), written(member))
 }
 
+/// What something of a member is called that is moved out of the way.
+pub(super) fn aside(team_branch: &str, member: &MemberName, what: &str) -> String {
+    let team = team_branch.split_once('/').map_or(team_branch, |(_, team)| team);
+    let what = what.replace('/', "-");
+    format!("{}-{}{what}", written(team), written(member.as_str()))
+}
+
 /// What was handed in for a task. No branch, so that nobody works on it.
 pub(super) fn handed_in(team_branch: &str, task: TaskNumber) -> String {
     format!("refs/{}/{task}", work_branches(team_branch))

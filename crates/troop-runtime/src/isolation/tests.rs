@@ -4,6 +4,7 @@ mod bad_input;
 mod ends;
 mod merging;
 mod place;
+mod torn;
 mod watching;
 
 use std::{
@@ -55,6 +56,10 @@ impl Scene {
         self.folder.path().join("team")
     }
 
+    fn aside(&self) -> PathBuf {
+        self.folder.path().join("aside")
+    }
+
     fn write(&self, file: &str, text: &str) {
         write(&self.project(), file, text);
     }
@@ -68,6 +73,7 @@ impl Scene {
         IsolationOptions {
             project: project.to_owned(),
             folder: self.team(),
+            aside: self.aside(),
             team: "demo".parse().unwrap(),
             environment: environment(),
         }

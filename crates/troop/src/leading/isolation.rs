@@ -30,6 +30,7 @@ pub(super) async fn open(desk: &Desk, board: &Board) -> Result<Opened> {
     let options = IsolationOptions {
         project: desk.surroundings.project.clone(),
         folder: desk.folder(board.team()),
+        aside: desk.surroundings.aside(),
         team: team.clone(),
         environment: config::environment(),
     };

@@ -42,7 +42,8 @@ async fn work_that_is_not_merged_is_never_deleted_and_can_be_rescued() {
     let tasks = [Some(TaskNumber(1)), Some(TaskNumber(2)), None];
     assert_eq!(states, [(dirty.clone(), tasks[0]), (unmerged, tasks[1]), (dirty, tasks[2])]);
     for leftover in &found {
-        let branch = rescue(leftover, &environment()).await.unwrap().unwrap();
+        let rescued = rescue(leftover, &scene.aside(), &environment()).await.unwrap();
+        let branch = rescued.branch.unwrap();
         let files = scene.git(&["ls-tree", "--name-only", &branch]).await;
         assert!(
             ["half.txt", "own.txt", "loose.txt"].iter().any(|it| files.contains(it)),
@@ -128,7 +129,7 @@ async fn a_folder_whose_repository_is_gone_is_reported_and_kept() {
     fs::remove_dir_all(scene.project()).unwrap();
     let found = leftovers(&scene.team(), &environment()).await.unwrap();
     assert!(matches!(found[0].state, LeftoverState::Lost { .. }), "{found:?}");
-    assert!(rescue(&found[0], &environment()).await.is_err());
+    assert!(rescue(&found[0], &scene.aside(), &environment()).await.is_err());
     assert!(ann.exists());
 }
 
@@ -181,7 +182,8 @@ async fn what_is_rescued_for_one_team_stays_when_another_is_rescued() {
     }
     for folder in [&red, &blue] {
         let found = leftovers(folder, &environment()).await.unwrap();
-        let branch = rescue(&found[0], &environment()).await.unwrap().unwrap();
+        let rescued = rescue(&found[0], &scene.aside(), &environment()).await.unwrap();
+        let branch = rescued.branch.unwrap();
         let found = leftovers(folder, &environment()).await.unwrap();
         let listed: Vec<_> = found.iter().map(|it| it.branch.clone()).collect();
         assert_eq!(listed, [Some(branch)]);

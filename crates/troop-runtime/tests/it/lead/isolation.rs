@@ -48,6 +48,7 @@ impl Project {
         let options = IsolationOptions {
             project: self.path(),
             folder: self.0.path().join("team"),
+            aside: self.0.path().join("aside"),
             team: "crew".parse().unwrap(),
             environment: std::env::vars_os().collect(),
         };

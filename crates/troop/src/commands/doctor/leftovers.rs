@@ -1,9 +1,9 @@
 //! What teams left behind in folders and branches of their own.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use troop_model::{MemberName, TaskNumber};
-use troop_runtime::{Clock, Leftover, LeftoverState, find_lead, leftovers, rescue};
+use troop_runtime::{Clock, Leftover, LeftoverState, Rescued, find_lead, leftovers, rescue};
 
 use super::{Check, State};
 use crate::{
@@ -29,7 +29,7 @@ pub(super) async fn check(surroundings: &Surroundings, care: Care) -> Vec<Check>
         match leftovers(&folder, &environment).await {
             Ok(found) => {
                 for leftover in found {
-                    checks.push(one(&leftover, care).await);
+                    checks.push(one(&leftover, care, surroundings).await);
                 }
             }
             Err(error) => checks.push(Check {
@@ -43,33 +43,63 @@ pub(super) async fn check(surroundings: &Surroundings, care: Care) -> Vec<Check>
             }),
         }
     }
+    checks.extend(aside(surroundings));
     checks
 }
 
-fn teams(surroundings: &Surroundings) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(surroundings.home.join("teams"));
-    let mut folders: Vec<_> =
-        entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    folders.sort();
-    folders
+/// What was moved out of the way, and belongs to nobody any more.
+fn aside(surroundings: &Surroundings) -> Vec<Check> {
+    let check = |path: PathBuf| Check {
+        name: "set aside".to_owned(),
+        state: State::Missing,
+        says: format!("what git could not keep, in {}", path.display()),
+        fix: Some(format!("move it where you want it; or drop it: `rm -rf {}`", path.display())),
+    };
+    entries(&surroundings.aside()).into_iter().map(check).collect()
 }
 
-async fn one(leftover: &Leftover, care: Care) -> Check {
+fn teams(surroundings: &Surroundings) -> Vec<PathBuf> {
+    entries(&surroundings.home.join("teams"))
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder);
+    let mut paths: Vec<_> =
+        entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+async fn one(leftover: &Leftover, care: Care, surroundings: &Surroundings) -> Check {
     let name = "left behind".to_owned();
     let says = describe(leftover);
-    let is_lost = matches!(leftover.state, LeftoverState::Lost { .. });
-    if care == Care::Rescue && leftover.folder.is_some() && !is_lost {
-        return match rescue(leftover, &config::environment()).await {
-            Ok(Some(branch)) => Check::good(&name, format!("rescued: {says}; it is on `{branch}`")),
-            Ok(None) => Check::good(&name, format!("removed: {says}")),
-            Err(error) => {
-                let place = leftover.folder.as_ref().unwrap_or(&leftover.project).display();
-                let fix = format!("see what is there: `git -C {place} status`; then try again");
-                Check { name, state: State::Bad, says: error.chain(), fix: Some(fix) }
-            }
-        };
+    let Some(folder) = leftover.folder.as_ref().filter(|_| care == Care::Rescue) else {
+        return Check { name, state: State::Missing, says, fix: Some(fix(leftover)) };
+    };
+    match rescue(leftover, &surroundings.aside(), &config::environment()).await {
+        Ok(Rescued { branch: None, aside }) if aside.is_empty() => {
+            Check::good(&name, format!("removed: {says}"))
+        }
+        Ok(Rescued { branch, aside }) => {
+            let branch = branch.map(|branch| format!("; it is on `{branch}`")).unwrap_or_default();
+            let aside =
+                aside.iter().map(|it| format!("; what git cannot keep is in {}", it.display()));
+            let aside: String = aside.collect();
+            Check::good(&name, format!("rescued: {says}{branch}{aside}"))
+        }
+        Err(error) => {
+            let (folder, project) = (folder.display(), leftover.project.display());
+            let is_lost = matches!(leftover.state, LeftoverState::Lost { .. });
+            let fix = if is_lost {
+                fix(leftover)
+            } else {
+                format!(
+                    "see what is there: `git -C {folder} status`; if you need none of it: `git -C {project} worktree remove --force {folder}`"
+                )
+            };
+            Check { name, state: State::Bad, says: error.chain(), fix: Some(fix) }
+        }
     }
-    Check { name, state: State::Missing, says, fix: Some(fix(leftover)) }
 }
 
 fn fix(leftover: &Leftover) -> String {
@@ -92,6 +122,7 @@ fn describe(leftover: &Leftover) -> String {
         LeftoverState::Unmerged => "unmerged work".to_owned(),
         LeftoverState::Merged => "a folder whose work is merged".to_owned(),
         LeftoverState::Waiting => "results that are not in the project".to_owned(),
+        LeftoverState::Replaced => "a repository of its own".to_owned(),
         LeftoverState::Lost { says } => format!("a folder that git does not know: {says}"),
     };
     let nobody = if leftover.state == LeftoverState::Waiting { "the team" } else { "somebody" };

@@ -1,0 +1,116 @@
+//! What ties a folder to its repository: looked at before git is let in, and put back where it is missing.
+//!
+//! A worktree has a file `.git` that names a place in the repository, and that place names the file. Without the file git would
+//! not find the repository, or another one around it, and what is in the folder would count as not there.
+
+use std::{
+    fmt, fs,
+    path::{Path, PathBuf},
+};
+
+use super::git::{GitError, GitResult};
+
+/// In which way a folder is not what was made for a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Torn {
+    /// It is not there.
+    Gone,
+    /// Somebody made it a repository of its own.
+    Replaced,
+    /// The repository knows nothing of it.
+    Unknown,
+}
+
+impl fmt::Display for Torn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gone => "is gone",
+            Self::Replaced => "is a repository of its own now",
+            Self::Unknown => "is not known to the repository of its project",
+        })
+    }
+}
+
+/// How a folder is tied to a repository, by what all its folders share.
+enum Tie {
+    Whole,
+    /// Only the file is missing, or names nothing. This is the place that it has to name.
+    Cut(PathBuf),
+    Torn(Torn),
+}
+
+/// Refuses a folder that is not tied to its repository.
+pub(super) fn check(shared: &Path, folder: &Path) -> GitResult<()> {
+    match look(shared, folder) {
+        Tie::Whole => Ok(()),
+        Tie::Cut(_) => Err(torn(folder, Torn::Unknown)),
+        Tie::Torn(how) => Err(torn(folder, how)),
+    }
+}
+
+/// Ties a folder to its repository again, if only the file is missing.
+pub(super) fn mend(shared: &Path, folder: &Path) -> GitResult<()> {
+    match look(shared, folder) {
+        Tie::Whole => Ok(()),
+        Tie::Cut(place) => {
+            let file = folder.join(".git");
+            let written = fs::write(&file, format!("gitdir: {}\n", place.display()));
+            written.map_err(GitError::file(&file))
+        }
+        Tie::Torn(how) => Err(torn(folder, how)),
+    }
+}
+
+/// Whether the repository has a place for a folder, be that there or not.
+pub(super) fn is_known(shared: &Path, folder: &Path) -> bool {
+    place(shared, folder).is_some()
+}
+
+fn torn(folder: &Path, how: Torn) -> GitError {
+    GitError::Torn { folder: folder.to_owned(), how }
+}
+
+fn look(shared: &Path, folder: &Path) -> Tie {
+    if !folder.is_dir() {
+        return Tie::Torn(Torn::Gone);
+    }
+    let file = folder.join(".git");
+    let named = fs::read_to_string(&file).ok();
+    let named = named.as_deref().and_then(|it| it.strip_prefix("gitdir: "));
+    let named = named.map(|it| folder.join(it.trim_end_matches('\n'))).filter(|it| it.is_dir());
+    if named.as_deref().is_some_and(|named| is_below(named, &shared.join("worktrees"))) {
+        return Tie::Whole;
+    }
+    match place(shared, folder) {
+        None => Tie::Torn(Torn::Unknown),
+        Some(_) if named.is_some() || file.is_dir() => Tie::Torn(Torn::Replaced),
+        Some(place) => Tie::Cut(place),
+    }
+}
+
+fn is_below(path: &Path, folder: &Path) -> bool {
+    matches!((path.canonicalize(), folder.canonicalize()), (Ok(path), Ok(folder)) if path.starts_with(&folder))
+}
+
+/// The place in a repository that names the file in a folder.
+fn place(shared: &Path, folder: &Path) -> Option<PathBuf> {
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let places = fs::read_dir(shared.join("worktrees")).ok()?.flatten().map(|it| it.path());
+    places.into_iter().find(|place| {
+        let named = fs::read_to_string(place.join("gitdir")).unwrap_or_default();
+        let named = place.join(named.trim_end_matches('\n'));
+        let named = named.parent().map(|it| it.canonicalize().unwrap_or_else(|_| it.to_owned()));
+        named.as_ref() == Some(&folder)
+    })
+}
+
+/// Moves something out of the way, to where nobody deletes it. Where it is then.
+pub(super) fn set_aside(path: &Path, aside: &Path, name: &str) -> GitResult<PathBuf> {
+    fs::create_dir_all(aside).map_err(GitError::file(aside))?;
+    let others = (2_u32..).map(|nth| format!("{name}+{nth}"));
+    let mut names = std::iter::once(name.to_owned()).chain(others).map(|it| aside.join(it));
+    let free = names.find(|it| fs::symlink_metadata(it).is_err());
+    let free = free.unwrap_or_else(|| aside.join(name));
+    fs::rename(path, &free).map_err(GitError::file(path))?;
+    Ok(free)
+}
