@@ -24,9 +24,9 @@ pub use hooks::{
     Mistake, MistakeKind, Occasion, Verdict,
 };
 pub use isolation::{
-    Aim, Begun, Clash, Conflict, Finished, GitError, Isolation, IsolationOptions, Kept, Landed,
-    LateDone, Leftover, LeftoverState, Merge, NotMerged, Opened, Outcome, Rescued, Sight, Torn,
-    Watcher, Work, leftovers, rescue,
+    Aim, Begun, Clash, Conflict, Ending, Finished, GitError, Ignored, Isolation, IsolationOptions,
+    Kept, Landed, LateDone, Leftover, LeftoverState, Merge, NotMerged, Opened, Outcome, Rescued,
+    Sight, Torn, Watcher, Work, leftovers, orphans, rescue,
 };
 pub use lead::{
     Ended, Entry, InProcess, Launch, LaunchSpec, Launched, Lead, LeadEntry, LeadError, LeadHandle,

@@ -10,9 +10,11 @@ use troop_model::{MemberName, TaskNumber, Time};
 
 use super::{
     git::{Git, GitError, GitResult},
+    ignored::{self, Ignored},
     land::is_in_another,
     names,
     record::Record,
+    repository,
     tie::{self, Torn, set_aside},
     worktree::{commit_all, free_name, head, is_dirty, repositories},
 };
@@ -51,6 +53,8 @@ pub enum LeftoverState {
     Merged,
     /// The team's own branch, with what is not in the project.
     Waiting,
+    /// A branch of a team of which nothing else is known.
+    Orphaned,
     /// A folder that somebody made a repository of its own.
     Replaced,
     /// A folder that git does not know any more.
@@ -87,6 +91,43 @@ pub async fn leftovers(
     }
 }
 
+/// Branches in the repository of a project that hold work of other teams than those of these folders: of such that were
+/// erased.
+pub async fn orphans(
+    project: &Path,
+    teams: &[PathBuf],
+    environment: &[(OsString, OsString)],
+) -> Result<Vec<Leftover>, GitError> {
+    let git = Git::new(project, environment);
+    let Ok(repository) = repository::look(&git, project).await? else { return Ok(Vec::new()) };
+    let records = teams.iter().filter_map(|folder| Record::read(folder).ok().flatten());
+    let known: Vec<_> = records.filter(|it| it.shared == repository.shared).collect();
+    let format = "--format=%(refname:lstrip=2) %(committerdate:unix)";
+    let all = ["refs/heads/troop/", "refs/heads/troop-work/"];
+    let list: Vec<_> =
+        ["for-each-ref", format, "--no-merged", "HEAD"].into_iter().chain(all).collect();
+    let said = git.run(&list).await?;
+    let mut found = Vec::new();
+    for (branch, since) in said.lines().filter_map(|line| line.split_once(' ')) {
+        let team = names::team_of(branch);
+        let is_known = known.iter().any(|it| Some(&it.branch) == team.as_ref());
+        if let Some(team_branch) = team.filter(|_| !is_known) {
+            found.push(Leftover {
+                project: repository.top.clone(),
+                shared: repository.shared.clone(),
+                team_branch,
+                member: names::member_of(branch),
+                folder: None,
+                branch: Some(branch.to_owned()),
+                task: names::task_of(branch),
+                since: seconds(since),
+                state: LeftoverState::Orphaned,
+            });
+        }
+    }
+    Ok(found)
+}
+
 /// The branches of a team that hold something which is nowhere else.
 async fn branches(git: &Git, record: &Record) -> GitResult<Vec<Leftover>> {
     let all = format!("refs/heads/{}/", names::work_branches(&record.branch));
@@ -121,6 +162,8 @@ pub struct Rescued {
     pub branch: Option<String>,
     /// What git cannot keep: repositories of its own, or a folder that belongs to none.
     pub aside: Vec<PathBuf>,
+    /// What git ignored in the folder.
+    pub ignored: Option<Ignored>,
 }
 
 /// Commits what is in a folder and not committed, and removes the folder; its branch stays. What git cannot keep is moved to
@@ -131,7 +174,7 @@ pub async fn rescue(
     environment: &[(OsString, OsString)],
 ) -> Result<Rescued, GitError> {
     let (Some(folder), Some(member)) = (&leftover.folder, &leftover.member) else {
-        return Ok(Rescued { branch: leftover.branch.clone(), aside: Vec::new() });
+        return Ok(Rescued { branch: leftover.branch.clone(), ..Rescued::default() });
     };
     let move_away = |what: &str| {
         let name = match what {
@@ -147,7 +190,7 @@ pub async fn rescue(
         Err(GitError::Torn { how: Torn::Unknown, .. }) if leftover.shared.is_dir()
     );
     if is_strange {
-        return Ok(Rescued { branch: None, aside: vec![move_away("")?] });
+        return Ok(Rescued { aside: vec![move_away("")?], ..Rescued::default() });
     }
     let mut moved = Vec::new();
     if leftover.state == LeftoverState::Replaced {
@@ -161,8 +204,8 @@ pub async fn rescue(
         moved.push(move_away(&inside)?);
     }
     let branch = keep(&git, leftover).await?;
-    project.run(&["worktree", "remove", &folder.to_string_lossy()]).await?;
-    Ok(Rescued { branch, aside: moved })
+    let ignored = ignored::remove(&project, member, folder).await?;
+    Ok(Rescued { branch, aside: moved, ignored })
 }
 
 /// Commits all that is in a folder. The branch that it is on then; none if all of it is merged.

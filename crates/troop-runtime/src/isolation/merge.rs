@@ -359,7 +359,14 @@ impl Isolation {
     async fn team_and_base(&self, own: &str) -> GitResult<(String, String)> {
         let parted = format!("refs/heads/{}...{own}", self.branch());
         let parse = ["rev-parse", &parted];
-        let said = self.inner.git.run(&parse).await?;
+        let said = match self.inner.git.run(&parse).await {
+            Err(GitError::Failed { .. }) => {
+                // The branch may have been deleted; then this makes it again.
+                self.team_commit().await?;
+                self.inner.git.run(&parse).await?
+            }
+            said => said?,
+        };
         // First the right side, then the left one.
         let mut lines = said.lines().skip(1);
         let (team, base) = (lines.next(), lines.find_map(|line| line.strip_prefix('^')));
@@ -405,7 +412,10 @@ impl Isolation {
         let (name, why) =
             (format!("refs/heads/{}", self.branch()), format!("troop: {}", work.task));
         match self.inner.git.run(&["update-ref", "-m", &why, &name, to, from]).await {
-            Ok(_) => Ok(true),
+            Ok(_) => {
+                to.clone_into(&mut self.last_seen());
+                Ok(true)
+            }
             Err(error) => {
                 if self.team_commit().await? == from {
                     Err(error)

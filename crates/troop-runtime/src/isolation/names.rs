@@ -64,6 +64,13 @@ pub(super) fn task_of(branch: &str) -> Option<TaskNumber> {
     digits.parse().ok().map(TaskNumber)
 }
 
+/// The branch of the team that a branch belongs to.
+pub(super) fn team_of(branch: &str) -> Option<String> {
+    let mut parts = branch.split('/');
+    let is_ours = matches!(parts.next(), Some("troop" | WORK));
+    parts.next().filter(|_| is_ours).map(|team| format!("troop/{team}"))
+}
+
 /// The member whose branch it is.
 pub(super) fn member_of(branch: &str) -> Option<MemberName> {
     let rest = branch.strip_prefix(WORK)?.strip_prefix('/')?;

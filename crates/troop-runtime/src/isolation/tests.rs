@@ -19,8 +19,8 @@ use troop_model::{MemberName, TaskNumber};
 use uuid::Uuid;
 
 use super::{
-    Aim, Finished, Git, GitError, Isolation, IsolationOptions, Merge, NotMerged, Opened, Outcome,
-    Work, names,
+    Aim, Ending, Finished, Git, GitError, Isolation, IsolationOptions, Merge, NotMerged, Opened,
+    Outcome, Work, names,
 };
 use crate::{Checks, Clock, Wanted};
 

@@ -107,10 +107,15 @@ fn place(shared: &Path, folder: &Path) -> Option<PathBuf> {
 /// Moves something out of the way, to where nobody deletes it. Where it is then.
 pub(super) fn set_aside(path: &Path, aside: &Path, name: &str) -> GitResult<PathBuf> {
     fs::create_dir_all(aside).map_err(GitError::file(aside))?;
-    let others = (2_u32..).map(|nth| format!("{name}+{nth}"));
-    let mut names = std::iter::once(name.to_owned()).chain(others).map(|it| aside.join(it));
-    let free = names.find(|it| fs::symlink_metadata(it).is_err());
-    let free = free.unwrap_or_else(|| aside.join(name));
+    let free = free_path(aside, name);
     fs::rename(path, &free).map_err(GitError::file(path))?;
     Ok(free)
+}
+
+/// A place in a folder with the name that is wanted, or one like it that is free.
+pub(super) fn free_path(folder: &Path, name: &str) -> PathBuf {
+    let others = (2_u32..).map(|nth| folder.join(format!("{name}+{nth}")));
+    let mut paths = std::iter::once(folder.join(name)).chain(others);
+    let free = paths.find(|it| fs::symlink_metadata(it).is_err());
+    free.unwrap_or_else(|| folder.join(name))
 }

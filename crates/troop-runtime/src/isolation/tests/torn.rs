@@ -56,7 +56,7 @@ async fn a_folder_without_its_git_file_is_left_behind_like_any_other() {
     let found = leftovers(&scene.team(), &environment()).await.unwrap();
     assert_eq!(found[0].state, LeftoverState::Dirty);
     fs::remove_file(ann.join(".git")).unwrap();
-    let (_, kept) = isolation.land().await.unwrap();
+    let Ending { kept, .. } = isolation.land().await.unwrap();
     let kept: Vec<_> = kept.iter().map(|it| (it.member.as_str(), it.is_dirty)).collect();
     assert_eq!(kept, [("ann", true)]);
 }
@@ -135,7 +135,7 @@ async fn a_repository_in_place_of_ours_is_rescued_beside_the_files() {
     let (_, ann) = scene.begin(&isolation, "ann", 1).await;
     write(&ann, "one.txt", "1");
     replace(&ann).await;
-    let (_, kept) = isolation.land().await.unwrap();
+    let Ending { kept, .. } = isolation.land().await.unwrap();
     assert_eq!(kept.len(), 1);
     let found = leftovers(&scene.team(), &environment()).await.unwrap();
     assert_eq!(found[0].state, LeftoverState::Replaced);
@@ -172,4 +172,25 @@ async fn repositories_inside_a_folder_are_rescued_beside_it() {
     }
     assert_eq!(scene.git(&["show", "troop-work/demo/ann/task-1:one.txt"]).await, "1");
     assert!(!ann.exists());
+}
+
+#[tokio::test]
+async fn a_team_branch_that_somebody_deleted_is_made_again_with_all_that_was_merged() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let delete = ["update-ref", "-d", "refs/heads/troop/demo"];
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    let (two, bob) = scene.begin(&isolation, "bob", 2).await;
+    write(&ann, "one.txt", "1");
+    merge(&isolation, &one).await;
+    scene.git(&delete).await;
+    write(&bob, "two.txt", "2");
+    merge(&isolation, &two).await;
+    assert_eq!(scene.in_team("one.txt").await, "1");
+    scene.git(&delete).await;
+    scene.begin(&isolation, "ann", 3).await;
+    assert!(ann.join("one.txt").exists() && ann.join("two.txt").exists());
+    scene.git(&delete).await;
+    isolation.land().await.unwrap();
+    assert!(scene.project().join("one.txt").exists() && scene.project().join("two.txt").exists());
 }

@@ -218,6 +218,38 @@ async fn what_does_not_fit_comes_back_to_its_owner_who_repairs_it() {
 }
 
 #[tokio::test]
+async fn who_lost_its_folder_has_nothing_merged_that_it_did_not_make() {
+    let project = Project::new();
+    let stage = project.stage(|_| {}).await;
+    let repository = project.path();
+    stage.plays.add(
+        "careless",
+        play(move |mut part| {
+            let repository = repository.clone();
+            async move {
+                part.ready(true).await;
+                part.idle().await;
+                let Some(task) = part.task().await else { return };
+                let folder = part.spec.path.to_string_lossy().into_owned();
+                git(&repository, &["worktree", "remove", "--force", &folder]);
+                part.complete(&task).await;
+                while let Some(said) = part.hear().await {
+                    let FromLead::Message(message) = said else { continue };
+                    assert!(message.content.starts_with("your folder was deleted"), "{message:?}");
+                    write(&part.spec.path, &task.subject);
+                    part.complete(&task).await;
+                }
+            }
+        }),
+    );
+    stage.spawn("bob", "careless").await;
+    stage.task_for("write a 1", "bob").await;
+    stage.until("task 1 is done", is_done(1)).await;
+    assert_eq!(project.in_team("a"), "1");
+    stage.stop().await;
+}
+
+#[tokio::test]
 async fn a_check_that_fails_sends_the_task_back_with_what_it_printed() {
     let project = Project::new();
     let stage =
