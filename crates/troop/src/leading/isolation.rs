@@ -142,7 +142,7 @@ pub(crate) fn ignored_lines(ignored: &Ignored) -> Vec<String> {
     }
     if !gone.is_empty() {
         lines.push(format!(
-            "not merged, because git ignores it, and gone, because it was large: {} of {member}; what is to stay: `git add -f` it, or `troop workspace write`",
+            "not merged, because git ignores it, and too large to be kept: {} of {member}; what is to stay is put into git (`git add -f FILE`) or the workspace (`troop workspace write NAME FILE`)",
             named(gone)
         ));
     }

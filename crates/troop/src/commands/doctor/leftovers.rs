@@ -135,6 +135,10 @@ fn fix(leftover: &Leftover, is_done_without: bool) -> String {
         (LeftoverState::Lost { .. }, Some(folder), _) => {
             format!("look at it; if you do not need it: `rm -r {}`", folder.display())
         }
+        (LeftoverState::Unmerged, Some(folder), Some(branch)) if is_done_without => format!(
+            "drop it: `git -C {project} worktree remove {} && git -C {project} branch -D {branch}`; or keep only its branch: `troop doctor --rescue`",
+            folder.display()
+        ),
         (_, Some(_), _) => "commit it and keep only its branch: `troop doctor --rescue`".to_owned(),
         (_, None, Some(branch)) => {
             let take = format!("`git -C {project} merge {branch}`");
@@ -155,7 +159,7 @@ fn describe(leftover: &Leftover) -> String {
         LeftoverState::Merged => "a folder whose work is merged".to_owned(),
         LeftoverState::Waiting => "results that are not in the project".to_owned(),
         LeftoverState::Orphaned => "unmerged work, in a team that is not here any more,".to_owned(),
-        LeftoverState::Replaced => "a repository of its own".to_owned(),
+        LeftoverState::Replaced => "a folder made a repository of its own,".to_owned(),
         LeftoverState::Lost { says } => format!("a folder that git does not know: {says}"),
     };
     let nobody = if leftover.state == LeftoverState::Waiting { "the team" } else { "somebody" };
