@@ -75,33 +75,46 @@ fn look(shared: &Path, folder: &Path) -> Tie {
         return Tie::Torn(Torn::Gone);
     }
     let file = folder.join(".git");
-    let named = fs::read_to_string(&file).ok();
-    let named = named.as_deref().and_then(|it| it.strip_prefix("gitdir: "));
-    let named = named.map(|it| folder.join(it.trim_end_matches('\n'))).filter(|it| it.is_dir());
-    if named.as_deref().is_some_and(|named| is_below(named, &shared.join("worktrees"))) {
+    let named = read_path(&file, "gitdir: ").filter(|it| it.is_dir());
+    let is_ours = named.as_deref().is_some_and(|it| is_below(it, &shared.join("worktrees")));
+    if is_ours && named.as_deref().is_some_and(|it| names(it, folder)) {
         return Tie::Whole;
     }
     match place(shared, folder) {
+        // The folder was moved: git finds the repository from there all the same.
+        None if is_ours => Tie::Whole,
         None => Tie::Torn(Torn::Unknown),
-        Some(_) if named.is_some() || file.is_dir() => Tie::Torn(Torn::Replaced),
+        Some(_) if !is_ours && (named.is_some() || file.is_dir()) => Tie::Torn(Torn::Replaced),
+        // Also if it is the file of somebody else's folder, which came with a copy of that.
         Some(place) => Tie::Cut(place),
     }
 }
 
-fn is_below(path: &Path, folder: &Path) -> bool {
-    matches!((path.canonicalize(), folder.canonicalize()), (Ok(path), Ok(folder)) if path.starts_with(&folder))
-}
-
 /// The place in a repository that names the file in a folder.
 fn place(shared: &Path, folder: &Path) -> Option<PathBuf> {
-    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let places = fs::read_dir(shared.join("worktrees")).ok()?.flatten().map(|it| it.path());
-    places.into_iter().find(|place| {
-        let named = fs::read_to_string(place.join("gitdir")).unwrap_or_default();
-        let named = place.join(named.trim_end_matches('\n'));
-        let named = named.parent().map(|it| it.canonicalize().unwrap_or_else(|_| it.to_owned()));
-        named.as_ref() == Some(&folder)
-    })
+    places.into_iter().find(|place| names(place, folder))
+}
+
+/// Whether a place in a repository names the file in a folder.
+fn names(place: &Path, folder: &Path) -> bool {
+    let named = read_path(&place.join("gitdir"), "");
+    named.is_some_and(|named| named.parent().is_some_and(|it| real(it) == real(folder)))
+}
+
+/// The path that is written in a file behind some words. It may begin where the file is.
+fn read_path(file: &Path, words: &str) -> Option<PathBuf> {
+    let text = fs::read_to_string(file).ok()?;
+    let path = text.strip_prefix(words)?.trim_end_matches('\n');
+    Some(file.parent()?.join(path))
+}
+
+fn is_below(path: &Path, folder: &Path) -> bool {
+    real(path).starts_with(real(folder))
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// Moves something out of the way, to where nobody deletes it. Where it is then.

@@ -33,6 +33,31 @@ async fn work_in_a_folder_that_lost_its_git_file_is_merged_all_the_same() {
 }
 
 #[tokio::test]
+async fn who_copies_the_folder_of_somebody_else_keeps_its_own_branch() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    let (_, bob) = scene.begin(&isolation, "bob", 2).await;
+    fs::copy(bob.join(".git"), ann.join(".git")).unwrap();
+    write(&ann, "one.txt", "1");
+    merge(&isolation, &one).await;
+    assert_eq!(git(&bob, &["status", "--porcelain"]).await, "");
+    assert_eq!(scene.git(&["show", "troop-work/demo/ann/task-1:one.txt"]).await, "1");
+}
+
+#[tokio::test]
+async fn a_folder_that_was_moved_with_all_that_troop_keeps_is_used_as_it_is() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (_, ann) = scene.begin(&isolation, "ann", 1).await;
+    write(&ann, "half.txt", "half");
+    let moved = scene.folder.path().join("moved");
+    fs::rename(scene.team(), &moved).unwrap();
+    let found = leftovers(&moved, &environment()).await.unwrap();
+    assert_eq!(found[0].state, LeftoverState::Dirty);
+}
+
+#[tokio::test]
 async fn a_folder_that_lost_its_git_file_is_ready_for_the_next_task() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;
