@@ -20,8 +20,9 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
     check_folder(desk, &board).await?;
     let trust = trust(desk, printer)?;
     let agents = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.other_store())?);
-    let lead = board.look(|state| state.lead().map(|lead| lead.agent.clone())).await?;
-    agents.check(lead.as_deref().unwrap_or_default())?;
+    let lead = |state: &State| state.lead().map(|lead| (lead.agent.clone(), lead.model.clone()));
+    let (agent, model) = board.look(lead).await?.unwrap_or_default();
+    agents.check(&agent, model.as_deref())?;
     let leading = Leading {
         desk,
         board: board.clone(),
@@ -32,8 +33,9 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
     };
     let begun = leading.begin().await?;
     let found = board.look(Found::new).await?;
-    let (members, left): (Vec<_>, Vec<_>) =
-        found.down.iter().cloned().partition(|it| found.is_open && agents.check(&it.agent).is_ok());
+    let can_run =
+        |it: &NewMember| found.is_open && agents.check(&it.agent, it.model.as_deref()).is_ok();
+    let (members, left): (Vec<_>, Vec<_>) = found.down.iter().cloned().partition(can_run);
     if !printer.json {
         printer.line(&found.says(&members, &left))?;
     }
