@@ -11,6 +11,7 @@ mod lead;
 mod mirror;
 pub mod process;
 mod profile;
+mod relay;
 mod session;
 mod workspace;
 
@@ -35,6 +36,7 @@ pub use lead::{
 };
 pub use mirror::{EXTERNAL, Layout, Mirror, MirrorError, MirrorOptions, Notice, UnknownLayout};
 pub use profile::{Language, Location, Profile, Severity, Signal, Structure, Suggestion, profile};
+pub use relay::relay;
 pub use session::{Session, TeamSummary};
 pub use workspace::{
     Asker, FilePath, FileStat, Files, Listing, MAX_FILE, MAX_FILES, Noted, Workspace,

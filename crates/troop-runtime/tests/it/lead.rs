@@ -11,6 +11,7 @@ mod late;
 mod mail;
 mod processes;
 mod recovery;
+mod shared;
 mod socket;
 mod stage;
 mod starting;

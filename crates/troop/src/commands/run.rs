@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use troop_model::{
     MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId, TeamName,
 };
-use troop_runtime::{Board, Ended};
+use troop_runtime::{Board, EXTERNAL, Ended};
 use uuid::Uuid;
 
 use super::given;
@@ -30,6 +30,9 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     let runnable = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.other_store())?);
     let lead = lead(args.agent, &desk.surroundings, &trust, &agents)?;
     let members = agents.members(&args.members)?;
+    // Some other program is each of these.
+    let (external, members): (Vec<_>, Vec<_>) =
+        members.into_iter().partition(|it| it.agent == EXTERNAL);
     runnable.check(&lead.agent, lead.model.as_deref())?;
     members.iter().try_for_each(|member| runnable.check_member(member))?;
     let max_teammates = args.max_teammates.unwrap_or(desk.surroundings.teams.max_teammates);
@@ -46,6 +49,7 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
         let hint = format!("allow more: `--max-teammates {n_members}`, or name fewer");
         return Err(Refused::new(message, hint).into());
     }
+    let lead = (lead, external);
     let board = make_team(desk, &goal, lead, settings).await?;
     let leading =
         Leading { desk, board, printer, trust: &trust, agents: runnable, args: args.lead };
@@ -157,7 +161,7 @@ fn lead(
 async fn make_team(
     desk: &mut Desk,
     goal: &str,
-    lead: NewMember,
+    (lead, members): (NewMember, Vec<NewMember>),
     settings: Settings,
 ) -> Result<Board> {
     let name = match desk.said_team() {
@@ -175,7 +179,7 @@ async fn make_team(
         description: goal.to_owned(),
         settings,
         lead,
-        members: Vec::new(),
+        members,
     };
     let signature = desk.signature()?;
     let board = desk.session.create(&signature, new).await?.clone();
