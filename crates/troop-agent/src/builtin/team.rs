@@ -49,8 +49,8 @@ impl<'a> Team<'a> {
         let own = seen.members.iter().find(|member| member.name.as_str() == turn.place().name)?;
         let (member, role, permissions) = (own.name.clone(), own.role, own.permissions);
         let mut settings = seen.settings;
-        // Who has others to do the work coordinates it.
-        settings.delegation.delegate_mode |= seen.members.len() > 1;
+        // Who has others to do the work coordinates it, unless people want it otherwise.
+        settings.delegation.delegate_mode.get_or_insert(seen.members.len() > 1);
         let seat = Seat {
             member,
             role,
