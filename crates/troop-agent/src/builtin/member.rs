@@ -51,6 +51,8 @@ impl BuiltinAgent {
                 Thought::Said(text) => self.answer(&text, turn).await,
                 Thought::Over(outcome) => outcome,
                 Thought::Interrupted => Outcome::Interrupted,
+                // What it was told is remembered, and it is told when there is more to spend.
+                Thought::Spent(_) => Outcome::Done,
                 Thought::Failed(reason) => Outcome::Failed { reason },
             },
         }
@@ -85,6 +87,7 @@ impl BuiltinAgent {
             }
             Thought::Over(outcome) => outcome,
             Thought::Interrupted => Outcome::Interrupted,
+            Thought::Spent(reason) => Outcome::GaveBack { reason },
             Thought::Failed(reason) => Outcome::Failed { reason },
         }
     }
@@ -163,7 +166,8 @@ impl Options {
             system.push_str(&format!("\n# What you are\n\n{}\n", self.about));
         }
         system.push_str(&self.sources.read(turn.path()));
-        Ok(Mind { model, system, history: History::default(), usage: Usage::default() })
+        let (usage, told) = Default::default();
+        Ok(Mind { model, system, history: History::default(), usage, told })
     }
 }
 
