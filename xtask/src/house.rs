@@ -49,7 +49,7 @@ const ONLY_IN: [(&str, &[&str]); 17] = [
     ("tokio-rustls", &["troop-agent"]),
     ("base64", &["troop-protocol"]),
     ("memmap2", &["troop-store"]),
-    ("notify", &["troop-store", "troop"]),
+    ("notify", &["troop-runtime", "troop-store", "troop"]),
     ("rmcp", &["troop"]),
     ("toml_edit", &["troop"]),
     ("schemars", &["troop-model", "troop-protocol", "troop"]),

@@ -8,6 +8,7 @@ mod export;
 mod hooks;
 mod isolation;
 mod lead;
+mod mirror;
 pub mod process;
 mod profile;
 mod session;
@@ -32,6 +33,7 @@ pub use lead::{
     LeadOptions, Life, Line, Programs, REFUSED, Source, Timing, Until, VETOED, WITH_TEAM, answer,
     find_lead, is_to_start_again, last_project, lead_has_died, read_transcript, was_cut_short,
 };
+pub use mirror::{EXTERNAL, Layout, Mirror, MirrorError, MirrorOptions, Notice, UnknownLayout};
 pub use profile::{Language, Location, Profile, Severity, Signal, Structure, Suggestion, profile};
 pub use session::{Session, TeamSummary};
 pub use workspace::{

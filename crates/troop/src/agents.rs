@@ -4,6 +4,7 @@ use anyhow::Result;
 use smol_str::SmolStr;
 use troop_agent::Definition;
 use troop_model::{MemberName, NewMember};
+use troop_runtime::EXTERNAL;
 use uuid::Uuid;
 
 use crate::{
@@ -17,15 +18,22 @@ pub(crate) enum Runs {
     Now,
     /// It is known, so that a board can say who works; troop does not start it yet.
     Later,
+    /// It is never started: some other program is the member.
+    Elsewhere,
 }
 
 /// The agents that every troop knows: the one list of what runs and what does not.
-const BUILT_IN: [(&str, &str, Runs); 6] = [
+const BUILT_IN: [(&str, &str, Runs); 7] = [
     ("builtin", "troop's own agent, on a model by API", Runs::Now),
     ("claude", "Claude Code", Runs::Later),
     ("codex", "Codex", Runs::Later),
     ("acp", "any agent that speaks the Agent Client Protocol", Runs::Later),
     ("command", "runs a task's command", Runs::Now),
+    (
+        EXTERNAL,
+        "a program that troop does not run, and that shares files with the team",
+        Runs::Elsewhere,
+    ),
     ("script", "follows a script, as `script:FILE`; for tests and demonstrations", Runs::Now),
 ];
 
@@ -126,16 +134,22 @@ impl Agents {
         })
     }
 
-    /// What runs now, and what does not yet.
+    /// What runs now, and what does not yet or never.
     pub(crate) fn list(&self) -> String {
         let keys = |runs: Runs| {
             let keys = self.0.iter().filter(|it| it.runs == runs).map(|it| it.key.as_str());
             keys.collect::<Vec<_>>().join(", ")
         };
-        match keys(Runs::Later) {
-            later if later.is_empty() => keys(Runs::Now),
-            later => format!("{} (not in this version: {later})", keys(Runs::Now)),
+        let mut list = keys(Runs::Now);
+        for (what, runs) in
+            [("not in this version", Runs::Later), ("not run by troop", Runs::Elsewhere)]
+        {
+            let keys = keys(runs);
+            if !keys.is_empty() {
+                list += &format!(" ({what}: {keys})");
+            }
         }
+        list
     }
 }
 
@@ -163,11 +177,11 @@ pub(crate) fn available() -> String {
 /// Whether what a file describes runs: a program of its own, or an agent that does.
 fn runs(definition: &Definition) -> Runs {
     let agent = definition.agent.as_deref().unwrap_or("builtin");
-    let is_known = BUILT_IN.iter().any(|(key, ..)| *key == agent) || agent.starts_with(SCRIPT);
-    match definition.program.is_empty() && (!is_known || runs_later(agent)) {
-        true => Runs::Later,
-        false => Runs::Now,
+    if !definition.program.is_empty() || agent.starts_with(SCRIPT) {
+        return Runs::Now;
     }
+    let known = BUILT_IN.iter().find(|(key, ..)| *key == agent);
+    known.map_or(Runs::Later, |(_, _, runs)| *runs)
 }
 
 /// Words in front of descriptions that are probably misspelt, and what was meant.

@@ -17,8 +17,9 @@ use std::path::PathBuf;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 pub(crate) use bench::{
-    BenchBoardArgs, BenchChildCommand, BenchCommand, BenchMcpArgs, BenchObserveArgs, BenchPart,
-    BenchTeam, BenchTeamArgs, BenchTeamPart, BenchWorkArgs, BenchWorkPart,
+    BenchBoardArgs, BenchChildCommand, BenchCommand, BenchFilesArgs, BenchMcpArgs,
+    BenchObserveArgs, BenchPart, BenchTeam, BenchTeamArgs, BenchTeamPart, BenchWorkArgs,
+    BenchWorkPart,
 };
 pub(crate) use mcp::{Client, InstallArgs, McpArgs, McpCommand};
 pub(crate) use member::{LinkArgs, MemberCommand};

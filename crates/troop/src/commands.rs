@@ -9,6 +9,7 @@ mod log;
 mod mcp;
 mod member;
 mod message;
+mod mirror;
 mod observe;
 mod profile;
 mod proof;
@@ -105,6 +106,7 @@ fn following(command: &Command) -> Following {
             wait.is_some()
         }
         Command::Member(MemberCommand::Spawn { .. }) => true,
+        Command::Team(TeamCommand::Mirror { once, .. }) => !once,
         Command::Run(_) | Command::Resume(_) | Command::Stop(_) => true,
         Command::Mcp(args) => args.command.is_none(),
         _ => false,

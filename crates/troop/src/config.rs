@@ -15,7 +15,7 @@ use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use troop_runtime::HooksConfig;
+use troop_runtime::{HooksConfig, Layout};
 use troop_store::{StoreError, StoreUrl};
 
 pub(crate) use self::{
@@ -25,7 +25,7 @@ pub(crate) use self::{
 };
 
 use self::file::ClaudeSettings;
-use crate::{cli::Global, report::Usage};
+use crate::{cli::Global, desk::Shared, report::Usage};
 
 /// The configuration file, in `$TROOP_HOME/config.json` and in a project's `.troop/config.json`. Comments are allowed.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -169,13 +169,35 @@ impl Surroundings {
 
 /// Reads a store's URL. One that makes no sense is wrong use, wherever it was written.
 pub(crate) fn parse_store(url: &str) -> Result<StoreUrl> {
-    StoreUrl::parse(url).map_err(|error| {
+    StoreUrl::parse(split_layout(url).0).map_err(|error| {
         if let StoreError::Refused { what, hint } = error {
             Usage::new(what, hint).into()
         } else {
             error.into()
         }
     })
+}
+
+/// The readable files beside a store of files: `files:FOLDER?layout=seeds`, or Claude Code's.
+pub(crate) fn shared_files(url: &str) -> Result<Option<Shared>> {
+    let (url, layout) = split_layout(url);
+    let StoreUrl::Files(folder) = parse_store(url)? else { return Ok(None) };
+    let layout = match layout.map(str::parse::<Layout>).transpose() {
+        Ok(layout) => layout.unwrap_or_default(),
+        Err(error) => {
+            let hint = format!("say `--store {url}?layout=claude`");
+            return Err(Usage::new(error.to_string(), hint).into());
+        }
+    };
+    Ok(Some(Shared { folder, layout }))
+}
+
+/// A store's URL, and the layout that is written behind it.
+fn split_layout(url: &str) -> (&str, Option<&str>) {
+    match url.split_once("?layout=") {
+        Some((url, layout)) if url.starts_with("files:") => (url, Some(layout)),
+        _ => (url, None),
+    }
 }
 
 /// The store as typed; an empty variable says nothing.

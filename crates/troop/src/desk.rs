@@ -1,5 +1,6 @@
 //! Where a command is carried out: a store, a team, and who asks.
 
+mod files;
 mod relay;
 
 use std::{
@@ -25,6 +26,8 @@ use crate::{
     render,
     report::{Refused, Usage, nearest},
 };
+use files::Kept;
+pub(crate) use files::Shared;
 
 /// Commands that people type come from here.
 const CHANNEL: &str = "cli";
@@ -42,6 +45,10 @@ pub(crate) struct Desk {
     is_for_programs: bool,
     /// What was said about this one command, and not in a file.
     said: Said,
+    /// Where a `files:` store has its readable files.
+    shared: Option<Shared>,
+    kept: Option<Kept>,
+    following: Following,
 }
 
 /// What a team is, as people see it.
@@ -93,6 +100,7 @@ impl Desk {
             std::fs::create_dir_all(&surroundings.home)
                 .with_context(|| format!("`{}` cannot be made", surroundings.home.display()))?;
         }
+        let shared = config::shared_files(&url)?;
         let url = config::parse_store(&url)?;
         let missing = if is_default { Missing::Make } else { missing };
         let store = troop_store::open(&url, missing).await?;
@@ -107,8 +115,20 @@ impl Desk {
         let home_said = global.home.as_ref().filter(|home| !home.as_os_str().is_empty());
         let home_said = home_said.map(|home| folder.join(home));
         let said = Said { home: home_said, store: store_said, team: said(&global.team) };
-        let is_for_programs = global.json;
-        Ok(Self { surroundings, store, session, clock, team, member, is_for_programs, said })
+        let (is_for_programs, kept) = (global.json, None);
+        Ok(Self {
+            surroundings,
+            store,
+            session,
+            clock,
+            team,
+            member,
+            is_for_programs,
+            said,
+            shared,
+            kept,
+            following,
+        })
     }
 
     /// Opens the team that is meant: by name, the only one, or the only active one.
@@ -124,8 +144,21 @@ impl Desk {
             }
         };
         let board = board.clone();
+        self.catch_up(&board).await?;
         self.check_member(&board).await?;
         Ok(board)
+    }
+
+    /// Takes in what others wrote into the readable files of a team. What runs for long keeps them in step meanwhile.
+    pub(crate) async fn catch_up(&mut self, board: &Board) -> Result<()> {
+        if let Some(shared) = self.shared.as_ref().filter(|_| self.kept.is_none()) {
+            let kept = shared.catch_up(board, &self.clock).await?;
+            self.kept = kept.map(|kept| match self.following {
+                Following::Always => kept.keep(),
+                Following::WhenAsked => kept,
+            });
+        }
+        Ok(())
     }
 
     /// Refuses whoever acts as somebody that the team does not know, also where nothing would change.
@@ -266,6 +299,13 @@ impl Desk {
 
     /// Puts everything away.
     pub(crate) async fn close(mut self) {
+        if let Ok(board) = self.session.team().cloned() {
+            // A team that was made just now has no files yet. What is wrong with its log was said already.
+            drop(self.catch_up(&board).await);
+        }
+        if let Some(kept) = self.kept.take() {
+            kept.finish().await;
+        }
         self.session.close().await;
     }
 

@@ -2,7 +2,10 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::sync::broadcast::{
+    self,
+    error::{RecvError, TryRecvError},
+};
 use troop_model::{Event, TeamId, Version};
 use troop_store::Store;
 
@@ -60,6 +63,23 @@ impl Subscription {
                 Err(RecvError::Closed) => return Ok(None),
             }
         }
+    }
+
+    /// The next event if it is at hand.
+    pub fn ready(&mut self) -> Option<Arc<Event>> {
+        while self.backlog.is_empty() && !self.is_behind {
+            match self.news.try_recv() {
+                Ok(Some(event)) if event.version <= self.after => {}
+                Ok(Some(event)) if event.version == self.after.next() => {
+                    self.backlog.push_back(event);
+                }
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return None,
+                Ok(_) | Err(TryRecvError::Lagged(_)) => self.is_behind = true,
+            }
+        }
+        let event = self.backlog.pop_front()?;
+        self.after = event.version;
+        Some(event)
     }
 
     /// The next event if there is one now.

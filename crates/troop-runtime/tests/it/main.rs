@@ -47,6 +47,7 @@ mod foreign;
 mod hooks;
 mod idempotency;
 mod lead;
+mod mirror;
 mod processes;
 mod random;
 mod session;

@@ -17,6 +17,8 @@ pub(crate) enum BenchCommand {
     Mcp(BenchMcpArgs),
     /// The observer on a long stream, beside bare typed parsing of the same bytes
     Observe(BenchObserveArgs),
+    /// How soon what another program writes into a team's files is on the board
+    Files(BenchFilesArgs),
     /// What the benchmark runs in processes of their own
     #[command(subcommand, hide = true)]
     Child(BenchChildCommand),
@@ -114,6 +116,19 @@ pub(crate) struct BenchObserveArgs {
     /// How long the stream is by which memory is measured, in megabytes
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     pub(crate) megabytes: u64,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BenchFilesArgs {
+    /// How many changes are waited for
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub(crate) changes: u32,
+    /// How many tasks the team has
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    pub(crate) tasks: u32,
+    /// Where to make the store and the files [default: the system's folder for temporary files]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) folder: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

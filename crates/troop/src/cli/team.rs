@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 use troop_model::Dialect;
+use troop_runtime::Layout;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TeamCommand {
@@ -89,6 +90,18 @@ pub(crate) enum TeamCommand {
         #[arg(long, short)]
         yes: bool,
     },
+    /// Keep a team in files that other programs read and write, in step with the board, until Ctrl-C
+    Mirror {
+        /// The folder that holds their `teams` and `tasks`, such as ~/.claude
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+        /// Whose files
+        #[arg(long, value_enum, default_value_t = LayoutArg::Seeds)]
+        layout: LayoutArg,
+        /// Take in what others wrote, write what the board says, and end
+        #[arg(long)]
+        once: bool,
+    },
     /// Show a team as it once was
     Replay {
         /// The team
@@ -100,6 +113,23 @@ pub(crate) enum TeamCommand {
         #[arg(long, value_name = "TIME")]
         at: Option<String>,
     },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LayoutArg {
+    /// One file per task and per message
+    Seeds,
+    /// Claude Code's own
+    Claude,
+}
+
+impl From<LayoutArg> for Layout {
+    fn from(layout: LayoutArg) -> Self {
+        match layout {
+            LayoutArg::Seeds => Self::Seeds,
+            LayoutArg::Claude => Self::Claude,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

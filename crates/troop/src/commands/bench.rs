@@ -16,6 +16,7 @@ mod raw_sqlite;
 mod running;
 mod seen;
 mod server;
+mod shared;
 mod sqlite;
 mod start;
 mod team;
@@ -61,6 +62,7 @@ pub(super) async fn run(command: &BenchCommand, printer: &Printer) -> Result<()>
         BenchCommand::Mcp(args) => mcp::run(args, printer).await,
         BenchCommand::Work(args) => work::run(args, printer).await,
         BenchCommand::Observe(args) => observe::run(args, printer),
+        BenchCommand::Files(args) => shared::run(args, printer).await,
         BenchCommand::Child(command) => Box::pin(child::run(command, printer)).await,
     }
 }

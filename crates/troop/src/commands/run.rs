@@ -199,7 +199,9 @@ async fn make_team(
         members: Vec::new(),
     };
     let signature = desk.signature()?;
-    Ok(desk.session.create(&signature, new).await?.clone())
+    let board = desk.session.create(&signature, new).await?.clone();
+    desk.catch_up(&board).await?;
+    Ok(board)
 }
 
 /// A name like that of the folder which nobody has yet.

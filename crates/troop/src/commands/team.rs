@@ -12,7 +12,7 @@ use troop_model::{
 use troop_runtime::{Board, Following, LeftoverState, find_lead, leftovers, rescue};
 use uuid::Uuid;
 
-use super::{export, given, settings};
+use super::{export, given, mirror, settings};
 use crate::{
     agents::Agents,
     cli::TeamCommand,
@@ -62,6 +62,9 @@ pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer
         TeamCommand::Import { file, name, yes } => {
             let consent = if yes { export::Consent::Given } else { export::Consent::Asked };
             export::import(&file, name.as_deref(), consent, desk, printer).await
+        }
+        TeamCommand::Mirror { folder, layout, once } => {
+            mirror::run(&folder, layout.into(), once, desk, printer).await
         }
         TeamCommand::Replay { name, until, at } => {
             export::replay(name.as_deref(), until, at.as_deref(), desk, printer).await

@@ -143,3 +143,16 @@ fn the_observer_is_compared_with_parsing_and_with_its_limit() {
         ["observe: the whole pipeline", "observe: memory, a long stream"]
     );
 }
+
+#[test]
+fn the_benchmark_of_shared_files_waits_for_claims_and_messages() {
+    let troop = Troop::new();
+    let results = measure(&troop, "bench files --changes 3 --tasks 5 --folder .");
+    assert_eq!(
+        subjects(&results),
+        [
+            "files: a claim in a file becomes an event: half within",
+            "files: a message in a file becomes an event: half within",
+        ]
+    );
+}

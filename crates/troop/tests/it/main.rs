@@ -20,6 +20,7 @@ mod isolation;
 mod json;
 mod logs;
 mod mcp;
+mod mirror;
 mod observe;
 mod profile;
 mod readme;

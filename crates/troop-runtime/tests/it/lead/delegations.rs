@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc};
 use troop_model::{
     Actor, Command, Delegation, DelegationStatus, Fact, Link, MemberName, MemberState, MessageKind,
-    NewMember, NewTask, Origin, Party, Settings, State, Status, TaskCommand, TaskNumber, Version,
+    NewTask, Origin, Party, Settings, State, Status, TaskCommand, TaskNumber, Version,
 };
 use troop_protocol::{
     FromLead, FromTeammate, Level, Log, MessageIn, ReportedStatus, ShutdownAck, TeamContext,
@@ -14,7 +14,10 @@ use troop_protocol::{
 };
 use troop_runtime::{Request, Signature, read_transcript};
 
-use super::stage::{Part, Play, Setting, Stage, play, quick, raw, without_restarts};
+use super::{
+    stage::{Part, Play, Setting, Stage, play, quick, raw, without_restarts},
+    starting::add,
+};
 use crate::support::{name, say};
 
 /// A team whose lead gives out the work.
@@ -44,7 +47,7 @@ pub(super) fn delegate(task: u32, to: &str) -> Command {
 }
 
 /// All that is told to the lead about delegations.
-fn announcements(state: &State) -> Vec<String> {
+pub(super) fn announcements(state: &State) -> Vec<String> {
     let lead = Party::member(&state.lead().unwrap().name);
     let told = state.mailbox().iter().filter(|it| it.to == lead && it.from == Party::system());
     told.filter(|it| it.content.contains("that you delegated"))
@@ -322,86 +325,6 @@ async fn a_crash_ends_a_delegation_and_is_announced_once() {
         })
         .await;
 }
-
-async fn add(stage: &Stage, member: &str, agent: &str) {
-    let member = NewMember {
-        name: name(member),
-        agent: agent.into(),
-        expertise: "waits to be asked".to_owned(),
-        model: None,
-        permissions: None,
-    };
-    stage.lead_does(Command::AddMember(member)).await;
-}
-
-#[tokio::test]
-async fn who_does_not_run_is_started_for_what_is_delegated_to_it() {
-    let stage = Stage::new(setting()).await;
-    add(&stage, "fay", "worker").await;
-    stage.task("write").await;
-    stage.lead_does(delegate(1, "fay")).await;
-    let [text] = stage.until("it is announced", announced(1)).await.try_into().unwrap();
-    assert!(text.contains("## fay: task-1 (write) completed"), "{text}");
-    // Who cannot be started fails at it.
-    add(&stage, "bob", "nobody-plays-this").await;
-    stage.task("read").await;
-    stage.lead_does(delegate(2, "bob")).await;
-    let told = stage.until("that is announced", announced(2)).await;
-    assert!(told[1].contains("## bob: task-2 (read) failed"), "{told:?}");
-}
-
-#[tokio::test]
-async fn one_teammate_too_many_fails_at_what_is_delegated_to_it() {
-    let mut setting = setting();
-    setting.settings.max_teammates = 1;
-    setting.settings.max_attempts = 1;
-    let stage = Stage::new(setting).await;
-    stage.spawn("fay", "worker").await;
-    stage.until_state("fay", MemberState::Idle).await;
-    add(&stage, "bob", "worker").await;
-    stage.task("write").await;
-    stage.lead_does(delegate(1, "bob")).await;
-    let [text] = stage.until("it is announced", announced(1)).await.try_into().unwrap();
-    assert!(
-        text.contains("it cannot be started: 1 teammates run already and the limit is 1"),
-        "{text}"
-    );
-}
-
-#[tokio::test]
-async fn what_was_delegated_while_nobody_led_is_done_by_who_leads_next() {
-    let mut stage = Stage::new(setting()).await;
-    let lead = stage.lead.take().unwrap();
-    lead.stop("later").await.unwrap();
-    lead.ended().await;
-    add(&stage, "fay", "worker").await;
-    stage.task("write").await;
-    stage.lead_does(delegate(1, "fay")).await;
-    let lead = stage.start(setting()).await.unwrap();
-    stage.until("it is announced", announced(1)).await;
-    lead.stop("the test is over").await.unwrap();
-    lead.ended().await;
-}
-
-#[tokio::test]
-async fn two_things_at_once_start_one_who_does_not_run_once() {
-    let stage = Stage::new(setting()).await;
-    add(&stage, "fay", "worker").await;
-    for nth in 1..=2 {
-        stage.task("write").await;
-        stage.lead_does(delegate(nth, "fay")).await;
-    }
-    for nth in 1..=2 {
-        stage.until("it is done", super::is_done(nth)).await;
-    }
-    let told = stage.until("it is announced", |state| {
-        state.delegations().all(|it| it.is_announced).then(|| announcements(state))
-    });
-    let told = told.await.join("\n");
-    assert!(!told.contains("failed"), "{told}");
-    assert_eq!(stage.n_times("fay", MemberState::Spawning).await, 1);
-}
-
 /// A lead whose agent does something about each message, and passes on what it was answered.
 fn leading<F>(act: impl Fn(Arc<Part>, MessageIn) -> F + Clone + Send + Sync + 'static) -> Play
 where

@@ -8,7 +8,7 @@ use troop_runtime::Clock;
 
 use super::{
     at_first, is_done,
-    stage::{Part, Setting, Stage, play},
+    stage::{Part, Setting, Stage, play, without_restarts},
 };
 use crate::support::name;
 
@@ -132,4 +132,63 @@ async fn who_finds_its_place_taken_after_a_crash_is_not_forgotten_silently() {
     stage.lead_does(Command::UpdateTeam { description: None, settings }).await;
     stage.task_for("die", "bob").await;
     stage.until("the lead hears of it", is_told("bob crashed and is not started again: ")).await;
+}
+
+#[tokio::test]
+async fn what_a_crashed_teammate_held_is_given_to_another_that_is_idle() {
+    let timing = without_restarts();
+    let stage = Stage::new(Setting { timing, ..Setting::default() }).await;
+    stage.plays.add(
+        "crasher",
+        play(|mut part| async move {
+            part.ready(true).await;
+            part.idle().await;
+            // It takes a task with it.
+            drop(part.task().await);
+        }),
+    );
+    stage.spawn("cyd", "crasher").await;
+    stage.until_state("cyd", MemberState::Idle).await;
+    stage.task("risky").await;
+    stage.until_state("cyd", MemberState::Crashed).await;
+    stage.spawn("bob", "worker").await;
+    stage.until("it is done", is_done(1)).await;
+    let task = stage.until("who did it", |state| state.tasks().get(TaskNumber(1)).cloned()).await;
+    assert_eq!(task.owner, Some(name("bob")));
+    assert!(task.attempts > 1);
+}
+
+#[tokio::test]
+async fn a_teammate_that_crashed_is_started_again_but_not_for_ever() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.plays.add("brief", play(|part| async move { part.ready(true).await }));
+    stage.spawn("cyd", "brief").await;
+    stage
+        .until("the lead hears that it is given up", |state| {
+            let lead = troop_model::Party::member(&state.lead()?.name);
+            state.mailbox().iter().find(|it| {
+                it.to == lead && it.content.contains("crashed too often and is not started again")
+            })?;
+            Some(())
+        })
+        .await;
+    let trace = stage.trace().await;
+    let n_starts = trace.iter().filter(|it| *it == "member.state_changed").count();
+    let wanted = 1 + 3 * 3;
+    assert_eq!(n_starts, wanted, "the lead; spawning, idle, crashed, three times; {trace:?}");
+}
+
+#[tokio::test]
+async fn who_cannot_be_started_is_not_left_behind() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.spawn("cyd", "nobody-plays-this").await;
+    stage
+        .until("it is gone and the lead knows why", |state| {
+            let told = state.mailbox().iter().any(|it| it.content.starts_with("cyd did not start"));
+            (told && state.member(&name("cyd")).is_none()).then_some(())
+        })
+        .await;
+    // The name is free again.
+    stage.spawn("cyd", "worker").await;
+    stage.until_state("cyd", MemberState::Idle).await;
 }

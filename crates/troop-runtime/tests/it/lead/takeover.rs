@@ -5,8 +5,8 @@ use std::{
     sync::{Arc, atomic::Ordering::SeqCst},
 };
 
-use troop_model::LeadLease;
-use troop_runtime::{Board, Clock, Ended, Following, LeadError, lead_has_died};
+use troop_model::{Actor, Command, LeadLease};
+use troop_runtime::{Board, BoardError, Clock, Ended, Following, LeadError, lead_has_died};
 use troop_testkit::wait_for;
 
 use super::stage::{Setting, Stage};
@@ -116,4 +116,26 @@ async fn who_only_looks_whether_somebody_leads_keeps_nobody_from_leading() {
     }
     drop(looking);
     taking.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_second_lead_is_refused_with_who_leads() {
+    let stage = Stage::new(Setting::default()).await;
+    let error = stage.start(Setting::default()).await.unwrap_err();
+    assert!(matches!(error, LeadError::Board(BoardError::Refused(_))), "{error:?}");
+    assert!(error.to_string().starts_with("the team is led by zoe since "), "{error}");
+}
+
+#[tokio::test]
+async fn a_lead_that_is_superseded_ends() {
+    let mut stage = Stage::new(Setting::default()).await;
+    let lead = stage.lead.take().unwrap();
+    let take = Command::TakeLead {
+        session: uuid::Uuid::now_v7(),
+        holder: "somebody else".to_owned(),
+        over: Some(lead.fence()),
+        checks: Vec::new(),
+    };
+    stage.submit(Actor::system(), take).await.unwrap();
+    assert_eq!(lead.ended().await, Ended::Superseded);
 }

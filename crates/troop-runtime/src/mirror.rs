@@ -1,0 +1,510 @@
+//! Keeps a team's files in step with its board, in both directions.
+//!
+//! The log is the truth; the files are a view of it that others may write. Under a file's lock it is read, what somebody
+//! changed there becomes commands, and then the file says what the board says: so what was refused is put back, and nothing
+//! that others wrote is overwritten unread.
+
+mod difference;
+mod disk;
+mod ear;
+mod ids;
+mod layout;
+mod lock;
+mod mail;
+mod operation;
+mod roster;
+mod tasks;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use serde_json::Value;
+use thiserror::Error;
+use tokio::{
+    sync::mpsc,
+    time::{Instant, MissedTickBehavior, sleep_until},
+};
+use tokio_util::sync::CancellationToken;
+use troop_model::{
+    Actor, ActorKind, Command, Event, Fact, MemberName, MessageKind, OperationId, Origin, Outgoing,
+    Refusal, State, TaskNumber, TeamStatus,
+};
+
+use self::{
+    disk::Stamp,
+    ear::Ear,
+    ids::Ids,
+    layout::{Names, Places},
+    lock::Lock,
+    mail::Inbox,
+    roster::Config,
+    tasks::Known,
+};
+use crate::{Board, BoardError, Clock, Done, Request, Subscription};
+
+pub use layout::{Layout, UnknownLayout};
+
+/// What thinks for a member that troop does not run: some other program, which shares files with the team.
+pub const EXTERNAL: &str = "external";
+
+/// How often files are looked at although nobody was told that they changed.
+const POLL: Duration = Duration::from_secs(2);
+/// How soon a file is looked at again that was half written or locked.
+const AGAIN: Duration = Duration::from_millis(20);
+/// How old a file must be for nobody to be still writing it.
+const HALF: Duration = Duration::from_secs(2);
+/// How often files are looked at again in one pass, where they wait for each other.
+const ROUNDS: usize = 4;
+
+/// What a mirror needs to begin.
+#[derive(Clone, Debug)]
+pub struct MirrorOptions {
+    /// The team; opened to follow what others write, if the mirror is to run.
+    pub board: Board,
+    /// What time it is.
+    pub clock: Clock,
+    /// The folder that holds `teams/` and `tasks/`.
+    pub folder: PathBuf,
+    /// Whose files.
+    pub layout: Layout,
+}
+
+/// Why files could not be kept in step.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum MirrorError {
+    /// The board did not answer.
+    #[error(transparent)]
+    Board(#[from] BoardError),
+    /// A file or folder cannot be used.
+    #[error("`{}` cannot be used", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// What a mirror tells those who look on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// What somebody wrote was taken.
+    Taken {
+        /// Where, seen from the shared folder.
+        path: String,
+        /// What it was.
+        what: String,
+    },
+    /// What somebody wrote was refused, and put back or aside.
+    Refused {
+        /// Where, seen from the shared folder.
+        path: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Something that is kept in files.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Item {
+    Config,
+    Inbox(String),
+    Task(String),
+}
+
+/// What came of looking at an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Settled {
+    Done,
+    /// Somebody is at it; look again soon.
+    Later,
+}
+
+/// Keeps one team's files in step with its board.
+#[derive(Debug)]
+pub struct Mirror {
+    board: Board,
+    clock: Clock,
+    places: Places,
+    ids: Arc<Ids>,
+    tasks: BTreeMap<String, Known>,
+    inboxes: BTreeMap<String, Inbox>,
+    config: Option<Config>,
+    dirty: BTreeSet<Item>,
+    later: BTreeSet<Item>,
+    notices: Option<mpsc::UnboundedSender<Notice>>,
+    n_written: u64,
+    /// Whether a file could not be used, so that all is to be looked at again.
+    has_failed: bool,
+    /// New tasks that waited once for those that they wait for.
+    waited: BTreeSet<String>,
+}
+
+impl Mirror {
+    /// Prepares to mirror a team, and makes the folders that its files need.
+    pub async fn open(options: MirrorOptions) -> Result<Self, MirrorError> {
+        let MirrorOptions { board, clock, folder, layout } = options;
+        let look = move |state: &State| {
+            let name = state.team().map(|team| team.name.clone()).ok_or(Refusal::NoTeam)?;
+            Ok::<_, Refusal>((name, Ids::new(layout, state)))
+        };
+        let (team, ids) = board.look(look).await?.map_err(BoardError::from)?;
+        let places = Places::new(layout, &folder, team);
+        for folder in [places.tasks(), places.inboxes()] {
+            std::fs::create_dir_all(&folder).map_err(unusable(&folder))?;
+        }
+        Ok(Self {
+            board,
+            clock,
+            places,
+            ids: Arc::new(ids),
+            tasks: BTreeMap::new(),
+            inboxes: BTreeMap::new(),
+            config: None,
+            dirty: BTreeSet::new(),
+            later: BTreeSet::new(),
+            notices: None,
+            n_written: 0,
+            has_failed: false,
+            waited: BTreeSet::new(),
+        })
+    }
+
+    /// Hears from now on what the mirror takes and refuses.
+    pub fn notices(&mut self) -> mpsc::UnboundedReceiver<Notice> {
+        let (sender, notices) = mpsc::unbounded_channel();
+        self.notices = Some(sender);
+        notices
+    }
+
+    /// How many files were written so far.
+    #[must_use]
+    pub fn n_written(&self) -> u64 {
+        self.n_written
+    }
+
+    /// Looks at all files and all of the board once.
+    pub async fn pass(&mut self) -> Result<(), MirrorError> {
+        let version = self.board.catch_up().await?;
+        let mut news = self.board.subscribe(version);
+        self.mark_everything().await?;
+        for _ in 0..ROUNDS {
+            self.settle().await?;
+            self.dirty.append(&mut self.later);
+            // What was taken from one file may change another.
+            let mut numbers = Vec::new();
+            while let Some(event) = news.next_stored().await? {
+                numbers.extend(self.mark_event(&event));
+            }
+            self.mark_tasks(numbers).await?;
+            if self.dirty.is_empty() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps files and board in step until it is told to stop, or the team is gone.
+    pub async fn run(mut self, stop: CancellationToken) -> Result<(), MirrorError> {
+        let mut ear = Ear::new(&self.places);
+        let version = self.board.look(State::version).await?;
+        let mut news = self.board.subscribe(version);
+        self.mark_everything().await?;
+        self.settle().await?;
+        let mut poll = tokio::time::interval(POLL);
+        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let again = Instant::now() + AGAIN;
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return Ok(()),
+                event = news.next() => match event? {
+                    Some(event) => self.follow(&event, &mut news).await?,
+                    None => return Ok(()),
+                },
+                path = ear.next() => self.mark_paths(path, &mut ear),
+                () = sleep_until(again), if !self.later.is_empty() => {
+                    self.dirty.append(&mut self.later);
+                }
+                _ = poll.tick() => self.look_around().await?,
+            }
+            if self.is_over().await? {
+                return self.clear();
+            }
+            self.settle().await?;
+        }
+    }
+
+    /// Marks what an event touches, and what those do which are there already.
+    async fn follow(&mut self, event: &Event, news: &mut Subscription) -> Result<(), MirrorError> {
+        let mut numbers = self.mark_event(event);
+        while let Some(event) = news.ready() {
+            numbers.extend(self.mark_event(&event));
+        }
+        self.mark_tasks(numbers).await
+    }
+
+    fn mark_event(&mut self, event: &Event) -> Vec<TaskNumber> {
+        #[expect(clippy::wildcard_enum_match_arm, reason = "what is not here stands in no file")]
+        match &event.fact {
+            Fact::MemberAdded { member, .. } | Fact::MemberRemoved { member, .. } => {
+                self.dirty.insert(Item::Config);
+                self.dirty.insert(self.inbox_of(member.as_str()));
+            }
+            Fact::MemberStateChanged { member, .. } => {
+                self.dirty.insert(self.inbox_of(member.as_str()));
+            }
+            Fact::MessageSent { readers, .. } => {
+                for reader in readers {
+                    self.dirty.insert(self.inbox_of(reader.as_str()));
+                }
+            }
+            Fact::MessageRead { reader, .. } => {
+                self.dirty.insert(self.inbox_of(reader.as_str()));
+            }
+            Fact::TeamUpdated { .. } => {
+                self.dirty.insert(Item::Config);
+            }
+            _ => return event.fact.task().into_iter().collect(),
+        }
+        Vec::new()
+    }
+
+    /// Marks tasks, and those that wait for them or that they wait for: their files tell of each other.
+    async fn mark_tasks(&mut self, numbers: Vec<TaskNumber>) -> Result<(), MirrorError> {
+        if numbers.is_empty() {
+            return Ok(());
+        }
+        let look = move |state: &State| {
+            let tasks = state.tasks();
+            let mut touched: BTreeSet<TaskNumber> = numbers.iter().copied().collect();
+            for number in &numbers {
+                touched.extend(tasks.dependents(*number));
+                let task = tasks.get(*number);
+                touched.extend(task.iter().flat_map(|it| &it.blocked_by).map(|it| it.task));
+            }
+            touched
+        };
+        let touched = self.board.look(look).await?;
+        self.dirty.extend(touched.into_iter().map(|it| Item::Task(self.ids.of(it))));
+        Ok(())
+    }
+
+    async fn mark_everything(&mut self) -> Result<(), MirrorError> {
+        let ids = Arc::clone(&self.ids);
+        let look = move |state: &State| {
+            let tasks = state.tasks().numbers().map(|it| Item::Task(ids.of(it)));
+            let members = state.members().map(|it| it.name.clone()).collect::<Vec<_>>();
+            (tasks.collect::<Vec<_>>(), members)
+        };
+        let (tasks, members) = self.board.look(look).await?;
+        self.dirty.insert(Item::Config);
+        self.dirty.extend(tasks);
+        for member in members {
+            self.dirty.insert(self.inbox_of(member.as_str()));
+        }
+        self.mark_changed()
+    }
+
+    /// Finds what nobody was told of, and tries again what did not work.
+    async fn look_around(&mut self) -> Result<(), MirrorError> {
+        if std::mem::take(&mut self.has_failed) {
+            return self.mark_everything().await;
+        }
+        self.mark_changed()
+    }
+
+    /// Marks what differs on the disk from what was seen there last.
+    fn mark_changed(&mut self) -> Result<(), MirrorError> {
+        let folder = self.places.tasks();
+        let names = disk::list(&folder).map_err(unusable(&folder))?;
+        let mut seen = BTreeSet::new();
+        for name in names {
+            let id = name.trim_end_matches(".json").to_owned();
+            let stamp = Stamp::of(&folder.join(&name)).map_err(unusable(&folder))?;
+            if self.tasks.get(&id).is_none_or(|known| Some(known.stamp) != stamp) {
+                self.dirty.insert(Item::Task(id.clone()));
+            }
+            seen.insert(id);
+        }
+        let gone = self.tasks.keys().filter(|id| !seen.contains(*id));
+        self.dirty.extend(gone.cloned().map(Item::Task));
+        self.dirty.insert(Item::Config);
+        self.mark_inboxes()
+    }
+
+    /// Marks what paths are about that somebody wrote.
+    fn mark_paths(&mut self, first: PathBuf, ear: &mut Ear) {
+        let mut next = Some(first);
+        while let Some(path) = next {
+            self.dirty.extend(self.item_at(&path));
+            next = ear.ready();
+        }
+    }
+
+    fn item_at(&self, path: &Path) -> Option<Item> {
+        if path == self.places.config() {
+            return Some(Item::Config);
+        }
+        let name = path.file_name()?.to_str().filter(|it| disk::is_meant(it));
+        if path.parent()? == self.places.tasks() {
+            return name.map(|it| Item::Task(it.trim_end_matches(".json").to_owned()));
+        }
+        let rest = path.strip_prefix(self.places.inboxes()).ok()?;
+        let owner = rest.components().next()?.as_os_str().to_str()?;
+        Some(Item::Inbox(owner.trim_end_matches(".json").to_owned()))
+    }
+
+    /// Looks at all that is marked.
+    async fn settle(&mut self) -> Result<(), MirrorError> {
+        // Members first, so that their names are known; then what they do.
+        while let Some(item) = self.dirty.pop_first() {
+            let settled = match &item {
+                Item::Config => self.settle_config().await,
+                Item::Inbox(owner) => self.settle_inbox(owner).await,
+                Item::Task(id) => self.settle_task(id).await,
+            };
+            match settled {
+                Ok(Settled::Done) => {}
+                Ok(Settled::Later) => drop(self.later.insert(item)),
+                Err(error @ MirrorError::Board(_)) => return Err(error),
+                // One file that cannot be used is no reason to leave the others.
+                Err(MirrorError::File { path, source }) => {
+                    self.notice_refused(&path, &source.to_string());
+                    self.has_failed = true;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn is_over(&self) -> Result<bool, MirrorError> {
+        let status = self.board.look(|state| state.team().map(|team| team.status)).await?;
+        Ok(status == Some(TeamStatus::Deleted))
+    }
+
+    /// Takes the files of a team away that is gone.
+    pub fn clear(self) -> Result<(), MirrorError> {
+        let config = self.places.config();
+        disk::remove(&config).map_err(unusable(&config))?;
+        for folder in [self.places.tasks(), self.places.inboxes()] {
+            match std::fs::remove_dir_all(&folder) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(unusable(&folder)(error));
+                }
+                _ => {}
+            }
+        }
+        // Another program may keep more there.
+        drop(std::fs::remove_dir(self.places.team()));
+        Ok(())
+    }
+
+    async fn names(&self) -> Result<Names, MirrorError> {
+        Ok(self.board.look(Names::new).await?)
+    }
+
+    /// Gives a command in the name of whom a file names; of the lead, if it names nobody.
+    async fn submit(
+        &self,
+        by: Option<&str>,
+        operation: OperationId,
+        command: Command,
+    ) -> Result<Result<Done, Refusal>, MirrorError> {
+        let name = by.unwrap_or(troop_model::LEAD_ALIASES[0]);
+        let actor = Actor { kind: ActorKind::Agent, name: name.into() };
+        self.submit_as(actor, operation, command).await
+    }
+
+    async fn submit_as(
+        &self,
+        actor: Actor,
+        operation: OperationId,
+        command: Command,
+    ) -> Result<Result<Done, Refusal>, MirrorError> {
+        let request = Request { operation, actor, origin: Origin::default(), command, fence: None };
+        match self.board.submit(request).await {
+            Ok(done) => Ok(Ok(done)),
+            Err(BoardError::Refused(refusal)) => Ok(Err(refusal)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Tells whoever wrote something that it was refused, and the lead if nobody knows who that is.
+    async fn refuse(
+        &mut self,
+        path: &Path,
+        who: Option<&str>,
+        operation: OperationId,
+        reason: &str,
+    ) -> Result<(), MirrorError> {
+        self.notice_refused(path, reason);
+        let names = self.names().await?;
+        let to = who.and_then(|who| names.find(who)).or_else(|| names.lead().cloned());
+        let Some(to) = to else { return Ok(()) };
+        let content =
+            format!("what was written to `{}` was refused: {reason}", self.places.shown(path));
+        let told = Command::Send(Outgoing {
+            to: to.to_string(),
+            kind: MessageKind::System,
+            content,
+            summary: None,
+            request_id: None,
+            approve: None,
+        });
+        // A mailbox that is full is no reason to stop.
+        drop(self.submit_as(Actor::system(), operation, told).await?);
+        Ok(())
+    }
+
+    fn notice_refused(&self, path: &Path, reason: &str) {
+        let (path, reason) = (self.places.shown(path), reason.to_owned());
+        self.notice(Notice::Refused { path, reason });
+    }
+
+    fn notice_taken(&self, path: &Path, what: String) {
+        self.notice(Notice::Taken { path: self.places.shown(path), what });
+    }
+
+    fn notice(&self, notice: Notice) {
+        if let Some(notices) = &self.notices {
+            // Nobody may listen any more.
+            drop(notices.send(notice));
+        }
+    }
+
+    async fn lock(&self, path: &Path) -> Result<Option<Lock>, MirrorError> {
+        Lock::take(self.places.layout, path, &self.clock).await.map_err(unusable(path))
+    }
+
+    fn write(&mut self, path: &Path, value: &Value) -> Result<Stamp, MirrorError> {
+        self.n_written += 1;
+        disk::write(path, value).map_err(unusable(path))
+    }
+
+    /// The inbox of a member, as the files call it.
+    fn inbox_of(&self, member: &str) -> Item {
+        let is_lead = self.ids.lead.as_ref().is_some_and(|lead| lead.as_str() == member);
+        Item::Inbox(match self.places.layout {
+            Layout::Claude if is_lead => "team-lead".to_owned(),
+            Layout::Claude | Layout::Seeds => member.to_owned(),
+        })
+    }
+}
+
+fn unusable(path: &Path) -> impl Fn(io::Error) -> MirrorError {
+    let path = path.to_owned();
+    move |source| MirrorError::File { path: path.clone(), source }
+}
+
+/// What is known about a name in a file.
+fn is_external(state: &State, member: &MemberName) -> bool {
+    state.member(member).is_some_and(|it| it.agent == EXTERNAL)
+}

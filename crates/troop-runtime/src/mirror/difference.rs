@@ -1,0 +1,227 @@
+//! What somebody wants who changed a file: the steps from what it said before to what it says now.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+use troop_model::{Command, MemberName, Metadata, TaskCommand, TaskNumber, TaskRef, TaskUpdate};
+
+use super::layout::{FileStatus, TaskFile};
+
+/// What to make of a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// All of it is what somebody wants.
+    Whole,
+    /// The board has moved on since the file was written, so only what goes forward is: taking a task, ending it.
+    Forward,
+}
+
+/// One thing that somebody wants of a task.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Step {
+    Update(Box<Edit>),
+    Claim,
+    Release,
+    Complete { result: Option<String> },
+    Fail { reason: Option<String> },
+    Review { result: Option<String> },
+    Retry,
+    Cancel,
+    Delete,
+}
+
+/// What is to be different about a task.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Edit {
+    pub(super) subject: Option<String>,
+    pub(super) description: Option<String>,
+    pub(super) assignee: Option<Option<String>>,
+    pub(super) waits_for: Option<Vec<String>>,
+    pub(super) metadata: Option<Map<String, Value>>,
+}
+
+/// A step, and in whose name it is taken; none is the lead.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Wanted {
+    pub(super) by: Option<String>,
+    pub(super) step: Step,
+}
+
+/// The steps from one file to another, in order.
+pub(super) fn difference(before: &TaskFile, now: &TaskFile, reading: Reading) -> Vec<Wanted> {
+    let mut wanted = Vec::new();
+    let edit = edit(before, now);
+    if reading == Reading::Whole && edit != Edit::default() {
+        wanted.push(Wanted { by: None, step: Step::Update(Box::new(edit)) });
+    }
+    wanted.extend(moves(before, now).into_iter().filter(|it| {
+        let goes_back =
+            matches!(it.step, Step::Release | Step::Retry | Step::Delete | Step::Cancel);
+        reading == Reading::Whole || !goes_back
+    }));
+    wanted
+}
+
+fn edit(before: &TaskFile, now: &TaskFile) -> Edit {
+    Edit {
+        subject: changed(&before.subject, &now.subject),
+        description: changed(&before.description, &now.description),
+        assignee: changed(&before.assignee, &now.assignee),
+        waits_for: now
+            .waits_for
+            .clone()
+            .filter(|now| sorted(now) != sorted(before.waits_for.as_deref().unwrap_or_default())),
+        metadata: now.metadata.as_ref().and_then(|now| merge(before.metadata.as_ref(), now)),
+    }
+}
+
+/// What is said now and was not before.
+fn changed<T: Clone + PartialEq>(before: &Option<T>, now: &Option<T>) -> Option<T> {
+    now.clone().filter(|it| before.as_ref() != Some(it))
+}
+
+fn sorted(ids: &[String]) -> Vec<&String> {
+    let mut ids: Vec<_> = ids.iter().collect();
+    ids.sort_unstable();
+    ids
+}
+
+/// The keys that differ; null takes one away.
+fn merge(
+    before: Option<&Map<String, Value>>,
+    now: &Map<String, Value>,
+) -> Option<Map<String, Value>> {
+    let nothing = Map::new();
+    let before = before.unwrap_or(&nothing);
+    let fresh = now.iter().filter(|(key, value)| before.get(*key) != Some(value));
+    let mut merged: Map<_, _> = fresh.map(|(key, value)| (key.clone(), value.clone())).collect();
+    let gone = before.keys().filter(|key| !now.contains_key(*key));
+    merged.extend(gone.map(|key| (key.clone(), Value::Null)));
+    (!merged.is_empty()).then_some(merged)
+}
+
+/// How a task goes from one hand or status to another.
+fn moves(before: &TaskFile, now: &TaskFile) -> Vec<Wanted> {
+    let holder = before.owner.clone().flatten();
+    // A file that does not say who holds the task has not changed that.
+    let owner = now.owner.clone().unwrap_or_else(|| holder.clone());
+    let is_same = before.status == now.status;
+    let is_taken = owner.is_some() && (owner != holder || !before.status.is_held());
+    let by = owner.clone().or_else(|| holder.clone());
+    let one = |by: &Option<String>, step| vec![Wanted { by: by.clone(), step }];
+    match now.status {
+        FileStatus::InProgress if is_taken => one(&owner, Step::Claim),
+        // Nobody in particular works on it: that is for the board to refuse.
+        FileStatus::InProgress if !is_same && !before.status.is_held() => one(&by, Step::Claim),
+        FileStatus::InProgress if owner.is_none() && holder.is_some() => {
+            one(&holder, Step::Release)
+        }
+        FileStatus::InProgress => Vec::new(),
+        // Who writes a name beside `pending` has half claimed it.
+        FileStatus::Pending if owner.is_some() && is_same && owner != holder => {
+            one(&owner, Step::Claim)
+        }
+        FileStatus::Pending if before.status.is_held() => one(&holder, Step::Release),
+        FileStatus::Pending if !is_same => one(&None, Step::Retry),
+        FileStatus::Pending => Vec::new(),
+        _ if is_same => Vec::new(),
+        FileStatus::Completed => one(&by, Step::Complete { result: now.result.clone() }),
+        FileStatus::Failed => {
+            let fail = Wanted { by: by.clone(), step: Step::Fail { reason: now.result.clone() } };
+            // Only who holds a task can fail it.
+            let take = is_taken.then(|| Wanted { by, step: Step::Claim });
+            take.into_iter().chain([fail]).collect()
+        }
+        FileStatus::InReview => one(&by, Step::Review { result: now.result.clone() }),
+        FileStatus::Cancelled => one(&None, Step::Cancel),
+        FileStatus::Deleted => one(&None, Step::Delete),
+    }
+}
+
+impl Step {
+    /// The command that a step is. `find` says which task an id in a file means, and which member a name.
+    pub(super) fn command(
+        self,
+        number: TaskNumber,
+        find: &dyn Fn(&str) -> TaskRef,
+        member: &dyn Fn(&str) -> Option<MemberName>,
+    ) -> Result<Command, troop_model::Refusal> {
+        let task = TaskRef::Number(number);
+        Ok(Command::Task(match self {
+            Self::Update(edit) => {
+                let change = Box::new(edit.update(find, member)?);
+                TaskCommand::Update { task, change }
+            }
+            Self::Claim => TaskCommand::Claim { task: Some(task) },
+            Self::Release => TaskCommand::Release { task, reason: said(None, "given back") },
+            Self::Complete { result } => {
+                let result = said(result, "completed");
+                TaskCommand::Complete { task, result, summary: None, attempt: None }
+            }
+            Self::Fail { reason } => {
+                TaskCommand::Fail { task, reason: said(reason, "failed"), attempt: None }
+            }
+            Self::Review { result } => TaskCommand::Review { task, result },
+            Self::Retry => TaskCommand::Retry { task },
+            Self::Cancel => TaskCommand::Cancel { task, reason: said(None, "cancelled") },
+            Self::Delete => TaskCommand::Delete { task },
+        }))
+    }
+}
+
+impl fmt::Display for Step {
+    /// What it does to a task.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Update(_) => "changed",
+            Self::Claim => "claimed",
+            Self::Release => "given back",
+            Self::Complete { .. } => "completed",
+            Self::Fail { .. } => "failed",
+            Self::Review { .. } => "handed in for review",
+            Self::Retry => "retried",
+            Self::Cancel => "cancelled",
+            Self::Delete => "deleted",
+        })
+    }
+}
+
+impl Edit {
+    fn update(
+        self,
+        find: &dyn Fn(&str) -> TaskRef,
+        member: &dyn Fn(&str) -> Option<MemberName>,
+    ) -> Result<TaskUpdate, troop_model::Refusal> {
+        let assignee = match self.assignee {
+            Some(Some(name)) => Some(Some(named(&name, member)?)),
+            other => other.map(|_| None),
+        };
+        Ok(TaskUpdate {
+            subject: self.subject,
+            description: self.description,
+            assignee,
+            blocked_by: self.waits_for.map(|ids| ids.iter().map(|id| find(id)).collect()),
+            metadata: self.metadata.map(Metadata),
+            ..TaskUpdate::default()
+        })
+    }
+}
+
+/// The member that a text names; a name that nobody has is for the board to refuse.
+pub(super) fn named(
+    text: &str,
+    member: &dyn Fn(&str) -> Option<MemberName>,
+) -> Result<MemberName, troop_model::Refusal> {
+    match member(text) {
+        Some(name) => Ok(name),
+        None => Ok(text.parse::<MemberName>()?),
+    }
+}
+
+/// What was said, or that it was done through a file.
+fn said(text: Option<String>, otherwise: &str) -> String {
+    text.unwrap_or_else(|| format!("{otherwise} through its file"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! Files as they lie on the disk: read whole or not at all, written whole or not at all.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read as _, Write as _},
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+use troop_model::Time;
+use uuid::Uuid;
+
+/// The largest file that is read.
+pub(super) const MAX_FILE: u64 = 16 << 20;
+
+/// By what it is seen that a file was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Stamp {
+    pub(super) at: Time,
+    nanos: i64,
+    inode: u64,
+    pub(super) size: u64,
+}
+
+impl Stamp {
+    /// None if there is no such file.
+    pub(super) fn of(path: &Path) -> io::Result<Option<Self>> {
+        match fs::metadata(path) {
+            Ok(found) => Ok(Some(Self::new(&found))),
+            Err(error) if is_missing(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn new(found: &fs::Metadata) -> Self {
+        let micros =
+            found.mtime().saturating_mul(1_000_000).saturating_add(found.mtime_nsec() / 1_000);
+        Self {
+            at: Time::from_micros(micros),
+            nanos: found.mtime_nsec(),
+            inode: found.ino(),
+            size: found.size(),
+        }
+    }
+}
+
+/// A file that was read.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) stamp: Stamp,
+    /// None if it is too large to be read.
+    pub(super) bytes: Option<Vec<u8>>,
+}
+
+/// Reads a file; none if there is none.
+pub(super) fn read(path: &Path) -> io::Result<Option<Found>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if is_missing(&error) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let found = file.metadata()?;
+    let stamp = Stamp::new(&found);
+    if !found.is_file() || stamp.size > MAX_FILE {
+        return Ok(Some(Found { stamp, bytes: None }));
+    }
+    let mut bytes = Vec::with_capacity(stamp.size as usize);
+    file.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
+    let is_whole = bytes.len() as u64 <= MAX_FILE;
+    Ok(Some(Found { stamp, bytes: is_whole.then_some(bytes) }))
+}
+
+/// Puts a file in its place in one step, so that nobody reads half of it.
+pub(super) fn write(path: &Path, value: &Value) -> io::Result<Stamp> {
+    let mut bytes = serde_json::to_vec_pretty(value)?;
+    bytes.push(b'\n');
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let half = path.with_file_name(format!(".{name}.tmp.{}", Uuid::now_v7().simple()));
+    let mut file = File::options().create_new(true).write(true).open(&half)?;
+    let written = file.write_all(&bytes).and_then(|()| file.metadata());
+    // The log is the truth, so nothing is lost if the machine stops before this is on the disk.
+    match written.and_then(|found| fs::rename(&half, path).map(|()| Stamp::new(&found))) {
+        Ok(stamp) => Ok(stamp),
+        Err(error) => {
+            drop(fs::remove_file(&half));
+            Err(error)
+        }
+    }
+}
+
+/// Moves away what cannot be taken, so that it is neither lost nor looked at again.
+pub(super) fn set_aside(path: &Path) -> io::Result<PathBuf> {
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(".refused");
+    let aside = PathBuf::from(aside);
+    fs::rename(path, &aside)?;
+    Ok(aside)
+}
+
+/// Removes a file that may be gone already.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if !is_missing(&error) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The names of the JSON files in a folder, without what is half written or hidden.
+pub(super) fn list(folder: &Path) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if is_missing(&error) => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let name = entry?.file_name().into_string();
+        names.extend(name.into_iter().filter(|it| is_meant(it)));
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Whether a file of this name says something.
+pub(super) fn is_meant(name: &str) -> bool {
+    !name.starts_with('.') && name.ends_with(".json")
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}

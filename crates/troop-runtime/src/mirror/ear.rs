@@ -1,0 +1,49 @@
+//! Hears that files changed.
+
+use std::path::PathBuf;
+
+use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use super::layout::Places;
+
+/// Hears which files of a team others write. What it misses is found by looking.
+#[derive(Debug)]
+pub(super) struct Ear {
+    paths: UnboundedReceiver<PathBuf>,
+    /// None if the system has no watch left to give: slower, but right.
+    _watcher: Option<RecommendedWatcher>,
+}
+
+impl Ear {
+    pub(super) fn new(places: &Places) -> Self {
+        let (sender, paths) = unbounded_channel();
+        let hear = move |event: notify::Result<Event>| {
+            // We open these files, too.
+            let event = event.ok().filter(|event| !event.kind.is_access());
+            for path in event.into_iter().flat_map(|event| event.paths) {
+                drop(sender.send(path));
+            }
+        };
+        let mut watcher = notify::recommended_watcher(hear).ok();
+        if let Some(watcher) = &mut watcher {
+            drop(watcher.watch(&places.tasks(), RecursiveMode::NonRecursive));
+            drop(watcher.watch(&places.team(), RecursiveMode::NonRecursive));
+            drop(watcher.watch(&places.inboxes(), RecursiveMode::Recursive));
+        }
+        Self { paths, _watcher: watcher }
+    }
+
+    /// The next path that changed; waits for it.
+    pub(super) async fn next(&mut self) -> PathBuf {
+        match self.paths.recv().await {
+            Some(path) => path,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// The next one, if there is one now.
+    pub(super) fn ready(&mut self) -> Option<PathBuf> {
+        self.paths.try_recv().ok()
+    }
+}

@@ -1,0 +1,367 @@
+//! Where a team's files lie and what stands in them: a task, a message and a config as each layout writes them.
+
+mod claude;
+mod seeds;
+mod value;
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use serde_json::{Map, Value};
+use thiserror::Error;
+use troop_model::{MemberName, Message, MessageKind, State, Status, Task, TaskNumber, TeamName};
+use uuid::Uuid;
+
+pub(super) use value::{read_array, read_object};
+
+/// The key of a task's metadata that says under which id another program made it.
+pub(super) const FILE: &str = "file";
+
+/// The key of a member in a config that the board knows, or knew.
+pub(super) const MEMBER_ID: &str = "memberId";
+
+/// Whose files these are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// One file per task, one per message; locks that the system releases.
+    #[default]
+    Seeds,
+    /// Claude Code's own.
+    Claude,
+}
+
+/// There is no such layout.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("there is no layout `{0}`; there are `seeds` and `claude`")]
+pub struct UnknownLayout(String);
+
+impl FromStr for Layout {
+    type Err = UnknownLayout;
+
+    fn from_str(text: &str) -> Result<Self, UnknownLayout> {
+        match text {
+            "seeds" => Ok(Self::Seeds),
+            "claude" => Ok(Self::Claude),
+            other => Err(UnknownLayout(troop_model::preview(other, 40))),
+        }
+    }
+}
+
+impl fmt::Display for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Seeds => "seeds",
+            Self::Claude => "claude",
+        })
+    }
+}
+
+/// Where one team's files are.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
+    pub(super) layout: Layout,
+    pub(super) team: TeamName,
+    root: PathBuf,
+}
+
+impl Places {
+    pub(super) fn new(layout: Layout, root: &Path, team: TeamName) -> Self {
+        Self { layout, team, root: root.to_owned() }
+    }
+
+    pub(super) fn tasks(&self) -> PathBuf {
+        self.root.join("tasks").join(self.team.as_str())
+    }
+
+    pub(super) fn team(&self) -> PathBuf {
+        self.root.join("teams").join(self.team.as_str())
+    }
+
+    pub(super) fn config(&self) -> PathBuf {
+        self.team().join("config.json")
+    }
+
+    pub(super) fn inboxes(&self) -> PathBuf {
+        self.team().join(match self.layout {
+            Layout::Seeds => "inbox",
+            Layout::Claude => "inboxes",
+        })
+    }
+
+    pub(super) fn task(&self, id: &str) -> PathBuf {
+        self.tasks().join(format!("{id}.json"))
+    }
+
+    /// A member's inbox: a folder of messages, or one file with all of them.
+    pub(super) fn inbox(&self, member: &str) -> PathBuf {
+        match self.layout {
+            Layout::Seeds => self.inboxes().join(member),
+            Layout::Claude => self.inboxes().join(format!("{member}.json")),
+        }
+    }
+
+    /// A path as it is told to people: from the folder that holds all of it.
+    pub(super) fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
+    }
+}
+
+/// Where a task stands, in the words that files have for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FileStatus {
+    Pending,
+    InProgress,
+    InReview,
+    Completed,
+    Failed,
+    Cancelled,
+    Deleted,
+}
+
+impl FileStatus {
+    /// Reads any word that some layout has for a status.
+    fn parse(word: &str) -> Option<Self> {
+        Some(match word {
+            "pending" | "blocked" => Self::Pending,
+            "in_progress" | "claimed" | "stale" => Self::InProgress,
+            "in_review" => Self::InReview,
+            "completed" | "done" => Self::Completed,
+            "failed" => Self::Failed,
+            "cancelled" => Self::Cancelled,
+            "deleted" => Self::Deleted,
+            _ => return None,
+        })
+    }
+
+    pub(super) fn is_held(self) -> bool {
+        matches!(self, Self::InProgress | Self::InReview)
+    }
+}
+
+/// What a file says about a task. What is not said is none: it stays as it is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct TaskFile {
+    pub(super) subject: Option<String>,
+    pub(super) description: Option<String>,
+    pub(super) status: FileStatus,
+    /// Who holds it; `Some(None)` for nobody.
+    pub(super) owner: Option<Option<String>>,
+    /// For whom it is reserved; `Some(None)` for nobody.
+    pub(super) assignee: Option<Option<String>>,
+    /// The ids of what it waits for.
+    pub(super) waits_for: Option<Vec<String>>,
+    pub(super) created_by: Option<String>,
+    pub(super) result: Option<String>,
+    pub(super) metadata: Option<Map<String, Value>>,
+}
+
+/// What a file says that one member tells another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Letter {
+    pub(super) from: String,
+    pub(super) kind: MessageKind,
+    pub(super) content: String,
+    pub(super) summary: Option<String>,
+    pub(super) request_id: Option<Uuid>,
+    pub(super) approve: Option<bool>,
+}
+
+/// Why a file cannot be understood.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(super) enum Unreadable {
+    /// It may be half of a file that somebody is writing.
+    #[error("it is not JSON: {0}")]
+    NotJson(String),
+    #[error("{0}")]
+    Shape(String),
+}
+
+/// By which ids the files of tasks go.
+pub(super) trait TaskIds {
+    /// The id under which a task has its file.
+    fn id_of(&self, number: TaskNumber) -> String;
+}
+
+/// The id of a task that has no other.
+pub(super) fn natural_id(layout: Layout, number: TaskNumber) -> String {
+    match layout {
+        Layout::Seeds => number.to_string(),
+        Layout::Claude => number.0.to_string(),
+    }
+}
+
+/// The id of a task whose natural one somebody else has taken.
+pub(super) fn other_id(layout: Layout, number: TaskNumber) -> String {
+    format!("{}-troop", natural_id(layout, number))
+}
+
+/// A task as its file has it. What others keep in the file besides stays there.
+pub(super) fn write_task(
+    layout: Layout,
+    state: &State,
+    task: &Task,
+    ids: &dyn TaskIds,
+    kept: Option<&Map<String, Value>>,
+) -> Map<String, Value> {
+    let mut written = kept.cloned().unwrap_or_default();
+    let said = match layout {
+        Layout::Seeds => seeds::task(state, task, ids),
+        Layout::Claude => claude::task(state, task, ids),
+    };
+    for (key, value) in said {
+        if value.is_null() {
+            written.shift_remove(&key);
+        } else {
+            written.insert(key, value);
+        }
+    }
+    written
+}
+
+/// What a file says about a task, compared with what it said before where it says one thing twice.
+pub(super) fn read_task(
+    layout: Layout,
+    file: &Map<String, Value>,
+    before: Option<&Map<String, Value>>,
+) -> Result<TaskFile, Unreadable> {
+    match layout {
+        Layout::Seeds => seeds::read_task(file, before),
+        Layout::Claude => claude::read_task(file),
+    }
+}
+
+/// Whether a file with the id of a task is that task's, and not another's that took the same id.
+pub(super) fn is_of(layout: Layout, file: &Map<String, Value>, task: &Task) -> bool {
+    let has_subject = file.get("subject").and_then(Value::as_str) == Some(&task.subject);
+    has_subject
+        || match layout {
+            Layout::Seeds => seeds::is_of(file, task),
+            Layout::Claude => claude::is_of(file, task),
+        }
+}
+
+/// Whether troop wrote a file, for whichever task.
+pub(super) fn is_ours(layout: Layout, file: &Map<String, Value>) -> bool {
+    match layout {
+        Layout::Seeds => file.contains_key("uuid"),
+        Layout::Claude => file.get("metadata").and_then(|it| it.get("troop")).is_some(),
+    }
+}
+
+/// A message as a file or an entry of one.
+pub(super) fn write_letter(layout: Layout, message: &Message, names: &Names) -> Map<String, Value> {
+    match layout {
+        Layout::Seeds => seeds::letter(message),
+        Layout::Claude => claude::letter(message, names),
+    }
+}
+
+/// What a file, or an entry of one, says to somebody.
+pub(super) fn read_letter(layout: Layout, file: &Map<String, Value>) -> Result<Letter, Unreadable> {
+    match layout {
+        Layout::Seeds => seeds::read_letter(file),
+        Layout::Claude => claude::read_letter(file),
+    }
+}
+
+/// A team's config. What others keep in it, or about its members, stays there.
+pub(super) fn write_config(
+    layout: Layout,
+    state: &State,
+    kept: &Map<String, Value>,
+) -> Map<String, Value> {
+    let mut written = kept.clone();
+    let Some(team) = state.team() else { return written };
+    let said = match layout {
+        Layout::Seeds => seeds::config(team),
+        Layout::Claude => claude::config(team),
+    };
+    said.into_iter().for_each(|(key, value)| drop(written.insert(key, value)));
+    let names = Names::new(state);
+    let entries = entries(kept);
+    let entry = |member: &troop_model::Member| {
+        let kept = entries.iter().find(|it| names.of_entry(it).as_ref() == Some(&member.name));
+        let mut entry = kept.map_or_else(Map::new, |it| (*it).clone());
+        let said = match layout {
+            Layout::Seeds => seeds::member(team, member),
+            Layout::Claude => claude::member(team, member),
+        };
+        for (key, value) in said {
+            // What another program says about itself is for it to say.
+            if key == MEMBER_ID || !entry.contains_key(&key) {
+                entry.insert(key, value);
+            }
+        }
+        Value::Object(entry)
+    };
+    // In the order in which they joined, the lead first.
+    let mut members: Vec<_> = state.members().collect();
+    members.sort_by_key(|it| (it.role != troop_model::Role::Lead, it.joined_at, it.name.clone()));
+    written.insert("members".to_owned(), members.into_iter().map(entry).collect());
+    written
+}
+
+/// The members that a config lists.
+pub(super) fn entries(config: &Map<String, Value>) -> Vec<&Map<String, Value>> {
+    let members = config.get("members").and_then(Value::as_array);
+    members.into_iter().flatten().filter_map(Value::as_object).collect()
+}
+
+/// Who is meant by the names in files: members go by name, by id, and as Claude Code's `name@team`.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Names {
+    members: Vec<(MemberName, Uuid)>,
+    lead: Option<MemberName>,
+    at_team: String,
+}
+
+impl Names {
+    pub(super) fn new(state: &State) -> Self {
+        Self {
+            members: state.members().map(|it| (it.name.clone(), it.id)).collect(),
+            lead: state.lead().map(|it| it.name.clone()),
+            at_team: state.team().map(|team| format!("@{}", team.name)).unwrap_or_default(),
+        }
+    }
+
+    /// The member that a text names, if there is one.
+    pub(super) fn find(&self, text: &str) -> Option<MemberName> {
+        let text = text.strip_suffix(&self.at_team).unwrap_or(text);
+        let named = self.members.iter().find(|(name, _)| name.as_str() == text);
+        let by_id = || {
+            let id: Uuid = text.parse().ok()?;
+            self.members.iter().find(|(_, it)| *it == id)
+        };
+        match named.or_else(by_id) {
+            Some((name, _)) => Some(name.clone()),
+            None => self.lead.clone().filter(|_| troop_model::LEAD_ALIASES.contains(&text)),
+        }
+    }
+
+    /// A name as the board has it, if the board knows who is meant.
+    pub(super) fn canonical(&self, text: &str) -> String {
+        let bare = text.strip_suffix(&self.at_team).unwrap_or(text);
+        self.find(text).map_or_else(|| bare.to_owned(), |name| name.to_string())
+    }
+
+    /// Who the lead is.
+    pub(super) fn lead(&self) -> Option<&MemberName> {
+        self.lead.as_ref()
+    }
+
+    /// The member that an entry of a config is about.
+    pub(super) fn of_entry(&self, entry: &Map<String, Value>) -> Option<MemberName> {
+        entry.get("name").and_then(Value::as_str).and_then(|name| self.find(name))
+    }
+}
+
+/// The status that a layout's file has for a task.
+fn status_of(state: &State, task: &Task) -> Status {
+    state.tasks().status(task.number).unwrap_or(task.status)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,204 @@
+//! Claude Code's own files, as the real client writes and reads them.
+
+use serde_json::{Map, Value, json};
+use troop_model::{Member, Message, MessageKind, Party, Role, State, Status, Task, Team, Time};
+use uuid::Uuid;
+
+use super::{
+    FILE, FileStatus, Letter, Names, TaskFile, TaskIds, Unreadable, status_of,
+    value::{at, object, text, texts},
+};
+
+/// What the client calls the lead.
+const LEAD: &str = "team-lead";
+/// The field that the client shows while somebody works on a task.
+const ACTIVE_FORM: &str = "activeForm";
+
+pub(super) fn task(state: &State, task: &Task, ids: &dyn TaskIds) -> Map<String, Value> {
+    let status = status_of(state, task);
+    let word = match status {
+        Status::Pending | Status::Blocked | Status::Failed => "pending",
+        Status::InProgress | Status::InReview | Status::Stale => "in_progress",
+        Status::Completed | Status::Cancelled => "completed",
+    };
+    // The client has one field for both: who is to do it, and who does it.
+    let owner = task.owner.as_ref().or(task.assignee.as_ref());
+    let blocked_by: Vec<_> = task.blocked_by.iter().map(|it| ids.id_of(it.task)).collect();
+    let blocks: Vec<_> = state.tasks().dependents(task.number).map(|it| ids.id_of(it)).collect();
+    let mut metadata = task.metadata.0.clone();
+    metadata.shift_remove(FILE);
+    let active_form = metadata.shift_remove(ACTIVE_FORM).unwrap_or(Value::Null);
+    metadata.insert("troop".to_owned(), json!({"id": task.id, "status": status.as_str()}));
+    object(json!({
+        "id": ids.id_of(task.number),
+        "subject": task.subject,
+        "description": task.description,
+        ACTIVE_FORM: active_form,
+        "owner": owner.map(|it| client_name(state, it.as_str())),
+        "status": word,
+        "blocks": blocks,
+        "blockedBy": blocked_by,
+        "metadata": metadata,
+    }))
+}
+
+pub(super) fn read_task(file: &Map<String, Value>) -> Result<TaskFile, Unreadable> {
+    let word = at(file, "status").unwrap_or_else(|| "pending".to_owned());
+    let status = FileStatus::parse(&word).ok_or_else(|| {
+        let word = troop_model::preview(&word, 40);
+        Unreadable::Shape(format!("there is no status `{word}`"))
+    })?;
+    let owner = file.get("owner").and_then(text);
+    let mut metadata = file.get("metadata").and_then(Value::as_object).cloned();
+    if let Some(active_form) = file.get(ACTIVE_FORM).filter(|it| it.is_string()) {
+        metadata.get_or_insert_default().insert(ACTIVE_FORM.to_owned(), active_form.clone());
+    }
+    if let Some(metadata) = &mut metadata {
+        metadata.shift_remove("troop");
+    }
+    // Who has a task that nobody has begun is whom it is reserved for.
+    let (owner, assignee) =
+        if status == FileStatus::Pending { (Some(None), Some(owner)) } else { (Some(owner), None) };
+    Ok(TaskFile {
+        subject: at(file, "subject"),
+        description: file.get("description").and_then(Value::as_str).map(str::to_owned),
+        status,
+        owner,
+        assignee,
+        waits_for: file.get("blockedBy").map(texts),
+        created_by: None,
+        result: metadata.as_ref().and_then(|it| at(it, "result")),
+        metadata,
+    })
+}
+
+pub(super) fn is_of(file: &Map<String, Value>, task: &Task) -> bool {
+    let id = file.get("metadata").and_then(|it| it.get("troop")).and_then(|it| it.get("id"));
+    id.and_then(Value::as_str) == Some(task.id.to_string().as_str())
+}
+
+pub(super) fn letter(message: &Message, names: &Names) -> Map<String, Value> {
+    let is_lead = |party: &Party| names.lead().is_some_and(|lead| *party == *lead);
+    let from = if is_lead(&message.from) { LEAD } else { message.from.as_str() };
+    let mut letter = object(json!({
+        "from": from,
+        "text": body(message, from).map_or_else(|| message.content.clone(), |it| it.to_string()),
+        "timestamp": millis(message.sent_at),
+        "read": false,
+        "summary": message.summary,
+        "msg_id": message.id,
+    }));
+    letter.retain(|_, value| !value.is_null());
+    letter
+}
+
+/// The JSON that stands in the text of a message which is more than words.
+fn body(message: &Message, from: &str) -> Option<Value> {
+    let (id, said, at) = (message.request_id, &message.content, millis(message.sent_at));
+    Some(match message.kind {
+        MessageKind::ShutdownRequest => {
+            json!({"type": "shutdown_request", "requestId": id, "from": from, "reason": said, "timestamp": at})
+        }
+        MessageKind::ShutdownResponse if message.approve == Some(true) => {
+            json!({"type": "shutdown_approved", "requestId": id, "from": from, "timestamp": at})
+        }
+        MessageKind::ShutdownResponse => {
+            json!({"type": "shutdown_rejected", "requestId": id, "from": from, "reason": said, "timestamp": at})
+        }
+        MessageKind::PlanApprovalRequest => {
+            json!({"type": "plan_approval_request", "from": from, "planContent": said, "requestId": id, "timestamp": at})
+        }
+        MessageKind::PlanApprovalResponse => {
+            json!({"type": "plan_approval_response", "requestId": id, "approved": message.approve, "feedback": said, "timestamp": at})
+        }
+        MessageKind::Idle => {
+            json!({"type": "idle_notification", "from": from, "timestamp": at, "result": said})
+        }
+        MessageKind::TaskAssignment => {
+            let task = message.task.map(|it| it.0.to_string());
+            json!({"type": "task_assignment", "taskId": task, "subject": said, "description": said, "assignedBy": from, "timestamp": at})
+        }
+        MessageKind::Message | MessageKind::Broadcast | MessageKind::System => return None,
+    })
+}
+
+pub(super) fn read_letter(file: &Map<String, Value>) -> Result<Letter, Unreadable> {
+    let missing = |key: &str| Unreadable::Shape(format!("the message has no `{key}`"));
+    let mut letter = Letter {
+        from: at(file, "from").ok_or_else(|| missing("from"))?,
+        kind: MessageKind::Message,
+        content: at(file, "text").ok_or_else(|| missing("text"))?,
+        summary: at(file, "summary"),
+        request_id: None,
+        approve: None,
+    };
+    let body =
+        letter.content.trim_start().starts_with('{').then(|| {
+            serde_json::from_str::<Map<String, Value>>(&letter.content).unwrap_or_default()
+        });
+    if let Some(body) = body {
+        read_body(&mut letter, &body);
+    }
+    Ok(letter)
+}
+
+fn read_body(letter: &mut Letter, body: &Map<String, Value>) {
+    let request_id: Option<Uuid> = at(body, "requestId").and_then(|it| it.parse().ok());
+    let reason = || at(body, "reason").or_else(|| at(body, "feedback")).unwrap_or_default();
+    match at(body, "type").as_deref() {
+        Some("shutdown_request") => {
+            (letter.kind, letter.content) = (MessageKind::ShutdownRequest, reason());
+        }
+        Some(kind @ ("shutdown_approved" | "shutdown_rejected")) if request_id.is_some() => {
+            letter.approve = Some(kind == "shutdown_approved");
+            (letter.kind, letter.content) = (MessageKind::ShutdownResponse, reason());
+        }
+        Some("plan_approval_request") => {
+            let plan = at(body, "planContent").unwrap_or_else(|| letter.content.clone());
+            (letter.kind, letter.content) = (MessageKind::PlanApprovalRequest, plan);
+        }
+        Some("plan_approval_response") if request_id.is_some() => {
+            letter.approve = body.get("approved").and_then(Value::as_bool);
+            (letter.kind, letter.content) = (MessageKind::PlanApprovalResponse, reason());
+        }
+        Some("idle_notification") => {
+            let result = at(body, "result").or_else(|| at(body, "idleReason"));
+            (letter.kind, letter.content) = (MessageKind::Idle, result.unwrap_or_default());
+        }
+        // Anything else is told as it stands.
+        _ => return,
+    }
+    letter.request_id = request_id;
+}
+
+pub(super) fn config(team: &Team) -> Map<String, Value> {
+    object(json!({
+        "name": team.name,
+        "description": team.description,
+        "createdAt": team.created_at.as_micros() / 1_000,
+        "leadAgentId": format!("{LEAD}@{}", team.name),
+    }))
+}
+
+pub(super) fn member(team: &Team, member: &Member) -> Map<String, Value> {
+    let is_lead = member.role == Role::Lead;
+    let name = if is_lead { LEAD } else { member.name.as_str() };
+    object(json!({
+        "agentId": format!("{name}@{}", team.name),
+        "name": name,
+        "agentType": if is_lead { LEAD } else { member.agent.as_str() },
+        "joinedAt": member.joined_at.as_micros() / 1_000,
+        "memberId": member.id,
+    }))
+}
+
+/// A member's name as the client has it.
+fn client_name(state: &State, name: &str) -> String {
+    let is_lead = state.lead().is_some_and(|lead| lead.name.as_str() == name);
+    if is_lead { LEAD.to_owned() } else { name.to_owned() }
+}
+
+/// The client writes moments to the millisecond.
+fn millis(time: Time) -> Time {
+    Time::from_micros(time.as_micros() / 1_000 * 1_000)
+}

@@ -1,0 +1,131 @@
+//! One file per task and per message. Both spellings of the fields are written, and either is understood.
+
+use serde_json::{Map, Value, json};
+use troop_model::{Member, Message, MessageKind, State, Task, Team};
+
+use super::{
+    FILE, FileStatus, Letter, TaskFile, TaskIds, Unreadable, status_of,
+    value::{at, newest, object, text, texts},
+};
+
+const OWNER: [&str; 3] = ["claimedBy", "claimed_by", "owner"];
+const ASSIGNEE: [&str; 2] = ["assignedTo", "assignee"];
+const WAITS_FOR: [&str; 3] = ["dependsOn", "blockedBy", "blocked_by"];
+const CREATED_BY: [&str; 2] = ["createdBy", "created_by"];
+const CREATED_AT: [&str; 2] = ["createdAt", "created_at"];
+const RESULT: [&str; 3] = ["result", "error", "reason"];
+
+pub(super) fn task(state: &State, task: &Task, ids: &dyn TaskIds) -> Map<String, Value> {
+    let owner = task.owner.as_ref().map_or("", |it| it.as_str());
+    let assignee = task.assignee.as_ref().map_or("", |it| it.as_str());
+    let waits_for: Vec<_> = task.blocked_by.iter().map(|it| ids.id_of(it.task)).collect();
+    let completed_at = task.completed_at.map_or_else(String::new, |it| it.to_string());
+    let mut metadata = task.metadata.0.clone();
+    metadata.shift_remove(FILE);
+    object(json!({
+        "id": ids.id_of(task.number),
+        "subject": task.subject,
+        "description": task.description,
+        "status": status_of(state, task).as_str(),
+        "claimedBy": owner,
+        "claimed_by": owner,
+        "assignedTo": assignee,
+        "dependsOn": waits_for,
+        "createdBy": task.created_by.name,
+        "createdAt": task.created_at,
+        "created_at": task.created_at,
+        "updatedAt": task.updated_at,
+        "completed_at": completed_at,
+        "result": task.result,
+        "metadata": if metadata.is_empty() { Value::Null } else { Value::Object(metadata) },
+        "number": task.number,
+        "uuid": task.id,
+    }))
+}
+
+pub(super) fn read_task(
+    file: &Map<String, Value>,
+    before: Option<&Map<String, Value>>,
+) -> Result<TaskFile, Unreadable> {
+    let word = at(file, "status").unwrap_or_else(|| "pending".to_owned());
+    let status = FileStatus::parse(&word).ok_or_else(|| {
+        let word = troop_model::preview(&word, 40);
+        Unreadable::Shape(format!("there is no status `{word}`"))
+    })?;
+    let said = |keys: &[&str]| newest(file, before, keys);
+    Ok(TaskFile {
+        subject: at(file, "subject"),
+        description: file.get("description").and_then(Value::as_str).map(str::to_owned),
+        status,
+        owner: said(&OWNER).map(text),
+        assignee: said(&ASSIGNEE).map(text),
+        waits_for: said(&WAITS_FOR).map(texts),
+        created_by: said(&CREATED_BY).and_then(text),
+        result: said(&RESULT).and_then(text),
+        metadata: file.get("metadata").and_then(Value::as_object).cloned(),
+    })
+}
+
+pub(super) fn is_of(file: &Map<String, Value>, task: &Task) -> bool {
+    let created_at = task.created_at.to_string();
+    let is_created_then = CREATED_AT.iter().any(|key| at(file, key).as_ref() == Some(&created_at));
+    at(file, "uuid") == Some(task.id.to_string()) || is_created_then
+}
+
+pub(super) fn letter(message: &Message) -> Map<String, Value> {
+    let is_plain = message.kind == MessageKind::Message;
+    let kind = if is_plain { "direct" } else { message.kind.as_str() };
+    let mut letter = object(json!({
+        "id": format!("msg-{}", message.id),
+        "from": message.from,
+        "to": message.to,
+        "type": kind,
+        "content": message.content,
+        "timestamp": message.sent_at,
+        "summary": message.summary,
+        "request_id": message.request_id,
+        "approve": message.approve,
+        "task": message.task.map(|it| it.to_string()),
+        "stored": true,
+    }));
+    letter.retain(|_, value| !value.is_null());
+    letter
+}
+
+pub(super) fn read_letter(file: &Map<String, Value>) -> Result<Letter, Unreadable> {
+    let missing = |key: &str| Unreadable::Shape(format!("the message has no `{key}`"));
+    let kind = at(file, "type").unwrap_or_default();
+    let kind = match kind.as_str() {
+        // It lies in one inbox, so it is for one; who tells everybody puts it into every inbox.
+        "broadcast" => MessageKind::Message,
+        "shutdown" => MessageKind::ShutdownRequest,
+        other => MessageKind::parse(other).unwrap_or_default(),
+    };
+    let request_id = at(file, "request_id").or_else(|| at(file, "requestId"));
+    Ok(Letter {
+        from: at(file, "from").ok_or_else(|| missing("from"))?,
+        kind,
+        content: at(file, "content").or_else(|| at(file, "text")).unwrap_or_default(),
+        summary: at(file, "summary"),
+        request_id: request_id.and_then(|it| it.parse().ok()),
+        approve: ["approve", "approved"].iter().find_map(|key| file.get(*key)?.as_bool()),
+    })
+}
+
+pub(super) fn config(team: &Team) -> Map<String, Value> {
+    object(json!({
+        "name": team.name,
+        "description": team.description,
+        "createdAt": team.created_at,
+        "created": team.created_at,
+    }))
+}
+
+pub(super) fn member(_team: &Team, member: &Member) -> Map<String, Value> {
+    object(json!({
+        "name": member.name,
+        "agentId": member.id,
+        "agentType": member.agent,
+        "memberId": member.id,
+    }))
+}

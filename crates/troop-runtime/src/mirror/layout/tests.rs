@@ -1,0 +1,96 @@
+//! What files say.
+
+use serde_json::{Value, json};
+use troop_model::MessageKind;
+
+use super::{FileStatus, Layout, Unreadable, read_array, read_letter, read_object, read_task};
+
+#[test]
+fn every_word_for_a_status_is_understood() {
+    for (word, status) in [
+        ("pending", FileStatus::Pending),
+        ("blocked", FileStatus::Pending),
+        ("claimed", FileStatus::InProgress),
+        ("in_progress", FileStatus::InProgress),
+        ("done", FileStatus::Completed),
+        ("completed", FileStatus::Completed),
+        ("failed", FileStatus::Failed),
+        ("cancelled", FileStatus::Cancelled),
+        ("deleted", FileStatus::Deleted),
+    ] {
+        for layout in [Layout::Seeds, Layout::Claude] {
+            let file = json!({"status": word});
+            let read = read_task(layout, file.as_object().unwrap(), None).unwrap();
+            assert_eq!(read.status, status);
+        }
+    }
+    let odd = json!({"status": "mine"});
+    let refused = read_task(Layout::Seeds, odd.as_object().unwrap(), None).unwrap_err();
+    assert_eq!(refused.to_string(), "there is no status `mine`");
+}
+
+#[test]
+fn what_a_message_is_for_is_understood() {
+    let seeds = |kind: &str| json!({"from": "pat", "type": kind, "content": "hi"});
+    let claude = |body: Value| json!({"from": "pat", "text": body.to_string()});
+    let id = "019a0000-0000-7000-8000-000000000001";
+    let cases = [
+        (Layout::Seeds, seeds("direct"), MessageKind::Message, "hi"),
+        (Layout::Seeds, seeds("broadcast"), MessageKind::Message, "hi"),
+        (Layout::Seeds, seeds("shutdown_request"), MessageKind::ShutdownRequest, "hi"),
+        (Layout::Seeds, seeds("shutdown_response"), MessageKind::ShutdownResponse, "hi"),
+        (Layout::Seeds, seeds("plan_approval_response"), MessageKind::PlanApprovalResponse, "hi"),
+        (Layout::Seeds, seeds("poem"), MessageKind::Message, "hi"),
+        (
+            Layout::Claude,
+            claude(json!({"type": "shutdown_request", "reason": "late"})),
+            MessageKind::ShutdownRequest,
+            "late",
+        ),
+        (
+            Layout::Claude,
+            claude(json!({"type": "shutdown_rejected", "requestId": id, "reason": "busy"})),
+            MessageKind::ShutdownResponse,
+            "busy",
+        ),
+        (
+            Layout::Claude,
+            claude(json!({"type": "plan_approval_response", "requestId": id, "approved": true})),
+            MessageKind::PlanApprovalResponse,
+            "",
+        ),
+        (
+            Layout::Claude,
+            claude(json!({"type": "idle_notification", "result": "nothing left"})),
+            MessageKind::Idle,
+            "nothing left",
+        ),
+        (
+            Layout::Claude,
+            claude(json!({"type": "permission_request"})),
+            MessageKind::Message,
+            r#"{"type":"permission_request"}"#,
+        ),
+        (
+            Layout::Claude,
+            json!({"from": "pat", "text": "{no json"}),
+            MessageKind::Message,
+            "{no json",
+        ),
+    ];
+    for (layout, file, kind, content) in cases {
+        let letter = read_letter(layout, file.as_object().unwrap()).unwrap();
+        assert_eq!((letter.kind, letter.content.as_str()), (kind, content), "{file}");
+    }
+}
+
+#[test]
+fn what_may_be_half_a_file_is_told_from_what_is_none() {
+    assert!(matches!(read_object(b"{\"id\":"), Err(Unreadable::NotJson(_))));
+    assert!(matches!(read_object(b""), Err(Unreadable::NotJson(_))));
+    assert!(matches!(read_object(b"[]"), Err(Unreadable::Shape(_))));
+    assert!(matches!(read_array(b"{}"), Err(Unreadable::Shape(_))));
+    assert_eq!(read_array(b" \n"), Ok(Vec::new()));
+    let deep = "[".repeat(10_000);
+    assert!(matches!(read_array(deep.as_bytes()), Err(Unreadable::NotJson(_))));
+}

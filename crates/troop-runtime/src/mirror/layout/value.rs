@@ -1,0 +1,82 @@
+//! Reading JSON that anybody may have written.
+
+use serde_json::{Map, Value};
+
+use super::Unreadable;
+
+/// A file's one object.
+pub(crate) fn read_object(bytes: &[u8]) -> Result<Map<String, Value>, Unreadable> {
+    let value = parse(bytes)?;
+    let what = kind(&value);
+    let Value::Object(object) = value else {
+        return Err(Unreadable::Shape(format!("it holds {what}, not an object")));
+    };
+    Ok(object)
+}
+
+/// A file's one array. An empty file is an empty one.
+pub(crate) fn read_array(bytes: &[u8]) -> Result<Vec<Value>, Unreadable> {
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Ok(Vec::new());
+    }
+    let value = parse(bytes)?;
+    let what = kind(&value);
+    let Value::Array(array) = value else {
+        return Err(Unreadable::Shape(format!("it holds {what}, not an array")));
+    };
+    Ok(array)
+}
+
+fn parse(bytes: &[u8]) -> Result<Value, Unreadable> {
+    // Nesting has a limit there.
+    serde_json::from_slice(bytes).map_err(|error| Unreadable::NotJson(error.to_string()))
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// The fields of a literal object.
+pub(super) fn object(value: Value) -> Map<String, Value> {
+    if let Value::Object(object) = value { object } else { Map::new() }
+}
+
+/// A text, or a number that stands for one; nothing and the empty text are the same.
+pub(super) fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) if text.is_empty() => None,
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// Several of them.
+pub(super) fn texts(value: &Value) -> Vec<String> {
+    value.as_array().into_iter().flatten().filter_map(text).collect()
+}
+
+/// A text at a key.
+pub(super) fn at(file: &Map<String, Value>, key: &str) -> Option<String> {
+    file.get(key).and_then(text)
+}
+
+/// The first of several keys that says something else than before; if none does, the first that says something.
+pub(super) fn newest<'a>(
+    file: &'a Map<String, Value>,
+    before: Option<&Map<String, Value>>,
+    keys: &[&str],
+) -> Option<&'a Value> {
+    let said = || keys.iter().filter_map(|key| Some((key, file.get(*key)?)));
+    let is_new = |(key, value): &(&&str, &Value)| {
+        before.is_some_and(|before| before.get(**key) != Some(*value))
+    };
+    said().find(is_new).or_else(|| said().next()).map(|(_, value)| value)
+}

@@ -1,0 +1,227 @@
+//! An inbox that is one file: an array of messages, which are marked as read or taken out when they were.
+
+use std::{collections::BTreeSet, path::Path};
+
+use serde_json::{Map, Value};
+use troop_model::{OperationId, Time};
+use uuid::Uuid;
+
+use super::{Inbox, Mail, Missing, Said};
+use crate::mirror::{
+    HALF, Mirror, MirrorError, Settled,
+    disk::{self, Found},
+    layout::{self, Unreadable},
+    operation, tasks, unusable,
+};
+
+/// The field that names a message.
+const ID: &str = "msg_id";
+
+/// What becomes of an inbox.
+#[derive(Default)]
+struct Sorted {
+    entries: Vec<Value>,
+    inbox: Inbox,
+    delivered: Vec<Uuid>,
+    read: Vec<Uuid>,
+}
+
+impl Mirror {
+    pub(super) async fn settle_file(
+        &mut self,
+        owner: &str,
+        before: Inbox,
+        mail: Option<Mail>,
+    ) -> Result<Settled, MirrorError> {
+        let path = self.places.inbox(owner);
+        let stamp = disk::Stamp::of(&path).map_err(unusable(&path))?;
+        let is_quiet = mail.as_ref().is_none_or(|mail| {
+            let stays = |id| mail.unread.contains(id) && !mail.is_running;
+            (mail.missing.is_empty() || mail.is_running) && before.letters.values().all(stays)
+        });
+        if is_quiet && stamp == before.stamp {
+            return Ok(Settled::Done);
+        }
+        let Some(_lock) = self.lock(&path).await? else { return Ok(Settled::Later) };
+        let found = disk::read(&path).map_err(unusable(&path))?;
+        let there = match found.as_ref().map(read).unwrap_or_else(|| Ok(Vec::new())) {
+            Ok(there) => there,
+            Err(reason) => return self.refuse_inbox(&path, found, &reason).await,
+        };
+        let Some(mail) = mail else { return self.refuse_all(&path, &there).await };
+        let mut sorted = self.sort(&path, &there, &before, &mail, found.as_ref()).await?;
+        self.add_missing(&mut sorted, &mail).await?;
+        sorted.inbox.stamp = match found {
+            Some(found) if there == sorted.entries => Some(found.stamp),
+            None if sorted.entries.is_empty() => None,
+            _ => Some(self.write(&path, &Value::Array(sorted.entries))?),
+        };
+        self.inboxes.insert(owner.to_owned(), sorted.inbox);
+        self.record(&mail.member, sorted.delivered, sorted.read).await?;
+        Ok(Settled::Done)
+    }
+
+    /// Goes through what lies there: ours, theirs, and what was read.
+    async fn sort(
+        &mut self,
+        path: &Path,
+        there: &[Value],
+        before: &Inbox,
+        mail: &Mail,
+        found: Option<&Found>,
+    ) -> Result<Sorted, MirrorError> {
+        let written_at = found.map_or(self.clock.now(), |found| found.stamp.at);
+        let (mut sorted, mut seen) = (Sorted::default(), Vec::new());
+        for value in there {
+            let Some(entry) = value.as_object() else {
+                self.notice_refused(path, "an entry of it is not an object");
+                continue;
+            };
+            let name = entry.get(ID).and_then(Value::as_str).map(str::to_owned);
+            let is_read = entry.get("read").and_then(Value::as_bool) == Some(true);
+            let known = name
+                .as_ref()
+                .and_then(|name| before.letters.get(name).copied().or_else(|| own_id(name, mail)));
+            match known {
+                Some(id) if !mail.unread.contains(&id) => {
+                    // It was read in another way; a client that keeps what it read does so.
+                    sorted.entries.extend(is_read.then(|| value.clone()));
+                }
+                Some(id) if is_read => {
+                    sorted.read.push(id);
+                    sorted.entries.push(value.clone());
+                }
+                Some(_) if mail.is_running => {}
+                Some(id) => {
+                    sorted.inbox.letters.insert(name.unwrap_or_default(), id);
+                    sorted.entries.push(value.clone());
+                }
+                None if is_read => sorted.entries.push(value.clone()),
+                None => {
+                    let nth = seen.iter().filter(|it| *it == &entry).count();
+                    seen.push(entry);
+                    let operation = self.entry_operation(path, entry, nth, written_at);
+                    self.take_entry(path, entry, mail, operation, &mut sorted).await?;
+                }
+            }
+        }
+        let still: BTreeSet<Uuid> = sorted.inbox.letters.values().copied().collect();
+        let gone = before
+            .letters
+            .values()
+            .filter(|id| !still.contains(*id) && mail.unread.contains(*id) && !mail.is_running);
+        sorted.read.extend(gone);
+        Ok(sorted)
+    }
+
+    async fn take_entry(
+        &mut self,
+        path: &Path,
+        entry: &Map<String, Value>,
+        mail: &Mail,
+        operation: OperationId,
+        sorted: &mut Sorted,
+    ) -> Result<(), MirrorError> {
+        let id = match self.say(&mail.member, entry, operation).await? {
+            Said::Sent(id) => id,
+            Said::Refused(reason) => {
+                let text = entry.get("text").and_then(Value::as_str).unwrap_or_default();
+                let reason = format!("{reason}; it said: {text}");
+                let operation = OperationId(operation.nth_id(0x100));
+                return self.refuse_letter(path, Some(entry), &reason, operation).await;
+            }
+        };
+        self.notice_taken(path, format!("a message to {}", mail.member));
+        if mail.is_running {
+            return Ok(());
+        }
+        let mut entry = entry.clone();
+        let name = entry.entry(ID).or_insert_with(|| Value::from(id.to_string()));
+        let name = name.as_str().map_or_else(|| id.to_string(), str::to_owned);
+        sorted.inbox.letters.insert(name, id);
+        sorted.entries.push(Value::Object(entry));
+        sorted.delivered.push(id);
+        Ok(())
+    }
+
+    /// Adds what waits for somebody. What lay there before nobody looked, and is gone, was read.
+    async fn add_missing(&self, sorted: &mut Sorted, mail: &Mail) -> Result<(), MirrorError> {
+        if mail.is_running {
+            return Ok(());
+        }
+        let names = self.names().await?;
+        let there: BTreeSet<Uuid> = sorted.inbox.letters.values().copied().collect();
+        for Missing { message, was_delivered } in &mail.missing {
+            if there.contains(&message.id) || sorted.read.contains(&message.id) {
+                continue;
+            }
+            if *was_delivered && mail.is_external {
+                sorted.read.push(message.id);
+                continue;
+            }
+            let letter = layout::write_letter(self.places.layout, message, &names);
+            sorted.entries.push(Value::Object(letter));
+            sorted.inbox.letters.insert(message.id.to_string(), message.id);
+            sorted.delivered.push(message.id);
+        }
+        Ok(())
+    }
+
+    async fn refuse_inbox(
+        &mut self,
+        path: &Path,
+        found: Option<Found>,
+        reason: &Unreadable,
+    ) -> Result<Settled, MirrorError> {
+        let at = found.map_or(self.clock.now(), |found| found.stamp.at);
+        if matches!(reason, Unreadable::NotJson(_)) && self.clock.now().since(at) < HALF {
+            return Ok(Settled::Later);
+        }
+        disk::set_aside(path).map_err(unusable(path))?;
+        let (shown, reason) = (self.places.shown(path), reason.to_string());
+        let operation = operation::of(at, self.clock.now(), &[shown.as_bytes(), reason.as_bytes()]);
+        self.refuse(path, None, operation, &reason).await?;
+        Ok(Settled::Later)
+    }
+
+    /// Nobody has this inbox.
+    async fn refuse_all(&mut self, path: &Path, there: &[Value]) -> Result<Settled, MirrorError> {
+        let is_new = |it: &&Value| it.get("read").and_then(Value::as_bool) != Some(true);
+        if !there.iter().any(|it| is_new(&it)) {
+            return Ok(Settled::Done);
+        }
+        disk::set_aside(path).map_err(unusable(path))?;
+        for (nth, entry) in there.iter().filter(is_new).filter_map(Value::as_object).enumerate() {
+            let operation = self.entry_operation(path, entry, nth, self.clock.now());
+            let reason = "there is no member of that name";
+            self.refuse_letter(path, Some(entry), reason, operation).await?;
+        }
+        Ok(Settled::Done)
+    }
+
+    fn entry_operation(
+        &self,
+        path: &Path,
+        entry: &Map<String, Value>,
+        nth: usize,
+        written_at: Time,
+    ) -> OperationId {
+        let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
+        let at = text("timestamp").parse().unwrap_or(written_at);
+        let (shown, nth) = (self.places.shown(path), nth.to_be_bytes());
+        let parts = [shown.as_str(), text("from"), text("text"), text("timestamp"), text(ID)];
+        let mut parts: Vec<_> = parts.iter().map(|it| it.as_bytes()).collect();
+        parts.push(&nth);
+        operation::of(at, self.clock.now(), &parts)
+    }
+}
+
+fn read(found: &Found) -> Result<Vec<Value>, Unreadable> {
+    layout::read_array(found.bytes.as_deref().ok_or_else(|| tasks::too_large(found))?)
+}
+
+/// The message of the board that a name stands for. Ours are UUIDs v7; a client's own are not.
+fn own_id(name: &str, mail: &Mail) -> Option<Uuid> {
+    let id: Uuid = name.parse().ok()?;
+    (mail.unread.contains(&id) || id.get_version_num() == 7).then_some(id)
+}

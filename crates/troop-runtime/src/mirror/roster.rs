@@ -1,0 +1,143 @@
+//! The members of a team in its config: who is written there joins, and who is taken out leaves.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+use smol_str::SmolStr;
+use troop_model::{Command, MemberName, NewMember, OperationId, State};
+
+use super::{
+    EXTERNAL, HALF, Mirror, MirrorError, Settled,
+    disk::{self, Found, Stamp},
+    is_external,
+    layout::{self, MEMBER_ID, Unreadable},
+    operation, tasks, unusable,
+};
+
+/// A config as it was last written or taken.
+#[derive(Clone, Debug)]
+pub(super) struct Config {
+    stamp: Stamp,
+    raw: Map<String, Value>,
+}
+
+impl Mirror {
+    pub(super) async fn settle_config(&mut self) -> Result<Settled, MirrorError> {
+        let path = self.places.config();
+        let stamp = Stamp::of(&path).map_err(unusable(&path))?;
+        if let Some(known) = self.config.clone().filter(|it| Some(it.stamp) == stamp)
+            && self.config_now(&known.raw).await? == known.raw
+        {
+            return Ok(Settled::Done);
+        }
+        let Some(_lock) = self.lock(&path).await? else { return Ok(Settled::Later) };
+        let found = disk::read(&path).map_err(unusable(&path))?;
+        let theirs = match found.as_ref().map(read).transpose() {
+            Ok(theirs) => theirs.unwrap_or_default(),
+            Err(reason) => {
+                let at = found.as_ref().map_or(self.clock.now(), |found| found.stamp.at);
+                if matches!(reason, Unreadable::NotJson(_)) && self.clock.now().since(at) < HALF {
+                    return Ok(Settled::Later);
+                }
+                disk::set_aside(&path).map_err(unusable(&path))?;
+                let reason = reason.to_string();
+                let operation = operation::of(at, self.clock.now(), &[reason.as_bytes()]);
+                self.refuse(&path, None, operation, &reason).await?;
+                Map::new()
+            }
+        };
+        self.let_join(&theirs, found.as_ref()).await?;
+        self.let_go(&theirs).await?;
+        let raw = self.config_now(&theirs).await?;
+        let stamp = match found {
+            Some(found) if raw == theirs => found.stamp,
+            _ => self.write(&path, &Value::Object(raw.clone()))?,
+        };
+        self.config = Some(Config { stamp, raw });
+        Ok(Settled::Done)
+    }
+
+    /// Lets those join whom somebody wrote into the config.
+    async fn let_join(
+        &mut self,
+        theirs: &Map<String, Value>,
+        found: Option<&Found>,
+    ) -> Result<(), MirrorError> {
+        let names = self.names().await?;
+        let path = self.places.config();
+        let at = found.map_or(self.clock.now(), |found| found.stamp.at);
+        for entry in layout::entries(theirs) {
+            // Whom the board knew and does not know any more was removed there.
+            if names.of_entry(entry).is_some() || entry.contains_key(MEMBER_ID) {
+                continue;
+            }
+            let name = entry.get("name").and_then(Value::as_str).unwrap_or_default();
+            let operation = |what: &str| -> OperationId {
+                operation::of(at, self.clock.now(), &[b"config", name.as_bytes(), what.as_bytes()])
+            };
+            let joined = match name.parse::<MemberName>() {
+                Ok(name) => {
+                    let command = Command::AddMember(new_member(name, entry));
+                    self.submit(None, operation("join"), command)
+                        .await?
+                        .map_err(|it| it.to_string())
+                }
+                Err(error) => Err(error.to_string()),
+            };
+            match joined {
+                Ok(_) => self.notice_taken(&path, format!("{name} joined")),
+                Err(reason) => {
+                    let operation = operation("refused");
+                    self.refuse(&path, None, operation, &reason).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets those go who came through the config and were taken out of it.
+    async fn let_go(&mut self, theirs: &Map<String, Value>) -> Result<(), MirrorError> {
+        let Some(known) = &self.config else { return Ok(()) };
+        let names = self.names().await?;
+        let listed = |config: &Map<String, Value>| -> BTreeSet<MemberName> {
+            layout::entries(config).into_iter().filter_map(|it| names.of_entry(it)).collect()
+        };
+        let gone: Vec<_> = listed(&known.raw).difference(&listed(theirs)).cloned().collect();
+        let look = move |state: &State| -> Vec<MemberName> {
+            gone.into_iter().filter(|it| is_external(state, it)).collect()
+        };
+        for member in self.board.look(look).await? {
+            let reason = Some("it was taken out of the team's config".to_owned());
+            let command = Command::RemoveMember { member: member.clone(), reason };
+            let operation = OperationId(uuid::Uuid::now_v7());
+            if self.submit(None, operation, command).await?.is_ok() {
+                self.notice_taken(&self.places.config(), format!("{member} left"));
+            }
+        }
+        Ok(())
+    }
+
+    async fn config_now(
+        &self,
+        kept: &Map<String, Value>,
+    ) -> Result<Map<String, Value>, MirrorError> {
+        let (layout, kept) = (self.places.layout, kept.clone());
+        let look = move |state: &State| layout::write_config(layout, state, &kept);
+        Ok(self.board.look(look).await?)
+    }
+}
+
+fn read(found: &Found) -> Result<Map<String, Value>, Unreadable> {
+    layout::read_object(found.bytes.as_deref().ok_or_else(|| tasks::too_large(found))?)
+}
+
+fn new_member(name: MemberName, entry: &Map<String, Value>) -> NewMember {
+    let text = |key: &str| entry.get(key).and_then(Value::as_str).filter(|it| !it.is_empty());
+    NewMember {
+        name,
+        agent: SmolStr::new_static(EXTERNAL),
+        expertise: text("agentType").unwrap_or_default().to_owned(),
+        model: text("model").map(SmolStr::new),
+        permissions: None,
+    }
+}

@@ -1,0 +1,415 @@
+//! Tasks in files: what others do to them, and what the board says of them.
+
+use std::{path::Path, sync::Arc};
+
+use serde_json::{Map, Value};
+use troop_model::{
+    Command, MemberName, Metadata, NewTask, OperationId, Refusal, State, Task, TaskCommand,
+    TaskNumber,
+};
+
+use super::{
+    HALF, Mirror, MirrorError, Settled,
+    difference::{Reading, Wanted, difference, named},
+    disk::{self, Found, MAX_FILE, Stamp},
+    is_external,
+    layout::{self, FILE, FileStatus, Layout, Names, TaskFile, Unreadable},
+    lock, operation, unusable,
+};
+
+/// A task's file as it was last written or taken.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) stamp: Stamp,
+    raw: Map<String, Value>,
+}
+
+/// What the board says of a task that a file is about.
+enum Ours {
+    Live(Box<Live>),
+    /// It is over and archived: nothing about it changes.
+    Over,
+    /// There is none, or none any more.
+    Nothing,
+}
+
+struct Live {
+    task: Arc<Task>,
+    raw: Map<String, Value>,
+    /// Whether some other program holds it, and its time is half over.
+    wants_renewal: bool,
+}
+
+/// A file that somebody wrote, while its lock is held.
+struct Theirs<'a> {
+    id: &'a str,
+    path: &'a Path,
+    found: &'a Found,
+    raw: Map<String, Value>,
+}
+
+impl Mirror {
+    pub(super) async fn settle_task(&mut self, id: &str) -> Result<Settled, MirrorError> {
+        let path = self.places.task(id);
+        let stamp = Stamp::of(&path).map_err(unusable(&path))?;
+        let known = self.tasks.get(id).filter(|known| Some(known.stamp) == stamp).cloned();
+        if let Some(known) = &known {
+            let is_so = match self.ours(id, Some(&known.raw)).await? {
+                Ours::Live(ours) => ours.raw == known.raw,
+                Ours::Over => true,
+                Ours::Nothing => false,
+            };
+            if is_so {
+                return Ok(Settled::Done);
+            }
+        }
+        if self.says_the_same(id, &path).await? {
+            return Ok(Settled::Done);
+        }
+        let Some(_lock) = self.lock(&path).await? else { return Ok(Settled::Later) };
+        match disk::read(&path).map_err(unusable(&path))? {
+            Some(found) => self.take_in(id, &path, &found).await,
+            None => {
+                self.put(id, &path, None).await?;
+                Ok(Settled::Done)
+            }
+        }
+    }
+
+    /// Whether a file that is new here says what the board says, so that nothing is to be done about it.
+    async fn says_the_same(&mut self, id: &str, path: &Path) -> Result<bool, MirrorError> {
+        if self.tasks.contains_key(id) {
+            return Ok(false);
+        }
+        let Some(found) = disk::read(path).map_err(unusable(path))? else { return Ok(false) };
+        let Ok(raw) = read(&found) else { return Ok(false) };
+        let Ours::Live(ours) = self.ours(id, Some(&raw)).await? else { return Ok(false) };
+        let is_same = ours.raw == raw;
+        if is_same {
+            self.tasks.insert(id.to_owned(), Known { stamp: found.stamp, raw });
+        }
+        Ok(is_same)
+    }
+
+    /// Takes what somebody wrote, and writes what the board says then.
+    async fn take_in(
+        &mut self,
+        id: &str,
+        path: &Path,
+        found: &Found,
+    ) -> Result<Settled, MirrorError> {
+        let raw = match read(found) {
+            Ok(raw) => raw,
+            Err(Unreadable::NotJson(_)) if self.clock.now().since(found.stamp.at) < HALF => {
+                return Ok(Settled::Later);
+            }
+            Err(reason) => return self.set_aside(id, path, found, &reason.to_string()).await,
+        };
+        let theirs = Theirs { id, path, found, raw };
+        match self.ours(id, None).await? {
+            Ours::Live(ours) if self.is_of(&theirs, &ours) => {
+                self.take_change(&theirs, &ours).await
+            }
+            Ours::Live(ours) => {
+                // Somebody made another task under the same id at the same time.
+                Arc::make_mut(&mut self.ids).displace(ours.task.number);
+                self.dirty.insert(super::Item::Task(self.ids.of(ours.task.number)));
+                self.take_new(&theirs).await
+            }
+            Ours::Over => {
+                let (stamp, raw) = (found.stamp, theirs.raw);
+                self.tasks.insert(id.to_owned(), Known { stamp, raw });
+                Ok(Settled::Done)
+            }
+            Ours::Nothing => {
+                let was_known =
+                    self.tasks.contains_key(id) || layout::is_ours(self.places.layout, &theirs.raw);
+                if was_known {
+                    self.put(id, path, None).await?;
+                    return Ok(Settled::Done);
+                }
+                self.take_new(&theirs).await
+            }
+        }
+    }
+
+    fn is_of(&self, theirs: &Theirs<'_>, ours: &Live) -> bool {
+        self.tasks.contains_key(theirs.id)
+            || layout::is_of(self.places.layout, &theirs.raw, &ours.task)
+    }
+
+    async fn take_change(
+        &mut self,
+        theirs: &Theirs<'_>,
+        ours: &Live,
+    ) -> Result<Settled, MirrorError> {
+        let names = self.names().await?;
+        let known = self.tasks.get(theirs.id).map(|known| known.raw.clone());
+        let is_later = theirs.found.stamp.at > ours.task.updated_at;
+        let reading = if known.is_some() || is_later { Reading::Whole } else { Reading::Forward };
+        let is_touched = known.as_ref() == Some(&theirs.raw) && ours.wants_renewal;
+        let before = known.unwrap_or_else(|| ours.raw.clone());
+        let read = |raw, before| read_task(self.places.layout, raw, before, &names);
+        let number = ours.task.number;
+        match (read(&before, None), read(&theirs.raw, Some(&before))) {
+            (Ok(before), Ok(now)) => {
+                let mut wanted = difference(&before, &now, reading);
+                if wanted.is_empty() && is_touched {
+                    let by = ours.task.owner.as_ref().map(ToString::to_string);
+                    self.renew(by, theirs, number).await?;
+                }
+                self.carry_out(&mut wanted, number, theirs, &names).await?;
+            }
+            (_, Err(reason)) | (Err(reason), _) => {
+                let operation = self.operation(theirs, 0);
+                self.refuse(theirs.path, None, operation, &reason.to_string()).await?;
+            }
+        }
+        self.put(theirs.id, theirs.path, Some(theirs)).await?;
+        Ok(Settled::Done)
+    }
+
+    async fn take_new(&mut self, theirs: &Theirs<'_>) -> Result<Settled, MirrorError> {
+        let names = self.names().await?;
+        let file = match read_task(self.places.layout, &theirs.raw, None, &names) {
+            Ok(file) => file,
+            Err(reason) => {
+                let (id, path) = (theirs.id, theirs.path);
+                return self.set_aside(id, path, theirs.found, &reason.to_string()).await;
+            }
+        };
+        if self.waits_for_files(theirs.id, &file) {
+            return Ok(Settled::Later);
+        }
+        let by = file.created_by.as_ref().filter(|it| names.find(it).is_some());
+        let created = match self.new_task(theirs.id, &file, &names) {
+            Ok(command) => {
+                self.submit_again(by.map(String::as_str), self.operation(theirs, 1), command)
+                    .await?
+            }
+            Err(refusal) => Err(refusal),
+        };
+        let number = match created {
+            Ok(done) => done.task(),
+            Err(refusal) => {
+                let (id, path, found) = (theirs.id, theirs.path, theirs.found);
+                return self.set_aside(id, path, found, &refusal.to_string()).await;
+            }
+        };
+        let Some(number) = number else { return Ok(Settled::Done) };
+        Arc::make_mut(&mut self.ids).give(theirs.id, number);
+        self.notice_taken(theirs.path, format!("{number} was created"));
+        let fresh = TaskFile { status: FileStatus::Pending, owner: Some(None), ..file.clone() };
+        let mut wanted = difference(&fresh, &file, Reading::Forward);
+        self.carry_out(&mut wanted, number, theirs, &names).await?;
+        self.put(theirs.id, theirs.path, Some(theirs)).await?;
+        Ok(Settled::Done)
+    }
+
+    /// Whether a new task waits for another that is still to be taken from its file. Once.
+    fn waits_for_files(&mut self, id: &str, file: &TaskFile) -> bool {
+        let is_new = |it: &&String| {
+            self.ids.number(it).is_none() && *it != id && self.places.task(it).exists()
+        };
+        let others: Vec<_> = file.waits_for.iter().flatten().filter(is_new).cloned().collect();
+        let waits = !others.is_empty() && self.waited.insert(id.to_owned());
+        if waits {
+            self.dirty.extend(others.into_iter().map(super::Item::Task));
+        }
+        waits
+    }
+
+    fn new_task(&self, id: &str, file: &TaskFile, names: &Names) -> Result<Command, Refusal> {
+        let assignee = file.assignee.clone().flatten();
+        let assignee = assignee.map(|it| named(&it, &|it| names.find(it))).transpose()?;
+        let mut metadata = file.metadata.clone().unwrap_or_default();
+        metadata.insert(FILE.to_owned(), Value::from(id));
+        let blocked_by = file.waits_for.iter().flatten().map(|it| self.ids.meant(it));
+        Ok(Command::Task(TaskCommand::Create(NewTask {
+            subject: file.subject.clone().unwrap_or_default(),
+            description: file.description.clone().unwrap_or_default(),
+            assignee,
+            blocked_by: blocked_by.collect(),
+            metadata: Metadata(metadata),
+            ..NewTask::default()
+        })))
+    }
+
+    /// Takes steps until one is refused.
+    async fn carry_out(
+        &mut self,
+        wanted: &mut Vec<Wanted>,
+        number: TaskNumber,
+        theirs: &Theirs<'_>,
+        names: &Names,
+    ) -> Result<(), MirrorError> {
+        for (nth, Wanted { by, step }) in wanted.drain(..).enumerate() {
+            let nth = nth as u8 + 2;
+            let what = step.to_string();
+            let ids = Arc::clone(&self.ids);
+            let find = |id: &str| ids.meant(id);
+            let member = |text: &str| -> Option<MemberName> { names.find(text) };
+            let done = match step.command(number, &find, &member) {
+                Ok(command) => {
+                    let operation = self.operation(theirs, nth);
+                    self.submit_again(by.as_deref(), operation, command).await?
+                }
+                Err(refusal) => Err(refusal),
+            };
+            let who = by.as_deref();
+            match done {
+                Ok(_) => {
+                    let who = who.unwrap_or("the lead");
+                    self.notice_taken(theirs.path, format!("{number} was {what} by {who}"));
+                }
+                Err(refusal) => {
+                    let operation = self.operation(theirs, nth | 0x80);
+                    let refusal = refusal.to_string();
+                    return self.refuse(theirs.path, who, operation, &refusal).await;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whoever touches the file of a task that it holds is alive.
+    async fn renew(
+        &mut self,
+        by: Option<String>,
+        theirs: &Theirs<'_>,
+        number: TaskNumber,
+    ) -> Result<(), MirrorError> {
+        let renew = TaskCommand::Renew { task: number.into(), attempt: None };
+        let operation = self.operation(theirs, 0);
+        // If it lost the task meanwhile, the file says so next.
+        drop(self.submit(by.as_deref(), operation, Command::Task(renew)).await?);
+        Ok(())
+    }
+
+    /// Gives a command again as a new one, if it is so old that nobody knows whether it was done: it was not, or the file
+    /// and the board would not differ.
+    async fn submit_again(
+        &self,
+        by: Option<&str>,
+        operation: OperationId,
+        command: Command,
+    ) -> Result<Result<crate::Done, Refusal>, MirrorError> {
+        match self.submit(by, operation, command.clone()).await? {
+            Err(Refusal::ForgottenOperation { .. }) => {
+                let operation = operation::anew(operation, self.clock.now());
+                self.submit(by, operation, command).await
+            }
+            answer => Ok(answer),
+        }
+    }
+
+    fn operation(&self, theirs: &Theirs<'_>, nth: u8) -> OperationId {
+        let bytes = theirs.found.bytes.as_deref().unwrap_or_default();
+        let path = self.places.shown(theirs.path);
+        operation::of(theirs.found.stamp.at, self.clock.now(), &[path.as_bytes(), bytes, &[nth]])
+    }
+
+    /// Moves away what cannot be taken, and puts back what the board says.
+    async fn set_aside(
+        &mut self,
+        id: &str,
+        path: &Path,
+        found: &Found,
+        reason: &str,
+    ) -> Result<Settled, MirrorError> {
+        disk::set_aside(path).map_err(unusable(path))?;
+        let name = self.places.shown(path);
+        let parts: [&[u8]; 2] = [name.as_bytes(), reason.as_bytes()];
+        let operation = operation::of(found.stamp.at, self.clock.now(), &parts);
+        self.refuse(path, None, operation, reason).await?;
+        self.put(id, path, None).await?;
+        Ok(Settled::Done)
+    }
+
+    /// Writes what the board says, if the file does not say that already.
+    async fn put(
+        &mut self,
+        id: &str,
+        path: &Path,
+        theirs: Option<&Theirs<'_>>,
+    ) -> Result<(), MirrorError> {
+        let kept = theirs.map(|it| &it.raw);
+        match self.ours(id, kept).await? {
+            Ours::Live(ours) => {
+                let stamp = match theirs {
+                    Some(theirs) if theirs.raw == ours.raw => theirs.found.stamp,
+                    Some(_) => self.write(path, &Value::Object(ours.raw.clone()))?,
+                    None => self.write_new(path, &ours).await?,
+                };
+                self.tasks.insert(id.to_owned(), Known { stamp, raw: ours.raw });
+            }
+            Ours::Over => {}
+            Ours::Nothing => {
+                self.tasks.remove(id);
+                disk::remove(path).map_err(unusable(path))?;
+                lock::clear(self.places.layout, path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the file of a task that had none. Claude Code counts ids under a lock of its own.
+    async fn write_new(&mut self, path: &Path, ours: &Live) -> Result<Stamp, MirrorError> {
+        if self.places.layout == Layout::Seeds {
+            return self.write(path, &Value::Object(ours.raw.clone()));
+        }
+        let folder = self.places.tasks();
+        // It does not wait for ever either.
+        let _lock = self.lock(&folder.join(".lock")).await?;
+        let stamp = self.write(path, &Value::Object(ours.raw.clone()))?;
+        let mark = folder.join(".highwatermark");
+        let highest = std::fs::read_to_string(&mark).ok().and_then(|it| it.trim().parse().ok());
+        if highest.is_none_or(|highest: u32| highest < ours.task.number.0) {
+            std::fs::write(&mark, ours.task.number.0.to_string()).map_err(unusable(&mark))?;
+        }
+        Ok(stamp)
+    }
+
+    async fn ours(&self, id: &str, kept: Option<&Map<String, Value>>) -> Result<Ours, MirrorError> {
+        let Some(number) = self.ids.number(id) else { return Ok(Ours::Nothing) };
+        let (layout, ids, kept) = (self.places.layout, Arc::clone(&self.ids), kept.cloned());
+        let now = self.clock.now();
+        let look = move |state: &State| match state.tasks().shared(number) {
+            Some(task) => {
+                let raw = layout::write_task(layout, state, &task, ids.as_ref(), kept.as_ref());
+                let lease = state.team().map(|team| team.settings.lease() / 2).unwrap_or_default();
+                let is_low = task.lease_until.is_some_and(|until| until.since(now) < lease);
+                let is_theirs = task.owner.as_ref().is_some_and(|it| is_external(state, it));
+                Ours::Live(Box::new(Live { task, raw, wants_renewal: is_low && is_theirs }))
+            }
+            None if state.tasks().status(number).is_some() => Ours::Over,
+            None => Ours::Nothing,
+        };
+        Ok(self.board.look(look).await?)
+    }
+}
+
+fn read(found: &Found) -> Result<Map<String, Value>, Unreadable> {
+    let bytes = found.bytes.as_deref().ok_or_else(|| too_large(found))?;
+    layout::read_object(bytes)
+}
+
+pub(super) fn too_large(found: &Found) -> Unreadable {
+    let (size, limit) = (found.stamp.size, MAX_FILE >> 20);
+    Unreadable::Shape(format!("it is no file of at most {limit} MiB; it has {size} bytes"))
+}
+
+/// What a file says about a task, with members by the names that the board has for them.
+fn read_task(
+    layout: Layout,
+    raw: &Map<String, Value>,
+    before: Option<&Map<String, Value>>,
+    names: &Names,
+) -> Result<TaskFile, Unreadable> {
+    let mut file = layout::read_task(layout, raw, before)?;
+    let canonical = |name: Option<String>| name.map(|it| names.canonical(&it));
+    file.owner = file.owner.map(canonical);
+    file.assignee = file.assignee.map(canonical);
+    file.created_by = canonical(file.created_by);
+    Ok(file)
+}

@@ -1,0 +1,89 @@
+//! Delegations to members that do not run yet.
+
+use troop_model::{Command, MemberState, NewMember};
+
+use super::{
+    delegations::{announced, announcements, delegate, setting},
+    stage::Stage,
+};
+use crate::support::name;
+
+/// Adds a member that does not run.
+pub(super) async fn add(stage: &Stage, member: &str, agent: &str) {
+    let member = NewMember {
+        name: name(member),
+        agent: agent.into(),
+        expertise: "waits to be asked".to_owned(),
+        model: None,
+        permissions: None,
+    };
+    stage.lead_does(Command::AddMember(member)).await;
+}
+
+#[tokio::test]
+async fn who_does_not_run_is_started_for_what_is_delegated_to_it() {
+    let stage = Stage::new(setting()).await;
+    add(&stage, "fay", "worker").await;
+    stage.task("write").await;
+    stage.lead_does(delegate(1, "fay")).await;
+    let [text] = stage.until("it is announced", announced(1)).await.try_into().unwrap();
+    assert!(text.contains("## fay: task-1 (write) completed"), "{text}");
+    // Who cannot be started fails at it.
+    add(&stage, "bob", "nobody-plays-this").await;
+    stage.task("read").await;
+    stage.lead_does(delegate(2, "bob")).await;
+    let told = stage.until("that is announced", announced(2)).await;
+    assert!(told[1].contains("## bob: task-2 (read) failed"), "{told:?}");
+}
+
+#[tokio::test]
+async fn one_teammate_too_many_fails_at_what_is_delegated_to_it() {
+    let mut setting = setting();
+    setting.settings.max_teammates = 1;
+    setting.settings.max_attempts = 1;
+    let stage = Stage::new(setting).await;
+    stage.spawn("fay", "worker").await;
+    stage.until_state("fay", MemberState::Idle).await;
+    add(&stage, "bob", "worker").await;
+    stage.task("write").await;
+    stage.lead_does(delegate(1, "bob")).await;
+    let [text] = stage.until("it is announced", announced(1)).await.try_into().unwrap();
+    assert!(
+        text.contains("it cannot be started: 1 teammates run already and the limit is 1"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn what_was_delegated_while_nobody_led_is_done_by_who_leads_next() {
+    let mut stage = Stage::new(setting()).await;
+    let lead = stage.lead.take().unwrap();
+    lead.stop("later").await.unwrap();
+    lead.ended().await;
+    add(&stage, "fay", "worker").await;
+    stage.task("write").await;
+    stage.lead_does(delegate(1, "fay")).await;
+    let lead = stage.start(setting()).await.unwrap();
+    stage.until("it is announced", announced(1)).await;
+    lead.stop("the test is over").await.unwrap();
+    lead.ended().await;
+}
+
+#[tokio::test]
+async fn two_things_at_once_start_one_who_does_not_run_once() {
+    let stage = Stage::new(setting()).await;
+    add(&stage, "fay", "worker").await;
+    for nth in 1..=2 {
+        stage.task("write").await;
+        stage.lead_does(delegate(nth, "fay")).await;
+    }
+    for nth in 1..=2 {
+        stage.until("it is done", super::is_done(nth)).await;
+    }
+    let told = stage.until("it is announced", |state| {
+        state.delegations().all(|it| it.is_announced).then(|| announcements(state))
+    });
+    let told = told.await.join("\n");
+    assert!(!told.contains("failed"), "{told}");
+    assert_eq!(stage.n_times("fay", MemberState::Spawning).await, 1);
+}

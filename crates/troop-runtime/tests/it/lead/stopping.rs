@@ -1,0 +1,315 @@
+//! How teammates and whole teams come to an end.
+
+use std::{sync::Arc, time::Duration};
+
+use troop_model::{Actor, Command, MemberState, MessageKind, Outgoing, Status};
+use troop_protocol::{FromLead, FromTeammate, Ready, ShutdownAck};
+use troop_runtime::{Ended, Timing, Until};
+
+use super::{
+    is_done,
+    stage::{Part, Setting, Stage, play, quick, raw},
+};
+use crate::support::{name, say};
+
+#[tokio::test]
+async fn a_teammate_may_refuse_to_stop_and_goes_on() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.plays.add(
+        "stubborn",
+        play(|mut part| async move {
+            part.ready(true).await;
+            part.idle().await;
+            while let Some(said) = part.hear().await {
+                match said {
+                    FromLead::Shutdown { .. } => {
+                        let ack = ShutdownAck::refused("not before I am done");
+                        part.say(FromTeammate::ShutdownAck(ack)).await;
+                    }
+                    FromLead::AssignTask { task } => part.complete(&task).await,
+                    FromLead::Message(_)
+                    | FromLead::UpdateContext(_)
+                    | FromLead::Interrupt { .. } => {}
+                }
+            }
+        }),
+    );
+    stage.spawn("bob", "stubborn").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    let ask = Command::Send(Outgoing {
+        to: "bob".to_owned(),
+        kind: MessageKind::ShutdownRequest,
+        content: "enough".to_owned(),
+        summary: None,
+        request_id: None,
+        approve: None,
+    });
+    stage.lead_does(ask).await;
+    stage
+        .until("the lead hears why not", |state| {
+            let answer = |it: &&troop_model::Message| it.kind == MessageKind::ShutdownResponse;
+            let message = state.mailbox().iter().find(answer)?;
+            (message.content == "not before I am done" && message.approve == Some(false))
+                .then_some(())
+        })
+        .await;
+    stage.task("more").await;
+    stage.until("it goes on", is_done(1)).await;
+    // Who is stopped with its team is not asked for its opinion.
+    assert!(matches!(stage.stop().await, Ended::Stopped { .. }));
+}
+
+#[tokio::test]
+async fn a_teammate_that_agrees_to_stop_is_stopped_and_the_lead_is_told() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.spawn("bob", "worker").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    let ask = Command::Send(Outgoing {
+        to: "bob".to_owned(),
+        kind: MessageKind::ShutdownRequest,
+        content: String::new(),
+        summary: None,
+        request_id: None,
+        approve: None,
+    });
+    stage.lead_does(ask).await;
+    stage.until_state("bob", MemberState::Stopped).await;
+    stage
+        .until("the lead is told", |state| {
+            let told = |it: &troop_model::Message| it.content == "Teammate bob has shut down.";
+            state.mailbox().iter().any(told).then_some(())
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn a_teammate_that_ignores_the_request_is_made_to_stop() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.plays.add(
+        "deaf",
+        play(|part| async move {
+            part.ready(true).await;
+            std::future::pending::<()>().await;
+        }),
+    );
+    stage.spawn("bob", "deaf").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    assert!(matches!(stage.stop().await, Ended::Stopped { .. }));
+}
+
+#[tokio::test]
+async fn after_a_stop_the_team_is_completed_and_another_lead_may_begin() {
+    let mut stage = Stage::new(Setting::default()).await;
+    stage.spawn("bob", "worker").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    let lead = stage.lead.take().unwrap();
+    lead.stop("enough").await.unwrap();
+    assert_eq!(lead.ended().await, Ended::Stopped { reason: "enough".to_owned() });
+    let status = stage.board.look(|state| state.team().unwrap().status).await.unwrap();
+    assert_eq!(status, troop_model::TeamStatus::Completed);
+    stage.lead = Some(stage.start(Setting::default()).await.unwrap());
+    stage.spawn("bob", "worker").await;
+    stage.until_state("bob", MemberState::Idle).await;
+}
+
+#[tokio::test]
+async fn a_quiet_team_ends_by_itself() {
+    let mut stage = Stage::new(Setting { until: Until::Stopped, ..Setting::default() }).await;
+    let lead = stage.lead.take().unwrap();
+    lead.stop("to begin again").await.unwrap();
+    lead.ended().await;
+    for nth in 0..5 {
+        stage.task(&format!("task {nth}")).await;
+    }
+    stage.plays.add(
+        "person",
+        play(|mut part| async move {
+            part.ready(false).await;
+            let spawn = r#"{"member":{"name":"bob","agent":"worker"}}"#;
+            drop(part.peer.notify(raw("member/spawn", spawn)).await);
+            part.idle().await;
+            while part.hear().await.is_some() {}
+        }),
+    );
+    let lead = stage.start(Setting { until: Until::Quiet, ..Setting::default() }).await.unwrap();
+    assert_eq!(lead.ended().await, Ended::Quiet);
+    let n_done = stage.board.look(|state| state.tasks().n_with(Status::Completed)).await.unwrap();
+    assert_eq!(n_done, 5);
+}
+
+#[tokio::test]
+async fn a_team_is_not_at_rest_while_somebody_thinks_about_its_mail() {
+    let mut stage = Stage::new(Setting::default()).await;
+    let lead = stage.lead.take().unwrap();
+    lead.stop("to begin again").await.unwrap();
+    lead.ended().await;
+    stage.plays.add(
+        "person",
+        play(|mut part| async move {
+            part.ready(false).await;
+            while part.hear().await.is_some() {}
+        }),
+    );
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    stage.plays.add(
+        "thinker",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                let name = part.spec.member.to_string();
+                let ready = Ready { name, acknowledges: true, version: Some(1) };
+                part.say(FromTeammate::Ready(ready)).await;
+                part.idle().await;
+                while let Some(said) = part.hear().await {
+                    match &said {
+                        FromLead::Message(message) => {
+                            let id = message.id.unwrap();
+                            let read = raw("message/read", &format!(r#"{{"messages":["{id}"]}}"#));
+                            drop(part.peer.notify(read).await);
+                        }
+                        FromLead::Interrupt { .. } => part.say(FromTeammate::TurnEnd {}).await,
+                        FromLead::AssignTask { .. }
+                        | FromLead::UpdateContext(_)
+                        | FromLead::Shutdown { .. } => {}
+                    }
+                    tell.send(said).unwrap();
+                }
+            }
+        }),
+    );
+    let lead = stage.start(Setting::default()).await.unwrap();
+    stage.spawn("bob", "thinker").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    let done = stage.submit(Actor::human("zoe"), say("bob", "think")).await.unwrap();
+    lead.handle().end(Until::QuietAfter(done.version)).await;
+    stage
+        .until("it is read", |state| {
+            state.mailbox().iter().find(|it| it.content == "think")?.receipts.first()?.read_at
+        })
+        .await;
+    // What the lead does next comes after all that it made of that.
+    stage.lead_does(Command::InterruptMember { member: name("bob"), reason: None }).await;
+    loop {
+        match told.recv().await.unwrap() {
+            FromLead::Interrupt { .. } => break,
+            FromLead::Shutdown { .. } => panic!("it was still thinking"),
+            FromLead::AssignTask { .. } | FromLead::Message(_) | FromLead::UpdateContext(_) => {}
+        }
+    }
+    assert_eq!(lead.ended().await, Ended::Quiet);
+}
+
+#[tokio::test]
+async fn who_hurries_does_not_wait_for_the_grace() {
+    let mut stage = Stage::new(Setting {
+        timing: Timing { grace: Duration::from_secs(3_600), ..quick() },
+        ..Setting::default()
+    })
+    .await;
+    stage.plays.add(
+        "deaf",
+        play(|part| async move {
+            part.ready(true).await;
+            std::future::pending::<()>().await;
+        }),
+    );
+    stage.spawn("bob", "deaf").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    let lead = stage.lead.take().unwrap();
+    let handle = lead.handle();
+    lead.stop("now").await.unwrap();
+    stage.until_state("bob", MemberState::Stopping).await;
+    handle.hurry().await;
+    assert_eq!(lead.ended().await, Ended::Stopped { reason: "now".to_owned() });
+}
+
+#[tokio::test]
+async fn a_removed_member_is_ended() {
+    let stage = Stage::new(Setting { timing: quick(), ..Setting::default() }).await;
+    let alive = Arc::new(());
+    let life = Arc::clone(&alive);
+    stage.plays.add(
+        "listener",
+        play(move |mut part: Part| {
+            let life = Arc::clone(&life);
+            async move {
+                part.ready(true).await;
+                while part.hear().await.is_some() {}
+                drop(life);
+            }
+        }),
+    );
+    stage.spawn("bob", "listener").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    assert_eq!(Arc::strong_count(&alive), 3);
+    stage.lead_does(Command::RemoveMember { member: name("bob"), reason: None }).await;
+    troop_testkit::wait_for("its part is over", async || {
+        (Arc::strong_count(&alive) == 2).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_is_about_to_start_when_the_team_stops_does_not() {
+    let timing = Timing { grace: Duration::from_secs(600), ..quick() };
+    let mut stage = Stage::new(Setting { timing, ..Setting::default() }).await;
+    let may_end = Arc::new(tokio::sync::Notify::new());
+    let gate = Arc::clone(&may_end);
+    stage.plays.add(
+        "slow",
+        play(move |part: Part| {
+            let gate = Arc::clone(&gate);
+            async move {
+                part.ready(true).await;
+                gate.notified().await;
+            }
+        }),
+    );
+    stage.spawn("cyd", "slow").await;
+    stage.until_state("cyd", MemberState::Idle).await;
+    let lead = stage.lead.take().unwrap();
+    lead.stop("enough").await.unwrap();
+    stage.spawn("bob", "worker").await;
+    stage.until_state("bob", MemberState::Stopped).await;
+    may_end.notify_one();
+    assert!(matches!(lead.ended().await, Ended::Stopped { .. }));
+}
+
+#[tokio::test]
+async fn to_stop_who_has_stopped_is_harmless_and_who_does_not_exist_is_an_error() {
+    let stage = Stage::new(Setting::default()).await;
+    let ask = |to: &str| {
+        Command::Send(Outgoing {
+            to: to.to_owned(),
+            kind: MessageKind::ShutdownRequest,
+            content: String::new(),
+            summary: None,
+            request_id: None,
+            approve: None,
+        })
+    };
+    stage.spawn("bob", "worker").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    for _ in 0..2 {
+        stage.lead_does(ask("bob")).await;
+        stage.until_state("bob", MemberState::Stopped).await;
+    }
+    let refused = stage.submit(Actor::human("zoe"), ask("eve")).await.unwrap_err();
+    assert!(refused.to_string().starts_with("there is no member `eve`"), "{refused}");
+    stage.spawn("bob", "worker").await;
+    stage.task("more").await;
+    stage.until("it works again, and is not stopped by what was asked before", is_done(1)).await;
+}
+
+#[tokio::test]
+async fn a_name_can_be_used_again_while_its_former_bearer_still_ends() {
+    let stage = Stage::new(Setting::default()).await;
+    for _ in 0..5 {
+        stage.spawn("bob", "worker").await;
+        stage.until_state("bob", MemberState::Idle).await;
+        stage.lead_does(Command::RemoveMember { member: name("bob"), reason: None }).await;
+    }
+    stage.spawn("bob", "worker").await;
+    stage.task("write").await;
+    stage.until("the new one works", is_done(1)).await;
+}

@@ -1,0 +1,297 @@
+//! Work that a lead gives, what becomes of it, and what it makes of what teammates say.
+
+use troop_model::{
+    Actor, Command, MemberState, MessageKind, Outgoing, Permissions, Settings, Status, TaskNumber,
+};
+use troop_protocol::{FromLead, ReportedStatus};
+use troop_runtime::Ended;
+
+use super::{
+    is_done,
+    stage::{Part, Setting, Stage, play, raw},
+};
+use crate::support::{name, say};
+
+#[tokio::test]
+async fn a_teammate_that_is_idle_is_given_work_and_does_it() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.spawn("bob", "worker").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    stage.task("write").await;
+    stage.until("task 1 is done", is_done(1)).await;
+    let result = stage.until("its result", |state| {
+        state.tasks().get(TaskNumber(1)).and_then(|task| task.result.clone())
+    });
+    assert_eq!(result.await, "by bob");
+    assert!(matches!(stage.stop().await, Ended::Stopped { .. }));
+}
+
+#[tokio::test]
+async fn many_tasks_over_a_few_teammates_are_each_done_once() {
+    let stage = Stage::new(Setting::default()).await;
+    for member in ["bob", "cyd", "dan"] {
+        stage.spawn(member, "worker").await;
+    }
+    for nth in 0..60 {
+        stage.task(&format!("task {nth}")).await;
+    }
+    stage
+        .until("all are done", |state| {
+            (state.tasks().n_with(Status::Completed) == 60).then_some(())
+        })
+        .await;
+    let trace = stage.trace().await;
+    let n_of = |kind| trace.iter().filter(|it| *it == kind).count();
+    assert_eq!((n_of("task.assigned"), n_of("task.completed")), (60, 60));
+}
+
+#[tokio::test]
+async fn dependents_start_when_what_they_wait_for_is_done() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.task("first").await;
+    let new = troop_model::NewTask {
+        subject: "second".to_owned(),
+        blocked_by: vec![TaskNumber(1).into()],
+        ..Default::default()
+    };
+    stage.lead_does(Command::Task(troop_model::TaskCommand::Create(new))).await;
+    stage.spawn("bob", "worker").await;
+    stage.until("the second is done", is_done(2)).await;
+}
+
+#[tokio::test]
+async fn a_failed_task_is_tried_again() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.plays.add(
+        "clumsy",
+        play(|mut part| async move {
+            part.ready(true).await;
+            part.idle().await;
+            while let Some(task) = part.task().await {
+                if task.attempt == Some(1) {
+                    part.report(&task, ReportedStatus::Failed, "dropped it").await;
+                    part.idle().await;
+                } else {
+                    part.complete(&task).await;
+                }
+            }
+        }),
+    );
+    stage.spawn("bob", "clumsy").await;
+    stage.task("carry").await;
+    stage.until("it is done after all", is_done(1)).await;
+}
+
+#[tokio::test]
+async fn an_interruption_and_another_mode_reach_the_wire() {
+    let stage = Stage::new(Setting::default()).await;
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    stage.plays.add(
+        "listener",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                part.ready(true).await;
+                while let Some(said) = part.hear().await {
+                    tell.send(said).unwrap();
+                }
+            }
+        }),
+    );
+    stage.spawn("bob", "listener").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    let is_context = |said: &FromLead, mode| matches!(said, FromLead::UpdateContext(context) if context.mode == Some(mode));
+    assert!(is_context(&told.recv().await.unwrap(), Permissions::Default));
+    let interrupt = Command::InterruptMember { member: name("bob"), reason: Some("wait".into()) };
+    stage.lead_does(interrupt).await;
+    let wanted = FromLead::Interrupt { reason: "wait".to_owned() };
+    assert_eq!(told.recv().await.unwrap(), wanted);
+    let permissions = Permissions::AcceptEdits;
+    stage.lead_does(Command::SetMemberMode { member: name("bob"), permissions }).await;
+    assert!(is_context(&told.recv().await.unwrap(), permissions));
+}
+
+#[tokio::test]
+async fn garbage_on_a_wire_never_ends_it() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.plays.add(
+        "babbler",
+        play(|mut part| async move {
+            drop(part.peer.notify(raw("no.such/method", "[1,2]")).await);
+            part.ready(true).await;
+            drop(
+                part.peer
+                    .notify(raw("team.taskUpdate", r#"{"taskId":"task-99","status":"done"}"#))
+                    .await,
+            );
+            drop(part.peer.notify(raw("team.taskUpdate", r#"{"status":7}"#)).await);
+            part.idle().await;
+            while let Some(task) = part.task().await {
+                part.complete(&task).await;
+            }
+        }),
+    );
+    stage.spawn("bob", "babbler").await;
+    stage.task("work").await;
+    stage.until("it works all the same", is_done(1)).await;
+}
+
+#[tokio::test]
+async fn teammates_are_told_how_the_board_stands() {
+    let stage = Stage::new(Setting::default()).await;
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    stage.plays.add(
+        "listener",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                part.ready(true).await;
+                while let Some(said) = part.hear().await {
+                    if let FromLead::UpdateContext(context) = said {
+                        tell.send(context.tasks).unwrap();
+                    }
+                }
+            }
+        }),
+    );
+    stage.spawn("bob", "listener").await;
+    assert_eq!(told.recv().await.unwrap(), []);
+    stage.task("write").await;
+    let tasks = told.recv().await.unwrap();
+    assert_eq!(tasks[0].subject, "write");
+}
+
+#[tokio::test]
+async fn a_plan_is_rejected_revised_and_approved_and_only_then_carried_out() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.plays.add(
+        "planner",
+        play(|mut part| async move {
+            part.ready(true).await;
+            part.idle().await;
+            let task = part.task().await.unwrap();
+            for plan in ["hastily", "carefully"] {
+                let plan =
+                    format!(r#"{{"to":"lead","kind":"plan_approval_request","content":"{plan}"}}"#);
+                drop(part.peer.notify(raw("team.message", &plan)).await);
+                // Too early: nobody has agreed yet.
+                part.report(&task, ReportedStatus::Completed, "done in a hurry").await;
+                let answer = loop {
+                    let said = part.hear().await.unwrap();
+                    if let FromLead::Message(message) = said
+                        && message.approve.is_some()
+                    {
+                        break message;
+                    }
+                };
+                if answer.approve == Some(true) {
+                    part.complete(&task).await;
+                }
+            }
+            while part.hear().await.is_some() {}
+        }),
+    );
+    let member = troop_model::NewMember {
+        name: name("zoe"),
+        agent: "planner".into(),
+        expertise: String::new(),
+        model: None,
+        permissions: Some(Permissions::Plan),
+    };
+    let spawn = troop_model::Spawn { member, prompt: None };
+    stage.lead_does(Command::SpawnMember(spawn)).await;
+    stage.task("build").await;
+    for (plan, approve) in [("hastily", false), ("carefully", true)] {
+        let request_id = stage
+            .until(plan, move |state| {
+                state.mailbox().iter().find(|it| it.content == plan)?.request_id
+            })
+            .await;
+        let status = stage.board.look(|state| state.tasks().status(TaskNumber(1))).await.unwrap();
+        assert_eq!(status, Some(Status::InProgress), "not before its plan is approved");
+        stage
+            .lead_does(Command::Send(Outgoing {
+                to: "zoe".to_owned(),
+                kind: MessageKind::PlanApprovalResponse,
+                content: "think again".to_owned(),
+                summary: None,
+                request_id: Some(request_id),
+                approve: Some(approve),
+            }))
+            .await;
+    }
+    stage.until("it is built", is_done(1)).await;
+}
+
+#[tokio::test]
+async fn a_transcript_shows_what_was_told() {
+    let stage = Stage::new(Setting::default()).await;
+    stage.spawn("bob", "worker").await;
+    stage.submit(Actor::human("zoe"), say("bob", "hello")).await.unwrap();
+    troop_testkit::wait_for("the mail is in the transcript", async || {
+        let read = troop_runtime::read_transcript(stage.folder.path(), &name("bob"), 0);
+        let (entries, _) = read.unwrap();
+        let is_it = |it: &troop_runtime::Entry| it.line.text == "[Team message from user]: hello";
+        entries.iter().any(is_it).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_teammate_took_itself_is_not_given_to_it_again() {
+    let settings =
+        Settings { assignment: troop_model::Assignment::Claim, ..Setting::default().settings };
+    let stage = Stage::new(Setting { settings, ..Setting::default() }).await;
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    stage.plays.add(
+        "claimer",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                part.ready(true).await;
+                let claim = raw("task/claim", "{}");
+                part.peer.request::<serde_json::Value>(claim).await.unwrap();
+                while let Some(said) = part.hear().await {
+                    tell.send(said).unwrap();
+                }
+            }
+        }),
+    );
+    stage.task("write").await;
+    stage.spawn("bob", "claimer").await;
+    stage.until("it has the task", |state| state.tasks().held_by(&name("bob")).next()).await;
+    for content in ["one", "two"] {
+        stage.submit(Actor::human("zoe"), say("bob", content)).await.unwrap();
+    }
+    loop {
+        match told.recv().await.unwrap() {
+            FromLead::Message(message) if message.content == "two" => break,
+            FromLead::AssignTask { task } => panic!("it has {} already", task.id),
+            FromLead::Message(_)
+            | FromLead::UpdateContext(_)
+            | FromLead::Shutdown { .. }
+            | FromLead::Interrupt { .. } => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_result_that_must_be_revised_comes_back_to_its_holder() {
+    let settings = Settings { require_review: true, ..Setting::default().settings };
+    let stage = Stage::new(Setting { settings, ..Setting::default() }).await;
+    stage.spawn("bob", "worker").await;
+    stage.task("write").await;
+    let in_review = |state: &troop_model::State| {
+        (state.tasks().status(TaskNumber(1))? == Status::InReview).then_some(state.version())
+    };
+    let first = stage.until("it is handed in", in_review).await;
+    let order = troop_model::TaskCommand::Reject {
+        task: TaskNumber(1).into(),
+        reason: "shorter".to_owned(),
+        mode: troop_model::RejectMode::Revise,
+    };
+    stage.lead_does(Command::Task(order)).await;
+    stage
+        .until("it is handed in again", move |state| in_review(state).filter(|it| *it > first))
+        .await;
+}

@@ -1,0 +1,355 @@
+//! Files that others write: programs that know nothing but the files work in the team, and nothing is lost.
+
+mod bad_input;
+mod programs;
+mod stage;
+
+use serde_json::json;
+use stage::Stage;
+use troop_model::{Command, MemberName, Status, TaskCommand};
+use troop_runtime::{Layout, Notice};
+
+use crate::support::{by, claim, complete, create, name, numbered, say};
+
+#[tokio::test]
+async fn a_team_is_there_in_files() {
+    let stage = Stage::new(Layout::Seeds).await;
+    stage.submit("ann", create("write")).await;
+    stage.submit("ann", say("pat", "hello")).await;
+    stage.mirror().await.pass().await.unwrap();
+    let config = stage.read("teams/crew/config.json");
+    assert_eq!(config["name"], "crew");
+    assert!(config["createdAt"].is_string());
+    let members: Vec<_> =
+        config["members"].as_array().unwrap().iter().map(|it| &it["name"]).collect();
+    assert_eq!(members, ["ann", "bob", "pat", "quin"]);
+    assert!(config["members"][2]["agentId"].is_string());
+    let task = stage.read("tasks/crew/task-1.json");
+    for (key, value) in [
+        ("id", "task-1"),
+        ("subject", "write"),
+        ("description", ""),
+        ("status", "pending"),
+        ("claimed_by", ""),
+        ("claimedBy", ""),
+        ("assignedTo", ""),
+        ("createdBy", "ann"),
+        ("completed_at", ""),
+    ] {
+        assert_eq!(task[key], value, "{key}");
+    }
+    let [message] = stage.inbox("pat").try_into().unwrap();
+    assert_eq!(message["from"], "ann");
+    assert_eq!(message["to"], "pat");
+    assert_eq!(message["type"], "direct");
+    assert_eq!(message["content"], "hello");
+    assert!(message["timestamp"].is_string() && message["id"].is_string());
+}
+
+#[tokio::test]
+async fn the_same_is_there_after_a_restart() {
+    let stage = Stage::new(Layout::Seeds).await;
+    stage.submit("ann", create("write")).await;
+    stage.mirror().await.pass().await.unwrap();
+    let before = (stage.bytes("teams/crew/config.json"), stage.bytes("tasks/crew/task-1.json"));
+    let mut mirror = stage.mirror().await;
+    mirror.pass().await.unwrap();
+    let after = (stage.bytes("teams/crew/config.json"), stage.bytes("tasks/crew/task-1.json"));
+    assert_eq!((before, mirror.n_written()), (after, 0));
+}
+
+#[tokio::test]
+async fn a_claim_and_its_end_in_a_file_are_on_the_board() {
+    for (layout, file, claimed, done) in [
+        (
+            Layout::Seeds,
+            "tasks/crew/task-1.json",
+            json!({"status": "claimed", "claimed_by": "pat"}),
+            json!({"status": "done", "result": "written"}),
+        ),
+        (
+            Layout::Claude,
+            "tasks/crew/1.json",
+            json!({"status": "in_progress", "owner": "pat"}),
+            json!({"status": "completed", "metadata": {"result": "written"}}),
+        ),
+    ] {
+        let stage = Stage::new(layout).await;
+        stage.submit("ann", create("write")).await;
+        let mut mirror = stage.mirror().await;
+        mirror.pass().await.unwrap();
+        stage.change(file, &claimed);
+        mirror.pass().await.unwrap();
+        assert_eq!(stage.task(1).await, (Status::InProgress, Some(name("pat"))));
+        let before = stage.read(file)["updatedAt"].clone();
+        stage.change(file, &done);
+        mirror.pass().await.unwrap();
+        assert_eq!(stage.task(1).await.0, Status::Completed, "{layout}");
+        assert_eq!(stage.result(1).await.as_deref(), Some("written"), "{layout}");
+        assert!(layout == Layout::Claude || stage.read(file)["updatedAt"] != before);
+    }
+}
+
+#[tokio::test]
+async fn what_is_refused_is_put_back_and_told() {
+    let stage = Stage::new(Layout::Seeds).await;
+    stage.submit("ann", create("write")).await;
+    let blocked = troop_model::NewTask {
+        subject: "test".to_owned(),
+        blocked_by: vec![numbered(1)],
+        ..troop_model::NewTask::default()
+    };
+    stage.submit("ann", Command::Task(TaskCommand::Create(blocked))).await;
+    let mut mirror = stage.mirror().await;
+    let mut notices = mirror.notices();
+    mirror.pass().await.unwrap();
+    assert_eq!(stage.read("tasks/crew/task-2.json")["status"], "blocked");
+    assert_eq!(stage.read("tasks/crew/task-2.json")["dependsOn"], json!(["task-1"]));
+    let before = stage.bytes("tasks/crew/task-2.json");
+    stage.change("tasks/crew/task-2.json", &json!({"status": "claimed", "claimed_by": "pat"}));
+    mirror.pass().await.unwrap();
+    assert_eq!(stage.bytes("tasks/crew/task-2.json"), before);
+    let Notice::Refused { path, reason } = notices.try_recv().unwrap() else {
+        panic!("not refused")
+    };
+    assert_eq!(path, "tasks/crew/task-2.json");
+    assert!(reason.contains("blocked by task-1"), "{reason}");
+    let told = stage.inbox("pat");
+    assert!(told[0]["content"].as_str().unwrap().contains("blocked by task-1"), "{told:?}");
+    // Somebody else's claim, a finished task, a member that is none.
+    stage.submit("bob", claim(1)).await;
+    mirror.pass().await.unwrap();
+    for (number, change, why) in [
+        (1, json!({"claimed_by": "pat"}), "held by bob"),
+        (1, json!({"claimed_by": "nobody"}), "nobody"),
+        (1, json!({"status": "mine"}), "there is no status `mine`"),
+        (2, json!({"dependsOn": ["task-1", "task-9"]}), "there is no task"),
+        (2, json!({"dependsOn": ["task-2"]}), "would wait for itself"),
+    ] {
+        let path = format!("tasks/crew/task-{number}.json");
+        let before = stage.bytes(&path);
+        stage.change(&path, &change.clone());
+        mirror.pass().await.unwrap();
+        let notice = std::iter::from_fn(|| notices.try_recv().ok()).last();
+        let Some(Notice::Refused { reason, .. }) = notice else {
+            panic!("{change} is not refused")
+        };
+        assert!(reason.contains(why), "{reason}");
+        assert_eq!(stage.bytes(&path), before);
+    }
+}
+
+#[tokio::test]
+async fn a_new_file_is_a_new_task_under_the_id_that_it_has() {
+    for layout in [Layout::Seeds, Layout::Claude] {
+        let stage = Stage::new(layout).await;
+        stage.submit("ann", create("first")).await;
+        let mut mirror = stage.mirror().await;
+        mirror.pass().await.unwrap();
+        // One waits for the other, whichever is seen first; ids may be numbers.
+        let (waits, own) = match layout {
+            Layout::Seeds => ("dependsOn", "note"),
+            Layout::Claude => ("blockedBy", "note"),
+        };
+        stage.write("tasks/crew/a.json", &json!({"id": "a", "subject": "second", waits: ["b", 1]}));
+        stage.write("tasks/crew/b.json", &json!({"id": "b", "subject": "third", own: "kept"}));
+        if layout == Layout::Seeds {
+            stage.change("tasks/crew/a.json", &json!({waits: ["b", "task-1"]}));
+        }
+        mirror.pass().await.unwrap();
+        assert_eq!(stage.read("tasks/crew/b.json")["id"], "b");
+        assert_eq!(stage.read("tasks/crew/b.json")["note"], "kept");
+        let numbers = stage.with_subject(&["second", "third"]).await;
+        let waits_for = stage.waits_for(numbers[0]).await;
+        assert_eq!(waits_for, [1, numbers[1]].into_iter().collect(), "{layout}");
+        // The id stays, also for who comes later.
+        let mut again = stage.mirror().await;
+        stage.change(
+            "tasks/crew/b.json",
+            &json!({"status": "completed", "claimedBy": "pat", "owner": "pat"}),
+        );
+        again.pass().await.unwrap();
+        assert_eq!(stage.task(numbers[1]).await.0, Status::Completed, "{layout}");
+        assert_eq!(stage.n_tasks().await, 3);
+    }
+}
+
+#[tokio::test]
+async fn two_tasks_under_one_id_are_two_tasks() {
+    let stage = Stage::new(Layout::Claude).await;
+    let mut mirror = stage.mirror().await;
+    mirror.pass().await.unwrap();
+    // Both count on the same number, at the same time.
+    stage.write("tasks/crew/1.json", &json!({"id": "1", "subject": "theirs", "status": "pending"}));
+    stage.submit("ann", create("ours")).await;
+    mirror.pass().await.unwrap();
+    let mut subjects: Vec<_> =
+        stage.files("tasks/crew").iter().map(|it| it["subject"].clone()).collect();
+    subjects.sort_by_key(ToString::to_string);
+    assert_eq!(subjects, ["ours", "theirs"]);
+    assert_eq!(stage.read("tasks/crew/1.json")["subject"], "theirs");
+    let mut again = stage.mirror().await;
+    again.pass().await.unwrap();
+    assert_eq!((stage.n_tasks().await, again.n_written()), (2, 0));
+}
+
+#[tokio::test]
+async fn what_was_done_while_nobody_looked_is_taken_up() {
+    for layout in [Layout::Seeds, Layout::Claude] {
+        let stage = Stage::new(layout).await;
+        stage.submit("ann", create("write")).await;
+        stage.submit("ann", create("test")).await;
+        stage.submit("ann", say("pat", "hello")).await;
+        stage.mirror().await.pass().await.unwrap();
+        let [first, second] = match layout {
+            Layout::Seeds => ["tasks/crew/task-1.json", "tasks/crew/task-2.json"],
+            Layout::Claude => ["tasks/crew/1.json", "tasks/crew/2.json"],
+        };
+        let claimed = json!({"status": "in_progress", "owner": "pat", "claimedBy": "pat"});
+        stage.change(first, &claimed.clone());
+        // The board moved on after the file did.
+        stage.change(second, &claimed);
+        stage.submit("bob", claim(2)).await;
+        stage.take_letters("pat");
+        stage.mirror().await.pass().await.unwrap();
+        assert_eq!(stage.task(1).await, (Status::InProgress, Some(name("pat"))), "{layout}");
+        assert_eq!(stage.task(2).await, (Status::InProgress, Some(name("bob"))), "{layout}");
+        assert_eq!(stage.n_unread("pat").await, 1, "it was told that task-2 is held; {layout}");
+    }
+}
+
+#[tokio::test]
+async fn who_is_written_into_the_config_joins_and_who_is_taken_out_leaves() {
+    for layout in [Layout::Seeds, Layout::Claude] {
+        let stage = Stage::new(layout).await;
+        let mut mirror = stage.mirror().await;
+        let mut notices = mirror.notices();
+        mirror.pass().await.unwrap();
+        let mut config = stage.read("teams/crew/config.json");
+        config["mood"] = json!("good");
+        let members = config["members"].as_array_mut().unwrap();
+        members.push(
+            json!({"name": "rae", "agentId": "rae@crew", "agentType": "tester", "color": "blue"}),
+        );
+        members.push(json!({"name": "Not A Name"}));
+        members.retain(|it| it["name"] != "pat" && it["name"] != "bob");
+        stage.write("teams/crew/config.json", &config);
+        mirror.pass().await.unwrap();
+        let roster = stage.roster().await;
+        assert!(roster.contains(&("rae".to_owned(), "external".to_owned())), "{roster:?}");
+        assert!(!roster.iter().any(|(name, _)| name == "pat"), "{roster:?}");
+        // Whom troop runs is not let go through a file.
+        assert!(roster.iter().any(|(name, _)| name == "bob"), "{roster:?}");
+        let config = stage.read("teams/crew/config.json");
+        assert_eq!(config["mood"], "good");
+        let members = config["members"].as_array().unwrap();
+        let rae = members.iter().find(|it| it["name"] == "rae").unwrap();
+        assert_eq!((&rae["agentType"], &rae["color"]), (&json!("tester"), &json!("blue")));
+        assert!(members.iter().any(|it| it["name"] == "bob"));
+        assert!(!members.iter().any(|it| it["name"] == "Not A Name" || it["name"] == "pat"));
+        let refused = std::iter::from_fn(|| notices.try_recv().ok())
+            .filter(|it| matches!(it, Notice::Refused { .. }));
+        assert_eq!(refused.count(), 1);
+        // Whom the board let go does not come back from a file.
+        let rae: MemberName = name("rae");
+        stage.submit("ann", Command::RemoveMember { member: rae, reason: None }).await;
+        stage.mirror().await.pass().await.unwrap();
+        assert!(!stage.roster().await.iter().any(|(name, _)| name == "rae"));
+    }
+}
+
+#[tokio::test]
+async fn a_change_writes_only_the_files_that_it_touches() {
+    let stage = Stage::new(Layout::Seeds).await;
+    for nth in 0..1_000 {
+        stage.submit("ann", create(&format!("task {nth}"))).await;
+    }
+    let mut mirror = stage.mirror().await;
+    mirror.pass().await.unwrap();
+    let before = mirror.n_written();
+    assert_eq!(before, 1_001, "all tasks and the config");
+    stage.submit("bob", claim(500)).await;
+    stage.submit("bob", complete(500)).await;
+    mirror.pass().await.unwrap();
+    assert_eq!(mirror.n_written() - before, 1);
+}
+
+#[tokio::test]
+async fn mail_of_who_runs_goes_another_way() {
+    let stage = Stage::new(Layout::Seeds).await;
+    let mut mirror = stage.mirror().await;
+    stage.submit("ann", say("bob", "hello")).await;
+    mirror.pass().await.unwrap();
+    assert_eq!(stage.inbox("bob").len(), 1);
+    stage.set_running("bob").await;
+    mirror.pass().await.unwrap();
+    assert_eq!((stage.inbox("bob").len(), stage.n_unread("bob").await), (0, 1));
+    let letter = json!({"from": "pat", "type": "direct", "content": "hello"});
+    stage.write("teams/crew/inbox/bob/note.json", &letter);
+    mirror.pass().await.unwrap();
+    assert_eq!((stage.inbox("bob").len(), stage.n_unread("bob").await), (0, 2));
+}
+
+#[tokio::test]
+async fn a_broadcast_reaches_every_inbox_and_a_message_one() {
+    let stage = Stage::new(Layout::Seeds).await;
+    stage.submit("ann", say("*", "to all")).await;
+    stage.submit("ann", say("pat", "to one")).await;
+    stage.mirror().await.pass().await.unwrap();
+    let said = |member: &str| -> Vec<_> {
+        let letters = stage.inbox(member);
+        letters.iter().map(|it| (it["type"].clone(), it["content"].clone())).collect()
+    };
+    let all = (json!("broadcast"), json!("to all"));
+    assert_eq!(said("bob"), std::slice::from_ref(&all));
+    assert_eq!(said("quin"), std::slice::from_ref(&all));
+    assert_eq!(said("pat"), [all, (json!("direct"), json!("to one"))]);
+    assert!(said("ann").is_empty());
+}
+
+#[tokio::test]
+async fn what_is_read_on_the_board_leaves_the_inbox() {
+    for layout in [Layout::Seeds, Layout::Claude] {
+        let stage = Stage::new(layout).await;
+        stage.submit("ann", say("pat", "hello")).await;
+        let mut mirror = stage.mirror().await;
+        mirror.pass().await.unwrap();
+        assert_eq!(stage.inbox("pat").len(), 1);
+        let read = Command::MarkRead { reader: None, messages: None };
+        stage.board.submit(by("pat", read)).await.unwrap();
+        mirror.pass().await.unwrap();
+        assert_eq!(stage.inbox("pat").len(), 0, "{layout}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_to_stop_is_answered_through_files() {
+    for layout in [Layout::Seeds, Layout::Claude] {
+        let stage = Stage::new(layout).await;
+        let mut mirror = stage.mirror().await;
+        let Command::Send(mut ask) = say("pat", "it is late") else { unreachable!() };
+        ask.kind = troop_model::MessageKind::ShutdownRequest;
+        stage.submit("ann", Command::Send(ask)).await;
+        mirror.pass().await.unwrap();
+        let [request] = stage.inbox("pat").try_into().unwrap();
+        let answer = match layout {
+            Layout::Seeds => {
+                assert_eq!(request["type"], "shutdown_request");
+                json!({"from": "pat", "to": "ann", "type": "shutdown_response", "content": "bye"})
+            }
+            Layout::Claude => {
+                let text: serde_json::Value =
+                    serde_json::from_str(request["text"].as_str().unwrap()).unwrap();
+                assert_eq!(
+                    (&text["type"], &text["from"]),
+                    (&json!("shutdown_request"), &json!("team-lead"))
+                );
+                let text = json!({"type": "shutdown_approved", "requestId": text["requestId"], "from": "pat"});
+                json!({"from": "pat", "text": text.to_string(), "timestamp": "2026-01-01T00:00:00.000Z", "read": false})
+            }
+        };
+        stage.put_letter("ann", answer);
+        mirror.pass().await.unwrap();
+        assert_eq!(stage.n_requests().await, 0, "{layout}: the request is answered");
+    }
+}

@@ -1,0 +1,214 @@
+//! Files that nobody should have written.
+
+use std::{fs, time::Duration};
+
+use proptest::prelude::*;
+use serde_json::json;
+use troop_runtime::{Layout, Notice};
+
+use super::stage::Stage;
+use crate::support::{create, say};
+
+/// Makes a file so old that nobody can be still writing it.
+fn age(stage: &Stage, path: &str) {
+    let file = fs::File::options().write(true).open(stage.path(path)).unwrap();
+    let then = file.metadata().unwrap().modified().unwrap() - Duration::from_secs(60);
+    file.set_modified(then).unwrap();
+}
+
+#[tokio::test]
+async fn half_a_file_is_waited_for() {
+    for (layout, path) in
+        [(Layout::Seeds, "tasks/crew/task-1.json"), (Layout::Claude, "tasks/crew/1.json")]
+    {
+        let stage = Stage::new(layout).await;
+        stage.submit("ann", create("write")).await;
+        let mut mirror = stage.mirror().await;
+        mirror.pass().await.unwrap();
+        let whole = stage.bytes(path);
+        fs::write(stage.path(path), &whole[..whole.len() / 2]).unwrap();
+        mirror.pass().await.unwrap();
+        assert_eq!(stage.bytes(path), &whole[..whole.len() / 2], "it is left alone");
+        age(&stage, path);
+        mirror.pass().await.unwrap();
+        assert_eq!(stage.read(path)["subject"], "write", "nobody comes back to it");
+        assert!(stage.path(&format!("{path}.refused")).exists());
+    }
+}
+
+#[tokio::test]
+async fn what_is_too_large_or_no_json_is_refused_clearly() {
+    let stage = Stage::new(Layout::Seeds).await;
+    stage.submit("ann", create("write")).await;
+    let mut mirror = stage.mirror().await;
+    let mut notices = mirror.notices();
+    mirror.pass().await.unwrap();
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let lines = "x\n".repeat(1_000_000);
+    for (path, bytes, why) in [
+        ("tasks/crew/deep.json", deep.into_bytes(), "not JSON"),
+        ("tasks/crew/lines.json", lines.into_bytes(), "not JSON"),
+        ("tasks/crew/task-1.json", vec![0xff; 10], "not JSON"),
+        ("tasks/crew/array.json", b"[1]".to_vec(), "an array, not an object"),
+        ("tasks/crew/none.json", b"{}".to_vec(), "the subject is empty"),
+        ("teams/crew/inbox/pat/a.json", b"{}".to_vec(), "no `from`"),
+        ("teams/crew/inbox/pat/b.json", br#"{"from":"nobody"}"#.to_vec(), "nobody"),
+    ] {
+        fs::write(stage.path(path), bytes).unwrap();
+        age(&stage, path);
+        mirror.pass().await.unwrap();
+        let notice = notices.try_recv();
+        let Ok(Notice::Refused { path: told, reason }) = notice else {
+            panic!("{path}: {notice:?}")
+        };
+        assert_eq!(told, path);
+        assert!(reason.contains(why), "{path}: {reason}");
+        assert!(stage.path(&format!("{path}.refused")).exists());
+        assert_eq!(stage.path(path).exists(), path.ends_with("task-1.json"));
+    }
+    let large = fs::File::create(stage.path("tasks/crew/large.json")).unwrap();
+    large.set_len(100 << 20).unwrap();
+    mirror.pass().await.unwrap();
+    let Ok(Notice::Refused { reason, .. }) = notices.try_recv() else { panic!("not refused") };
+    assert!(reason.contains("16 MiB") && reason.contains("104857600 bytes"), "{reason}");
+    // It is told once.
+    mirror.pass().await.unwrap();
+    assert!(notices.try_recv().is_err());
+    assert_eq!(stage.n_tasks().await, 1);
+}
+
+#[tokio::test]
+async fn ids_may_be_anything() {
+    let stage = Stage::new(Layout::Seeds).await;
+    let mut mirror = stage.mirror().await;
+    mirror.pass().await.unwrap();
+    let huge = "9".repeat(200);
+    for (nth, id) in [json!(7), json!(""), json!(huge), json!(1e300), json!(null), json!([1])]
+        .into_iter()
+        .enumerate()
+    {
+        stage.write(&format!("tasks/crew/{nth}.json"), &json!({"id": id, "subject": "odd"}));
+    }
+    stage.write(&format!("tasks/crew/{huge}.json"), &json!({"id": huge, "subject": "odd"}));
+    mirror.pass().await.unwrap();
+    mirror.pass().await.unwrap();
+    assert_eq!(stage.n_tasks().await, 7);
+}
+
+#[tokio::test]
+async fn a_file_of_nobodys_inbox_is_refused() {
+    for layout in [Layout::Seeds, Layout::Claude] {
+        let stage = Stage::new(layout).await;
+        let mut mirror = stage.mirror().await;
+        let mut notices = mirror.notices();
+        mirror.pass().await.unwrap();
+        if layout == Layout::Seeds {
+            fs::create_dir(stage.path("teams/crew/inbox/nobody")).unwrap();
+        }
+        let letter = json!({"from": "pat", "text": "hi", "content": "hi", "read": false});
+        stage.put_letter("nobody", letter);
+        mirror.pass().await.unwrap();
+        let Ok(Notice::Refused { reason, .. }) = notices.try_recv() else { panic!("not refused") };
+        assert!(reason.contains("no member of that name"), "{reason}");
+        assert_eq!(stage.n_unread("pat").await, 1, "it is told, {layout}");
+    }
+}
+
+/// Any bytes, in any file: the mirror goes on, and the board is what it was or has what a file said.
+async fn write_any(bytes: Vec<u8>, layout: Layout) {
+    let stage = Stage::new(layout).await;
+    stage.submit("ann", create("write")).await;
+    stage.submit("ann", say("pat", "hello")).await;
+    let mut mirror = stage.mirror().await;
+    mirror.pass().await.unwrap();
+    let paths = match layout {
+        Layout::Seeds => [
+            "tasks/crew/task-1.json",
+            "tasks/crew/new.json",
+            "teams/crew/config.json",
+            "teams/crew/inbox/pat/any.json",
+        ],
+        Layout::Claude => [
+            "tasks/crew/1.json",
+            "tasks/crew/2.json",
+            "teams/crew/config.json",
+            "teams/crew/inboxes/pat.json",
+        ],
+    };
+    for path in paths {
+        fs::write(stage.path(path), &bytes).unwrap();
+        age(&stage, path);
+        mirror.pass().await.unwrap();
+        mirror.pass().await.unwrap();
+    }
+    let before = mirror.n_written();
+    mirror.pass().await.unwrap();
+    assert_eq!(mirror.n_written(), before, "it comes to rest");
+}
+
+/// Pieces of what files say, and of what they do not.
+fn any_file() -> impl Strategy<Value = Vec<u8>> {
+    let word = prop_oneof![
+        Just("pending"),
+        Just("claimed"),
+        Just("completed"),
+        Just("deleted"),
+        Just("pat"),
+        Just("ann"),
+        Just("task-1"),
+        Just("1"),
+        Just(""),
+        Just("lead"),
+        Just("pat@crew"),
+        Just("\u{1b}[2J"),
+    ];
+    let leaf = prop_oneof![
+        word.prop_map(|it| json!(it)),
+        any::<i64>().prop_map(|it| json!(it)),
+        any::<bool>().prop_map(|it| json!(it)),
+        Just(json!(null)),
+    ];
+    let key = prop_oneof![
+        Just("id"),
+        Just("subject"),
+        Just("description"),
+        Just("status"),
+        Just("owner"),
+        Just("claimed_by"),
+        Just("claimedBy"),
+        Just("dependsOn"),
+        Just("blockedBy"),
+        Just("metadata"),
+        Just("members"),
+        Just("name"),
+        Just("from"),
+        Just("text"),
+        Just("content"),
+        Just("read"),
+        Just("msg_id"),
+        Just("type"),
+        Just("uuid"),
+        Just("stored"),
+        Just("timestamp"),
+    ];
+    let value = leaf.prop_recursive(3, 24, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(serde_json::Value::Array),
+            prop::collection::vec((key.clone(), inner), 0..6).prop_map(|it| {
+                it.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+            }),
+        ]
+    });
+    let json = value.prop_map(|it| it.to_string().into_bytes());
+    prop_oneof![4 => json, 1 => prop::collection::vec(any::<u8>(), 0..64)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn no_bytes_in_any_file_stop_the_mirror(bytes in any_file(), is_claude: bool) {
+        let layout = if is_claude { Layout::Claude } else { Layout::Seeds };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(write_any(bytes, layout));
+    }
+}

@@ -1,0 +1,149 @@
+//! Programs in another language, which know nothing but the files.
+
+use std::{
+    collections::BTreeSet,
+    path::Path,
+    process::{Child, Command as Program, Stdio},
+};
+
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use troop_model::{MemberName, Party, State, Status};
+use troop_runtime::{Layout, Mirror};
+use troop_testkit::wait_for;
+
+use super::stage::Stage;
+use crate::support::{create, name, say};
+
+/// A mirror at work.
+struct Running {
+    stop: CancellationToken,
+    tracker: TaskTracker,
+}
+
+impl Running {
+    fn start(mirror: Mirror) -> Self {
+        let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
+        let token = stop.clone();
+        tracker.spawn(async move { mirror.run(token).await.unwrap() });
+        tracker.close();
+        Self { stop, tracker }
+    }
+
+    async fn end(self) {
+        self.stop.cancel();
+        self.tracker.wait().await;
+    }
+}
+
+fn program(stage: &Stage, member: &str, act: &[&str]) -> Child {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/mirror/member.py");
+    let mut python = Program::new("python3");
+    python.arg(script).arg(stage.folder.path()).args(["crew", &stage.layout.to_string(), member]);
+    python.args(act).stdout(Stdio::piped()).spawn().unwrap()
+}
+
+/// What a program said when it ended.
+async fn said(child: Child) -> Vec<String> {
+    let output = tokio::task::spawn_blocking(|| child.wait_with_output().unwrap()).await.unwrap();
+    assert!(output.status.success());
+    serde_json::from_slice(&output.stdout).unwrap_or_default()
+}
+
+fn is_held_by(state: &State, member: &MemberName) -> BTreeSet<u32> {
+    state.tasks().held_by(member).map(|it| it.0).collect()
+}
+
+async fn of_many_programs_each_task_is_claimed_by_one(layout: Layout) {
+    const N_TASKS: usize = 40;
+    let stage = Stage::new(layout).await;
+    for nth in 0..N_TASKS {
+        stage.submit("ann", create(&format!("task {nth}"))).await;
+    }
+    let mut mirror = stage.mirror().await;
+    mirror.pass().await.unwrap();
+    let running = Running::start(mirror);
+    let n_tasks = N_TASKS.to_string();
+    let programs: Vec<_> = ["pat", "quin", "pat", "quin"]
+        .map(|member| (member, program(&stage, member, &["claim", &n_tasks])))
+        .into();
+    let mut claimed = Vec::new();
+    for (member, program) in programs {
+        claimed.extend(said(program).await.into_iter().map(|task| (task, member)));
+    }
+    assert_eq!(claimed.len(), N_TASKS, "each was claimed once: {claimed:?}");
+    wait_for("the board knows who holds what", async || {
+        let held = |state: &State| {
+            (is_held_by(state, &name("pat")).len(), is_held_by(state, &name("quin")).len())
+        };
+        let (pat, quin) = stage.board.look(held).await.unwrap();
+        (pat + quin == N_TASKS).then_some(())
+    })
+    .await;
+    for (task, member) in claimed {
+        let number = task.trim_start_matches("task-").parse().unwrap();
+        assert_eq!(stage.task(number).await, (Status::InProgress, Some(name(member))));
+    }
+    running.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_many_programs_each_task_is_claimed_by_one_under_the_systems_locks() {
+    of_many_programs_each_task_is_claimed_by_one(Layout::Seeds).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_many_programs_each_task_is_claimed_by_one_under_locks_that_are_folders() {
+    of_many_programs_each_task_is_claimed_by_one(Layout::Claude).await;
+}
+
+async fn nothing_that_many_say_to_one_is_lost(layout: Layout) {
+    const N_MESSAGES: usize = 25;
+    let stage = Stage::new(layout).await;
+    let mut mirror = stage.mirror().await;
+    // What was said before anybody listened is heard, too.
+    stage.submit("ann", say("quin", "ann says 0")).await;
+    mirror.pass().await.unwrap();
+    let early = serde_json::json!({
+        "from": "pat", "content": "pat says early", "text": "pat says early",
+        "timestamp": "2026-01-01T00:00:00Z", "read": false,
+    });
+    stage.put_letter("quin", early);
+    let running = Running::start(mirror);
+    let n_messages = N_MESSAGES.to_string();
+    let to = ["send", "bob", &n_messages];
+    let senders = [program(&stage, "pat", &to), program(&stage, "quin", &to)];
+    for nth in 1..N_MESSAGES {
+        stage.submit("ann", say("quin", &format!("ann says {nth}"))).await;
+    }
+    for sender in senders {
+        said(sender).await;
+    }
+    wait_for("all that was said is on the board", async || {
+        (stage.n_unread("bob").await == 2 * N_MESSAGES).then_some(())
+    })
+    .await;
+    let contents = |state: &State| -> BTreeSet<String> {
+        let bob = Party::member(&name("bob"));
+        state.mailbox().unread_of(&bob).map(|it| it.content.clone()).collect()
+    };
+    assert_eq!(stage.board.look(contents).await.unwrap().len(), 2 * N_MESSAGES);
+    // Who takes a message from its inbox has read it.
+    let taken = said(program(&stage, "quin", &["receive", &(N_MESSAGES + 1).to_string()])).await;
+    let mut expected: Vec<_> = (0..N_MESSAGES).map(|nth| format!("ann says {nth}")).collect();
+    expected.push("pat says early".to_owned());
+    expected.sort();
+    assert_eq!(taken, expected);
+    wait_for("what was taken is read", async || (stage.n_unread("quin").await == 0).then_some(()))
+        .await;
+    running.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_that_many_say_to_one_is_lost_in_folders() {
+    nothing_that_many_say_to_one_is_lost(Layout::Seeds).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_that_many_say_to_one_is_lost_in_one_file() {
+    nothing_that_many_say_to_one_is_lost(Layout::Claude).await;
+}

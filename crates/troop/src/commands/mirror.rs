@@ -1,0 +1,84 @@
+//! `troop team mirror`: a team in files that other programs read and write.
+
+use std::path::Path;
+
+use anyhow::Result;
+use serde_json::json;
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    sync::mpsc::UnboundedReceiver,
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use troop_runtime::{Layout, Mirror, MirrorError, MirrorOptions, Notice};
+
+use crate::{desk::Desk, output::Printer, render};
+
+pub(super) async fn run(
+    folder: &Path,
+    layout: Layout,
+    once: bool,
+    desk: &mut Desk,
+    printer: &Printer,
+) -> Result<()> {
+    let board = desk.team(None).await?;
+    let options =
+        MirrorOptions { board, clock: desk.clock.clone(), folder: folder.to_owned(), layout };
+    let mut mirror = Mirror::open(options).await.map_err(plain)?;
+    let mut notices = mirror.notices();
+    if once {
+        mirror.pass().await.map_err(plain)?;
+        while let Ok(notice) = notices.try_recv() {
+            tell(&notice, printer)?;
+        }
+        return Ok(());
+    }
+    // Heard from before anybody is told that it can be ended.
+    let signals = [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?];
+    if !printer.json {
+        printer.line(&format!("mirrored to {}; Ctrl-C ends it", folder.display()))?;
+    }
+    keep(mirror, notices, signals, printer).await
+}
+
+/// Keeps the files in step until somebody asks to stop.
+async fn keep(
+    mirror: Mirror,
+    mut notices: UnboundedReceiver<Notice>,
+    [mut interrupted, mut terminated]: [Signal; 2],
+    printer: &Printer,
+) -> Result<()> {
+    let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
+    let mut kept = tracker.spawn(mirror.run(stop.clone()));
+    tracker.close();
+    let ended = loop {
+        tokio::select! {
+            ended = &mut kept => break ended,
+            Some(notice) = notices.recv() => tell(&notice, printer)?,
+            _ = interrupted.recv() => stop.cancel(),
+            _ = terminated.recv() => stop.cancel(),
+        }
+    };
+    while let Ok(notice) = notices.try_recv() {
+        tell(&notice, printer)?;
+    }
+    ended?.map_err(plain)
+}
+
+fn tell(notice: &Notice, printer: &Printer) -> Result<()> {
+    let (kind, path, what) = match notice {
+        Notice::Taken { path, what } => ("taken", path, what),
+        Notice::Refused { path, reason } => ("refused", path, reason),
+    };
+    if printer.json {
+        return printer.line(&json!({"kind": kind, "path": path, "what": what}).to_string());
+    }
+    printer.line(&format!("{kind}: {}: {}", render::one_line(path), render::one_line(what)))
+}
+
+/// What the board is against is told as that.
+pub(crate) fn plain(error: MirrorError) -> anyhow::Error {
+    match error {
+        MirrorError::Board(error) => error.into(),
+        other @ (MirrorError::File { .. } | _) => other.into(),
+    }
+}

@@ -1,0 +1,157 @@
+//! Teams in files: `troop team mirror`, and the readable files of a `files:` store.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Child, Command, Stdio},
+};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::troop::{Printing, Troop};
+
+/// A program that knows nothing but the files.
+fn program(folder: &Path, member: &str, act: &[&str]) -> Child {
+    let script =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../troop-runtime/tests/it/mirror/member.py");
+    let mut python = Command::new("python3");
+    python.arg(script).arg(folder).args(["blue", "seeds", member]).args(act);
+    python.stdout(Stdio::piped()).spawn().unwrap()
+}
+
+fn read(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+fn change(path: &Path, change: &Value) {
+    let mut file = read(path);
+    for (key, value) in change.as_object().unwrap() {
+        file[key] = value.clone();
+    }
+    fs::write(path, file.to_string()).unwrap();
+}
+
+#[test]
+fn a_store_of_files_is_readable_and_writable_without_a_daemon() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("shared");
+    let troop = Troop::on(&format!("files:{}", folder.display()));
+    troop.ok("team create blue --member pat=external --member quin=external");
+    let config = read(&folder.join("teams/blue/config.json"));
+    assert_eq!(config["members"].as_array().unwrap().len(), 3);
+    troop.ok("task create parse");
+    let task = folder.join("tasks/blue/task-1.json");
+    assert_eq!(read(&task)["status"], "pending");
+    change(&task, &json!({"status": "claimed", "claimed_by": "pat"}));
+    assert_eq!(troop.json("task get 1")["owner"], "pat");
+    change(&task, &json!({"status": "done", "result": "parsed"}));
+    assert_eq!(troop.json("task get 1")["result"], "parsed");
+    assert_eq!(read(&task)["status"], "completed");
+    // A new task, a message, a member.
+    let new = json!({"id": "docs", "subject": "write docs"});
+    fs::write(folder.join("tasks/blue/docs.json"), new.to_string()).unwrap();
+    assert!(troop.ok("task list").contains("write docs"));
+    let letter = json!({"from": "pat", "to": "quin", "type": "direct", "content": "your turn"});
+    fs::write(folder.join("teams/blue/inbox/quin/hello.json"), letter.to_string()).unwrap();
+    assert!(troop.ok("--as quin message read").contains("your turn"));
+    assert!(!folder.join("teams/blue/inbox/quin/hello.json").exists(), "it was read");
+    troop.ok("message send pat 'well done'");
+    let inbox = fs::read_dir(folder.join("teams/blue/inbox/pat")).unwrap();
+    let [letter] = inbox.map(|it| it.unwrap().path()).collect::<Vec<_>>().try_into().unwrap();
+    assert_eq!(read(&letter)["content"], "well done");
+    fs::remove_file(letter).unwrap();
+    assert_eq!(troop.json("--as pat message read")["messages"], json!([]), "it was taken");
+    troop.ok("team delete blue");
+    assert!(!folder.join("tasks/blue").exists() && !folder.join("teams/blue").exists());
+}
+
+#[test]
+fn a_store_of_files_can_have_the_files_of_claude_code() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("shared");
+    let troop = Troop::on(&format!("files:{}?layout=claude", folder.display()));
+    troop.ok("team create blue --member pat=external");
+    troop.ok("task create parse");
+    let task = folder.join("tasks/blue/1.json");
+    assert_eq!(read(&task)["id"], "1");
+    assert_eq!(fs::read_to_string(folder.join("tasks/blue/.highwatermark")).unwrap(), "1");
+    let config = read(&folder.join("teams/blue/config.json"));
+    assert_eq!(config["leadAgentId"], "team-lead@blue");
+    change(&task, &json!({"status": "in_progress", "owner": "pat"}));
+    assert_eq!(troop.json("task get 1")["owner"], "pat");
+    let (code, err) =
+        Troop::on(&format!("files:{}?layout=mine", folder.display())).refused("team list");
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains("there is no layout `mine`") && err.contains("?layout=claude"), "{err}");
+}
+
+#[test]
+fn a_mirror_once_takes_and_writes_and_tells() {
+    let troop = Troop::with_team();
+    let folder = troop.folder().join("shared");
+    let mirror = format!("team mirror {} --once", folder.display());
+    troop.ok("task create parse");
+    assert_eq!(troop.ok(&mirror), "");
+    let task = folder.join("tasks/blue/task-1.json");
+    change(&task, &json!({"status": "claimed", "claimed_by": "ann"}));
+    assert_eq!(troop.ok(&mirror), "taken: tasks/blue/task-1.json: task-1 was claimed by ann\n");
+    change(&task, &json!({"claimed_by": "bob"}));
+    let told: Value = serde_json::from_str(&troop.ok(&format!("{mirror} --json"))).unwrap();
+    assert_eq!(
+        (&told["kind"], &told["path"]),
+        (&json!("refused"), &json!("tasks/blue/task-1.json"))
+    );
+    assert!(told["what"].as_str().unwrap().contains("held by ann"), "{told}");
+    assert_eq!(read(&task)["claimed_by"], "ann");
+}
+
+#[test]
+fn what_programs_do_is_neither_lost_nor_doubled_when_the_mirror_is_killed() {
+    const N_MESSAGES: usize = 60;
+    let troop = Troop::new();
+    let folder = troop.folder().join("shared");
+    troop.ok("team create blue --member pat=external --member quin=external --member bob=command");
+    for nth in 0..20 {
+        troop.ok(&format!("task create 'task {nth}'"));
+    }
+    troop.ok(&format!("team mirror {} --once", folder.display()));
+    fs::create_dir_all(folder.join("teams/blue/inbox/bob")).unwrap();
+    let start = || Printing::new(troop.start(&format!("team mirror {}", folder.display())));
+    let mut mirror = start();
+    mirror.wait_for("mirrored to");
+    let n_messages = N_MESSAGES.to_string();
+    let programs = [
+        program(&folder, "pat", &["send", "bob", &n_messages]),
+        program(&folder, "quin", &["send", "bob", &n_messages]),
+        program(&folder, "pat", &["claim", "20"]),
+        program(&folder, "quin", &["claim", "20"]),
+    ];
+    for _ in 0..3 {
+        mirror.wait_for("taken");
+        mirror.signal(Signal::KILL);
+        drop(mirror);
+        mirror = start();
+        mirror.wait_for("mirrored to");
+    }
+    let mut claimed = Vec::new();
+    for program in programs {
+        let output = program.wait_with_output().unwrap();
+        assert!(output.status.success());
+        let tasks: Vec<String> = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        claimed.extend(tasks);
+    }
+    assert_eq!(claimed.len(), 20, "each was claimed once: {claimed:?}");
+    mirror.signal(Signal::TERM);
+    assert_eq!(mirror.end().code, 0);
+    troop.ok(&format!("team mirror {} --once", folder.display()));
+    let messages = troop.json("--as bob message read");
+    let mut contents: Vec<_> =
+        messages["messages"].as_array().unwrap().iter().map(|it| it["content"].clone()).collect();
+    assert_eq!(contents.len(), 2 * N_MESSAGES, "none is lost or doubled");
+    contents.sort_by_key(ToString::to_string);
+    contents.dedup();
+    assert_eq!(contents.len(), 2 * N_MESSAGES, "each is another");
+    let status = troop.json("team status");
+    assert_eq!(status["tasks"]["in_progress"], 20, "{status}");
+}
