@@ -111,6 +111,13 @@ fn body(message: &Message, from: &str) -> Option<Value> {
         MessageKind::PlanApprovalResponse => {
             json!({"type": "plan_approval_response", "requestId": id, "approved": message.approve, "feedback": said, "timestamp": at})
         }
+        MessageKind::PermissionRequest => {
+            json!({"type": "permission_request", "request_id": id, "agent_id": from, "description": said, "timestamp": at})
+        }
+        MessageKind::PermissionResponse => {
+            let subtype = if message.approve == Some(true) { "success" } else { "error" };
+            json!({"type": "permission_response", "request_id": id, "subtype": subtype, "error": said, "timestamp": at})
+        }
         MessageKind::Idle => {
             json!({"type": "idle_notification", "from": from, "timestamp": at, "result": said})
         }
@@ -143,7 +150,8 @@ pub(super) fn read_letter(file: &Map<String, Value>) -> Result<Letter, Unreadabl
 }
 
 fn read_body(letter: &mut Letter, body: &Map<String, Value>) {
-    let request_id: Option<Uuid> = at(body, "requestId").and_then(|it| it.parse().ok());
+    let request_id = at(body, "requestId").or_else(|| at(body, "request_id"));
+    let request_id: Option<Uuid> = request_id.and_then(|it| it.parse().ok());
     let reason = || at(body, "reason").or_else(|| at(body, "feedback")).unwrap_or_default();
     match at(body, "type").as_deref() {
         Some("shutdown_request") => {
@@ -160,6 +168,11 @@ fn read_body(letter: &mut Letter, body: &Map<String, Value>) {
         Some("plan_approval_response") if request_id.is_some() => {
             letter.approve = body.get("approved").and_then(Value::as_bool);
             (letter.kind, letter.content) = (MessageKind::PlanApprovalResponse, reason());
+        }
+        Some("permission_response") if request_id.is_some() => {
+            letter.approve = at(body, "subtype").map(|it| it == "success");
+            let said = at(body, "error").unwrap_or_default();
+            (letter.kind, letter.content) = (MessageKind::PermissionResponse, said);
         }
         Some("idle_notification") => {
             let result = at(body, "result").or_else(|| at(body, "idleReason"));
