@@ -117,7 +117,7 @@ impl BuiltinAgent {
         self.is_alone = team.is_none();
         let servers: &Servers = match &mut self.servers {
             Some(servers) => servers,
-            none => none.insert(Servers::start(&options.servers, turn).await),
+            none => none.insert(Servers::start(&options.servers, options.waits, turn).await),
         };
         let news = turn.team_md().filter(|team_md| self.team_md.as_ref() != Some(team_md));
         self.is_lead = team.as_ref().is_some_and(|team| team.role() == Role::Lead);
