@@ -186,7 +186,7 @@ impl fmt::Display for Grouped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = self.0.to_string();
         for (nth, digit) in digits.chars().enumerate() {
-            if nth > 0 && (digits.len() - nth) % 3 == 0 {
+            if nth > 0 && (digits.len() - nth).is_multiple_of(3) {
                 f.write_str(",")?;
             }
             write!(f, "{digit}")?;

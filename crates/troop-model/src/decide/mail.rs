@@ -256,17 +256,22 @@ fn check_response(
 fn check_may_grant(draft: &Draft<'_>, kind: MessageKind, to: &Party) -> Result<(), Refusal> {
     let own = draft.member().and_then(|own| draft.state.member(own));
     let (Some(own), Ok(asker)) = (own, draft.state.find_member(to.as_str())) else { return Ok(()) };
-    let (member, lead) = (asker.name.clone(), own.permissions);
-    match kind {
-        MessageKind::PlanApprovalResponse if lead == Permissions::Plan => {
-            Err(Refusal::WiderThanOwn { member, own: lead })
-        }
+    let (member, own) = (asker.name.clone(), own.permissions);
+    let is_too_much = match kind {
+        MessageKind::PlanApprovalResponse => own == Permissions::Plan,
         // Who may do no more than who asks would have to ask, too.
-        MessageKind::PermissionResponse if lead <= asker.permissions => {
-            Err(Refusal::WiderThanOwn { member, own: lead })
-        }
-        _ => Ok(()),
-    }
+        MessageKind::PermissionResponse => own <= asker.permissions,
+        MessageKind::Message
+        | MessageKind::Broadcast
+        | MessageKind::ShutdownRequest
+        | MessageKind::ShutdownResponse
+        | MessageKind::PlanApprovalRequest
+        | MessageKind::PermissionRequest
+        | MessageKind::Idle
+        | MessageKind::TaskAssignment
+        | MessageKind::System => false,
+    };
+    if is_too_much { Err(Refusal::WiderThanOwn { member, own }) } else { Ok(()) }
 }
 
 /// Whose mailbox is meant: the actor's own; people and troop itself may name another.

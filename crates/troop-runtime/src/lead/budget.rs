@@ -5,12 +5,14 @@ use troop_model::{Spending, Status};
 use super::dispatcher::Dispatcher;
 
 impl Dispatcher {
-    /// Tells everybody if the team can spend no more, or can again.
-    pub(super) async fn watch_budget(&mut self) {
+    /// Whether the team can spend no more since now, or can again.
+    pub(super) fn budget_has_turned(&mut self) -> bool {
         let is_spent = self.state.spending() == Spending::Spent;
-        if std::mem::replace(&mut self.is_spent, is_spent) == is_spent {
-            return;
-        }
+        std::mem::replace(&mut self.is_spent, is_spent) != is_spent
+    }
+
+    /// Tells everybody whether something can be spent.
+    pub(super) async fn tell_budget(&mut self) {
         (self.n_teams, self.has_news) = (self.n_teams + 1, true);
         let members: Vec<_> = self.links.keys().cloned().collect();
         for member in members {

@@ -71,7 +71,9 @@ impl Dispatcher {
             _ if event.fact.task().is_some() => self.has_news = true,
             _ => {}
         }
-        self.watch_budget().await;
+        if self.budget_has_turned() {
+            self.tell_budget().await;
+        }
         if frees_folder(&event.fact) {
             self.end_proofs(&event.fact);
             self.begin_waiting();

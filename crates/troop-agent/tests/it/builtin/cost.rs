@@ -12,10 +12,8 @@ const PRICE: Price = Price { input: 3.0, cache_read: 0.3, cache_write: 3.75, out
 
 /// A reply that cost so many tokens: read, read from what is at hand, said.
 fn costing(answer: Answer, tokens: (u64, u64, u64)) -> Answer {
-    match answer {
-        Answer::Reply(reply) => Answer::Reply(Reply { tokens, ..reply }),
-        other => other,
-    }
+    let Answer::Reply(reply) = answer else { panic!("only a reply costs something") };
+    Answer::Reply(Reply { tokens, ..reply })
 }
 
 /// What is said about costs before the task is over, and how it ended.
