@@ -9,6 +9,7 @@ mod supervision;
 mod task;
 mod team;
 mod tick;
+mod usage;
 mod work;
 mod workspace;
 
@@ -56,6 +57,9 @@ pub fn decide(state: &State, command: &Command, ctx: &Context) -> Result<Vec<Eve
         }
         Command::ReportIdle { member, last_task } => {
             supervision::report_idle(&mut draft, member, last_task.as_ref())
+        }
+        Command::ReportUsage { member, task, model, usage } => {
+            usage::report(&mut draft, member, task.as_ref(), model.as_deref(), *usage)
         }
         Command::SetMemberMode { member, permissions } => {
             team::set_mode(&mut draft, member, *permissions)

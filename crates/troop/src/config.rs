@@ -131,11 +131,13 @@ impl Surroundings {
             hooks::read_foreign(claude.hooks.as_ref(), &claude_path, &mut warnings);
         claude_hooks.is_enabled &= !claude.are_hooks_off;
         let claude_teams = TeamsConfig::shown(claude.teammate_mode);
-        let teams = Teams::of(&[
+        let mut teams = Teams::of(&[
             (&shared_path, &shared.teams),
             (&claude_path, &claude_teams),
             (&personal_path, &personal.teams),
         ]);
+        // What is paid for is not for a project to say.
+        teams.budget = personal.teams.budget.into();
         let project_agent = shared.agent.map(|agent| (shared_path.clone(), agent));
         let checks = CheckFiles {
             personal: personal.teams.checks.0,

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::{
     Actor, Attachment, Comment, Event, Evidence, Fact, MemberName, Merged, Metadata, Question,
-    RejectMode, StartGate, State, Status, Task, TaskChange, TaskNumber, Time, TrailEntry,
+    RejectMode, StartGate, State, Status, Task, TaskChange, TaskNumber, Time, TrailEntry, Usage,
     WorkspaceFolder, text,
 };
 
@@ -106,6 +106,7 @@ impl State {
             n_failed_checks: 0,
             waived: None,
             merged: None,
+            usage: Usage::default(),
             trail: trail_entry(event).into_iter().collect(),
         });
     }

@@ -268,7 +268,7 @@ pub(super) fn status_json(state: &State, members: &[Member]) -> Value {
             json!({
                 "name": member.name, "role": member.role, "agent": member.agent, "state": member.state,
                 "state_since": member.state_since, "state_reason": member.state_reason, "tasks": held,
-                "unread": unread,
+                "unread": unread, "usage": member.usage,
             })
         })
         .collect();
@@ -281,8 +281,15 @@ pub(super) fn status_json(state: &State, members: &[Member]) -> Value {
     json!({
         "name": team.map(|team| &team.name), "status": team.map(|team| team.status), "version": state.version(),
         "tasks": counts, "archived": tasks.n_archived(), "members": members, "scopes": scopes,
-        "known_users": state.known_users(),
+        "known_users": state.known_users(), "usage": team.map(|team| &team.usage), "spending": state.spending(),
+        "budget": team.map(|team| &team.settings.budget), "requests": requests_json(state),
     })
+}
+
+/// What waits for an answer.
+fn requests_json(state: &State) -> Vec<Value> {
+    let row = |(id, it): (&Uuid, &troop_model::Request)| json!({"id": id, "kind": it.kind, "from": it.from, "to": it.to, "at": it.at});
+    state.requests().map(row).collect()
 }
 
 pub(super) fn team_name(text: &str) -> Result<TeamName> {
