@@ -9,14 +9,14 @@ use troop_runtime::{Board, is_to_start_again, last_project, was_cut_short};
 use super::run::{conclude, trust};
 use crate::{
     cli::ResumeArgs,
-    desk::Desk,
+    desk::{Desk, Purpose},
     leading::{Beginning, Leading, Runnable},
     output::Printer,
     report::Refused,
 };
 
 pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
-    let board = desk.team(args.name.as_deref()).await?;
+    let board = desk.team_for(Purpose::Resume, args.name.as_deref()).await?;
     check_folder(desk, &board).await?;
     let trust = trust(desk, printer)?;
     let agents = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.other_store())?);

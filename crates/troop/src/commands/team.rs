@@ -2,14 +2,12 @@
 
 mod delegations;
 
-use std::sync::Arc;
-
 use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::{
     Command, Member, NewTeamCommand, Refusal, Settings, State, TeamId, TeamName, TeamView,
 };
-use troop_runtime::{Board, Following, LeftoverState, find_lead, leftovers, rescue};
+use troop_runtime::{LeftoverState, find_lead, leftovers, rescue};
 use uuid::Uuid;
 
 use super::{export, given, mirror, settings};
@@ -17,7 +15,7 @@ use crate::{
     agents::Agents,
     cli::TeamCommand,
     config,
-    desk::{Desk, Standing},
+    desk::{Desk, Purpose, Standing},
     output::Printer,
     render,
     report::{Refused, Usage},
@@ -90,7 +88,7 @@ async fn list(all: bool, desk: &Desk, printer: &Printer) -> Result<()> {
     let mut rows = Vec::new();
     for team in &teams {
         let standing =
-            if team.is_retired { Standing::Deleted } else { standing(team.id, desk).await? };
+            if team.is_retired { Standing::Deleted } else { desk.standing_of(team.id).await? };
         rows.push((team, standing.as_str()));
     }
     if printer.json {
@@ -106,15 +104,6 @@ async fn list(all: bool, desk: &Desk, printer: &Printer) -> Result<()> {
     };
     let rows: Vec<_> = rows.into_iter().map(row).collect();
     printer.text(&render::table(&["TEAM", "STATE", "ID"], &rows, printer.width()))
-}
-
-/// What a team is that is not this session's.
-async fn standing(team: TeamId, desk: &Desk) -> Result<Standing> {
-    let (store, clock) = (Arc::clone(&desk.store), desk.clock.clone());
-    let board = Board::open(store, clock, Following::WhenAsked, team).await?;
-    let standing = desk.standing(&board).await;
-    board.close().await;
-    standing
 }
 
 pub(super) async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
@@ -191,7 +180,7 @@ async fn delete(name: Option<&str>, purge: bool, desk: &mut Desk, printer: &Prin
         purge_all(team.id, &team.name, desk).await?;
         return said(printer, "erased", &team.name);
     }
-    let board = desk.team(name).await?;
+    let board = desk.team_for(Purpose::Delete, name).await?;
     let id = board.team();
     let name = board
         .look(|state| state.team().map(|team| team.name.to_string()))

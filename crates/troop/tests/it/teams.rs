@@ -91,7 +91,7 @@ fn a_team_is_deleted_only_when_its_teammates_rest_and_only_by_its_lead_or_a_pers
 }
 
 #[test]
-fn the_team_is_the_only_one_or_the_only_active_one_or_must_be_named() {
+fn the_team_is_the_only_one_or_must_be_named() {
     let troop = Troop::with_team();
     troop.ok("task list");
     troop.ok("team create red");
