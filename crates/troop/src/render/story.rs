@@ -166,7 +166,8 @@ impl Story {
             }
             Fact::TaskSubmitted { .. } => format!("{who} hands in {task}"),
             Fact::TaskCompleted { summary, .. } => {
-                format!("{} completed {task}: {}", self.owner(event), one_line(summary))
+                let (doer, of) = self.doer(event);
+                format!("{doer} completed {task}{of}: {}", one_line(summary))
             }
             Fact::TaskChecked { evidence, waived, .. } => {
                 return checked(&task.to_string(), evidence, waived.as_deref());
@@ -185,7 +186,9 @@ impl Story {
             }
             Fact::TaskFailed { reason, retry_at, .. } => {
                 let again = if retry_at.is_some() { "; it is tried again" } else { "" };
-                format!("{} failed at {task}{}{again}", self.owner(event), because(Some(reason)))
+                let (doer, of) = self.doer(event);
+                let what = if of.is_empty() { "failed at" } else { "gave up" };
+                format!("{doer} {what} {task}{of}{}{again}", because(Some(reason)))
             }
             _ => return None,
         })
@@ -196,6 +199,15 @@ impl Story {
         let task = event.fact.task().and_then(|number| self.state.tasks().get(number));
         let owner = task.and_then(|task| task.owner.as_ref()).map(ToString::to_string);
         owner.unwrap_or_else(|| name(&event.actor))
+    }
+
+    /// Who brought a task to its end: its holder, or somebody else who has the right to; then also whose it was.
+    fn doer(&self, event: &Event) -> (String, String) {
+        let (owner, actor) = (self.owner(event), name(&event.actor));
+        if event.actor.kind == ActorKind::System || owner == actor {
+            return (owner, String::new());
+        }
+        (actor, format!(" of {owner}"))
     }
 
     fn is_lead(&self, party: &Party) -> bool {

@@ -180,6 +180,30 @@ fn what_is_worth_telling_is_told_on_one_line() {
 }
 
 #[test]
+fn whoever_ends_the_task_of_another_is_named() {
+    let mut world = World::new();
+    world.spawn("ann", None);
+    for (nth, subject) in ["write", "test"].into_iter().enumerate() {
+        world.task(subject, &[]);
+        world.give(u32::try_from(nth).unwrap() + 1, "ann");
+    }
+    let (task, result) = (TaskNumber(1).into(), "by hand".to_owned());
+    let order = TaskCommand::Complete { task, result, summary: None, attempt: None };
+    world.does(Actor::human("pat"), Command::Task(order));
+    let (task, reason) = (TaskNumber(2).into(), "no use".to_owned());
+    let order = TaskCommand::Fail { task, reason, attempt: None };
+    world.does(Actor::human("pat"), Command::Task(order));
+    let ends: Vec<_> = world.lines.iter().filter(|it| it.contains(" pat ")).collect();
+    assert_eq!(
+        ends[1..],
+        [
+            "22:13:20 pat completed task-1 of ann: by hand",
+            "22:13:21 pat gave up task-2 of ann: no use; it is tried again"
+        ]
+    );
+}
+
+#[test]
 fn what_came_of_it_is_summed_up() {
     let mut world = World::with_all();
     world.complete("ann", 2, "all tests pass");
