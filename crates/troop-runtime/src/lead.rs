@@ -33,7 +33,7 @@ use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{Actor, Command, MemberName, Version};
 use uuid::Uuid;
 
@@ -77,6 +77,8 @@ pub struct LeadOptions {
     pub timing: Timing,
     /// When it is over.
     pub until: Until,
+    /// Cancelled once the lead's agent could not do what it wanted: then the team has stopped, and not completed its work.
+    pub failed: CancellationToken,
 }
 
 /// How long things may take.

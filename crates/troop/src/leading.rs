@@ -101,6 +101,7 @@ impl<'a> Leading<'a> {
             environment: config::environment(),
             timing: Timing { grace: Duration::from_secs(self.args.grace), ..Timing::default() },
             until: Until::Stopped,
+            failed: watch.failed(),
         };
         let lead = Lead::start(options).await.map_err(refusal)?;
         let leading = self;

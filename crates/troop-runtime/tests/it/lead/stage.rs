@@ -8,7 +8,7 @@ use std::{
 
 use tempfile::TempDir;
 use tokio::{io::DuplexStream, sync::mpsc};
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{Actor, Command, MemberState, NewMember, Settings, Spawn, State, TaskCommand};
 use troop_protocol::{
     FromLead, FromTeammate, Idle, Incoming, Notification, Peer, Ready, ReportedStatus, TaskReport,
@@ -248,6 +248,7 @@ impl Stage {
             environment: std::env::vars_os().collect(),
             timing: setting.timing,
             until: setting.until,
+            failed: CancellationToken::new(),
         })
         .await
     }
