@@ -245,11 +245,24 @@ impl Desk {
 
     /// The same of a team that is not this session's.
     pub(crate) async fn standing_of(&self, team: TeamId) -> Result<Standing> {
-        let (store, clock) = (Arc::clone(&self.store), self.clock.clone());
-        let board = Board::open(store, clock, Following::WhenAsked, team).await?;
+        let board = self.other(team).await?;
         let standing = self.standing(&board).await;
         board.close().await;
         standing
+    }
+
+    /// Who leads a team that is not this session's, or led it without having said that it does not any more.
+    pub(crate) async fn holder_of(&self, team: TeamId) -> Result<Option<String>> {
+        let board = self.other(team).await?;
+        let look = |state: &State| Some(state.team()?.lead_lease.as_ref()?.holder.clone());
+        let holder = board.look(look).await;
+        board.close().await;
+        Ok(holder?)
+    }
+
+    async fn other(&self, team: TeamId) -> Result<Board> {
+        let (store, clock) = (Arc::clone(&self.store), self.clock.clone());
+        Ok(Board::open(store, clock, Following::WhenAsked, team).await?)
     }
 
     /// Where troop keeps its files, if not where it does by default.

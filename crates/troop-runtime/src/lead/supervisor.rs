@@ -115,8 +115,10 @@ impl Dispatcher {
     /// What was to run for a member could not even be started.
     pub(super) async fn cannot_start(&mut self, member: &MemberName, error: io::Error) {
         let Some(found) = self.state.member(member) else { return };
+        let is_new = is_new(found);
         let exit = Exit::NotStarted(error);
-        match is_new(found) {
+        self.note(member, Line::trouble(&exit.to_string()));
+        match is_new {
             true => self.not_started(member, &exit).await,
             false => self.crashed(member, exit.to_string()).await,
         }

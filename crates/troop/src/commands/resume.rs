@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use troop_model::{MemberName, NewMember, Spawn, State, Status, Task};
-use troop_runtime::{Board, is_to_start_again, last_project, was_cut_short};
+use troop_model::{MemberName, NewMember, Refusal, Spawn, State, Status, Task};
+use troop_runtime::{Board, BoardError, is_to_start_again, last_project, was_cut_short};
 
 use super::run::{conclude, trust};
 use crate::{
     cli::ResumeArgs,
     desk::{Desk, Purpose},
-    leading::{Beginning, Leading, Runnable},
+    leading::{Beginning, HOW, Leading, Runnable},
     output::Printer,
     report::Refused,
 };
@@ -21,7 +21,9 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
     let trust = trust(desk, printer)?;
     let agents = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.other_store())?);
     let lead = board.look(|state| state.lead().map(|lead| lead.agent.clone())).await?;
-    agents.check(lead.as_deref().unwrap_or_default())?;
+    let name = board.look(|state| state.team().map(|team| team.name.to_string())).await?;
+    let name = name.unwrap_or_default();
+    check_lead(&agents, lead.as_deref().unwrap_or_default(), &name)?;
     let leading = Leading {
         desk,
         board: board.clone(),
@@ -30,7 +32,7 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
         agents: Arc::clone(&agents),
         args: args.lead,
     };
-    let begun = leading.begin().await?;
+    let begun = leading.begin().await.map_err(|error| held(error, &name))?;
     let found = board.look(Found::new).await?;
     let (members, left): (Vec<_>, Vec<_>) =
         found.down.iter().cloned().partition(|it| found.is_open && agents.check(&it.agent).is_ok());
@@ -40,6 +42,34 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
     let members = members.into_iter().map(|member| Spawn { member, prompt: None }).collect();
     let finished = begun.run(Beginning { members, goal: None }).await?;
     conclude(&finished, printer)
+}
+
+/// A lead stays what it is, so another needs another team.
+fn check_lead(agents: &Runnable, lead: &str, name: &str) -> Result<()> {
+    agents.check(lead).map_err(|error| match error.downcast::<Refused>() {
+        Ok(refused) if refused.hint() == HOW => {
+            let hint = format!(
+                "the lead of a team stays what it is; let another team do it: `troop run \"GOAL\" --agent script:FILE`, and \
+                 see what is left to do: `troop --team {name} task list`"
+            );
+            Refused::new(refused.to_string(), hint).into()
+        }
+        Ok(refused) => refused.into(),
+        Err(error) => error,
+    })
+}
+
+/// Somebody leads it already: what can be done about this team.
+fn held(error: anyhow::Error, name: &str) -> anyhow::Error {
+    match error.downcast_ref::<BoardError>() {
+        Some(BoardError::Refused(refusal @ Refusal::LeadHeld { .. })) => {
+            let hint = format!(
+                "see what it does: `troop --team {name} events --follow`; stop it: `troop stop {name}`"
+            );
+            Refused::conflict(refusal.to_string(), hint).into()
+        }
+        _ => error,
+    }
 }
 
 /// A team goes on where it worked before, as long as that folder is there.

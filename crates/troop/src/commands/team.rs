@@ -5,9 +5,9 @@ mod delegations;
 use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::{
-    Command, Member, NewTeamCommand, Refusal, Settings, State, TeamId, TeamName, TeamView,
+    Command, Member, NewTeamCommand, Refusal, Role, Settings, State, TeamId, TeamName, TeamView,
 };
-use troop_runtime::{LeftoverState, find_lead, leftovers, rescue};
+use troop_runtime::{Board, LeftoverState, find_lead, leftovers, rescue};
 use uuid::Uuid;
 
 use super::{export, given, mirror, settings};
@@ -35,7 +35,7 @@ pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer
                 settings: defaults
                     .changed(&settings::changes(&defaults, &settings)?)
                     .map_err(Refusal::BadSetting)?,
-                lead: agents.member(&lead)?,
+                lead: agents.lead(&lead)?,
                 members,
             };
             create(new, desk, printer).await
@@ -186,6 +186,9 @@ async fn delete(name: Option<&str>, purge: bool, desk: &mut Desk, printer: &Prin
         .look(|state| state.team().map(|team| team.name.to_string()))
         .await?
         .unwrap_or_default();
+    if desk.standing(&board).await? == Standing::Running {
+        return Err(runs(&board, &name, desk).await?.into());
+    }
     drop(board);
     if purge {
         check_unused(id, &name, desk).await?;
@@ -196,6 +199,20 @@ async fn delete(name: Option<&str>, purge: bool, desk: &mut Desk, printer: &Prin
         purge_all(id, &name, desk).await?;
     }
     said(printer, if purge { "erased" } else { "deleted" }, &name)
+}
+
+/// Refuses that a team is deleted that runs.
+async fn runs(board: &Board, name: &str, desk: &Desk) -> Result<Refused> {
+    let members = desk.roster(board).await?;
+    let running: Vec<_> =
+        members.iter().filter(|it| it.role == Role::Member && it.is_running()).collect();
+    let running: Vec<_> = running.iter().map(|it| format!("{} is {}", it.name, it.state)).collect();
+    let lease = board.look(|state| state.team().and_then(|team| team.lead_lease.clone())).await?;
+    let holder = lease.map(|lease| lease.holder).unwrap_or_default();
+    let running =
+        if running.is_empty() { String::new() } else { format!("; {}", running.join(", ")) };
+    let message = format!("team `{name}` is led by {}{running}", render::one_line(&holder));
+    Ok(Refused::conflict(message, format!("stop it first: `troop stop {name}`")))
 }
 
 /// Erases a team with its folder. First the folder, so that what was not done is done by the same command again.

@@ -106,6 +106,20 @@ fn the_team_is_the_only_one_or_must_be_named() {
 }
 
 #[test]
+fn a_lead_that_follows_a_script_needs_no_name() {
+    let troop = Troop::new();
+    troop.ok("team create blue --lead script:lead.script --member ann=command");
+    let team = troop.json("team show");
+    let lead = team["members"].as_array().unwrap().iter().find(|it| it["role"] == "lead").unwrap();
+    assert_eq!((&lead["name"], &lead["agent"]), (&"lead".into(), &"script:lead.script".into()));
+    let (code, err) = troop.refused("team create red --member script:x");
+    assert_eq!(
+        (code, err.as_str()),
+        (2, "error: who is to follow `script:x`?\nhint: give it a name: `ann=script:x`\n")
+    );
+}
+
+#[test]
 fn members_come_and_go() {
     let troop = Troop::with_team();
     assert_eq!(
