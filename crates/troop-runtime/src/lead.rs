@@ -41,7 +41,7 @@ use crate::{Board, BoardError, Clock, Hooks, Isolation, Request, workspace::File
 
 pub use answers::answer;
 pub(crate) use answers::failure;
-pub use gate::{REFUSED, VETOED};
+pub use gate::{REFUSED, VETOED, VETOED_DEED};
 pub use launch::{InProcess, Launch, LaunchSpec, Launched, Life, Programs};
 pub use lease::{LeadEntry, find as find_lead, has_died as lead_has_died, last_project};
 pub use stop::{WITH_TEAM, is_to_start_again, was_cut_short};

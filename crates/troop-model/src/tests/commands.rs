@@ -4,8 +4,8 @@ use uuid::Uuid;
 
 use super::bench::{name, newcomer};
 use crate::{
-    Command, DelegationOutcome, MemberState, MessageKind, NewTask, Outgoing, RejectMode, Spawn,
-    TaskCommand, TaskNumber, TaskRef, TaskUpdate, WorkspaceFolder,
+    Actor, Command, DelegationOutcome, MemberState, MessageKind, NewTask, Outgoing, RefusedBy,
+    RejectMode, Spawn, TaskCommand, TaskNumber, TaskRef, TaskUpdate, WorkspaceFolder,
 };
 
 impl From<TaskCommand> for Command {
@@ -23,6 +23,17 @@ impl From<NewTask> for Command {
 impl From<Outgoing> for Command {
     fn from(outgoing: Outgoing) -> Self {
         Self::Send(outgoing)
+    }
+}
+
+/// A hook was against something that ann wanted.
+pub(crate) fn refusal(number: Option<u32>, reason: &str) -> Command {
+    Command::RecordRefusal {
+        task: number.map(task),
+        subject: number.is_none().then(|| "deploy".to_owned()),
+        who: Actor::agent(&name("ann")),
+        by: RefusedBy::Hook,
+        reason: reason.to_owned(),
     }
 }
 

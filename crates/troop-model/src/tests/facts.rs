@@ -5,8 +5,9 @@ use uuid::Uuid;
 
 use super::bench::{TEN, name, number};
 use crate::{
-    Condition, Dependency, Evidence, Fact, Link, MemberState, MessageKind, Metadata, Origin, Party,
-    Permissions, Progress, RejectMode, Role, Settings, TaskChange, TeamId, WorkspaceFolder,
+    Actor, Condition, Dependency, Evidence, Fact, Link, MemberState, MessageKind, Metadata, Origin,
+    Party, Permissions, Progress, RefusedBy, RejectMode, Role, Settings, TaskChange, TeamId,
+    WorkspaceFolder,
 };
 
 const ID: Uuid = Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0001);
@@ -143,6 +144,13 @@ fn task_ends() -> Vec<Fact> {
             waived: Some("why".into()),
         },
         Fact::TaskMerged { task, into: "troop/demo".into(), commit: "abc".into() },
+        Fact::TaskRefused {
+            task: Some(task),
+            subject: Some("write".into()),
+            who: Actor::agent(&name("ann")),
+            by: RefusedBy::Hook,
+            reason: reason(),
+        },
         Fact::TaskAsked { task, question: "?".into(), asked_by: name("ann"), next_at: TEN },
         Fact::TaskReminded { task, next_at: TEN },
         Fact::TaskAskCleared { task },

@@ -23,7 +23,7 @@ fn a_whole_team_works_through_a_crash_a_rejected_plan_and_a_veto() {
         "a hook said no to ",
         "the tests fail: README.md lacks --json, --top\n",
         "task-1 is merged into troop/tally\n",
-        ": your work conflicts with what is in `troop/tally` now: `README.md`, changed by task-",
+        " is not done yet: it conflicts with what is in `troop/tally` now: `README.md`\n",
         "5 of 5 tasks done in ",
         "5 commits of the team are on `main` now\n",
         "  rejected   the plan of cyd: ",

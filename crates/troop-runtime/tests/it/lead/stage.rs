@@ -301,14 +301,19 @@ impl Stage {
         .await;
     }
 
-    /// What the log holds, by kind.
-    pub(crate) async fn trace(&self) -> Vec<String> {
+    /// What the log holds.
+    pub(crate) async fn log(&self) -> Vec<Arc<troop_model::Event>> {
         let mut news = self.board.subscribe(troop_model::Version::ZERO);
-        let mut kinds = Vec::new();
+        let mut log = Vec::new();
         while let Some(event) = news.next_stored().await.unwrap() {
-            kinds.push(event.fact.kind().to_owned());
+            log.push(event);
         }
-        kinds
+        log
+    }
+
+    /// The same, by kind.
+    pub(crate) async fn trace(&self) -> Vec<String> {
+        self.log().await.iter().map(|event| event.fact.kind().to_owned()).collect()
     }
 
     /// How often somebody has come to be in a state.
