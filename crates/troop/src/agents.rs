@@ -46,6 +46,9 @@ const FIELDS: [&str; 6] = ["name", "description", "model", "agent", "script", "p
 /// What an agent begins with that follows a script of its own: `script:FILE`.
 const SCRIPT: &str = "script:";
 
+/// What everybody is good at who follows a script.
+const FOLLOWS: &str = "follows a script";
+
 /// What a lead is called that nobody gave a name.
 const LEAD: &str = "lead";
 
@@ -93,7 +96,7 @@ impl Agents {
         }
         let (name, agent) = match text.split_once('=') {
             Some((name, agent)) if agent.starts_with(SCRIPT) => {
-                (Some(name), &Agent::new(agent, "follows a script", Runs::Now))
+                (Some(name), &Agent::new(agent, FOLLOWS, Runs::Now))
             }
             Some((name, agent)) => (Some(name), self.find(agent, text)?),
             None => (None, self.find(text, text)?),
@@ -147,6 +150,16 @@ impl Agents {
             };
             Usage::new(format!("there is no agent `{}`", crate::render::clean(text)), hint).into()
         })
+    }
+
+    /// What an agent is, for a member of which nothing else is said.
+    pub(crate) fn description(&self, key: &str) -> &str {
+        let found = self.0.iter().find(|agent| agent.key == key);
+        match found {
+            Some(agent) => &agent.description,
+            None if key.starts_with(SCRIPT) => FOLLOWS,
+            None => "",
+        }
     }
 
     /// What runs now, and what does not yet or never.

@@ -57,6 +57,18 @@ fn what_is_printed_can_be_pasted(out: &str) {
 }
 
 #[test]
+fn a_demonstration_without_a_place_says_how_to_give_it_one() {
+    let troop = Troop::new();
+    let output = troop.command(&["demo"]).env("TMPDIR", "/no/such").output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(err.starts_with("error: no temporary folder can be made: "), "{err}");
+    assert!(
+        err.ends_with("\nhint: say where there is room: `TMPDIR=/var/tmp troop demo`\n"),
+        "{err}"
+    );
+}
+
+#[test]
 fn the_demonstration_reports_to_programs_too() {
     let troop = Troop::new();
     let run = troop.run("demo --json");

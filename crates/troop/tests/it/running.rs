@@ -349,11 +349,16 @@ fn members_are_spawned_interrupted_and_stopped_from_other_terminals() {
     assert!(ann["pid"].as_u64().is_some() && ann["state_since"].is_string(), "{ann}");
     troop.ok("task create 'wait' --description 'until [ -e go ]; do sleep 0.01; done'");
     team.wait_for("task-1 goes to ann");
-    assert_eq!(troop.ok("member interrupt ann --reason 'the door'"), "ann was interrupted\n");
+    assert_eq!(
+        troop.ok("member interrupt ann --reason 'the door'"),
+        "ann was told to break off what it does\n"
+    );
     team.wait_for("pat interrupts ann: the door");
     write(&troop, "go", "");
     troop.ok("message send ann 'go on'");
     team.wait_for("ann completed task-1");
+    let log = troop.ok("log ann");
+    assert!(log.contains("troop   told to break off what it does: the door\n"), "{log}");
     assert_eq!(troop.ok("member stop ann --reason 'thank you'"), "ann was asked to stop\n");
     team.wait_for("ann stopped: thank you");
     let (code, err) = troop.refused("member stop ann");
