@@ -37,13 +37,16 @@ const MAY_USE: [(&str, &[&str]); 10] = [
 ];
 
 /// Libraries that only these crates may use directly; `troop` measures its baselines with them.
-const ONLY_IN: [(&str, &[&str]); 14] = [
+const ONLY_IN: [(&str, &[&str]); 17] = [
     ("rusqlite", &["troop-store", "troop"]),
     ("tokio-postgres", &["troop-store", "troop", "troop-testkit"]),
     ("clap", &["troop"]),
-    ("cap-std", &["troop-runtime"]),
+    ("cap-std", &["troop-agent", "troop-runtime"]),
     ("cap-fs-ext", &["troop-runtime"]),
-    ("ignore", &["troop-runtime"]),
+    ("ignore", &["troop-agent", "troop-runtime"]),
+    ("hyper", &["troop-agent"]),
+    ("hyper-util", &["troop-agent"]),
+    ("tokio-rustls", &["troop-agent"]),
     ("base64", &["troop-protocol"]),
     ("memmap2", &["troop-store"]),
     ("notify", &["troop-runtime", "troop-store", "troop"]),

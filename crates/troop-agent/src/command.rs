@@ -39,7 +39,7 @@ async fn work_on(task: &WireTask, turn: &Turn) -> Outcome {
     if turn.mode() == Permissions::Plan && !is_approved(&line, turn).await {
         return Outcome::Interrupted;
     }
-    let run = run(&line, Run { task: Some(task), turn, shows_output: true }).await;
+    let run = run(&line, Run::shown(Some(task), turn)).await;
     match run {
         Err(error) => Outcome::Failed { reason: format!("`{line}` cannot be started: {error}") },
         Ok((Ended::Interrupted, _)) => Outcome::Interrupted,

@@ -17,6 +17,10 @@ pub struct Definition {
     pub script: Option<String>,
     /// The program that is to be started for it instead of troop.
     pub program: Vec<String>,
+    /// The tools that it may use, if not all.
+    pub tools: Option<Vec<String>>,
+    /// What it is told about itself.
+    pub prompt: String,
     /// Where it is described.
     pub file: PathBuf,
 }
@@ -45,16 +49,7 @@ impl Definition {
     }
 
     fn parse(file: &Path, text: &str) -> Option<Self> {
-        let matter = text
-            .strip_prefix("---")
-            .and_then(|rest| rest.split_once("\n---"))
-            .map_or("", |(matter, _)| matter);
-        let field = |name: &str| {
-            let mut lines = matter.lines().filter_map(|line| line.split_once(':'));
-            let (_, value) = lines.find(|(key, _)| key.trim() == name)?;
-            let value = unquoted(value);
-            (!value.is_empty()).then(|| value.to_owned())
-        };
+        let field = |name: &str| field(text, name);
         Some(Self {
             key: field("name").or_else(|| file.file_stem()?.to_str().map(str::to_owned))?,
             description: field("description").unwrap_or_default(),
@@ -62,9 +57,25 @@ impl Definition {
             agent: field("agent"),
             script: field("script"),
             program: field("program").map(|list| words(&list)).unwrap_or_default(),
+            tools: field("tools").map(|list| words(&list)),
+            prompt: parted(text).1.trim().to_owned(),
             file: file.to_owned(),
         })
     }
+}
+
+/// The front matter of a text, and what follows it.
+fn parted(text: &str) -> (&str, &str) {
+    let parted = text.strip_prefix("---").and_then(|rest| rest.split_once("\n---"));
+    parted.unwrap_or(("", text))
+}
+
+/// What the front matter of a text says under a name.
+pub(crate) fn field(text: &str, name: &str) -> Option<String> {
+    let mut lines = parted(text).0.lines().filter_map(|line| line.split_once(':'));
+    let (_, value) = lines.find(|(key, _)| key.trim() == name)?;
+    let value = unquoted(value);
+    (!value.is_empty()).then(|| value.to_owned())
 }
 
 /// What the markdown files of a folder describe, by file name. What cannot be read describes nobody.
@@ -78,11 +89,12 @@ fn read_folder(folder: &Path) -> Vec<Definition> {
     files.iter().filter_map(read).collect()
 }
 
-/// The words of `[a, "b c"]`, or of `a b`.
+/// The words of `[a, "b c"]`, of `a, b`, or of `a b`.
 fn words(list: &str) -> Vec<String> {
     let inner = list.strip_prefix('[').and_then(|list| list.strip_suffix(']'));
     let words: Vec<&str> = match inner {
         Some(inner) => inner.split(',').map(unquoted).collect(),
+        None if list.contains(',') => list.split(',').map(unquoted).collect(),
         None => list.split_whitespace().collect(),
     };
     words.into_iter().filter(|word| !word.is_empty()).map(str::to_owned).collect()

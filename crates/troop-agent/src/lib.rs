@@ -4,6 +4,7 @@
 //! [`serve`] is the loop between the lead's wire and the agent; then the agents themselves.
 
 mod agent;
+pub mod builtin;
 mod line;
 mod teammate;
 mod turn;
@@ -18,7 +19,7 @@ pub use agent::{Agent, BoxFuture, Outcome, Work};
 pub use command::CommandAgent;
 pub use definition::Definition;
 pub use line::{Place, RawWrite};
-pub use registry::{RegistryError, agent as find_agent};
+pub use registry::{Finder, RegistryError, agent as find_agent};
 pub use script::{ScriptAgent, ScriptError};
 pub use teammate::{ALIVE, Exit, Options, serve};
 pub use turn::Turn;

@@ -1,13 +1,18 @@
 //! Which agent thinks for a member, by the key that it was given.
 
-use std::path::Path;
+use std::{fmt, path::Path, sync::Arc};
 
 use thiserror::Error;
 
-use crate::{Agent, CommandAgent, Definition, ScriptAgent, ScriptError};
+use crate::{
+    Agent, CommandAgent, Definition, ScriptAgent, ScriptError,
+    builtin::{self, BuiltinAgent},
+};
 
+/// The agent that thinks.
+const BUILTIN: &str = "builtin";
 /// The agents that a teammate of this program can run.
-const RUNS: &str = "`command`, `script:FILE`";
+const RUNS: &str = "`builtin`, `command`, `script:FILE`";
 
 /// Why there is no agent for a key.
 #[derive(Debug, Error)]
@@ -40,20 +45,38 @@ pub enum RegistryError {
     /// A script is needed.
     #[error("which script? write `script:FILE`, or `script: FILE` in the agent's definition")]
     NoScript,
+    /// There is no model to think with.
+    #[error("{why}")]
+    NoModel {
+        /// What is missing or wrong.
+        why: String,
+    },
     /// Its script cannot be followed.
     #[error(transparent)]
     Script(#[from] ScriptError),
 }
 
-/// Finds the agent for a key: `command`, `script:FILE`, or what a definition describes. Files are looked for in the
-/// project's folder.
-pub fn agent(
-    key: &str,
-    project: &Path,
-    home: Option<&Path>,
-) -> Result<Box<dyn Agent>, RegistryError> {
+/// Where agents are looked for, and what they think with.
+#[derive(Clone, Copy)]
+pub struct Finder<'a> {
+    /// The project; files are looked for in its folder.
+    pub project: &'a Path,
+    /// The person's own folder.
+    pub home: Option<&'a Path>,
+    /// How to ask the model of a name, or the usual one; or why that cannot be. Asked only for agents that think.
+    pub thinks: &'a dyn Fn(Option<&str>) -> Result<builtin::Options, String>,
+    /// The model that the member is to think with, if it was said.
+    pub model: Option<&'a str>,
+}
+
+/// Finds the agent for a key: `builtin`, `command`, `script:FILE`, or what a definition describes.
+pub fn agent(key: &str, finder: Finder<'_>) -> Result<Box<dyn Agent>, RegistryError> {
+    let Finder { project, home, .. } = finder;
     if let Some(agent) = built_in(key, None, project)? {
         return Ok(agent);
+    }
+    if key == BUILTIN {
+        return finder.thinking(None);
     }
     let definitions = Definition::read_all(&Definition::folders(project, home));
     let Some(definition) = definitions.iter().find(|it| it.key == key) else {
@@ -64,12 +87,36 @@ pub fn agent(
         let program = definition.program.join(" ");
         return Err(RegistryError::Foreign { key: key.to_owned(), program });
     }
-    let agent = definition.agent.as_deref().unwrap_or("builtin");
+    let agent = definition.agent.as_deref().unwrap_or(BUILTIN);
+    if agent == BUILTIN {
+        return finder.thinking(Some(definition));
+    }
     built_in(agent, definition.script.as_deref(), project)?
         .ok_or_else(|| RegistryError::CannotRun { key: key.to_owned(), agent: agent.to_owned() })
 }
 
-/// The agents of this crate. A script is looked for in the project's folder.
+impl Finder<'_> {
+    /// The agent that thinks, as it is described.
+    fn thinking(&self, definition: Option<&Definition>) -> Result<Box<dyn Agent>, RegistryError> {
+        let described = definition.and_then(|it| it.model.as_deref());
+        // `inherit` is how others say that nobody chose.
+        let model = self.model.or(described).filter(|model| *model != "inherit");
+        let mut options = (self.thinks)(model).map_err(|why| RegistryError::NoModel { why })?;
+        if let Some(definition) = definition {
+            options.about.clone_from(&definition.prompt);
+            options.tools.clone_from(&definition.tools);
+        }
+        Ok(Box::new(BuiltinAgent::new(Arc::new(options))))
+    }
+}
+
+impl fmt::Debug for Finder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Finder").field("project", &self.project).finish_non_exhaustive()
+    }
+}
+
+/// The agents of this crate that do not think. A script is looked for in the project's folder.
 fn built_in(
     key: &str,
     script: Option<&str>,

@@ -138,6 +138,9 @@ impl Teammate {
             while let Ok(incoming) = self.incoming.try_recv() {
                 self.desk.hear(Some(incoming), None).await?;
             }
+            if self.desk.take_loss() {
+                self.rest(None).await;
+            }
             if let Some(work) = self.desk.next_work() {
                 return Ok(work);
             }
@@ -167,7 +170,7 @@ impl Teammate {
                 }
                 incoming = self.incoming.recv() => self.desk.hear(incoming, Some(&turn)).await?,
                 () = terminated(&self.options, &self.line) => return Err(Exit::Terminated),
-                () = self.line.quiet_for(self.options.alive) => {
+                () = self.line.quiet_for(self.line.patience(self.options.alive)) => {
                     drop(self.line.say(&FromTeammate::Alive {}).await);
                 }
             }
@@ -183,6 +186,12 @@ impl Teammate {
             self.sessions.remove(key);
         }
         match outcome {
+            Outcome::Stop { code } => return Err(Exit::Stopped(code)),
+            // Whatever came of it, it is nobody's business any more. The lead hears that it is over.
+            _ if self.desk.take_loss() => {
+                self.rest(None).await;
+                return Ok(());
+            }
             Outcome::Completed { result, summary } => {
                 (report.result, report.summary) = (Some(result), summary);
             }
@@ -200,7 +209,6 @@ impl Teammate {
                 self.desk.hold(task);
                 return Ok(());
             }
-            Outcome::Stop { code } => return Err(Exit::Stopped(code)),
         }
         self.say(&FromTeammate::TaskUpdate(report)).await;
         self.rest(Some(task)).await;

@@ -256,6 +256,9 @@ pub enum Fact {
         owner: MemberName,
         /// Why.
         reason: String,
+        /// Whether this attempt does not count, because it was ended for a reason that has nothing to do with the task.
+        #[serde(default, skip_serializing_if = "is_false")]
+        forgiven: bool,
     },
     /// The holder has come further.
     #[serde(rename = "task.progressed")]

@@ -96,7 +96,7 @@ pub struct Task {
     pub result: Option<String>,
     /// How often it was taken. Never counted back, so that a late holder can be told from the one that came after it.
     pub attempts: u32,
-    /// How many of those came before it was last retried by hand, and no longer wear it out.
+    /// How many of those do not wear it out: they came before it was last retried by hand, or the task was not what ended them.
     pub forgiven: u32,
     /// Not to be started before this moment; for a failed task, when it is tried again.
     pub not_before: Option<Time>,

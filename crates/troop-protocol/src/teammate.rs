@@ -75,10 +75,15 @@ pub enum FromLead {
     },
     /// The teammate is to stop what it does now, and stay.
     #[serde(rename = "turn/interrupt")]
+    #[serde(rename_all = "camelCase")]
     Interrupt {
         /// Why.
         #[serde(default)]
         reason: String,
+        /// Only if it is at this task, which is not its own any more: it says nothing about it, and `team.idle` when it has
+        /// broken off. Else it is to stop whatever it does, and a task stays its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task_id: Option<WireId>,
     },
 }
 
@@ -264,6 +269,9 @@ pub struct TeamContext {
     /// are pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stuck_at: Option<Version>,
+    /// After how many seconds without a word of the teammate it is taken to hang.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_seconds: Option<u32>,
 }
 
 macro_rules! said_as_methods {

@@ -57,6 +57,16 @@ impl Calls for Client {
     }
 }
 
+impl<C: Calls> Calls for &C {
+    async fn call(&self, call: Call) -> Result<Box<RawValue>, Failure> {
+        (*self).call(call).await
+    }
+
+    async fn make_team(&self, name: TeamName, description: String) -> Result<(), Failure> {
+        (*self).make_team(name, description).await
+    }
+}
+
 impl<C: Calls> Calls for Arc<C> {
     async fn call(&self, call: Call) -> Result<Box<RawValue>, Failure> {
         self.as_ref().call(call).await
@@ -97,6 +107,19 @@ pub enum Gate {
         /// What closed it, for people.
         by: String,
     },
+}
+
+impl Gate {
+    /// Says what closed it, if it is closed.
+    pub fn check(&self) -> Result<(), Failure> {
+        match self {
+            Self::Open => Ok(()),
+            Self::Closed { by } => {
+                let message = format!("agent teams are not enabled: switched off by {by}");
+                Err(Failure::new(FailureKind::Forbidden, &message))
+            }
+        }
+    }
 }
 
 /// A tool as a model sees it.

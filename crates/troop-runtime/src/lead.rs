@@ -5,6 +5,7 @@
 //! everything that comes in into one order.
 
 mod answers;
+mod breaking;
 mod calls;
 mod delegations;
 mod delivery;

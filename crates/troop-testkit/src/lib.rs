@@ -1,8 +1,10 @@
-//! What tests of every crate share: throw-away stores and servers, faults, named waits, committed files.
-#![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+//! What tests of every crate share: throw-away stores and servers, faults, named waits, committed files,
+//! a model that says what it is told to.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail loudly")]
 
 mod committed;
 mod faulty;
+pub mod mock;
 pub mod postgres;
 mod stores;
 mod wait;

@@ -24,7 +24,7 @@ pub(crate) enum Runs {
 
 /// The agents that every troop knows: the one list of what runs and what does not.
 const BUILT_IN: [(&str, &str, Runs); 7] = [
-    ("builtin", "troop's own agent, on a model by API", Runs::Later),
+    ("builtin", "troop's own agent, on a model by API", Runs::Now),
     ("claude", "Claude Code", Runs::Later),
     ("codex", "Codex", Runs::Later),
     ("acp", "any agent that speaks the Agent Client Protocol", Runs::Later),
@@ -41,7 +41,7 @@ const BUILT_IN: [(&str, &str, Runs); 7] = [
 pub(crate) const SUGGESTED: &str = "command";
 
 /// What a person can write in front of an agent's description.
-const FIELDS: [&str; 6] = ["name", "description", "model", "agent", "script", "program"];
+const FIELDS: [&str; 7] = ["name", "description", "model", "tools", "agent", "script", "program"];
 
 /// What an agent begins with that follows a script of its own: `script:FILE`.
 const SCRIPT: &str = "script:";

@@ -2,6 +2,7 @@
 
 mod file;
 mod hooks;
+mod models;
 mod teams;
 
 use std::{
@@ -19,6 +20,7 @@ use troop_store::{StoreError, StoreUrl};
 
 pub(crate) use self::{
     hooks::HookFiles,
+    models::{LimitsConfig, ModelConfig, Models, PermissionsConfig},
     teams::{Teams, TeamsConfig},
 };
 
@@ -26,7 +28,7 @@ use self::file::ClaudeSettings;
 use crate::{cli::Global, desk::Shared, report::Usage};
 
 /// The configuration file, in `$TROOP_HOME/config.json` and in a project's `.troop/config.json`. Comments are allowed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct Config {
@@ -40,6 +42,15 @@ pub(crate) struct Config {
     /// What thinks for the lead of `troop run`: `script:FILE`, or an agent that is described. In a project's file it counts
     /// once the project is trusted.
     pub(crate) agent: Option<String>,
+    /// What the built-in agent thinks with: a name of `models`, `PROVIDER/MODEL`, or a model's own name. Counts in your own file
+    /// alone, as do `models`, `limits`, and what `permissions` allow.
+    pub(crate) model: Option<String>,
+    /// Models under names of one's own.
+    pub(crate) models: Models,
+    /// What the built-in agent may do.
+    pub(crate) permissions: PermissionsConfig,
+    /// How much one piece of work of the built-in agent may cost.
+    pub(crate) limits: LimitsConfig,
     /// The name of the person at the keyboard, as it stands in the log.
     pub(crate) user: Option<String>,
     /// Whether there are teams, and what they are like.
@@ -243,10 +254,29 @@ pub(crate) fn environment() -> Vec<(OsString, OsString)> {
     env::vars_os().collect()
 }
 
+/// What a person's own file says, with what a project's files forbid added, for an agent that thinks. And what switched teams
+/// off, if anything did.
+pub(crate) fn thinking(home: &Path, project: &Path) -> Result<(Config, Option<teams::Off>)> {
+    let path = home.join("config.json");
+    let mut config = file::read(&path, &mut Vec::new())?;
+    config.permissions.deny.extend(file::forbidden(&shared_path(project)));
+    config.permissions.deny.extend(file::forbidden(&project.join(".claude/settings.json")));
+    let off = Teams::of(&[(&path, &config.teams)]).off;
+    Ok((config, off))
+}
+
 /// The person's own folder, as the environment has it.
 pub(crate) fn home() -> Option<PathBuf> {
     let chosen = variable("TROOP_HOME").map(PathBuf::from);
     chosen.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".troop")))
+}
+
+/// The variable by which a lead tells its teammates which file of MCP servers a person agreed to.
+pub(crate) const TRUSTED_SERVERS: &str = "TROOP_TRUSTED_SERVERS";
+
+/// The file of MCP servers that a person agreed to, as the lead has it.
+pub(crate) fn trusted_servers() -> Option<String> {
+    variable(TRUSTED_SERVERS)
 }
 
 /// The project that a teammate works for, as its lead has it.
@@ -268,7 +298,7 @@ pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     found.canonicalize().ok()
 }
 
-fn variable(name: &str) -> Option<String> {
+pub(crate) fn variable(name: &str) -> Option<String> {
     env::var_os(name).and_then(|value| value.into_string().ok()).filter(|value| !value.is_empty())
 }
 

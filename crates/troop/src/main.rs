@@ -13,6 +13,7 @@ mod render;
 mod report;
 mod signals;
 mod teammate;
+mod thinking;
 mod trust;
 
 use std::process::ExitCode;

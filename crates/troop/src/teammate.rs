@@ -9,11 +9,12 @@ use std::{ffi::OsString, io::Write as _, process::ExitCode};
 use anyhow::{Context as _, Result};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-use troop_agent::{ALIVE, Exit, Options, Place};
+use troop_agent::{ALIVE, Exit, Finder, Options, Place};
 
 use crate::{
     config,
     report::{self, Usage},
+    thinking,
 };
 use arguments::Arguments;
 
@@ -36,7 +37,18 @@ fn serve(arguments: Arguments) -> Result<ExitCode> {
     let path = path.map_err(|error| wrong_use(&error))?;
     // Who works in a folder of its own is described where the project is.
     let project = config::project().unwrap_or_else(|| path.clone());
-    let agent = troop_agent::find_agent(&arguments.agent, &project, config::home().as_deref());
+    let home = config::home();
+    let thinks = |model: Option<&str>| {
+        let home = home.as_deref().unwrap_or(&project);
+        thinking::options((home, &project), model, config::trusted_servers().as_deref())
+    };
+    let finder = Finder {
+        project: &project,
+        home: home.as_deref(),
+        thinks: &thinks,
+        model: arguments.model.as_deref(),
+    };
+    let agent = troop_agent::find_agent(&arguments.agent, finder);
     let agent = agent.map_err(|error| wrong_use(&error.into()))?;
     let place = Place {
         name: arguments.name,

@@ -14,13 +14,15 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
-use troop_agent::Definition;
+use troop_agent::{Definition, builtin::Server};
 use troop_model::Time;
 use troop_runtime::HooksConfig;
 
-use crate::config::{CheckFiles, Surroundings};
+use crate::config::{self, CheckFiles, Surroundings};
 pub(crate) use import::imported_runs;
 
+/// Where a project says which MCP servers it has.
+const MCP_FILE: &str = ".mcp.json";
 /// The kind of what must pass before a task is done.
 const CHECK: &str = "check";
 
@@ -180,6 +182,22 @@ pub(crate) fn untrusted_agents(surroundings: &Surroundings, trust: &Trust) -> Ve
     }
 }
 
+/// The file of MCP servers that a person agreed to, as its fingerprint. None if nobody did.
+pub(crate) fn allowed_servers(surroundings: &Surroundings, trust: &Trust) -> Option<String> {
+    let text = fs::read(surroundings.project.join(MCP_FILE)).ok()?;
+    (trust.standing == Standing::Trusted).then(|| hash(&text))
+}
+
+/// The MCP servers of a project, if its file is still the one that was agreed to.
+pub(crate) fn servers(project: &Path, agreed: Option<&str>) -> Result<Vec<Server>, String> {
+    let Some(agreed) = agreed else { return Ok(Vec::new()) };
+    let text = fs::read_to_string(project.join(MCP_FILE)).unwrap_or_default();
+    if hash(text.as_bytes()) != agreed {
+        return Ok(Vec::new());
+    }
+    Server::read_all(&text, &config::variable)
+}
+
 /// What thinks for the lead where nobody says so: as the project has it, if it may, or as the person has it.
 pub(crate) fn lead_agent(surroundings: &Surroundings, trust: &Trust) -> Option<String> {
     let project = surroundings.project_agent.as_ref().map(|(_, agent)| agent.clone());
@@ -215,6 +233,19 @@ fn runs(surroundings: &Surroundings) -> Vec<Runs> {
         let names = definition.program.join(" ");
         let (file, names) = (from(&definition.file), named(surroundings, &names));
         runs.push(Runs { kind: "agent", when, command, file, names });
+    }
+    let file = surroundings.project.join(MCP_FILE);
+    let text = fs::read_to_string(&file).unwrap_or_default();
+    // As they are written: what variables hold is the person's own.
+    let servers = Server::read_all(&text, &|name| Some(format!("${{{name}}}")));
+    for server in servers.unwrap_or_default() {
+        runs.push(Runs {
+            kind: "mcp server",
+            when: format!("an agent that uses the tools of `{}`", server.name),
+            command: format!("{} ({})", server.shown(), hash(text.as_bytes())),
+            file: from(&file),
+            names: named(surroundings, &server.shown()),
+        });
     }
     if let Some((path, agent)) = &surroundings.project_agent {
         let command = match agent.strip_prefix("script:") {

@@ -2,7 +2,11 @@
 
 use std::{fmt, io, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Duration};
 
-use tokio::{net::unix::pipe, process::Child, time::timeout};
+use tokio::{
+    net::unix::pipe,
+    process::Child,
+    time::{sleep, timeout},
+};
 use troop_protocol::WireTask;
 
 use super::{
@@ -17,6 +21,8 @@ use crate::{
 /// How long a command that is interrupted may take to end by itself.
 const GRACE: Duration = Duration::from_secs(1);
 const CHUNK: usize = 8 * 1024;
+/// How many chunks are read before others get their turn. More than a pipe holds.
+const MAX_CHUNKS: usize = 64;
 
 /// For whom a command runs.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +31,17 @@ pub(crate) struct Run<'a> {
     pub(crate) turn: &'a Turn,
     /// Whether people see what it prints while it runs.
     pub(crate) shows_output: bool,
+    /// How long it may take.
+    pub(crate) limit: Option<Duration>,
+    /// Variables that it does not get.
+    pub(crate) hidden: &'a [String],
+}
+
+impl<'a> Run<'a> {
+    /// Takes as long as it takes.
+    pub(crate) fn shown(task: Option<&'a WireTask>, turn: &'a Turn) -> Self {
+        Self { task, turn, shows_output: true, limit: None, hidden: &[] }
+    }
 }
 
 /// How a command ended.
@@ -33,6 +50,8 @@ pub(crate) enum Ended {
     Exited(i32),
     Killed(i32),
     Interrupted,
+    /// It took longer than it may.
+    TookTooLong(Duration),
 }
 
 impl fmt::Display for Ended {
@@ -41,6 +60,7 @@ impl fmt::Display for Ended {
             Self::Exited(code) => write!(f, "exit code {code}"),
             Self::Killed(signal) => write!(f, "killed by signal {signal}"),
             Self::Interrupted => f.write_str("interrupted"),
+            Self::TookTooLong(limit) => write!(f, "killed after {} seconds", limit.as_secs_f32()),
         }
     }
 }
@@ -75,6 +95,9 @@ pub(crate) async fn run(line: &Line, run: Run<'_>) -> io::Result<(Ended, String)
             None => command.env_remove(name),
         };
     }
+    for name in run.hidden {
+        command.env_remove(name);
+    }
     let mut child = command.spawn()?;
     // Else this process would hold the writing end open.
     drop(command);
@@ -82,17 +105,20 @@ pub(crate) async fn run(line: &Line, run: Run<'_>) -> io::Result<(Ended, String)
     let mut output =
         Output { tail: Tail::default(), shown: run.shows_output.then(|| Shown::new(run.turn)) };
     let reader = pipe::Receiver::from_owned_fd(reader.into())?;
-    let ended = match run
-        .turn
-        .interrupted()
-        .run_until_cancelled(watch(&mut child, &reader, &mut output))
-        .await
-    {
-        Some(ended) => ended?,
-        None => {
+    let watched = watch(&mut child, &reader, &mut output);
+    let ended = tokio::select! {
+        ended = watched => Ok(ended?),
+        () = run.turn.interrupted().cancelled() => Err(Ended::Interrupted),
+        limit = over(run.limit) => Err(Ended::TookTooLong(limit)),
+    };
+    let ended = match ended {
+        Ok(ended) => ended,
+        Err(ended) => {
             group.terminate();
             drop(timeout(GRACE, child.wait()).await);
-            Ended::Interrupted
+            // What it printed before is told, too.
+            output.drain(&reader)?;
+            ended
         }
     };
     drop(group);
@@ -100,6 +126,13 @@ pub(crate) async fn run(line: &Line, run: Run<'_>) -> io::Result<(Ended, String)
         shown.finish();
     }
     Ok((ended, output.tail.into_text()))
+}
+
+/// Waits until the time is over, if there is a limit.
+async fn over(limit: Option<Duration>) -> Duration {
+    let Some(limit) = limit else { return std::future::pending().await };
+    sleep(limit).await;
+    limit
 }
 
 /// Which task it is and where it belongs, as far as its lead said.
@@ -142,10 +175,10 @@ async fn watch(
 }
 
 impl Output<'_> {
-    /// Reads all that is there. True at the end of the pipe.
+    /// Reads what is there, but not for ever from who never stops. True at the end of the pipe.
     fn drain(&mut self, reader: &pipe::Receiver) -> io::Result<bool> {
         let mut chunk = [0; CHUNK];
-        loop {
+        for _ in 0..MAX_CHUNKS {
             match reader.try_read(&mut chunk) {
                 Ok(0) => return Ok(true),
                 Ok(n) => {
@@ -159,5 +192,6 @@ impl Output<'_> {
                 Err(error) => return Err(error),
             }
         }
+        Ok(false)
     }
 }

@@ -37,3 +37,13 @@ fn a_program_is_a_list_or_words() {
         assert_eq!(read(&format!("---\nprogram: {text}\n---\n")).program, words, "{text}");
     }
 }
+
+#[test]
+fn what_follows_the_front_matter_is_told_to_the_agent_and_its_tools_are_a_list() {
+    for list in ["Read, Grep", "[Read, Grep]", "Read Grep"] {
+        let ann = read(&format!("---\ntools: {list}\n---\n\nYou review.\n\nBe kind.\n"));
+        assert_eq!(ann.prompt, "You review.\n\nBe kind.");
+        assert_eq!(ann.tools.unwrap(), ["Read", "Grep"]);
+    }
+    assert_eq!(read("You review.\n").prompt, "You review.");
+}

@@ -43,7 +43,12 @@ pub(super) struct Performance<'a> {
     pub(super) task: Option<WireTask>,
     /// The message that is being handled.
     mail: Option<MessageIn>,
+    /// How often a plan was rejected.
+    n_rejected: u32,
 }
+
+/// After how many rejections a task has failed. Who never agrees would be asked for ever.
+const MAX_REJECTED: u32 = 5;
 
 impl<'a> Performance<'a> {
     pub(super) fn new(script: &'a Script, memory: &'a mut Memory, turn: &'a Turn) -> Self {
@@ -51,7 +56,7 @@ impl<'a> Performance<'a> {
         memory.variables.set("name", place.name.as_str());
         memory.variables.set("team", place.team.as_str());
         memory.variables.set("team_md", turn.team_md().unwrap_or_default());
-        Self { script, memory, turn, task: None, mail: None }
+        Self { script, memory, turn, task: None, mail: None, n_rejected: 0 }
     }
 
     pub(super) fn begin_task(&mut self, task: &WireTask) {
@@ -225,17 +230,22 @@ impl<'a> Performance<'a> {
         self.turn.send(message).await.map_err(|error| Stop::Failed(error.to_string()))
     }
 
-    /// Asks for leave until it is given.
+    /// Asks for leave until it is given, but not for ever.
     async fn plan(&mut self, text: &str, if_rejected: Option<&[Step]>) -> Result<(), Stop> {
         loop {
             self.send("lead", MessageKind::PlanApprovalRequest, text, None).await?;
             let answer = self.wait_for(|it| it.kind == MessageKind::PlanApprovalResponse).await?;
             self.memory.variables.set("feedback", answer.content.as_str());
-            match if_rejected {
-                _ if answer.approve == Some(true) => return Ok(()),
+            if answer.approve == Some(true) {
+                return Ok(());
+            }
+            self.n_rejected += 1;
+            match if_rejected.filter(|_| self.n_rejected < MAX_REJECTED) {
                 Some(steps) => self.steps(steps).await?,
                 None => {
-                    let reason = format!("the plan was rejected: {}", answer.content);
+                    let n = self.n_rejected;
+                    let how_often = if n > 1 { format!(" {n} times") } else { String::new() };
+                    let reason = format!("the plan was rejected{how_often}: {}", answer.content);
                     return Err(Stop::Failed(reason));
                 }
             }
@@ -361,7 +371,7 @@ impl<'a> Performance<'a> {
         let Some(line) = Line::parse(&command) else {
             return Err(Stop::Failed("there is no command to run".to_owned()));
         };
-        let for_whom = Run { task: self.task.as_ref(), turn: self.turn, shows_output: true };
+        let for_whom = Run::shown(self.task.as_ref(), self.turn);
         let (ended, output) = run(&line, for_whom)
             .await
             .map_err(|error| Stop::Failed(format!("`{line}` cannot be started: {error}")))?;
@@ -369,7 +379,7 @@ impl<'a> Performance<'a> {
         match ended {
             Ended::Interrupted => Err(Stop::End(Outcome::Interrupted)),
             Ended::Exited(0) => Ok(()),
-            Ended::Exited(_) | Ended::Killed(_) => {
+            Ended::Exited(_) | Ended::Killed(_) | Ended::TookTooLong(_) => {
                 Err(Stop::Failed(format!("`{line}`: {ended}\n{output}").trim_end().to_owned()))
             }
         }

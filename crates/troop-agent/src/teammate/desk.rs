@@ -22,6 +22,8 @@ pub(super) struct Desk {
     running: Option<Running>,
     /// What it was interrupted in.
     held: Option<WireTask>,
+    /// Whether what it was at is not its own any more, and the lead waits to hear that it has broken off.
+    has_lost: bool,
     tasks: VecDeque<WireTask>,
     farewell: Option<Farewell>,
 }
@@ -42,7 +44,8 @@ pub(super) struct Farewell {
 
 impl Desk {
     pub(super) fn new(line: Arc<Line>) -> Self {
-        Self { line, running: None, held: None, tasks: VecDeque::new(), farewell: None }
+        let (tasks, has_lost) = (VecDeque::new(), false);
+        Self { line, running: None, held: None, has_lost, tasks, farewell: None }
     }
 
     /// Whether nothing waits that the lead knows to be given to this member.
@@ -142,12 +145,29 @@ impl Desk {
             FromLead::Shutdown { reason } => {
                 self.take_leave(Farewell { reason, asked_by: None }, turn);
             }
-            FromLead::Interrupt { .. } => {
+            FromLead::Interrupt { task_id: Some(task), .. } => self.lose(&task, turn),
+            FromLead::Interrupt { task_id: None, .. } => {
                 if let Some(turn) = turn {
                     turn.interrupted().cancel();
                 }
             }
         }
+    }
+
+    /// A task is not its own any more: it is broken off, or not begun.
+    fn lose(&mut self, task: &WireId, turn: Option<&Turn>) {
+        self.tasks.retain(|own| own.id != *task);
+        let is_held = self.held.take_if(|own| own.id == *task).is_some();
+        let is_running = matches!(&self.running, Some(Running::Task(own, _)) if own == task);
+        self.has_lost |= is_held || is_running;
+        if let Some(turn) = turn.filter(|_| is_running) {
+            turn.interrupted().cancel();
+        }
+    }
+
+    /// Whether it has just broken off what was not its own any more.
+    pub(super) fn take_loss(&mut self) -> bool {
+        std::mem::take(&mut self.has_lost)
     }
 
     async fn take_task(&mut self, task: WireTask) {

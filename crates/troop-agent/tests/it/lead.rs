@@ -73,6 +73,14 @@ impl Lead {
         self.say("team.message", json!({"from": "lead", "content": content})).await;
     }
 
+    /// Sends mail, and waits until the teammate has heard it.
+    pub(crate) async fn mails_and_knows(&mut self, content: &str) {
+        let params = json!({"from": "lead", "content": content});
+        let line = json!({"jsonrpc": "2.0", "id": 1, "method": "team.message", "params": params});
+        self.write(&format!("{line}\n")).await;
+        self.waits_for("answer").await;
+    }
+
     async fn next(&mut self) -> Option<(Option<Id>, Said)> {
         let frame = timeout(PATIENCE, self.reader.next()).await.expect("the teammate speaks");
         let (id, said) = match frame.unwrap()? {
@@ -124,6 +132,14 @@ impl Lead {
         let line = json!({"jsonrpc": "2.0", "id": id, "result": result});
         self.write(&format!("{line}\n")).await;
         asked
+    }
+
+    /// Hears the next thing. If it asks something it is answered; else it is passed over.
+    pub(crate) async fn answers_request(&mut self, result: Value) -> Option<Said> {
+        let (id, asked) = self.next().await.expect("the teammate is there");
+        let line = json!({"jsonrpc": "2.0", "id": id?, "result": result});
+        self.write(&format!("{line}\n")).await;
+        Some(asked)
     }
 
     /// All that the teammate says until it ends, and how it ended.

@@ -6,6 +6,7 @@
     reason = "a test may fail loudly"
 )]
 
+mod builtin;
 mod command;
 mod lead;
 mod mischief;

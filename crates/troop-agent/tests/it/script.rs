@@ -186,6 +186,22 @@ async fn a_plan_that_is_rejected_fails_the_task_unless_the_script_knows_better()
     assert_eq!(lead.hears("team.taskUpdate").await["reason"], reason);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_plan_that_is_never_approved_is_not_asked_for_for_ever() {
+    let mut lead = lead(&folder(
+        "when task *\n  plan x\n  if rejected\n    plan y\n    if rejected\n      log z",
+    ))
+    .await;
+    lead.assign("task-7", "").await;
+    lead.hears("team.taskUpdate").await;
+    for _ in 0..5 {
+        lead.waits_for("team.message").await;
+        lead.say("team.message", answer(false, "no")).await;
+    }
+    let reason = "line 4 of the script: the plan was rejected 5 times: no";
+    assert_eq!(lead.waits_for("team.taskUpdate").await["reason"], reason);
+}
+
 #[tokio::test]
 async fn in_plan_mode_it_is_read_only_until_its_plan_is_approved() {
     for step in

@@ -308,6 +308,40 @@ async fn an_interrupted_task_stays_its_own_and_goes_on_with_the_next_mail() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_task_that_is_its_own_no_longer_is_broken_off_or_not_begun_and_nothing_is_said_about_it()
+{
+    let (agent, mut works) = obedient();
+    let mut lead = Lead::of(agent, here()).await;
+    works.recv().await;
+    lead.assign("task-1", "interruptible").await;
+    lead.hears("team.taskUpdate").await;
+    works.recv().await;
+    lead.assign("task-2", "two").await;
+    lead.say("turn/interrupt", json!({"taskId": "task-2"})).await;
+    lead.say("turn/interrupt", json!({"taskId": "task-1"})).await;
+    assert_eq!(lead.hears("team.idle").await, json!({}));
+    // What it was interrupted in before is its own no longer, either.
+    lead.assign("task-3", "interruptible").await;
+    lead.hears("team.taskUpdate").await;
+    lead.say("turn/interrupt", json!({})).await;
+    lead.say("turn/interrupt", json!({"taskId": "task-3"})).await;
+    assert_eq!(lead.hears("team.idle").await, json!({}));
+    lead.assign("task-4", "four").await;
+    assert_eq!(lead.hears("team.taskUpdate").await["taskId"], "task-4");
+}
+
+#[tokio::test(start_paused = true)]
+async fn signs_of_life_come_often_enough_for_a_short_lease() {
+    let mut lead = Lead::of(obedient().0, here()).await;
+    lead.say("team.updateContext", json!({"leaseSeconds": 3})).await;
+    lead.assign("task-1", "hours").await;
+    lead.hears("team.taskUpdate").await;
+    let since = tokio::time::Instant::now();
+    lead.hears("turn/alive").await;
+    assert!(since.elapsed() <= std::time::Duration::from_secs(1), "{:?}", since.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_long_turn_gives_signs_of_life() {
     let mut lead = Lead::of(obedient().0, here()).await;
     lead.assign("task-1", "hours").await;

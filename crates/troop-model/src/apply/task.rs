@@ -132,7 +132,8 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
             forget_proof(task);
         }
         Fact::TaskRenewed { lease_until, .. } => task.lease_until = Some(*lease_until),
-        Fact::TaskReleased { .. } => {
+        Fact::TaskReleased { forgiven, .. } => {
+            task.forgiven += u32::from(*forgiven);
             let_go(task, Status::Pending);
             forget_proof(task);
         }

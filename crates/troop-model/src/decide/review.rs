@@ -72,7 +72,8 @@ pub(super) fn reject(
         }
         (RejectMode::Revise, Some(owner)) if draft.state.member(owner).is_none() => {
             let reason = format!("{owner} is no longer in the team");
-            draft.push(Fact::TaskReleased { task: task.number, owner: owner.clone(), reason });
+            let (task, owner) = (task.number, owner.clone());
+            draft.push(Fact::TaskReleased { task, owner, reason, forgiven: true });
         }
         (RejectMode::Revise, Some(owner)) => {
             let owner = Party::member(owner);

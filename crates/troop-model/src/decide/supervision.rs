@@ -3,7 +3,7 @@
 use super::{Draft, Standing, delegation, lead, mail, team, work};
 use crate::{
     Assignment, Fact, Member, MemberName, MemberState, MessageKind, Party, Permissions, Refusal,
-    Role, Spawn, Status, TaskRef, text,
+    Role, Spawn, Status, Task, TaskRef, text,
 };
 
 /// How many characters of a result a notice carries.
@@ -79,19 +79,38 @@ pub(super) fn set_state(
     }
     let (name, reason) = (member.name.clone(), team::checked_reason(reason)?);
     draft.push(Fact::MemberStateChanged { member: name.clone(), state, reason, pid });
-    if matches!(state, MemberState::Crashed | MemberState::Stopped) {
-        let tasks = &draft.state.tasks;
-        for task in tasks.held_by(&name).filter_map(|number| tasks.get(number)) {
-            // A result that waits for approval needs no holder that runs.
-            if task.status != Status::InReview {
+    match state {
+        MemberState::Crashed => {
+            for task in held_by(draft, &name) {
                 work::give_back(draft, task, name.clone(), &format!("{name} {state}"))?;
             }
         }
+        MemberState::Stopped => release_all(draft, &name, &format!("{name} {state}")),
+        MemberState::Spawning
+        | MemberState::Working
+        | MemberState::Planning
+        | MemberState::Idle
+        | MemberState::Stopping => {}
     }
     Ok(())
 }
 
-/// Records that a member ended with those who ran it. It is not its tasks' fault, so they are not failed for it.
+/// What a member holds and works on. A result that waits for approval needs no holder that runs.
+fn held_by<'a>(draft: &Draft<'a>, member: &MemberName) -> Vec<&'a Task> {
+    let tasks = &draft.state.tasks;
+    let held = tasks.held_by(member).filter_map(|number| tasks.get(number));
+    held.filter(|task| task.status != Status::InReview).collect()
+}
+
+/// Gives back what a member holds. That it ended is not its tasks' fault, so the attempt does not count.
+fn release_all(draft: &mut Draft<'_>, member: &MemberName, reason: &str) {
+    for task in held_by(draft, member) {
+        let (task, owner, reason) = (task.number, member.clone(), reason.to_owned());
+        draft.push(Fact::TaskReleased { task, owner, reason, forgiven: true });
+    }
+}
+
+/// Records that a member ended with those who ran it.
 pub(super) fn lose(draft: &mut Draft<'_>, member: &Member, reason: &str) {
     let name = &member.name;
     draft.push(Fact::MemberStateChanged {
@@ -100,13 +119,7 @@ pub(super) fn lose(draft: &mut Draft<'_>, member: &Member, reason: &str) {
         reason: Some(reason.to_owned()),
         pid: None,
     });
-    let tasks = &draft.state.tasks;
-    for task in tasks.held_by(name).filter_map(|number| tasks.get(number)) {
-        if task.status != Status::InReview {
-            let reason = format!("{name} crashed: {reason}");
-            draft.push(Fact::TaskReleased { task: task.number, owner: name.clone(), reason });
-        }
-    }
+    release_all(draft, name, &format!("{name} crashed: {reason}"));
 }
 
 pub(super) fn interrupt(

@@ -125,7 +125,8 @@ pub(super) fn remove_member(
         // A result that waits for approval needs no holder.
         if task.status != Status::InReview {
             let reason = format!("{member} was removed from the team");
-            draft.push(Fact::TaskReleased { task: task.number, owner: member.clone(), reason });
+            let (task, owner) = (task.number, member.clone());
+            draft.push(Fact::TaskReleased { task, owner, reason, forgiven: true });
         }
     }
     for task in draft.state.tasks.reserved_for(&member).collect::<Vec<_>>() {

@@ -2,8 +2,8 @@
 
 use super::{Draft, Standing, delegation, proof, supervision};
 use crate::{
-    Assignment, Condition, Fact, Member, MemberName, MessageKind, Party, Progress, Refusal,
-    StartGate, Status, Task, TaskAction, TaskNumber, TaskRef, TaskTable, text,
+    Assignment, Condition, Fact, Member, MemberName, MemberState, MessageKind, Party, Progress,
+    Refusal, StartGate, Status, Task, TaskAction, TaskNumber, TaskRef, TaskTable, text,
 };
 
 /// How many characters of a result stand for it where nobody wrote a summary.
@@ -236,18 +236,20 @@ pub(super) fn fail_now(draft: &mut Draft<'_>, task: &Task, reason: &str) -> Resu
 }
 
 /// Gives a task back; one that was given back too often fails instead, because it may be what kills its holders.
-/// The lead and people take work back for their own reasons, as often as they like.
+/// The lead and people take work back for their own reasons, as often as they like, and who was asked to stop must.
 pub(super) fn give_back(
     draft: &mut Draft<'_>,
     task: &Task,
     owner: MemberName,
     reason: &str,
 ) -> Result<(), Refusal> {
-    let is_deliberate = matches!(draft.who, Standing::Lead(_) | Standing::Person);
-    if !is_deliberate && task.attempts_used() >= draft.team()?.settings.max_attempts {
+    let stops = draft.state.member(&owner).is_some_and(|it| it.state == MemberState::Stopping);
+    let forgiven = stops || matches!(draft.who, Standing::Lead(_) | Standing::Person);
+    if !forgiven && task.attempts_used() >= draft.team()?.settings.max_attempts {
         return fail_now(draft, task, reason);
     }
-    draft.push(Fact::TaskReleased { task: task.number, owner, reason: reason.to_owned() });
+    let reason = reason.to_owned();
+    draft.push(Fact::TaskReleased { task: task.number, owner, reason, forgiven });
     Ok(())
 }
 
@@ -435,7 +437,8 @@ fn free_if_due(draft: &mut Draft<'_>, task: &Task, taker: &MemberName) {
         && let Some(owner) = task.owner.clone()
     {
         let reason = format!("the lease of {owner} expired");
-        draft.push(Fact::TaskReleased { task: task.number, owner, reason });
+        let task = task.number;
+        draft.push(Fact::TaskReleased { task, owner, reason, forgiven: false });
     }
 }
 

@@ -107,7 +107,7 @@ fn task_facts() -> Vec<Fact> {
         Fact::TaskClaimed { task, owner: owner.clone(), attempt: 1, lease_until },
         Fact::TaskAssigned { task, owner: owner.clone(), attempt: 2, lease_until },
         Fact::TaskRenewed { task, lease_until },
-        Fact::TaskReleased { task, owner, reason: "lease".into() },
+        Fact::TaskReleased { task, owner, reason: "lease".into(), forgiven: true },
         Fact::TaskProgressed {
             task,
             progress: Progress { percent: 40, step: "writing".into() },

@@ -4,7 +4,7 @@ use super::{
     bench::{Bench, kinds},
     commands::*,
 };
-use crate::{Command, Escalation, Status, TaskCommand};
+use crate::{Command, Escalation, MemberState, Status, TaskCommand};
 
 /// A team whose leases are ten minutes long, with a task that `ann` holds since ten o'clock.
 fn held() -> Bench {
@@ -331,6 +331,22 @@ fn a_clock_that_jumps_back_takes_nothing_away() {
     team.at(500).member("ann").ok(renew(1));
     assert!(team.at(0).tick().is_empty());
     assert_eq!(team.owner(1), Some("ann"));
+}
+
+#[test]
+fn an_attempt_that_ended_because_its_holder_was_stopped_does_not_count() {
+    let mut team = held_with(|settings| settings.max_attempts = 1);
+    team.system().ok(set_state("ann", MemberState::Stopped));
+    assert_eq!((team.status(1), team.task(1).attempts_used()), (Status::Pending, 0));
+    team.member("ann").ok(claim(1));
+    // Who was asked to stop must give back what it has not begun.
+    team.system().ok(set_state("ann", MemberState::Stopping));
+    team.member("ann").ok(release(1));
+    assert_eq!((team.status(1), team.task(1).attempts_used()), (Status::Pending, 0));
+    team.member("ann").ok(claim(1));
+    team.system().ok(set_state("ann", MemberState::Working));
+    team.system().ok(set_state("ann", MemberState::Crashed));
+    assert_eq!(team.status(1), Status::Failed, "that counts");
 }
 
 #[test]

@@ -156,7 +156,7 @@ fn a_lead_says_what_the_table_has() {
         line("team.shutdown", json!({"reason": "done"})),
     );
     check(
-        &FromLead::Interrupt { reason: "wait".into() },
+        &FromLead::Interrupt { reason: "wait".into(), task_id: None },
         line("turn/interrupt", json!({"reason": "wait"})),
     );
 }

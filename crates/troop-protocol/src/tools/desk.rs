@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use troop_model::{Command, Dialect, TaskCommand, TaskRef, Version};
 
 use super::{
-    Calls, Gate, Seat, board, claude, input,
+    Calls, Seat, board, claude, input,
     seen::{TaskSeen, TeamSeen},
 };
 use crate::{
@@ -50,10 +50,7 @@ impl<C: Calls> Toolbox<C> {
 
     /// Runs a tool for somebody in this seat. The result is text for the model; so is a failure.
     pub async fn run(&self, seat: &Seat, name: &str, input: Value) -> Result<String, Failure> {
-        if let Gate::Closed { by } = &seat.gate {
-            let message = format!("agent teams are not enabled: switched off by {by}");
-            return Err(Failure::new(FailureKind::Forbidden, &message));
-        }
+        seat.gate.check()?;
         let desk = Desk { calls: &self.calls, seat, turn: &self.turn };
         let outcome = match seat.dialect {
             Dialect::Claude => claude::run(name, input, &desk).await,

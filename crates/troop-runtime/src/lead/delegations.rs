@@ -22,7 +22,7 @@ use crate::{BoardError, Request};
 /// What a member is in the middle of.
 #[derive(Debug)]
 pub(super) struct AtWork {
-    task: TaskNumber,
+    pub(super) task: TaskNumber,
     attempt: Option<u32>,
     /// What it told people last. Where it says nothing else in the end, that is its result.
     said: Option<String>,

@@ -6,18 +6,23 @@ use troop_model::{
 use troop_protocol::FromLead;
 
 use super::{Ended, dispatcher::Dispatcher, transcript::Line};
+use crate::LateDone;
 
 impl Dispatcher {
     /// Takes one event into account and acts on it.
     #[expect(clippy::wildcard_enum_match_arm, reason = "what is not here needs no act of the lead")]
     pub(super) async fn follow(&mut self, event: &Event) {
         let silent = self.silent_holder(event);
+        let loser = self.loser(event);
         self.state.apply(event);
         self.has_new_context |= event.fact.task().is_some();
         self.keep_work(event);
         self.n_teams += u64::from(changes_team(&event.fact));
         if let Some(member) = silent {
             self.hangs(&member);
+        }
+        if let Some((task, member)) = loser {
+            self.break_off(task, &member, event.fact.kind());
         }
         match &event.fact {
             Fact::LeadTaken { fence, .. } if *fence != self.fence => {
@@ -79,7 +84,7 @@ impl Dispatcher {
         let Some(link) = self.links.get(member) else { return };
         let said = reason.unwrap_or("interrupted").to_owned();
         // A member that does not read cannot be interrupted; it can be stopped.
-        let is_told = link.tell(&FromLead::Interrupt { reason: said }).is_ok();
+        let is_told = link.tell(&FromLead::Interrupt { reason: said, task_id: None }).is_ok();
         let because = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
         self.note(
             member,
@@ -131,7 +136,11 @@ impl Dispatcher {
         self.has_news = true;
         let Some(task) = event.fact.task() else { return };
         self.forget_work(task);
-        self.merge_if_late(&event.fact, task);
+        let is_approved = matches!(event.fact, Fact::TaskApproved { .. });
+        self.merge_if_late(
+            if is_approved { LateDone::Approved } else { LateDone::Completed },
+            task,
+        );
         let owner = self.state.tasks().get(task).and_then(|task| task.owner.clone());
         if let Some(owner) = &owner {
             // Who gets something done does not crash at every start.

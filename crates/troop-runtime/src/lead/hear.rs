@@ -44,6 +44,7 @@ impl Dispatcher {
             }
             Ok(FromTeammate::Alive {}) => {}
             Ok(FromTeammate::TurnEnd {}) => {
+                self.has_broken_off(runner);
                 self.run_ends(runner).await;
                 self.rests(runner);
             }
@@ -120,6 +121,7 @@ impl Dispatcher {
 
     /// A member has nothing to do.
     async fn says_idle(&mut self, runner: &Runner, idle: Idle) {
+        self.has_broken_off(runner);
         self.run_ends(runner).await;
         let last_task = idle.last_task.and_then(|id| id.task().ok());
         if !self.hold_idle(runner, last_task.as_ref()) {

@@ -68,6 +68,8 @@ pub(super) enum Due {
     Term(Runner),
     /// A process has ended, and its last words should have been heard.
     Bury(Runner),
+    /// A member should have broken off what is not its own any more.
+    BreakOff(Runner),
     /// A member that crashed is started again.
     Restart(MemberName),
     /// A member that could not be written to may have read something.

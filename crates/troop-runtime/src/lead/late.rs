@@ -1,6 +1,6 @@
 //! Work on tasks that were done while nobody could merge it: merged as soon as somebody leads, before anything else begins.
 
-use troop_model::{Fact, Role, Status, Task, TaskNumber};
+use troop_model::{Role, Status, Task, TaskNumber};
 
 use super::{dispatcher::Dispatcher, input::Input, transcript::Line};
 use crate::{Finished, GitError, LateDone, Outcome, Wanted, Work, checks::complaint};
@@ -27,14 +27,12 @@ impl Dispatcher {
     }
 
     /// A task is done. If that came by way of this lead, it is merged already.
-    pub(super) fn merge_if_late(&mut self, fact: &Fact, task: TaskNumber) {
+    pub(super) fn merge_if_late(&mut self, done: LateDone, task: TaskNumber) {
         let is_merged = self.state.tasks().get(task).is_none_or(|it| it.merged.is_some());
-        if !is_merged {
-            let is_approved = matches!(fact, Fact::TaskApproved { .. });
-            self.merge_late(
-                task,
-                if is_approved { LateDone::Approved } else { LateDone::Completed },
-            );
+        // Of what somebody still changes, no part is merged: it is, when that is over.
+        let is_changing = self.links.values().any(|link| link.breaks_off == Some(task));
+        if !is_merged && !is_changing {
+            self.merge_late(task, done);
         }
     }
 

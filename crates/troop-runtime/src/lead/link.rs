@@ -72,6 +72,10 @@ pub(super) struct Link {
     pub(super) told: BTreeMap<TaskNumber, u32>,
     /// What it is in the middle of.
     pub(super) at_work: Option<AtWork>,
+    /// What it was in the middle of when it was taken from it, until it has broken off.
+    pub(super) breaks_off: Option<TaskNumber>,
+    /// Whether it is being ended, and only its end is awaited.
+    pub(super) is_killed: bool,
     /// Which TEAM.md it was told last.
     pub(super) told_team: u64,
     /// The version of the log at which nobody could begin anything that waits, if it is told so.
@@ -120,6 +124,8 @@ impl Link {
             conversation: None,
             told: BTreeMap::new(),
             at_work: None,
+            breaks_off: None,
+            is_killed: false,
             told_team: 0,
             told_stuck: None,
             asked: Asked::default(),
@@ -138,14 +144,14 @@ impl Link {
 
     /// Whether it takes work and mail now.
     pub(super) fn is_open(&self) -> bool {
-        let is_alive = !self.is_silent && self.exit.is_none();
+        let is_alive = !self.is_silent && !self.is_killed && self.exit.is_none();
         self.phase == Phase::Ready && self.stop.is_none() && is_alive
     }
 
     /// Whether it may be given more work, as far as the log has been followed.
     pub(super) fn is_free(&self, followed: Version) -> bool {
         let is_settled = self.asked.n_waiting == 0 && self.asked.until <= followed;
-        self.is_open() && is_settled
+        self.is_open() && is_settled && self.breaks_off.is_none()
     }
 
     /// Whether it may be handed something of a conversation now: one at a time, until it has dealt with it. What is of no

@@ -149,7 +149,8 @@ impl Dispatcher {
         if let Some(readiness) = self.places.begun.get(&key) {
             return *readiness == Readiness::Ready;
         }
-        if self.is_at_another(owner, task) {
+        let breaks_off = self.links.get(owner).is_some_and(|link| link.breaks_off.is_some());
+        if breaks_off || self.is_at_another(owner, task) {
             // One task at a time in one folder: what is made for one must not come in with another.
             self.places.waiting.insert(owner.clone());
             return false;

@@ -1,6 +1,8 @@
 //! Stopping: asked first, then told by a signal, then killed.
 
-use troop_model::{Command, Member, MemberName, MemberState, Party, Role, Status, Version};
+use troop_model::{
+    Assignment, Command, Member, MemberName, MemberState, Party, Role, Status, Team, Version,
+};
 use troop_protocol::FromLead;
 use uuid::Uuid;
 
@@ -233,9 +235,15 @@ impl Dispatcher {
             && !self.can_begin_something()
     }
 
-    /// Whether a task is ready for somebody who runs.
+    /// Whether a task is ready for somebody who runs. Where nobody is given work, those who say when they have dealt with
+    /// what they were told begin nothing after that; others may come and claim something at any moment.
     fn can_begin_something(&self) -> bool {
-        let mut members = self.links.keys().filter(|member| !self.is_lead(member));
-        members.any(|member| self.state.tasks().ready_for(member).next().is_some())
+        let is_given = |team: &Team| team.settings.assignment != Assignment::Claim;
+        let is_given = self.state.team().is_some_and(is_given);
+        let mut members = self.links.values().filter(|link| is_given || !link.tells_end);
+        members.any(|link| {
+            let member = &link.runner.member;
+            !self.is_lead(member) && self.state.tasks().ready_for(member).next().is_some()
+        })
     }
 }

@@ -208,6 +208,9 @@ impl Dispatcher {
         let Some(mut link) = is_over.then(|| self.links.remove(member)).flatten() else { return };
         let Some(exit) = link.exit.take() else { return };
         self.note(member, Line::note(&exit.to_string()));
+        if let Some(task) = link.breaks_off {
+            self.is_left_alone(task);
+        }
         if link.is_let_go {
             // Somebody else may bear the name by now, and wait to be started.
             let waits = |it: &Member| it.state == MemberState::Spawning;
@@ -297,6 +300,7 @@ impl Dispatcher {
     pub(super) fn kill(&mut self, runner: &Runner) {
         self.signal(runner, Signal::KILL);
         if let Some(link) = self.link(runner) {
+            link.is_killed = true;
             link.peer.cut();
             if let Body::Task(task) = &link.body {
                 task.abort();

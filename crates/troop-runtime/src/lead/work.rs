@@ -128,7 +128,8 @@ impl Dispatcher {
         let tasks = views.map(|view| WireTask::from(&view)).collect();
         let mode = self.state.member(member).map(|it| it.permissions);
         let stuck_at = link.told_stuck;
-        let context = TeamContext { tasks, mode, team_md, stuck_at };
+        let lease_seconds = self.state.team().map(|team| team.settings.lease_seconds);
+        let context = TeamContext { tasks, mode, team_md, stuck_at, lease_seconds };
         // What it could not be told, it is told with the next change, or before its next piece of work.
         if link.tell(&FromLead::UpdateContext(context)).is_ok() {
             link.told_team = self.n_teams;

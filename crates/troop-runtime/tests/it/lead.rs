@@ -1,6 +1,7 @@
 //! A lead at work: its members are parts that the tests write, its board and its wires are real.
 
 mod branches;
+mod breaking;
 mod conversations;
 mod delegations;
 mod files;

@@ -20,10 +20,11 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
     check_folder(desk, &board).await?;
     let trust = trust(desk, printer)?;
     let agents = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.other_store())?);
-    let lead = board.look(|state| state.lead().map(|lead| lead.agent.clone())).await?;
+    let lead = |state: &State| state.lead().map(|lead| (lead.agent.clone(), lead.model.clone()));
+    let (agent, model) = board.look(lead).await?.unwrap_or_default();
     let name = board.look(|state| state.team().map(|team| team.name.to_string())).await?;
     let name = name.unwrap_or_default();
-    check_lead(&agents, lead.as_deref().unwrap_or_default(), &name)?;
+    check_lead(&agents, (&agent, model.as_deref()), &name)?;
     let leading = Leading {
         desk,
         board: board.clone(),
@@ -34,8 +35,9 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
     };
     let begun = leading.begin().await.map_err(|error| held(error, &name))?;
     let found = board.look(Found::new).await?;
-    let (members, left): (Vec<_>, Vec<_>) =
-        found.down.iter().cloned().partition(|it| found.is_open && agents.check(&it.agent).is_ok());
+    let can_run =
+        |it: &NewMember| found.is_open && agents.check(&it.agent, it.model.as_deref()).is_ok();
+    let (members, left): (Vec<_>, Vec<_>) = found.down.iter().cloned().partition(can_run);
     if !printer.json {
         printer.line(&found.says(&members, &left))?;
     }
@@ -45,8 +47,8 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
 }
 
 /// A lead stays what it is, so another needs another team.
-fn check_lead(agents: &Runnable, lead: &str, name: &str) -> Result<()> {
-    agents.check(lead).map_err(|error| match error.downcast::<Refused>() {
+fn check_lead(agents: &Runnable, (agent, model): (&str, Option<&str>), name: &str) -> Result<()> {
+    agents.check(agent, model).map_err(|error| match error.downcast::<Refused>() {
         Ok(refused) if refused.hint() == HOW => {
             let hint = format!(
                 "the lead of a team stays what it is; let another team do it: `troop run \"GOAL\" --agent script:FILE`, and \

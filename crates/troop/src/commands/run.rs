@@ -31,7 +31,7 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     let lead = lead(args.agent, &desk.surroundings, &trust, &agents)?;
     let members = agents.members(&args.members)?;
     check_names(&lead, &members)?;
-    runnable.check(&lead.agent)?;
+    runnable.check(&lead.agent, lead.model.as_deref())?;
     members.iter().try_for_each(|member| runnable.check_member(member))?;
     let max_teammates = args.max_teammates.unwrap_or(desk.surroundings.teams.max_teammates);
     let settings = Settings { max_teammates, checks: args.checks, ..Settings::default() };

@@ -9,7 +9,19 @@ use super::{Config, hooks::suggestion, teams, teams::TeammateMode};
 use crate::report::{Usage, in_plain_words, nearest};
 
 /// The keys of a configuration file.
-pub(super) const KEYS: [&str; 7] = ["$schema", "agent", "hooks", "store", "team", "teams", "user"];
+pub(super) const KEYS: [&str; 11] = [
+    "$schema",
+    "agent",
+    "hooks",
+    "limits",
+    "model",
+    "models",
+    "permissions",
+    "store",
+    "team",
+    "teams",
+    "user",
+];
 
 /// Reads a configuration. A file that is not there says nothing.
 pub(super) fn read(path: &Path, warnings: &mut Vec<String>) -> Result<Config> {
@@ -38,6 +50,14 @@ pub(super) fn parse(text: &str, path: &Path, warnings: &mut Vec<String>) -> Resu
         let at = error.path().to_string();
         wrong(format!("`{at}`: {}", in_plain_words(&error.into_inner().to_string()))).into()
     })
+}
+
+/// What a file's `permissions` forbid. One that cannot be read forbids nothing; who reads it for itself says so.
+pub(super) fn forbidden(path: &Path) -> Vec<String> {
+    let value = text(path).ok().flatten().and_then(|text| json(&text).ok().flatten());
+    let deny = value.as_ref().and_then(|value| value.get("permissions")?.get("deny"));
+    let rules = deny.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    rules.map(str::to_owned).collect()
 }
 
 /// What troop takes from `.claude/settings.json`. It is another program's file: what is wrong there is only told.

@@ -13,8 +13,8 @@ use smol_str::SmolStr;
 use tokio::io::DuplexStream;
 use tokio_util::sync::CancellationToken;
 use troop_agent::{
-    ALIVE, Agent, BoxFuture, Definition, Exit, Outcome, Place, RegistryError, ScriptError, Turn,
-    Work,
+    ALIVE, Agent, BoxFuture, Definition, Exit, Finder, Outcome, Place, RegistryError, ScriptError,
+    Turn, Work,
 };
 use troop_model::{NewMember, Role};
 use troop_runtime::{InProcess, Launch, LaunchSpec, Launched, Programs};
@@ -22,8 +22,9 @@ use uuid::Uuid;
 
 use crate::{
     agents,
-    config::Surroundings,
+    config::{self, Surroundings},
     report::Refused,
+    thinking,
     trust::{self, Trust},
 };
 
@@ -31,6 +32,9 @@ use crate::{
 pub(crate) const HOW: &str = "lead with a script (`--agent script:FILE`), or describe your own program in \
                               `.troop/agents/NAME.md` (`program: [python3, agent.py]`) and say `--agent NAME`; to see a \
                               team at work without either: `troop demo`";
+/// How the built-in agent gets a model.
+const THINKING: &str = "for example: `export ANTHROPIC_API_KEY=…`, or a model at home: `\"models\": {\"mine\": {\"provider\": \
+                        \"openai\", \"model\": \"qwen3\", \"baseUrl\": \"http://localhost:11434/v1\"}}, \"model\": \"mine\"`";
 
 /// The agents that may run for a team.
 #[derive(Debug)]
@@ -40,6 +44,8 @@ pub(crate) struct Runnable {
     home: PathBuf,
     /// The keys of agents that the project describes and nobody has agreed to.
     untrusted: Vec<String>,
+    /// The file of MCP servers that a person agreed to.
+    servers: Option<String>,
 }
 
 impl Runnable {
@@ -59,20 +65,23 @@ impl Runnable {
         // What they start finds the same teams.
         let mut environment = vec![("TROOP_HOME".into(), home.clone().into_os_string())];
         environment.extend(store.map(|store| ("TROOP_STORE".into(), store.into())));
+        let servers = trust::allowed_servers(surroundings, trust);
+        let agreed = servers.clone().map(Into::into);
+        environment.extend(agreed.map(|agreed| (config::TRUSTED_SERVERS.into(), agreed)));
         let programs = Programs { troop, own, environment };
         let untrusted = trust::untrusted_agents(surroundings, trust);
-        Ok(Self { programs, project, home, untrusted })
+        Ok(Self { programs, project, home, untrusted, servers })
     }
 
     /// Says why an agent cannot run, if it cannot.
-    pub(crate) fn check(&self, key: &str) -> Result<()> {
-        self.find(key).map(drop)
+    pub(crate) fn check(&self, key: &str, model: Option<&str>) -> Result<()> {
+        self.find(key, model).map(drop)
     }
 
     /// Says why a teammate cannot be what it should be, if it cannot.
     pub(crate) fn check_member(&self, member: &NewMember) -> Result<()> {
-        let NewMember { name, agent: key, .. } = member;
-        self.check(key).map_err(|error| match error.downcast::<Refused>() {
+        let NewMember { name, agent: key, model, .. } = member;
+        self.check(key, model.as_deref()).map_err(|error| match error.downcast::<Refused>() {
             // How to lead is no help to who works.
             Ok(refused) if refused.hint() == HOW => {
                 let hint = format!(
@@ -87,15 +96,21 @@ impl Runnable {
     }
 
     /// The agent for a key. None if a program of its own is to be started for it.
-    fn find(&self, key: &str) -> Result<Option<Box<dyn Agent>>> {
+    fn find(&self, key: &str, model: Option<&str>) -> Result<Option<Box<dyn Agent>>> {
         if self.untrusted.iter().any(|it| it == key) {
             let message =
                 format!("the agent `{key}` is this project's own, and the project is not trusted");
             return Err(Refused::new(message, "look and decide: `troop trust`").into());
         }
-        match troop_agent::find_agent(key, &self.project, Some(&self.home)) {
+        let thinks = |model: Option<&str>| {
+            thinking::options((&self.home, &self.project), model, self.servers.as_deref())
+        };
+        let finder =
+            Finder { project: &self.project, home: Some(&self.home), thinks: &thinks, model };
+        match troop_agent::find_agent(key, finder) {
             Ok(agent) => Ok(Some(agent)),
             Err(RegistryError::Foreign { .. }) => Ok(None),
+            Err(RegistryError::NoModel { why }) => Err(Refused::new(why, THINKING).into()),
             Err(RegistryError::CannotRun { .. }) => Err(not_available(key)),
             Err(RegistryError::Unknown { .. }) if agents::runs_later(key) => {
                 Err(not_available(key))
@@ -131,7 +146,10 @@ impl Runnable {
         let run = move |spec: &LaunchSpec, wire: DuplexStream| {
             let is_lead = spec.role == Role::Lead;
             // What is wrong with it is said by who starts processes.
-            let agent = is_lead.then(|| self.find(&spec.agent)).and_then(Result::ok).flatten()?;
+            let agent = is_lead
+                .then(|| self.find(&spec.agent, spec.model.as_deref()))
+                .and_then(Result::ok)
+                .flatten()?;
             Some(serve(agent, self.place(spec), wire, watch.clone()))
         };
         Arc::new(InProcess { run, others })
@@ -140,7 +158,7 @@ impl Runnable {
 
 impl Launch for Runnable {
     fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched> {
-        self.check(&spec.agent).map_err(io::Error::other)?;
+        self.check(&spec.agent, spec.model.as_deref()).map_err(io::Error::other)?;
         self.programs.launch(spec)
     }
 
@@ -151,7 +169,7 @@ impl Launch for Runnable {
 
 /// Whether troop itself is the agent of this key, whatever files describe.
 fn is_own(key: &str) -> bool {
-    key == "command" || key == "script" || key.starts_with("script:")
+    key == "builtin" || key == "command" || key == "script" || key.starts_with("script:")
 }
 
 fn not_available(key: &str) -> anyhow::Error {

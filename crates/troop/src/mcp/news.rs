@@ -146,7 +146,7 @@ fn concerning(event: &Event, member: &MemberName) -> Option<String> {
         Fact::TaskAssigned { task, owner, .. } if owner == member => {
             Some(format!("{task} is yours"))
         }
-        Fact::TaskReleased { task, owner, reason } if owner == member => {
+        Fact::TaskReleased { task, owner, reason, .. } if owner == member => {
             Some(format!("{task} is no longer yours: {reason}"))
         }
         _ => None,

@@ -20,6 +20,8 @@ pub(super) struct Arguments {
     pub(super) name: String,
     pub(super) agent: String,
     pub(super) path: PathBuf,
+    /// The model that it is to think with, if that was said.
+    pub(super) model: Option<String>,
 }
 
 /// What was given, as it was given.
@@ -32,6 +34,7 @@ struct Given {
     agent: Option<String>,
     lead_session: Option<String>,
     path: Option<String>,
+    model: Option<String>,
     base_dir: Option<String>,
 }
 
@@ -85,8 +88,8 @@ impl Given {
                 "--lead-session" => &mut given.lead_session,
                 "--path" => &mut given.path,
                 "--base-dir" => &mut given.base_dir,
-                // The model is for agents that ask one; none that a teammate runs today does.
-                "--mode" | "--model" => &mut ignored,
+                "--model" => &mut given.model,
+                "--mode" => &mut ignored,
                 _ => return Err(wrong(format!("a teammate has no argument `{flag}`"))),
             };
             let value = value.or_else(|| words.next()).filter(|value| !value.is_empty());
@@ -104,11 +107,11 @@ impl Given {
             let folder = self.base_dir.ok_or_else(|| missing("--base-dir"))?;
             let described = agent_of(Path::new(&folder), &team, &agent);
             let (name, agent) = (agent.clone(), described.unwrap_or(agent));
-            return Ok(Arguments { team, name, agent, path });
+            return Ok(Arguments { team, name, agent, path, model: self.model });
         }
         let name = self.name.ok_or_else(|| missing("--name"))?;
         self.lead_session.ok_or_else(|| missing("--lead-session"))?;
-        Ok(Arguments { team, name, agent, path })
+        Ok(Arguments { team, name, agent, path, model: self.model })
     }
 }
 

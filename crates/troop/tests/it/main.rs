@@ -9,6 +9,7 @@
 mod bad_input;
 mod bench;
 mod board;
+mod builtin;
 mod campaign;
 mod delegation;
 mod demo;

@@ -452,3 +452,27 @@ fn teams_are_named_after_the_folder_and_kept_apart() {
     let teams = troop.ok("team list");
     assert!(teams.contains("my-parser ") && teams.contains("my-parser-2 "), "{teams}");
 }
+
+#[test]
+fn a_team_whose_members_take_nothing_by_themselves_ends_and_says_so() {
+    let troop = project(GREET);
+    let run = start(&troop, "-m ann=command --set assignment=claim").end();
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.out.contains("task-1"), "{run:?}");
+    assert_eq!(troop.json("task get 1")["status"], "pending");
+}
+
+#[test]
+fn a_task_that_is_called_off_ends_what_runs_for_it() {
+    let troop = project(WAIT);
+    let mut team = at_work(&troop);
+    let cancelled = troop.json("task get 1");
+    let holder = cancelled["owner"].as_str().unwrap().to_owned();
+    troop.ok("task cancel 1 --reason 'not needed'");
+    troop.ok(&format!("task create three -d 'echo three' --assignee {holder}"));
+    // It runs only if what its holder was at has ended, since that waits for ever.
+    team.wait_for(&format!("{holder} completed task-3"));
+    write(&troop, "go", "");
+    assert_eq!(team.end().code, 0);
+    assert_eq!(troop.json("task get 1")["status"], "cancelled");
+}

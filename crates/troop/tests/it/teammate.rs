@@ -288,13 +288,13 @@ fn an_agent_of_the_project_is_found_by_its_name() {
     for (agent, message) in [
         (
             "nobody",
-            "there is no agent `nobody`; there is: `command`, `script:FILE`, `actor`, `foreign`, `thinker`",
+            "there is no agent `nobody`; there is: `builtin`, `command`, `script:FILE`, `actor`, `foreign`, `thinker`",
         ),
         (
             "foreign",
             "`foreign` is a program of its own; its lead starts `python3 x.py` instead of troop",
         ),
-        ("thinker", "a teammate cannot run the agent `builtin` of `thinker`"),
+        ("thinker", "there is no model for the agent `builtin` to think with"),
         ("script", "which script? write `script:FILE`"),
     ] {
         let (_, error) = troop.refused(&format!(

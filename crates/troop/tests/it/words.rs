@@ -111,7 +111,7 @@ fn a_rejected_task_says_what_became_of_it() {
 #[test]
 fn agents_that_do_not_run_yet_are_told_apart() {
     let troop = Troop::new();
-    let apart = "command, script (not in this version: builtin, claude, codex, acp)";
+    let apart = "builtin, command, script (not in this version: claude, codex, acp)";
     assert!(troop.ok("doctor").contains(apart));
     says(&troop, "team create z -m ann=nope", &format!("hint: the agents are: {apart}"));
     assert!(!troop.ok("run --help").contains("for the lead: command"));
@@ -121,7 +121,10 @@ fn agents_that_do_not_run_yet_are_told_apart() {
     fs::write(agents.join("own.md"), "---\nprogram: [python3, a.py]\n---\n").unwrap();
     fs::write(agents.join("theirs.md"), "---\ntools: Read\ncolor: red\n---\n").unwrap();
     let said = troop.ok("doctor");
-    assert!(said.contains("own, command, script (not in this version: theirs, builtin,"), "{said}");
+    assert!(
+        said.contains("own, theirs, builtin, command, script (not in this version: claude,"),
+        "{said}"
+    );
     fs::write(agents.join("own.md"), "---\nprogrm: [python3, a.py]\n---\n").unwrap();
     let run = troop.run("doctor");
     assert_eq!(run.code, 1);

@@ -17,7 +17,7 @@ use super::{
 };
 
 /// What a person asks of the lead.
-async fn person(stage: &Stage, command: TaskCommand) {
+pub(super) async fn person(stage: &Stage, command: TaskCommand) {
     ask(stage, command).await.unwrap();
 }
 

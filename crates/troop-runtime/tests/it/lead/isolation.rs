@@ -17,7 +17,7 @@ use troop_model::{
     TaskCommand, TaskNumber,
 };
 use troop_protocol::{Client, FromLead, ReportedStatus, Session, WireTask};
-use troop_runtime::{Ended, Isolation, IsolationOptions, find_lead};
+use troop_runtime::{Ended, Isolation, IsolationOptions, Timing, find_lead};
 use uuid::Uuid;
 
 use super::{
@@ -56,6 +56,15 @@ impl Project {
 
     /// A team on it, which does not wait before it tries again.
     pub(super) async fn stage(&self, change: impl FnOnce(&mut Settings)) -> Stage {
+        self.stage_with(without_restarts(), change).await
+    }
+
+    /// The same with other times.
+    pub(super) async fn stage_with(
+        &self,
+        timing: Timing,
+        change: impl FnOnce(&mut Settings),
+    ) -> Stage {
         let mut settings = Settings {
             retry_backoff_seconds: 0,
             isolation_watch_seconds: 0,
@@ -63,7 +72,6 @@ impl Project {
         };
         change(&mut settings);
         let isolation = Some(self.isolation().await);
-        let timing = without_restarts();
         Stage::new(Setting { settings, isolation, timing, ..Setting::default() }).await
     }
 

@@ -53,6 +53,9 @@ async fn who_is_silent_for_longer_than_its_lease_is_replaced() {
     .await;
     let trace = stage.trace().await;
     assert!(trace.contains(&"task.released".to_owned()), "{trace:?}");
+    let attempts = |state: &State| state.tasks().get(TaskNumber(1)).unwrap().attempts;
+    let attempts = stage.board.look(attempts).await.unwrap();
+    assert_eq!(attempts, 2, "who hangs is not given it again");
 }
 
 #[tokio::test]

@@ -104,7 +104,7 @@ async fn an_interruption_and_another_mode_reach_the_wire() {
     assert!(is_context(&told.recv().await.unwrap(), Permissions::Default));
     let interrupt = Command::InterruptMember { member: name("bob"), reason: Some("wait".into()) };
     stage.lead_does(interrupt).await;
-    let wanted = FromLead::Interrupt { reason: "wait".to_owned() };
+    let wanted = FromLead::Interrupt { reason: "wait".to_owned(), task_id: None };
     assert_eq!(told.recv().await.unwrap(), wanted);
     let permissions = Permissions::AcceptEdits;
     stage.lead_does(Command::SetMemberMode { member: name("bob"), permissions }).await;

@@ -109,7 +109,7 @@ impl Tally {
                     recovery.to = Some((owner.clone(), event.at));
                 }
             }
-            Fact::TaskReleased { task, owner, reason } => {
+            Fact::TaskReleased { task, owner, reason, .. } => {
                 self.ends(before, *task, event.at, None);
                 let is_loss =
                     before.member(owner).is_none_or(|it| it.state == MemberState::Crashed)

@@ -16,13 +16,17 @@ fn a_teammate_is_started_with_the_arguments_of_the_table_in_any_order() {
         name: "ann".to_owned(),
         agent: "command".to_owned(),
         path: ".".into(),
+        model: None,
     };
     let line = "--mode teammate --team blue --name ann --agent command --lead-session s1";
     assert_eq!(parse(line).unwrap().unwrap(), ann);
     let line = "--lead-session s1 --agent command --name ann --team blue --mode=teammate";
     assert_eq!(parse(line).unwrap().unwrap(), ann);
     let line = "--team=blue --mode teammate --name ann --agent command --lead-session s1 --model m --path /tmp";
-    assert_eq!(parse(line).unwrap().unwrap(), Arguments { path: "/tmp".into(), ..ann });
+    assert_eq!(
+        parse(line).unwrap().unwrap(),
+        Arguments { path: "/tmp".into(), model: Some("m".to_owned()), ..ann }
+    );
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn what_cannot_run_is_refused_and_no_team_is_made() {
         (
             "run hi --agent claude".to_owned(),
             1,
-            "the agent `claude` is not available in this version; available: command, script:FILE, your own program",
+            "the agent `claude` is not available in this version; available: builtin, command, script:FILE, your own program",
         ),
         (
             "run hi --agent codex".to_owned(),
@@ -39,7 +39,7 @@ fn what_cannot_run_is_refused_and_no_team_is_made() {
         (
             format!("run hi {lead} -m ann=builtin"),
             1,
-            "the agent `builtin` is not available in this version",
+            "there is no model for the agent `builtin` to think with: set `ANTHROPIC_API_KEY` or",
         ),
         (format!("run hi {lead} -m ann=nobody"), 2, "there is no agent `nobody`"),
         (format!("run hi {lead} -m ann"), 2, "there is no agent `ann`"),
@@ -98,7 +98,7 @@ fn what_is_not_there_cannot_be_resumed_stopped_or_read() {
         ("resume bleu", 1, "there is no team `bleu`"),
         ("stop bleu", 1, "there is no team `bleu`"),
         ("--team bleu log ann", 1, "there is no team `bleu`"),
-        ("resume", 1, "the agent `builtin` is not available in this version"),
+        ("resume", 1, "there is no model for the agent `builtin` to think with"),
         ("stop", 1, "nobody runs this team now"),
         ("log amy", 1, "there is no member `amy`; the members are ann, bob, lead"),
         ("log ''", 2, "a name must not be empty"),

@@ -1,0 +1,41 @@
+//! The agent `builtin`: thinks with a model that is asked over its API.
+//!
+//! Read in this order: `chat` what is said between us and a model; `provider` how each API says it; `sse`, `http` and `model` how
+//! it is carried; `history` what is remembered; `think` the loop, with `hands` and `tools` that do what the model calls for,
+//! `permit` that says what it may, and `compact` that makes room; `context` and `servers` what a project has for agents; `team` the tools of a team; `member` the agent.
+
+mod chat;
+mod compact;
+mod context;
+mod hands;
+mod history;
+mod http;
+mod key;
+mod limits;
+mod member;
+mod model;
+mod options;
+mod permit;
+mod prompt;
+mod provider;
+mod retry;
+mod secret;
+mod servers;
+mod sse;
+mod team;
+mod think;
+mod tools;
+
+pub use chat::{
+    Asked, Ending, Message, Part, Reply, Said, Shown, ToolCall, ToolResult, ToolSpec, Usage,
+};
+pub use context::Sources;
+pub use limits::{Limits, Price};
+pub use member::BuiltinAgent;
+pub use model::{Endpoint, Model, ModelError, Patience, Watch};
+pub use options::Options;
+pub use permit::{BadRule, Rule, Rules};
+pub use provider::Api;
+pub use retry::Retries;
+pub use secret::Secret;
+pub use servers::{How, Server};

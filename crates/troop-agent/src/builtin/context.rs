@@ -1,0 +1,139 @@
+//! What a project tells its agents, as people already keep it: `AGENTS.md`, `CLAUDE.md`, and skills.
+
+mod skills;
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Component, Path, PathBuf},
+};
+
+/// How much of all that is told.
+const MAX_CONTEXT: usize = 96 * 1024;
+/// How far a file may go on in another.
+const MAX_DEPTH: usize = 4;
+/// Files that a project has for agents, and a person for all projects.
+const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"];
+
+/// Where to look.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sources {
+    /// The project, where its files are not all in the working folder.
+    pub project: Option<PathBuf>,
+    /// The person's own folder.
+    pub home: Option<PathBuf>,
+}
+
+impl Sources {
+    /// All that an agent in this folder is to know, as text. Empty if nobody wrote anything.
+    pub(crate) fn read(&self, folder: &Path) -> String {
+        let mut told = Told::default();
+        if let Some(home) = &self.home {
+            told.folder(home, "of the person you work for");
+        }
+        // What is not kept with the files is only in the project itself.
+        let other = self.project.as_deref().filter(|project| *project != folder);
+        for folder in [Some(folder), other].into_iter().flatten() {
+            told.folder(folder, "of this project");
+        }
+        let skills = [Some(folder), other].into_iter().flatten().find_map(skills::listed);
+        told.text.push_str(&skills.unwrap_or_default());
+        told.text
+    }
+}
+
+#[derive(Default)]
+struct Told {
+    text: String,
+    /// What was told already. The same text under two names is told once.
+    texts: BTreeSet<String>,
+    files: BTreeSet<PathBuf>,
+}
+
+impl Told {
+    fn folder(&mut self, folder: &Path, whose: &str) {
+        for name in NAMES {
+            let Ok(text) = fs::read_to_string(folder.join(name)) else { continue };
+            if text.trim().is_empty() || !self.texts.insert(text.clone()) {
+                continue;
+            }
+            let text = self.with_imports(&text, folder, Path::new(name), 0);
+            self.push(&format!("\n# {name} {whose}\n\n{}\n", text.trim()));
+        }
+    }
+
+    /// A text, and after it the files of the folder that it names as `@path`.
+    fn with_imports(&mut self, text: &str, folder: &Path, file: &Path, depth: usize) -> String {
+        let mut whole = text.to_owned();
+        if depth >= MAX_DEPTH {
+            return whole;
+        }
+        for named in imports(text) {
+            let near = file.parent().unwrap_or(Path::new("")).join(&named);
+            let Some(path) = inside(&near) else { continue };
+            if !self.files.insert(folder.join(&path)) {
+                continue;
+            }
+            // A name with an @ before it may be anything.
+            let Some(text) = read_inside(folder, &path) else { continue };
+            let text = self.with_imports(&text, folder, &path, depth + 1);
+            whole.push_str(&format!("\n\n## {}\n\n{}\n", path.display(), text.trim()));
+        }
+        whole
+    }
+
+    fn push(&mut self, text: &str) {
+        let room = MAX_CONTEXT.saturating_sub(self.text.len());
+        if text.len() <= room {
+            self.text.push_str(text);
+        } else {
+            let end = (0..=room).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            self.text.push_str(text.get(..end).unwrap_or_default());
+            self.text.push_str("\n[the rest is not told, because it is too long]\n");
+        }
+    }
+}
+
+/// The words that name a file: those with an @ before them, outside of code.
+fn imports(text: &str) -> Vec<PathBuf> {
+    let (mut found, mut is_code) = (Vec::new(), false);
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            is_code = !is_code;
+        }
+        if is_code {
+            continue;
+        }
+        let outside = line.split('`').step_by(2);
+        let words =
+            outside.flat_map(str::split_whitespace).filter_map(|word| word.strip_prefix('@'));
+        let words = words.map(|word| word.trim_end_matches(['.', ',', ';', ':', ')']));
+        found.extend(words.filter(|word| !word.is_empty()).map(PathBuf::from));
+    }
+    found
+}
+
+/// A path without steps back; none if it leads out.
+fn inside(path: &Path) -> Option<PathBuf> {
+    let mut inside = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => inside.push(name),
+            Component::CurDir => {}
+            Component::ParentDir => inside.pop().then_some(())?,
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(inside)
+}
+
+/// A file of a folder, through no link that leads out.
+fn read_inside(folder: &Path, path: &Path) -> Option<String> {
+    let real = fs::canonicalize(folder.join(path)).ok()?;
+    let is_inside = real.starts_with(fs::canonicalize(folder).ok()?);
+    let is_small = fs::metadata(&real).ok()?.len() <= MAX_CONTEXT as u64;
+    (is_inside && is_small).then(|| fs::read_to_string(&real).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests;

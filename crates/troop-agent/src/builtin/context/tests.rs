@@ -1,0 +1,104 @@
+//! What projects tell.
+
+use std::{fs, os::unix::fs::symlink, path::Path};
+
+use tempfile::TempDir;
+
+use super::{MAX_CONTEXT, Sources};
+
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+fn read(folder: &Path) -> String {
+    Sources::default().read(folder)
+}
+
+#[test]
+fn a_project_tells_what_its_files_say_and_the_same_only_once() {
+    let project = folder(&[
+        ("AGENTS.md", "use tabs"),
+        ("CLAUDE.md", "use tabs"),
+        (".claude/CLAUDE.md", "be kind"),
+    ]);
+    let text = read(project.path());
+    assert_eq!(text.matches("use tabs").count(), 1, "{text}");
+    assert!(text.contains("be kind"), "{text}");
+    assert_eq!(read(folder(&[]).path()), "");
+}
+
+#[test]
+fn a_file_goes_on_in_others_of_the_folder_and_in_no_others() {
+    let outside = folder(&[("secret.md", "a secret")]);
+    let project = folder(&[
+        (
+            "CLAUDE.md",
+            "see @docs/style.md, and @docs/none.md\n`@docs/code.md`\n```\n@docs/code.md\n```\n@../x @/etc/passwd @link.md pat@docs/code.md",
+        ),
+        ("docs/style.md", "four spaces; @more.md @../CLAUDE.md"),
+        ("docs/more.md", "and no more"),
+        ("docs/code.md", "only code"),
+    ]);
+    symlink(outside.path().join("secret.md"), project.path().join("link.md")).unwrap();
+    let text = read(project.path());
+    assert!(text.contains("four spaces") && text.contains("and no more"), "{text}");
+    assert!(
+        !text.contains("only code") && !text.contains("a secret") && !text.contains("root:"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_goes_on_in_itself_comes_to_an_end() {
+    let project =
+        folder(&[("CLAUDE.md", "@a.md"), ("a.md", "@b.md"), ("b.md", "@a.md @CLAUDE.md here")]);
+    assert!(read(project.path()).matches("here").count() == 1);
+}
+
+#[test]
+fn skills_are_listed_and_not_told() {
+    let project = folder(&[
+        (
+            ".claude/skills/release/SKILL.md",
+            "---\nname: release\ndescription: \"How a release is made\"\n---\nlong story",
+        ),
+        (".claude/skills/bare/SKILL.md", "no front matter"),
+        (".claude/skills/empty/README.md", "x"),
+    ]);
+    let text = read(project.path());
+    assert!(
+        text.contains("- release: How a release is made (in `.claude/skills/release/SKILL.md`)"),
+        "{text}"
+    );
+    assert!(
+        text.contains("- bare: ") && !text.contains("long story") && !text.contains("empty"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_person_and_the_project_behind_a_folder_are_heard_too() {
+    let (home, project, work) =
+        (folder(&[("AGENTS.md", "I am Pat")]), folder(&[("CLAUDE.md", "not in git")]), folder(&[]));
+    let sources =
+        Sources { project: Some(project.path().to_owned()), home: Some(home.path().to_owned()) };
+    let text = sources.read(work.path());
+    assert!(text.contains("I am Pat") && text.contains("not in git"), "{text}");
+}
+
+#[test]
+fn very_much_is_cut() {
+    let project = folder(&[("AGENTS.md", &"ä".repeat(MAX_CONTEXT))]);
+    let text = read(project.path());
+    assert!(
+        text.len() < MAX_CONTEXT + 200 && text.contains("the rest is not told"),
+        "{}",
+        text.len()
+    );
+}

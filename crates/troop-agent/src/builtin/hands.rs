@@ -1,0 +1,237 @@
+//! Does what a model calls for, as far as it may: what only looks at things at once, everything else one after another.
+
+use std::sync::{Mutex, PoisonError};
+
+use futures_util::future::join_all;
+use serde_json::{Map, Value};
+use troop_model::Permissions;
+use troop_protocol::{Category, Gate, Level, MessageIn, WireTask};
+
+use super::{
+    chat::{ToolCall, ToolResult, ToolSpec},
+    permit::{Deed, Permit, Rules},
+    secret::Secret,
+    servers::Servers,
+    team::Team,
+    tools::{Files, Own, Shell, Used},
+};
+use crate::{Outcome, Turn};
+
+mod ask;
+
+/// How many calls that only look at things run at once.
+const AT_ONCE: usize = 8;
+/// How much of a call people are shown.
+const MAX_SHOWN: usize = 200;
+
+/// What one agent can do in one turn.
+#[derive(Debug)]
+pub(crate) struct Hands<'a> {
+    pub(crate) turn: &'a Turn,
+    pub(crate) files: &'a Files,
+    pub(crate) rules: &'a Rules,
+    pub(crate) task: Option<&'a WireTask>,
+    /// The key, which no result may show, and the variables that hold it.
+    pub(crate) key: Option<&'a Secret>,
+    pub(crate) hidden: &'a [String],
+    /// What it can do in its team, if it has one that can be asked.
+    pub(crate) team: Option<Team<'a>>,
+    /// What closed the tools of teams, if something did.
+    pub(crate) gate: Option<&'a Gate>,
+    /// The MCP servers of the project.
+    pub(crate) servers: Option<&'a Servers>,
+    /// The tools that it may use, if not all.
+    pub(crate) only: Option<&'a [String]>,
+    /// Mail that came while an answer was waited for.
+    later: Mutex<Vec<MessageIn>>,
+}
+
+/// What came of all calls of a reply.
+#[derive(Debug, Default)]
+pub(crate) struct Done {
+    /// One for each call, in their order.
+    pub(crate) results: Vec<ToolResult>,
+    /// What ended the work, if something did.
+    pub(crate) over: Option<Outcome>,
+    /// A plan that was approved.
+    pub(crate) plan: Option<String>,
+}
+
+impl<'a> Hands<'a> {
+    pub(crate) fn new(
+        (turn, files): (&'a Turn, &'a Files),
+        rules: &'a Rules,
+        task: Option<&'a WireTask>,
+        (key, hidden): (Option<&'a Secret>, &'a [String]),
+    ) -> Self {
+        let (team, gate, servers, only, later) = Default::default();
+        Self { turn, files, rules, task, key, hidden, team, gate, servers, only, later }
+    }
+
+    /// What the model is told that it may call.
+    pub(crate) fn specs(&self) -> Vec<ToolSpec> {
+        let own = self.own().map(Own::spec);
+        let foreign = self.servers.into_iter().flat_map(Servers::specs);
+        let foreign = foreign.filter(|tool| self.may_have(&tool.name, Category::Other));
+        own.chain(foreign).chain(self.team.iter().flat_map(Team::specs)).collect()
+    }
+
+    /// Whether the member may have a tool at all.
+    fn may_have(&self, name: &str, category: Category) -> bool {
+        let is_listed = self.only.is_none_or(|only| only.iter().any(|it| it == name));
+        let is_had = self.team.as_ref().is_none_or(|team| team.has(category));
+        (is_listed || category == Category::Coordination) && is_had
+    }
+
+    /// The agent's own tools that it has in this turn: who only coordinates has none that work.
+    fn own(&self) -> impl Iterator<Item = Own> {
+        let is_planning = self.turn.mode() == Permissions::Plan;
+        let tools =
+            Own::shown(self.task.is_some()).filter(move |it| is_planning || *it != Own::Plan);
+        tools.filter(|tool| self.may_have(tool.name(), tool.category()))
+    }
+
+    /// Takes the mail that came while an answer was waited for.
+    pub(crate) fn kept_mail(&self) -> Vec<MessageIn> {
+        std::mem::take(&mut *self.later.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Does all that was called for. Every call gets a result, whatever happens.
+    pub(crate) async fn use_all(&self, calls: &[ToolCall]) -> Done {
+        let (mut done, mut rest) = (Done::default(), calls);
+        while !rest.is_empty() {
+            let n_reading = rest.iter().take(AT_ONCE).take_while(|call| is_reading(call)).count();
+            let (now, later) = rest.split_at(n_reading.max(1));
+            rest = later;
+            let used = if self.turn.interrupted().is_cancelled() {
+                vec![Used::Bad("you were interrupted before this was done".to_owned()); now.len()]
+            } else if done.over.is_some() {
+                vec![Used::Bad("the task was over before this was done".to_owned()); now.len()]
+            } else {
+                join_all(now.iter().map(|call| self.use_one(call))).await
+            };
+            for (call, used) in now.iter().zip(used) {
+                done.note(call, used, self.key);
+            }
+        }
+        done
+    }
+
+    async fn use_one(&self, call: &ToolCall) -> Used {
+        let input = match &call.input {
+            Ok(input) => input,
+            Err(text) => {
+                let text = troop_model::preview(text, MAX_SHOWN);
+                return Used::Bad(format!(
+                    "the input is no JSON object, so nothing was done; it was: {text}"
+                ));
+            }
+        };
+        let Some(tool) = self.own().find(|tool| tool.name() == call.name) else {
+            return match (&self.team, self.servers) {
+                (_, Some(servers)) if servers.has(&call.name) => {
+                    self.use_foreign(servers, &call.name, input).await
+                }
+                (Some(team), _) if Team::knows(&call.name) => {
+                    self.show(&call.name, "").await;
+                    let run =
+                        self.turn.interrupted().run_until_cancelled(team.run(&call.name, input));
+                    run.await.unwrap_or_else(|| {
+                        Used::Bad("you were interrupted while this was done".to_owned())
+                    })
+                }
+                _ => Used::Bad(self.unknown(&call.name)),
+            };
+        };
+        let what = tool.what(input, self.files);
+        self.show(&call.name, &what).await;
+        let deed = Deed { tool: &call.name, category: tool.category(), what: &what };
+        if let Err(why) = self.permitted(&deed, input).await {
+            return Used::Bad(why);
+        }
+        self.run(tool, input).await
+    }
+
+    /// Uses a tool of an MCP server. Nobody here knows what it does, so it needs leave.
+    async fn use_foreign(&self, servers: &Servers, name: &str, input: &Map<String, Value>) -> Used {
+        if !self.may_have(name, Category::Other) {
+            return Used::Bad(self.unknown(name));
+        }
+        self.show(name, "").await;
+        let deed = Deed { tool: name, category: Category::Other, what: "" };
+        if let Err(why) = self.permitted(&deed, input).await {
+            return Used::Bad(why);
+        }
+        let run = self.turn.interrupted().run_until_cancelled(servers.run(name, input)).await;
+        run.unwrap_or_else(|| Used::Bad("you were interrupted while this was done".to_owned()))
+    }
+
+    /// Whether something may be done, after asking where that is needed.
+    async fn permitted(&self, deed: &Deed<'_>, input: &Map<String, Value>) -> Result<(), String> {
+        match self.rules.check(self.turn.mode(), deed) {
+            Permit::Yes => Ok(()),
+            Permit::No(why) => Err(why),
+            Permit::Ask => self.ask(deed, input).await,
+        }
+    }
+
+    async fn run(&self, tool: Own, input: &Map<String, Value>) -> Used {
+        if tool == Own::Plan {
+            return self.propose(input).await;
+        }
+        let shell = Shell { turn: self.turn, task: self.task, hidden: self.hidden };
+        let run = tool.run(input, self.files, shell);
+        // A command hears of it by itself, and tells what it printed so far.
+        if tool.category() == Category::Shell {
+            return run.await;
+        }
+        let done = self.turn.interrupted().run_until_cancelled(run).await;
+        done.unwrap_or_else(|| Used::Bad("you were interrupted while this was done".to_owned()))
+    }
+
+    async fn show(&self, name: &str, what: &str) {
+        let what = what.lines().next().unwrap_or_default();
+        let text = troop_model::preview(format!("{name} {what}").trim_end(), MAX_SHOWN);
+        self.turn.log(Level::Info, &self.without_key(&text)).await;
+    }
+
+    pub(crate) fn without_key(&self, text: &str) -> String {
+        self.key.map_or_else(|| text.to_owned(), |key| key.hidden_in(text))
+    }
+
+    fn unknown(&self, name: &str) -> String {
+        let closed = self.gate.filter(|_| Team::knows(name)).and_then(|gate| gate.check().err());
+        if let Some(closed) = closed {
+            return closed.message;
+        }
+        let names: Vec<_> = self.specs().into_iter().map(|tool| tool.name).collect();
+        let name = troop_model::preview(name, 80);
+        format!("there is no tool `{}`; there is: {}", name.escape_debug(), names.join(", "))
+    }
+}
+
+impl Done {
+    fn note(&mut self, call: &ToolCall, used: Used, key: Option<&Secret>) {
+        let (content, is_error) = match used {
+            Used::Good(content) => (content, false),
+            Used::Bad(content) => (content, true),
+            Used::Over(outcome) => {
+                self.over.get_or_insert(outcome);
+                ("noted".to_owned(), false)
+            }
+            Used::Approved(plan) => {
+                self.plan = Some(plan);
+                ("your plan was approved; go on with it".to_owned(), false)
+            }
+        };
+        let content = key.map_or_else(|| content.clone(), |key| key.hidden_in(&content));
+        // APIs turn empty results away.
+        let content = if content.is_empty() { "[nothing]".to_owned() } else { content };
+        let (id, name) = (call.id.clone(), call.name.clone());
+        self.results.push(ToolResult { id, name, content, is_error });
+    }
+}
+
+fn is_reading(call: &ToolCall) -> bool {
+    Own::find(&call.name).is_some_and(|tool| tool.category() == Category::Read)
+}

@@ -1,0 +1,98 @@
+//! Asks whether something may be done: a message to the lead, or of the lead to the person, and the answer to it.
+
+use std::sync::PoisonError;
+
+use serde_json::{Map, Value};
+use troop_model::{Command, Fact, MessageKind, Outgoing, Role};
+use troop_protocol::{Level, MessageIn};
+use uuid::Uuid;
+
+use super::{Deed, Hands};
+use crate::builtin::tools::Used;
+
+/// How much of an input is shown to who is asked.
+const MAX_INPUT: usize = 2_000;
+
+impl Hands<'_> {
+    /// Waits for leave to do something. What is wrong is for the model.
+    pub(super) async fn ask(
+        &self,
+        deed: &Deed<'_>,
+        input: &Map<String, Value>,
+    ) -> Result<(), String> {
+        let content = self.without_key(&question(deed, input));
+        let asked = async {
+            let id = self.request(content).await?;
+            let answer = self.answer(id).await;
+            if answer.approve == Some(true) {
+                return Ok(());
+            }
+            let why =
+                if answer.content.is_empty() { "no reason was given" } else { &answer.content };
+            Err(format!("`{}` said no: {why}", answer.from))
+        };
+        let answered = self.turn.interrupted().run_until_cancelled(asked).await;
+        answered
+            .unwrap_or_else(|| Err("you were interrupted before anybody allowed this".to_owned()))
+    }
+
+    /// Asks whether a plan is good.
+    pub(super) async fn propose(&self, input: &Map<String, Value>) -> Used {
+        let plan = input.get("plan").and_then(Value::as_str).unwrap_or_default();
+        if plan.trim().is_empty() {
+            return Used::Bad("`plan` is missing: say what you want to do".to_owned());
+        }
+        let proposed = async {
+            let answer = self.answer(self.request(self.without_key(plan)).await?).await;
+            let is_good = answer.approve == Some(true);
+            is_good.then_some(()).ok_or_else(|| {
+                format!("your plan was rejected: {}; change it and ask again", answer.content)
+            })
+        };
+        match self.turn.interrupted().run_until_cancelled(proposed).await {
+            Some(Ok(())) => Used::Approved(plan.to_owned()),
+            Some(Err(why)) => Used::Bad(why),
+            None => Used::Bad("you were interrupted before anybody answered".to_owned()),
+        }
+    }
+
+    /// Puts the question on the board, and gives the id by which its answer is known.
+    async fn request(&self, content: String) -> Result<Uuid, String> {
+        let is_lead = self.team.as_ref().is_some_and(|team| team.role() == Role::Lead);
+        let message = Outgoing {
+            to: if is_lead { "user" } else { "lead" }.to_owned(),
+            kind: MessageKind::PlanApprovalRequest,
+            content,
+            summary: None,
+            request_id: None,
+            approve: None,
+        };
+        let wrong = |error: &dyn std::fmt::Display| {
+            format!("nobody could be asked whether this may be done: {error}")
+        };
+        let sent = self.turn.call(Command::Send(message)).await.map_err(|error| wrong(&error))?;
+        self.turn.log(Level::Info, "waits for leave").await;
+        let id = sent.events.iter().find_map(|event| {
+            if let Fact::MessageSent { request_id, .. } = &event.fact { *request_id } else { None }
+        });
+        id.ok_or_else(|| wrong(&"the board does not say by which id"))
+    }
+
+    /// Waits for the answer to a question. Who may answer it is for the board to say.
+    async fn answer(&self, id: Uuid) -> MessageIn {
+        loop {
+            let message = self.turn.next_mail().await;
+            if message.kind == MessageKind::PlanApprovalResponse && message.request_id == Some(id) {
+                return message;
+            }
+            self.later.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+        }
+    }
+}
+
+fn question(deed: &Deed<'_>, input: &Map<String, Value>) -> String {
+    let input = serde_json::to_string_pretty(input).unwrap_or_default();
+    let input = troop_model::preview(&input, MAX_INPUT);
+    let what = if deed.what.is_empty() { String::new() } else { format!(" `{}`", deed.what) };
+    format!("may I use {}{what}?\n{input}", deed.tool)
+}

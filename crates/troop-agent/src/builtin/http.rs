@@ -1,0 +1,213 @@
+//! One request over HTTP and its answer, piece by piece. Keeps one connection at hand for the next request.
+
+mod connect;
+mod target;
+
+use std::{
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
+};
+
+use http_body_util::{BodyExt as _, Full};
+use hyper::{
+    Request,
+    body::{Bytes, Incoming},
+    client::conn::http1::SendRequest,
+    header::{CONTENT_TYPE, HOST, HeaderMap, USER_AGENT},
+};
+use rustls::ClientConfig;
+use thiserror::Error;
+use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
+
+pub(crate) use target::Target;
+
+/// How long an answer that is over may take to end, so that its connection can be used again.
+const REST: Duration = Duration::from_secs(1);
+
+/// What went wrong on the way.
+#[derive(Debug, Error)]
+pub(crate) enum HttpError {
+    #[error("`{0}` is no address of an API; it begins with `https://` or `http://`")]
+    BadUrl(String),
+    #[error("`{host}` cannot be reached: {why}")]
+    Unreachable { host: String, why: String },
+    #[error("the connection broke: {0}")]
+    Broken(String),
+    #[error("nothing came for {} seconds", .0.as_secs_f32())]
+    Silent(Duration),
+}
+
+/// How long to wait for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// For a connection.
+    pub connect: Duration,
+    /// For the beginning of an answer. Models at home may have to be loaded first.
+    pub answer: Duration,
+    /// For the next piece of it.
+    pub piece: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self { connect: seconds(15), answer: seconds(600), piece: seconds(180) }
+    }
+}
+
+type Sender = SendRequest<Full<Bytes>>;
+
+/// Speaks HTTP with one API.
+#[derive(Debug)]
+pub(crate) struct Http {
+    target: Target,
+    patience: Patience,
+    /// A connection that nobody uses now.
+    idle: Arc<Mutex<Option<Sender>>>,
+    /// Made when it is needed: certificates take memory, and who is idle needs none.
+    tls: OnceLock<Arc<ClientConfig>>,
+    tracker: TaskTracker,
+}
+
+/// An answer. Its body is still to come.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    body: Incoming,
+    sender: Sender,
+    idle: Arc<Mutex<Option<Sender>>>,
+    tracker: TaskTracker,
+    patience: Duration,
+}
+
+impl Http {
+    pub(crate) fn new(target: Target, patience: Patience) -> Self {
+        let (idle, tls, tracker) = Default::default();
+        Self { target, patience, idle, tls, tracker }
+    }
+
+    /// Whether a connection is at hand that nobody uses.
+    pub(crate) fn is_connected(&self) -> bool {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.as_ref().is_some_and(Sender::is_ready)
+    }
+
+    /// Sends JSON, and waits until an answer begins.
+    pub(crate) async fn post(
+        &self,
+        path: &str,
+        headers: &[(&str, String)],
+        body: &Bytes,
+    ) -> Result<Answer, HttpError> {
+        let request = self.request(path, headers, body.clone())?;
+        let kept = self.idle.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let sent = async {
+            let Some(mut sender) = kept.filter(|sender| !sender.is_closed()) else {
+                return self.send(self.connect().await?, request).await;
+            };
+            match sender.try_send_request(request).await {
+                Ok(answer) => Ok((sender, answer)),
+                // The other end closed it meanwhile. What has not left us can go another way.
+                Err(mut error) => match error.take_message() {
+                    Some(request) => self.send(self.connect().await?, request).await,
+                    None => Err(HttpError::Broken(chain(error.error()))),
+                },
+            }
+        };
+        let sent = timeout(self.patience.answer, sent).await;
+        let (sender, answer) = sent.map_err(|_| HttpError::Silent(self.patience.answer))??;
+        let (parts, body) = answer.into_parts();
+        Ok(Answer {
+            status: parts.status.as_u16(),
+            headers: parts.headers,
+            body,
+            sender,
+            idle: Arc::clone(&self.idle),
+            tracker: self.tracker.clone(),
+            patience: self.patience.piece,
+        })
+    }
+
+    async fn send(
+        &self,
+        mut sender: Sender,
+        request: Request<Full<Bytes>>,
+    ) -> Result<(Sender, hyper::Response<Incoming>), HttpError> {
+        let answer = sender.send_request(request).await;
+        Ok((sender, answer.map_err(|error| HttpError::Broken(chain(&error)))?))
+    }
+
+    fn request(
+        &self,
+        path: &str,
+        headers: &[(&str, String)],
+        body: Bytes,
+    ) -> Result<Request<Full<Bytes>>, HttpError> {
+        let path = self.target.path(path);
+        let mut request = Request::post(&path)
+            .header(HOST, self.target.authority())
+            .header(CONTENT_TYPE, "application/json")
+            .header(USER_AGENT, concat!("troop/", env!("CARGO_PKG_VERSION")));
+        for (name, value) in headers {
+            request = request.header(*name, value);
+        }
+        // What the error says may hold a key, so only the path is told.
+        request.body(Full::new(body)).map_err(|_| HttpError::BadUrl(path))
+    }
+}
+
+impl Answer {
+    /// The next piece of the body; none at its end.
+    pub(crate) async fn piece(&mut self) -> Result<Option<Bytes>, HttpError> {
+        loop {
+            let frame = timeout(self.patience, self.body.frame()).await;
+            let frame = frame.map_err(|_| HttpError::Silent(self.patience))?;
+            match frame {
+                None => return Ok(None),
+                Some(Err(error)) => return Err(HttpError::Broken(chain(&error))),
+                // What is no data is a trailer.
+                Some(Ok(frame)) => {
+                    if let Ok(bytes) = frame.into_data() {
+                        return Ok(Some(bytes));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The beginning of the body, of what is short.
+    pub(crate) async fn text(&mut self, most: usize) -> Vec<u8> {
+        let mut text = Vec::new();
+        while let Ok(Some(piece)) = self.piece().await
+            && text.len() < most
+        {
+            text.extend_from_slice(&piece);
+        }
+        text.truncate(most);
+        text
+    }
+
+    /// Lets the rest come to its end, and keeps the connection for the next request.
+    pub(crate) fn put_back(self) {
+        let Self { mut body, sender, idle, tracker, .. } = self;
+        tracker.spawn(async move {
+            let rest = async { while let Some(Ok(_)) = body.frame().await {} };
+            if timeout(REST, rest).await.is_ok() {
+                *idle.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
+            }
+        });
+    }
+}
+
+/// An error with its causes, which say more than it.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}

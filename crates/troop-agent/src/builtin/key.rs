@@ -1,0 +1,27 @@
+//! A key that a command prints, such as that of a password store.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use super::secret::Secret;
+use crate::{Turn, process};
+
+/// How long a person has to unlock what the key is in.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Runs the command. What it prints is shown to nobody.
+pub(crate) async fn printed_by(command: &str, turn: &Turn) -> Result<Secret, String> {
+    let wrong = |why: &str| format!("the command for the key, `{command}`, {why}");
+    let mut process = process::command("sh");
+    process.arg("-c").arg(command).current_dir(turn.path());
+    let output = timeout(PATIENCE, process.output()).await.map_err(|_| wrong("takes too long"))?;
+    let output = output.map_err(|error| wrong(&format!("cannot be started: {error}")))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = troop_model::preview(said.trim(), 200);
+        return Err(wrong(&format!("failed: {said}")));
+    }
+    let key = Secret::new(&String::from_utf8_lossy(&output.stdout));
+    if key.is_empty() { Err(wrong("prints nothing")) } else { Ok(key) }
+}

@@ -1,0 +1,178 @@
+//! The agent itself: each piece of work becomes words for a model, and what it says becomes an outcome.
+
+use std::sync::Arc;
+
+use troop_model::Role;
+use troop_protocol::{Level, MessageIn, WireTask};
+
+use super::{
+    Options,
+    chat::Usage,
+    hands::Hands,
+    history::History,
+    key,
+    model::Model,
+    prompt,
+    servers::Servers,
+    team::Team,
+    think::{Mind, Thought},
+    tools::Files,
+};
+use crate::{Agent, BoxFuture, Outcome, Turn, Work};
+
+/// Thinks with a model.
+#[derive(Debug)]
+pub struct BuiltinAgent {
+    options: Arc<Options>,
+    /// Made with the first work: who only waits needs no memory.
+    mind: Option<Mind>,
+    /// The MCP servers of the project, once they are needed.
+    servers: Option<Servers>,
+    is_lead: bool,
+    /// Whether its lead does not say who is in the team.
+    is_alone: bool,
+    /// TEAM.md, as the model was told last.
+    team_md: Option<String>,
+}
+
+impl BuiltinAgent {
+    /// An agent that remembers nothing.
+    #[must_use]
+    pub fn new(options: Arc<Options>) -> Self {
+        Self { options, mind: None, servers: None, is_lead: false, is_alone: false, team_md: None }
+    }
+
+    async fn work(&mut self, work: Work, turn: &Turn) -> Outcome {
+        match work {
+            Work::Start | Work::Shutdown { .. } => Outcome::Done,
+            Work::Task(task) => self.work_on(&task, None, turn).await,
+            Work::Resume { task, mail } => self.work_on(&task, Some(mail), turn).await,
+            Work::Mail(mail) => match self.think(prompt::mail(&mail), None, turn).await {
+                Thought::Said(text) => self.answer(&text, turn).await,
+                Thought::Over(outcome) => outcome,
+                Thought::Interrupted => Outcome::Interrupted,
+                Thought::Failed(reason) => Outcome::Failed { reason },
+            },
+        }
+    }
+
+    /// What the lead says at the end of a turn is for the person.
+    async fn answer(&self, text: &str, turn: &Turn) -> Outcome {
+        if self.is_lead {
+            // A wire that is gone ends the turn anyway.
+            drop(turn.say("user", text).await);
+        }
+        Outcome::Done
+    }
+
+    async fn work_on(
+        &mut self,
+        task: &WireTask,
+        mail: Option<Vec<MessageIn>>,
+        turn: &Turn,
+    ) -> Outcome {
+        let mut words = prompt::task(task);
+        if let Some(mail) = mail {
+            words = format!("{words}\n{}\n{}", prompt::mail(&mail), prompt::GO_ON);
+        }
+        match self.think(words, Some(task), turn).await {
+            Thought::Said(_) if !self.is_open(task, turn).await => Outcome::Done,
+            Thought::Said(result) => {
+                let first = result.lines().next().unwrap_or_default();
+                let summary =
+                    (first.len() < result.len()).then(|| troop_model::preview(first, 120));
+                Outcome::Completed { result, summary }
+            }
+            Thought::Over(outcome) => outcome,
+            Thought::Interrupted => Outcome::Interrupted,
+            Thought::Failed(reason) => Outcome::Failed { reason },
+        }
+    }
+
+    /// Whether a task is still to be reported on.
+    async fn is_open(&self, task: &WireTask, turn: &Turn) -> bool {
+        let team = if self.is_alone { None } else { Team::find(turn, &self.options.gate).await };
+        match team {
+            Some(team) => team.is_open(task).await,
+            None => true,
+        }
+    }
+
+    async fn think(&mut self, words: String, task: Option<&WireTask>, turn: &Turn) -> Thought {
+        let options = Arc::clone(&self.options);
+        let files = match Files::open(turn.path()) {
+            Ok(files) => files,
+            Err(error) => {
+                let path = turn.path().display();
+                return Thought::Failed(format!(
+                    "the working folder `{path}` cannot be opened: {error}"
+                ));
+            }
+        };
+        let team = if self.is_alone { None } else { Team::find(turn, &options.gate).await };
+        // A lead that was asked once and did not know is not asked again.
+        self.is_alone = team.is_none();
+        let servers: &Servers = match &mut self.servers {
+            Some(servers) => servers,
+            none => none.insert(Servers::start(&options.servers, turn).await),
+        };
+        let news = turn.team_md().filter(|team_md| self.team_md.as_ref() != Some(team_md));
+        self.is_lead = team.as_ref().is_some_and(|team| team.role() == Role::Lead);
+        let mind = match &mut self.mind {
+            Some(mind) => mind,
+            none => match options.mind(turn, team.as_ref().map(Team::role)).await {
+                Ok(mind) => none.insert(mind),
+                Err(reason) => return Thought::Failed(reason),
+            },
+        };
+        if let Some(news) = &news {
+            mind.history.tell(prompt::team(news));
+            self.team_md.clone_from(&Some(news.clone()));
+        }
+        mind.history.begin(words);
+        let key = mind.model.endpoint().key.clone();
+        let key = (key.as_ref(), options.hidden.as_slice());
+        let mut hands = Hands::new((turn, &files), &options.rules, task, key);
+        (hands.team, hands.servers, hands.only) = (team, Some(servers), options.tools.as_deref());
+        hands.gate = Some(&options.gate);
+        let before = mind.usage;
+        let thought = Box::pin(mind.think(&hands, &options)).await;
+        turn.log(Level::Info, &options.cost(&before, &mind.usage)).await;
+        thought
+    }
+}
+
+impl Options {
+    /// What a piece of work cost, and all of them together.
+    fn cost(&self, before: &Usage, now: &Usage) -> String {
+        let tokens = now.total().saturating_sub(before.total());
+        let dollars = self.price.map(|price| price.of(now) - price.of(before));
+        let dollars = dollars.map(|dollars| format!(", ${dollars:.4}")).unwrap_or_default();
+        format!("used {tokens} tokens{dollars}; {} in all", now.total())
+    }
+
+    async fn mind(&self, turn: &Turn, role: Option<Role>) -> Result<Mind, String> {
+        let mut endpoint = self.endpoint.clone();
+        if let (None, Some(command)) = (&endpoint.key, &self.key_command) {
+            endpoint.key = Some(key::printed_by(command, turn).await?);
+        }
+        let model = Model::new(endpoint, self.retries, self.patience, self.seed);
+        let model = model.map_err(|error| self.told(&error))?;
+        let mut system = prompt::system(turn.place(), role);
+        if !self.about.is_empty() {
+            system.push_str(&format!("\n# What you are\n\n{}\n", self.about));
+        }
+        system.push_str(&self.sources.read(turn.path()));
+        Ok(Mind { model, system, history: History::default(), usage: Usage::default() })
+    }
+}
+
+impl Agent for BuiltinAgent {
+    fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, Outcome> {
+        Box::pin(self.work(work, turn))
+    }
+
+    fn fresh(&self) -> Box<dyn Agent> {
+        Box::new(Self::new(Arc::clone(&self.options)))
+    }
+}

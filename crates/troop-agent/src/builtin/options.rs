@@ -1,0 +1,102 @@
+//! How a built-in agent is set up.
+
+use troop_protocol::Gate;
+
+use super::{
+    context::Sources,
+    limits::{Limits, Price},
+    model::{Endpoint, ModelError, Patience},
+    permit::Rules,
+    retry::Retries,
+    servers::Server,
+};
+
+/// How a built-in agent is set up.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Which model it asks.
+    pub endpoint: Endpoint,
+    /// The command that prints the key, if there is none yet.
+    pub key_command: Option<String>,
+    /// How often it asks again.
+    pub retries: Retries,
+    /// How long it waits.
+    pub patience: Patience,
+    /// How much one piece of work may cost.
+    pub limits: Limits,
+    /// What the model costs, where that is known.
+    pub price: Option<Price>,
+    /// How many tokens the model can take in, with what it says.
+    pub window: u64,
+    /// How many tokens it may say at once.
+    pub max_tokens: u32,
+    /// What it may do without asking, and what not at all.
+    pub rules: Rules,
+    /// Variables of the environment that no command gets, because keys are in them.
+    pub hidden: Vec<String>,
+    /// Where it finds what a project tells its agents.
+    pub sources: Sources,
+    /// The MCP servers that it uses.
+    pub servers: Vec<Server>,
+    /// What it is told about itself.
+    pub about: String,
+    /// The tools that it may use, if not all.
+    pub tools: Option<Vec<String>>,
+    /// Whether it has the tools of its team, which its lead must know.
+    pub gate: Gate,
+    /// Spreads the waits of many.
+    pub seed: u64,
+}
+
+impl Options {
+    /// Everything as usual for this model.
+    #[must_use]
+    pub fn new(endpoint: Endpoint) -> Self {
+        let hidden = vec![endpoint.api.key_variable().to_owned()];
+        Self {
+            endpoint,
+            key_command: None,
+            retries: Retries::default(),
+            patience: Patience::default(),
+            limits: Limits::default(),
+            price: None,
+            window: 200_000,
+            max_tokens: 16_000,
+            rules: Rules::default(),
+            hidden,
+            sources: Sources::default(),
+            servers: Vec::new(),
+            about: String::new(),
+            tools: None,
+            gate: Gate::Open,
+            seed: 0,
+        }
+    }
+
+    /// What went wrong, with what to do about it.
+    pub(crate) fn told(&self, error: &ModelError) -> String {
+        let Some(hint) = self.hint(error) else { return error.to_string() };
+        format!("{error}; {hint}")
+    }
+
+    fn hint(&self, error: &ModelError) -> Option<String> {
+        let api = self.endpoint.api;
+        match error {
+            ModelError::Key { .. } => Some(format!(
+                "set `{}` to a key that may use `{}`",
+                api.key_variable(),
+                self.endpoint.model
+            )),
+            ModelError::Refused { status: 404, .. } => Some(format!(
+                "is `{}` a model of `{}`?",
+                self.endpoint.model, self.endpoint.base_url
+            )),
+            ModelError::Lost { .. } => Some(format!("is `{}` right?", self.endpoint.base_url)),
+            ModelError::BadUrl { .. }
+            | ModelError::Refused { .. }
+            | ModelError::TooLong { .. }
+            | ModelError::Busy { .. }
+            | ModelError::Senseless { .. } => None,
+        }
+    }
+}

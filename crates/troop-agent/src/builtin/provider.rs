@@ -1,0 +1,137 @@
+//! How each API says what we say: a request as bytes, and a stream of events as a reply. Nothing here waits for anything.
+
+mod anthropic;
+mod fault;
+mod gemini;
+mod openai;
+
+use std::{fmt, str::FromStr};
+
+use super::model::ModelError;
+use super::{
+    chat::{Asked, Reply, Shown},
+    secret::Secret,
+    sse::Event,
+};
+pub(crate) use fault::{of_answer, of_error};
+
+#[cfg(test)]
+mod tests;
+
+/// The APIs that models are asked by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Api {
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's chat completions, which many others speak too.
+    OpenAi,
+    /// Google's Gemini.
+    Gemini,
+}
+
+/// One API.
+pub(crate) trait Provider: Send + Sync {
+    /// What is asked for, behind the base URL.
+    fn path(&self, model: &str) -> String;
+
+    /// By what the API knows who asks, and what else it wants to hear first.
+    fn headers(&self, key: Option<&Secret>) -> Vec<(&'static str, String)>;
+
+    /// The request itself, as JSON. Takes time in proportion to what is said, and copies none of it twice.
+    fn body(&self, options: &Options<'_>, asked: &Asked<'_>) -> Vec<u8>;
+
+    /// Who reads one reply.
+    fn reader(&self) -> Box<dyn Reader>;
+}
+
+/// What is the same in all requests to a model.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Options<'a> {
+    pub(crate) model: &'a str,
+    /// How many tokens it may think, if it is to think before it speaks.
+    pub(crate) thinking: Option<u32>,
+    /// Whether this is where the API was invented, and not somebody else who speaks it.
+    pub(crate) is_original: bool,
+}
+
+/// Reads one reply from its events.
+pub(crate) trait Reader: Send {
+    /// Takes the next event; shows what people can see at once.
+    fn take(
+        &mut self,
+        event: &Event,
+        show: &mut dyn FnMut(Shown<'_>),
+    ) -> Result<Progress, ModelError>;
+
+    /// The reply, if its end has come: a stream that breaks off before is none.
+    fn finish(self: Box<Self>) -> Option<Reply>;
+}
+
+/// Whether more is to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    More,
+    Over,
+}
+
+impl Api {
+    pub(crate) fn provider(self) -> &'static dyn Provider {
+        match self {
+            Self::Anthropic => &anthropic::Anthropic,
+            Self::OpenAi => &openai::OpenAi,
+            Self::Gemini => &gemini::Gemini,
+        }
+    }
+
+    /// Where the API is, unless somebody says otherwise.
+    #[must_use]
+    pub fn base_url(self) -> &'static str {
+        match self {
+            Self::Anthropic => "https://api.anthropic.com",
+            Self::OpenAi => "https://api.openai.com/v1",
+            Self::Gemini => "https://generativelanguage.googleapis.com",
+        }
+    }
+
+    /// The variable of the environment that its key is usually in.
+    #[must_use]
+    pub fn key_variable(self) -> &'static str {
+        match self {
+            Self::Anthropic => "ANTHROPIC_API_KEY",
+            Self::OpenAi => "OPENAI_API_KEY",
+            Self::Gemini => "GEMINI_API_KEY",
+        }
+    }
+
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::OpenAi => "openai",
+            Self::Gemini => "gemini",
+        }
+    }
+}
+
+impl fmt::Display for Api {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Api {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "anthropic" => Ok(Self::Anthropic),
+            "openai" => Ok(Self::OpenAi),
+            "gemini" => Ok(Self::Gemini),
+            other => Err(format!(
+                "there is no provider `{other}`; there is: anthropic, openai (also for others that speak its API, with a \
+                 base URL), gemini"
+            )),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What an API means that answers with an error.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::builtin::model::ModelError;
+
+/// How much of a message is kept: some answer with whole pages.
+const MAX_MESSAGE: usize = 500;
+
+/// All that the APIs say about an error.
+#[derive(Debug, Default, Deserialize)]
+struct Said {
+    #[serde(default)]
+    message: String,
+    #[serde(default, rename = "type")]
+    kind: Value,
+    /// A word, or the status once more.
+    #[serde(default)]
+    code: Value,
+    /// Gemini's word.
+    #[serde(default)]
+    status: Value,
+}
+
+/// What an answer means that is no success.
+pub(crate) fn of_answer(status: u16, retry_after: Option<Duration>, body: &[u8]) -> ModelError {
+    let value: Value = serde_json::from_slice(body).unwrap_or_default();
+    let said = said(&value).unwrap_or_else(|| Said {
+        message: String::from_utf8_lossy(body).trim().to_owned(),
+        ..Said::default()
+    });
+    classify(status, retry_after, &said)
+}
+
+/// What an error in the middle of a stream means. None if it is no error.
+pub(crate) fn of_error(value: &Value) -> Option<ModelError> {
+    let said = said(value)?;
+    let word = [&said.kind, &said.status, &said.code].into_iter().find_map(Value::as_str);
+    let number = said.code.as_u64().and_then(|code| u16::try_from(code).ok());
+    let status = match word.unwrap_or_default() {
+        "rate_limit_error" | "RESOURCE_EXHAUSTED" | "rate_limit_exceeded" => 429,
+        "overloaded_error" => 529,
+        "invalid_request_error" | "INVALID_ARGUMENT" => 400,
+        "authentication_error" | "UNAUTHENTICATED" => 401,
+        "permission_error" | "PERMISSION_DENIED" => 403,
+        "not_found_error" | "NOT_FOUND" => 404,
+        _ => number.unwrap_or(500),
+    };
+    Some(classify(status, None, &said))
+}
+
+/// Finds what is said about an error; Gemini puts it in a list.
+fn said(value: &Value) -> Option<Said> {
+    let value = value.get(0).unwrap_or(value);
+    let error = value.get("error").filter(|error| !error.is_null())?;
+    // Some give the message alone.
+    let message = error.as_str().map(|text| Said { message: text.to_owned(), ..Said::default() });
+    Some(message.unwrap_or_else(|| Said::deserialize(error).unwrap_or_default()))
+}
+
+fn classify(status: u16, retry_after: Option<Duration>, said: &Said) -> ModelError {
+    let message = if said.message.is_empty() { "it does not say why" } else { &said.message };
+    let message = troop_model::preview(message, MAX_MESSAGE);
+    match status {
+        401 | 403 => ModelError::Key { status, message },
+        // No wait brings back money that is spent.
+        429 if said.code == "insufficient_quota" => ModelError::Refused { status, message },
+        408 | 409 | 425 | 429 | 500.. => ModelError::Busy { status, message, retry_after },
+        413 => ModelError::TooLong { message },
+        _ if is_too_long(said) => ModelError::TooLong { message },
+        _ => ModelError::Refused { status, message },
+    }
+}
+
+/// Whether more was said than a model can take in.
+fn is_too_long(said: &Said) -> bool {
+    let message = said.message.to_lowercase();
+    let says = |words: &str| message.contains(words);
+    said.code == "context_length_exceeded"
+        || says("prompt is too long")
+        || says("context length")
+        || says("context window")
+        || says("exceeds the maximum number of tokens")
+}

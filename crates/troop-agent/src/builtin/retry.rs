@@ -1,0 +1,106 @@
+//! How often, and after how long, a model is asked again.
+
+use std::time::Duration;
+
+/// How patient we are with an API that cannot answer now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retries {
+    /// How often it is asked again.
+    pub most: u32,
+    /// How long to wait before the first time; doubled each time.
+    pub first: Duration,
+    /// The longest wait that we choose by ourselves.
+    pub longest: Duration,
+    /// The longest wait that the API may ask for. One that asks for more is given up.
+    pub longest_asked: Duration,
+}
+
+impl Default for Retries {
+    fn default() -> Self {
+        Self {
+            most: 8,
+            first: Duration::from_millis(500),
+            longest: Duration::from_secs(30),
+            longest_asked: Duration::from_secs(300),
+        }
+    }
+}
+
+/// The waits of one request.
+#[derive(Debug)]
+pub(crate) struct Waits {
+    retries: Retries,
+    n_taken: u32,
+    random: u64,
+}
+
+impl Waits {
+    /// The seed spreads the waits of many that were turned away at once.
+    pub(crate) fn new(retries: Retries, seed: u64) -> Self {
+        Self { retries, n_taken: 0, random: seed }
+    }
+
+    /// How long to wait before asking again; none if it is enough.
+    pub(crate) fn next(&mut self, asked: Option<Duration>) -> Option<Duration> {
+        let Retries { most, first, longest, longest_asked } = self.retries;
+        if self.n_taken >= most || asked.is_some_and(|asked| asked > longest_asked) {
+            return None;
+        }
+        let doubled = first.saturating_mul(1_u32.checked_shl(self.n_taken).unwrap_or(u32::MAX));
+        self.n_taken += 1;
+        // Between half of it and all of it.
+        let part = 0.5 + self.spread() / 2.0;
+        let own = doubled.min(longest).mul_f64(part);
+        // What was asked for is the least; all at the same moment would be turned away together again.
+        Some(asked.map_or(own, |asked| asked + own.min(first)))
+    }
+
+    /// The next number from 0 to 1.
+    fn spread(&mut self) -> f64 {
+        // SplitMix64: small, and good enough to spread waits.
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.random ^ (self.random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let top = u32::try_from((mixed ^ (mixed >> 31)) >> 32).unwrap_or_default();
+        f64::from(top) / f64::from(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Waits.
+
+    use std::time::Duration;
+
+    use super::{Retries, Waits};
+
+    fn all(seed: u64) -> Vec<Duration> {
+        let mut waits = Waits::new(Retries::default(), seed);
+        std::iter::from_fn(|| waits.next(None)).collect()
+    }
+
+    #[test]
+    fn waits_grow_are_spread_and_end() {
+        let waits = all(1);
+        assert_eq!(waits.len(), 8);
+        for (nth, wait) in waits.iter().enumerate() {
+            let most = Duration::from_millis(500 * (1 << nth)).min(Duration::from_secs(30));
+            assert!(*wait >= most / 2 && *wait <= most, "wait {nth} is {wait:?}");
+        }
+        assert_ne!(
+            all(1),
+            all(2),
+            "two that were turned away at once come back at different times"
+        );
+        assert_eq!(all(3), all(3));
+    }
+
+    #[test]
+    fn what_the_api_asks_for_is_the_least_and_too_much_is_given_up() {
+        let mut waits = Waits::new(Retries::default(), 7);
+        let asked = Duration::from_secs(40);
+        let wait = waits.next(Some(asked)).unwrap();
+        assert!(wait >= asked && wait <= asked + Duration::from_millis(500), "{wait:?}");
+        assert_eq!(waits.next(Some(Duration::from_secs(3_000))), None);
+    }
+}

@@ -1,0 +1,242 @@
+//! MCP servers of a project: started with the first work, asked for their tools, and ended with the agent.
+
+mod config;
+mod http;
+mod stdio;
+
+use std::{collections::BTreeSet, path::Path, time::Duration};
+
+use futures_util::future::join_all;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio::time::timeout;
+use troop_protocol::Level;
+
+pub use config::{How, Server};
+
+use super::{
+    chat::ToolSpec,
+    tools::{Used, cut},
+};
+use crate::Turn;
+use http::Remote;
+use stdio::Local;
+
+/// What the names of their tools begin with.
+const PREFIX: &str = "mcp__";
+/// The version of the protocol that we ask for. Servers answer with the one that they speak.
+const VERSION: &str = "2025-06-18";
+/// How long a server may take to be ready.
+const START: Duration = Duration::from_secs(30);
+/// How long a tool may take.
+const CALL: Duration = Duration::from_secs(300);
+const MAX_PAGES: usize = 20;
+const MAX_TOOLS: usize = 128;
+/// How long a name of a tool may be for every API.
+const MAX_NAME: usize = 64;
+const MAX_DESCRIPTION: usize = 2_000;
+
+/// All servers that are ready.
+#[derive(Debug, Default)]
+pub(crate) struct Servers {
+    tools: Vec<Tool>,
+    links: Vec<Link>,
+}
+
+/// One tool of a server.
+#[derive(Debug)]
+struct Tool {
+    spec: ToolSpec,
+    /// What its server calls it.
+    name: String,
+    /// Which server that is.
+    link: usize,
+}
+
+/// A conversation with a server.
+#[derive(Debug)]
+enum Link {
+    Local(Local),
+    Remote(Remote),
+}
+
+/// Tools as servers tell of them.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Page {
+    #[serde(default)]
+    tools: Vec<Told>,
+    next_cursor: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Told {
+    name: String,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    input_schema: Value,
+}
+
+/// What came of a call.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Outcome {
+    #[serde(default)]
+    content: Vec<Value>,
+    structured_content: Option<Value>,
+    #[serde(default)]
+    is_error: bool,
+}
+
+impl Servers {
+    /// Starts all of them at once. What does not come up in time is left out, and people are told.
+    pub(crate) async fn start(servers: &[Server], turn: &Turn) -> Self {
+        let begun = servers.iter().map(|server| begin(server, turn.path()));
+        let begun = join_all(begun).await;
+        let mut all = Self::default();
+        for (server, begun) in servers.iter().zip(begun) {
+            match begun {
+                Ok((link, told)) => all.add(&server.name, link, told),
+                Err(why) => {
+                    let text = format!("the MCP server `{}` is left out: {why}", server.name);
+                    turn.log(Level::Warn, &text).await;
+                }
+            }
+        }
+        all
+    }
+
+    fn add(&mut self, server: &str, link: Link, told: Vec<Told>) {
+        let nth = self.links.len();
+        self.links.push(link);
+        let mut known: BTreeSet<_> = self.tools.iter().map(|tool| tool.spec.name.clone()).collect();
+        for Told { name, description, input_schema } in told {
+            let shown = shown(server, &name);
+            if self.tools.len() >= MAX_TOOLS || !known.insert(shown.clone()) {
+                continue;
+            }
+            let description =
+                troop_model::preview(&description.unwrap_or_default(), MAX_DESCRIPTION);
+            let spec = ToolSpec { name: shown, description, input: object(input_schema) };
+            self.tools.push(Tool { spec, name, link: nth });
+        }
+    }
+
+    pub(crate) fn specs(&self) -> impl Iterator<Item = ToolSpec> {
+        self.tools.iter().map(|tool| tool.spec.clone())
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
+    fn find(&self, name: &str) -> Option<&Tool> {
+        self.tools.iter().find(|tool| tool.spec.name == name)
+    }
+
+    pub(crate) async fn run(&self, name: &str, input: &Map<String, Value>) -> Used {
+        let tool = self.find(name);
+        let Some((tool, link)) = tool.and_then(|tool| Some((tool, self.links.get(tool.link)?)))
+        else {
+            return Used::Bad(format!("there is no tool `{name}`"));
+        };
+        let params = json!({"name": tool.name, "arguments": input});
+        match link.request("tools/call", &params, CALL).await.and_then(understood) {
+            Ok(Outcome { content, structured_content, is_error }) => {
+                let mut text = content.iter().map(text_of).collect::<Vec<_>>().join("\n");
+                if text.is_empty() {
+                    text = structured_content.map(|it| it.to_string()).unwrap_or_default();
+                }
+                if is_error { Used::Bad(cut(text)) } else { Used::Good(cut(text)) }
+            }
+            Err(why) => Used::Bad(why),
+        }
+    }
+}
+
+/// Starts a server and asks for its tools.
+async fn begin(server: &Server, folder: &Path) -> Result<(Link, Vec<Told>), String> {
+    let begun = async {
+        let link = match &server.how {
+            How::Stdio { program, arguments, environment } => {
+                Link::Local(Local::start(program, arguments, environment, folder)?)
+            }
+            How::Http { url, headers } => Link::Remote(Remote::new(url, headers)?),
+        };
+        let client = json!({"name": "troop", "version": env!("CARGO_PKG_VERSION")});
+        let hello = json!({"protocolVersion": VERSION, "capabilities": {}, "clientInfo": client});
+        link.request("initialize", &hello, START).await?;
+        link.notify("notifications/initialized").await?;
+        let (mut told, mut cursor) = (Vec::new(), None);
+        for _ in 0..MAX_PAGES {
+            let params =
+                cursor.map_or_else(|| json!({}), |cursor: String| json!({"cursor": cursor}));
+            let page: Page = understood(link.request("tools/list", &params, START).await?)?;
+            told.extend(page.tools);
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        Ok((link, told))
+    };
+    timeout(START, begun).await.unwrap_or_else(|_| Err("it takes too long to be ready".to_owned()))
+}
+
+impl Link {
+    async fn request(
+        &self,
+        method: &str,
+        params: &Value,
+        patience: Duration,
+    ) -> Result<Value, String> {
+        let asked = async {
+            match self {
+                Self::Local(local) => local.request(method, params).await,
+                Self::Remote(remote) => remote.request(method, params).await,
+            }
+        };
+        let late =
+            || Err(format!("it did not answer `{method}` in {} seconds", patience.as_secs()));
+        timeout(patience, asked).await.unwrap_or_else(|_| late())
+    }
+
+    async fn notify(&self, method: &str) -> Result<(), String> {
+        match self {
+            Self::Local(local) => local.notify(method).await,
+            Self::Remote(remote) => remote.notify(method).await,
+        }
+    }
+}
+
+fn understood<T: for<'de> Deserialize<'de>>(value: Value) -> Result<T, String> {
+    serde_json::from_value(value)
+        .map_err(|error| format!("what it answers makes no sense: {error}"))
+}
+
+/// A name that every API takes.
+fn shown(server: &str, tool: &str) -> String {
+    let name = format!("{PREFIX}{server}__{tool}");
+    let is_good = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    name.chars().map(|c| if is_good(c) { c } else { '_' }).take(MAX_NAME).collect()
+}
+
+/// A schema that is one: an object. What a server says instead is not passed on.
+fn object(schema: Value) -> Map<String, Value> {
+    let is_object = schema.get("type").is_some_and(|kind| kind == "object");
+    if let (Value::Object(schema), true) = (schema, is_object) {
+        return schema;
+    }
+    Map::from_iter([("type".to_owned(), "object".into())])
+}
+
+/// A part of a result as text.
+fn text_of(part: &Value) -> String {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let kind = part.get("type").and_then(Value::as_str).unwrap_or("something");
+    let own = part.get("text").and_then(text);
+    own.or_else(|| part.get("resource")?.get("text").and_then(text))
+        .unwrap_or_else(|| format!("[{kind}]"))
+}

@@ -1,0 +1,59 @@
+//! Streams of events, cut everywhere.
+
+use proptest::prelude::*;
+
+use super::{Event, Events, Senseless};
+
+fn event(name: &str, data: &str) -> Event {
+    Event { name: name.to_owned(), data: data.to_owned() }
+}
+
+/// All events of a stream that comes in pieces of this size.
+fn read(stream: &[u8], piece: usize) -> Result<Vec<Event>, Senseless> {
+    let (mut events, mut all) = (Events::default(), Vec::new());
+    for piece in stream.chunks(piece) {
+        events.push(piece);
+        while let Some(event) = events.next()? {
+            all.push(event);
+        }
+    }
+    Ok(all)
+}
+
+#[test]
+fn events_are_the_same_wherever_the_stream_is_cut() {
+    let stream = "\u{feff}event: a\ndata: {\"é\":\"grüß 🦀\"}\n\n: ping\n\ndata: one\r\ndata:two\r\n\r\nid: 7\nevent: z\rdata\r\r\
+                  event: no data\n\ndata: cut off";
+    let expected = vec![event("a", "{\"é\":\"grüß 🦀\"}"), event("", "one\ntwo"), event("z", "")];
+    for piece in 1..=stream.len() {
+        assert_eq!(read(stream.as_bytes(), piece).unwrap(), expected, "in pieces of {piece}");
+    }
+}
+
+#[test]
+fn what_is_no_text_is_no_stream_of_events() {
+    assert_eq!(read(b"data: \xff\xfe\n\n", 3), Err(Senseless::NotText));
+}
+
+#[test]
+fn an_event_without_end_is_given_up() {
+    let mut events = Events::default();
+    let megabyte = vec![b'x'; 1024 * 1024];
+    let given_up = (0..20).find_map(|_| {
+        events.push(&megabyte);
+        events.next().err()
+    });
+    assert_eq!(given_up, Some(Senseless::TooLong));
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_in_no_cuts_make_it_stumble(
+        bytes in prop::collection::vec(prop_oneof![any::<u8>(), Just(b'\n'), Just(b'\r'), Just(b':')], 0..200),
+        piece in 1usize..9,
+    ) {
+        let whole = read(&bytes, bytes.len().max(1));
+        let cut = read(&bytes, piece);
+        prop_assert_eq!(whole, cut);
+    }
+}

@@ -1,0 +1,105 @@
+//! The tools of the team, over the teammate's wire.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use tokio::time::timeout;
+use troop_model::{Dialect, Member, Role, Settings, Status, TeamStatus};
+use troop_protocol::{Category, Failure, Gate, Query, Seat, Toolbox, WireTask};
+
+use super::{
+    chat::ToolSpec,
+    tools::{Used, cut},
+};
+use crate::Turn;
+
+/// How long a lead has to say who is in its team. One that does not know board calls never does.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A member's place in its team, and what it can do there.
+#[derive(Debug)]
+pub(crate) struct Team<'a> {
+    seat: Seat,
+    toolbox: Toolbox<&'a Turn>,
+    turn: &'a Turn,
+}
+
+/// The team, as far as it matters here.
+#[derive(Debug, Deserialize)]
+struct Seen {
+    status: TeamStatus,
+    settings: Settings,
+    members: Vec<Member>,
+}
+
+/// A task, as far as it matters here.
+#[derive(Debug, Deserialize)]
+struct TaskSeen {
+    status: Status,
+}
+
+impl<'a> Team<'a> {
+    /// Finds out who the member is. None where its lead does not say, or there are no teams.
+    pub(crate) async fn find(turn: &'a Turn, gate: &Gate) -> Option<Self> {
+        if matches!(gate, Gate::Closed { .. }) {
+            return None;
+        }
+        let seen = timeout(PATIENCE, turn.query::<Seen>(&Query::Team {})).await.ok()?.ok()?;
+        let own = seen.members.iter().find(|member| member.name.as_str() == turn.place().name)?;
+        let (member, role, permissions) = (own.name.clone(), own.role, own.permissions);
+        let mut settings = seen.settings;
+        // Who has others to do the work coordinates it.
+        settings.delegation.delegate_mode |= seen.members.len() > 1;
+        let seat = Seat {
+            member,
+            role,
+            dialect: Dialect::Claude,
+            settings,
+            status: seen.status,
+            permissions,
+            gate: Gate::Open,
+        };
+        Some(Self { seat, toolbox: Toolbox::new(turn), turn })
+    }
+
+    pub(crate) fn role(&self) -> Role {
+        self.seat.role
+    }
+
+    /// Whether the member may have tools of this kind at all.
+    pub(crate) fn has(&self, category: Category) -> bool {
+        let seat = Seat { permissions: troop_model::Permissions::Default, ..self.seat.clone() };
+        seat.check(category).is_ok()
+    }
+
+    pub(crate) fn specs(&self) -> impl Iterator<Item = ToolSpec> {
+        self.seat.tools().into_iter().map(|tool| ToolSpec {
+            name: tool.name.to_owned(),
+            description: tool.description,
+            input: tool.input,
+        })
+    }
+
+    /// Whether there is such a tool, also under another name.
+    pub(crate) fn knows(name: &str) -> bool {
+        Seat::category_of(name).is_some()
+    }
+
+    pub(crate) async fn run(&self, name: &str, input: &Map<String, Value>) -> Used {
+        let seat = Seat { permissions: self.turn.mode(), ..self.seat.clone() };
+        match self.toolbox.run(&seat, name, Value::Object(input.clone())).await {
+            Ok(text) => Used::Good(cut(text)),
+            Err(Failure { message, hint, .. }) => {
+                Used::Bad(hint.map_or(message.clone(), |hint| format!("{message}\nhint: {hint}")))
+            }
+        }
+    }
+
+    /// Whether a task is still to be reported on. Who told the board itself needs no other word.
+    pub(crate) async fn is_open(&self, task: &WireTask) -> bool {
+        let Ok(task) = task.id.task() else { return true };
+        let seen = self.turn.query::<TaskSeen>(&Query::Task { task }).await;
+        seen.is_ok_and(|task| task.status == Status::InProgress)
+    }
+}

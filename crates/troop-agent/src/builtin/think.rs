@@ -1,0 +1,189 @@
+//! The loop: ask the model, do what it calls for, tell it what came of that, until it has nothing more to call for.
+
+mod screen;
+
+use troop_protocol::MessageIn;
+
+use super::{
+    Options,
+    chat::{Asked, Ending, Reply, ToolCall, ToolSpec, Usage},
+    compact::compact,
+    hands::Hands,
+    history::History,
+    limits::Meter,
+    model::{Model, ModelError},
+    prompt,
+};
+use crate::Outcome;
+use screen::Screen;
+
+/// How often in a row a model may say nothing, or be cut off.
+const MAX_STUMBLES: u32 = 3;
+/// How often one request may be made shorter.
+const MAX_CUTS: u32 = 3;
+
+/// What a model remembers, and what it may do with it.
+#[derive(Debug)]
+pub(crate) struct Mind {
+    pub(crate) model: Model,
+    pub(crate) system: String,
+    pub(crate) history: History,
+    /// All that it has cost so far.
+    pub(crate) usage: Usage,
+}
+
+/// How a piece of work ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Thought {
+    /// The model has said its last word about it.
+    Said(String),
+    /// The model ended it in another way.
+    Over(Outcome),
+    Interrupted,
+    Failed(String),
+}
+
+impl Mind {
+    /// Thinks until there is nothing more to do. Whenever it ends, the model can go on from there.
+    pub(crate) async fn think(&mut self, hands: &Hands<'_>, options: &Options) -> Thought {
+        let thought = self.go_round(hands, options).await;
+        // What was taken while it waited for an answer counts as read, so it must not be lost.
+        self.take_in(&hands.kept_mail());
+        thought
+    }
+
+    async fn go_round(&mut self, hands: &Hands<'_>, options: &Options) -> Thought {
+        let (specs, mut meter) = (hands.specs(), Meter::new(options.limits, options.price));
+        let mut n_stumbles = 0;
+        loop {
+            self.hear(hands);
+            if let Err(limit) = meter.check() {
+                return Thought::Failed(limit);
+            }
+            let asked = self.ask(hands, &specs, (options, &mut meter));
+            let reply = match hands.turn.interrupted().run_until_cancelled(asked).await {
+                None => return Thought::Interrupted,
+                Some(Err(error)) => return Thought::Failed(options.told(&error)),
+                Some(Ok(reply)) => reply,
+            };
+            let text = hands.without_key(&reply.text());
+            let (calls, ending) = self.note(reply);
+            if !calls.is_empty() {
+                n_stumbles = 0;
+                let done = hands.use_all(&calls).await;
+                self.history.results(done.results);
+                if let Some(plan) = done.plan {
+                    self.history.tell_for_good(format!("Your plan, which was approved:\n{plan}"));
+                }
+                if let Some(outcome) = done.over {
+                    return Thought::Over(outcome);
+                }
+                continue;
+            }
+            let stumble = match ending {
+                Ending::Refused => {
+                    return Thought::Failed("the model does not want to answer".to_owned());
+                }
+                Ending::TooLong => prompt::CUT_OFF,
+                // Who has been told something before the end has not said its last word.
+                Ending::Done | Ending::Calls | Ending::Other(_) if !text.is_empty() => {
+                    if self.hear(hands) {
+                        continue;
+                    }
+                    return Thought::Said(text);
+                }
+                Ending::Done | Ending::Calls | Ending::Other(_) => prompt::EMPTY,
+            };
+            n_stumbles += 1;
+            if n_stumbles >= MAX_STUMBLES {
+                let why = if stumble == prompt::EMPTY { "said nothing" } else { "was cut off" };
+                return Thought::Failed(format!("the model {why}, {n_stumbles} times in a row"));
+            }
+            self.history.tell(stumble.to_owned());
+        }
+    }
+
+    /// Tells the model what came by mail, if something did.
+    fn hear(&mut self, hands: &Hands<'_>) -> bool {
+        let mut mail = hands.kept_mail();
+        mail.extend(hands.turn.mail());
+        self.take_in(&mail)
+    }
+
+    fn take_in(&mut self, mail: &[MessageIn]) -> bool {
+        if !mail.is_empty() {
+            self.history.tell_for_good(prompt::mail(mail));
+        }
+        !mail.is_empty()
+    }
+
+    /// Asks, after making room where there is too little.
+    async fn ask(
+        &mut self,
+        hands: &Hands<'_>,
+        specs: &[ToolSpec],
+        (options, meter): (&Options, &mut Meter),
+    ) -> Result<Reply, ModelError> {
+        let mut screen = Screen::new(hands.turn, self.model.endpoint().key.clone());
+        let mut room = options.window.saturating_sub(u64::from(options.max_tokens));
+        for n_cuts in 0.. {
+            if self.history.n_tokens() > room {
+                self.cut(room / 4, specs, (&mut screen, &mut *meter)).await;
+            }
+            let asked = Asked {
+                system: &self.system,
+                tools: specs,
+                messages: self.history.messages(),
+                max_tokens: options.max_tokens,
+            };
+            let error = match self.model.ask(&asked, &mut screen).await {
+                Ok(reply) => {
+                    screen.flush();
+                    meter.count(reply.usage);
+                    self.usage += reply.usage;
+                    return Ok(reply);
+                }
+                Err(error) => error,
+            };
+            if !matches!(error, ModelError::TooLong { .. }) || n_cuts >= MAX_CUTS {
+                return Err(error);
+            }
+            // We thought it were shorter, or the model's window larger.
+            room = self.history.n_tokens() / 2;
+        }
+        unreachable!("the loop ends by its own")
+    }
+
+    /// Makes the conversation shorter.
+    async fn cut(
+        &mut self,
+        n_kept: u64,
+        specs: &[ToolSpec],
+        (screen, meter): (&mut Screen<'_>, &mut Meter),
+    ) {
+        // As many bytes as tokens are few, so what is kept is less than a quarter of the room.
+        let n_kept = usize::try_from(n_kept).unwrap_or(usize::MAX);
+        screen.is_shown = false;
+        let with = (&self.model, self.system.as_str(), specs);
+        let cut = compact(&mut self.history, n_kept, with, screen).await;
+        screen.is_shown = true;
+        if let Some(cut) = cut {
+            meter.count(cut.usage);
+            self.usage += cut.usage;
+            screen.tell(&match cut.fault {
+                None => "the conversation was cut to make room".to_owned(),
+                Some(error) => format!("the conversation was cut without a summary: {error}"),
+            });
+        }
+    }
+
+    /// Remembers a reply; gives what it calls for, and why it ended.
+    fn note(&mut self, reply: Reply) -> (Vec<ToolCall>, Ending) {
+        let calls = reply.calls().cloned().collect();
+        let n_tokens = reply.usage.total();
+        if !reply.parts.is_empty() {
+            self.history.reply(reply.parts, n_tokens);
+        }
+        (calls, reply.ending)
+    }
+}

@@ -1,0 +1,88 @@
+//! Writes files and changes parts of them.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{Files, files::fault, schema};
+
+#[derive(Deserialize)]
+pub(super) struct Write {
+    file_path: String,
+    content: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Edit {
+    file_path: String,
+    old_string: String,
+    new_string: String,
+    #[serde(default)]
+    replace_all: bool,
+}
+
+pub(super) fn about_write() -> (&'static str, Map<String, Value>) {
+    let about = "Writes a whole file in the working folder, in place of what is there. Folders on the way are made.";
+    let fields = [
+        ("file_path", "string", "The file, from the working folder on"),
+        ("content", "string", "All that is to be in it"),
+    ];
+    (about, schema(&fields, &["file_path", "content"]))
+}
+
+pub(super) fn about_edit() -> (&'static str, Map<String, Value>) {
+    let about = "Replaces a text in a file. The old text must be there exactly once, with all its spaces and without numbers of \
+                 lines; or say replace_all.";
+    let fields = [
+        ("file_path", "string", "The file, from the working folder on"),
+        ("old_string", "string", "The text as it is now"),
+        ("new_string", "string", "The text as it is to be"),
+        ("replace_all", "boolean", "Whether to replace it everywhere"),
+    ];
+    (about, schema(&fields, &["file_path", "old_string", "new_string"]))
+}
+
+pub(super) fn write(input: &Write, files: &Files) -> Result<String, String> {
+    let path = files.inside(&input.file_path)?;
+    let wrong = |error| fault(&path, &error);
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        files.dir().create_dir_all(folder).map_err(wrong)?;
+    }
+    let was_there = files.dir().exists(&path);
+    files.dir().write(&path, &input.content).map_err(wrong)?;
+    let n_lines = input.content.lines().count();
+    let how = if was_there { "wrote" } else { "made" };
+    Ok(format!("{how} `{}`, {n_lines} lines", path.display()))
+}
+
+pub(super) fn edit(input: &Edit, files: &Files) -> Result<String, String> {
+    let path = files.inside(&input.file_path)?;
+    let wrong = |error| fault(&path, &error);
+    let text = files.dir().read_to_string(&path).map_err(wrong)?;
+    let n_found = count(&text, input, &path)?;
+    let changed = text.replace(&input.old_string, &input.new_string);
+    files.dir().write(&path, changed).map_err(wrong)?;
+    let places = if n_found == 1 { "1 place".to_owned() } else { format!("{n_found} places") };
+    Ok(format!("changed {places} in `{}`", path.display()))
+}
+
+/// How often the old text is there; as often as it may be.
+fn count(text: &str, input: &Edit, path: &Path) -> Result<usize, String> {
+    let path = path.display();
+    if input.old_string.is_empty() {
+        return Err("`old_string` is empty; to write a whole file use Write".to_owned());
+    }
+    if input.old_string == input.new_string {
+        return Err("`old_string` and `new_string` are the same".to_owned());
+    }
+    match text.matches(&input.old_string).count() {
+        0 => Err(format!(
+            "`{path}` does not hold that text; read it again and copy the text exactly"
+        )),
+        n_found if n_found > 1 && !input.replace_all => Err(format!(
+            "`{path}` holds that text {n_found} times; give more of what stands around it, or say `replace_all`"
+        )),
+        n_found => Ok(n_found),
+    }
+}

@@ -1,0 +1,133 @@
+//! Finds files: what is in a folder, and what is called like something.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use globset::GlobBuilder;
+use ignore::WalkBuilder;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{Files, files::fault, schema};
+
+const MAX_FOUND: usize = 500;
+
+#[derive(Deserialize)]
+pub(super) struct List {
+    #[serde(default)]
+    path: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Glob {
+    pattern: String,
+    #[serde(default)]
+    path: String,
+}
+
+pub(super) fn about_list() -> (&'static str, Map<String, Value>) {
+    let about = "Lists what is in a folder of the working folder. Folders end with a slash.";
+    (
+        about,
+        schema(
+            &[("path", "string", "The folder; the working folder itself if it is left out")],
+            &[],
+        ),
+    )
+}
+
+pub(super) fn about_glob() -> (&'static str, Map<String, Value>) {
+    let about = "Finds files by a pattern of their paths, such as `**/*.rs` or `src/{a,b}.ts`. What git ignores is left out.";
+    let fields = [
+        ("pattern", "string", "The pattern, from the folder on"),
+        ("path", "string", "The folder to look in; the working folder if it is left out"),
+    ];
+    (about, schema(&fields, &["pattern"]))
+}
+
+pub(super) fn list(input: &List, files: &Files) -> Result<String, String> {
+    let path = files.inside(&input.path)?;
+    let wrong = |error| fault(&path, &error);
+    let mut names = Vec::new();
+    for entry in files.dir().read_dir(&path).map_err(wrong)? {
+        let entry = entry.map_err(wrong)?;
+        let is_folder = entry.file_type().map_err(wrong)?.is_dir();
+        let slash = if is_folder { "/" } else { "" };
+        names.push(format!("{}{slash}", entry.file_name().to_string_lossy()));
+    }
+    names.sort();
+    Ok(if names.is_empty() { "[the folder is empty]".to_owned() } else { names.join("\n") })
+}
+
+pub(super) async fn glob(input: Glob, files: &Files) -> Result<String, String> {
+    let glob =
+        GlobBuilder::new(input.pattern.trim_start_matches("./")).literal_separator(true).build();
+    let glob =
+        glob.map_err(|error| format!("`{}` is no pattern: {}", input.pattern, error.kind()))?;
+    let (glob, root) = (glob.compile_matcher(), folder(&input.path, files)?);
+    let found = in_background(move |is_over| {
+        let mut found = Vec::new();
+        for path in walk(&root, is_over) {
+            let inside = path.strip_prefix(&root).unwrap_or(&path);
+            if glob.is_match(inside) {
+                found.push(inside.display().to_string());
+            }
+        }
+        found.sort();
+        Ok(found)
+    });
+    let found: Vec<String> = found.await?;
+    let n_hidden = found.len().saturating_sub(MAX_FOUND);
+    let mut text = found.into_iter().take(MAX_FOUND).collect::<Vec<_>>().join("\n");
+    if n_hidden > 0 {
+        text.push_str(&format!("\n[{n_hidden} more are not shown; use a narrower pattern]"));
+    }
+    Ok(if text.is_empty() { "no file is called like that".to_owned() } else { text })
+}
+
+/// A folder that can be walked: it is inside, wherever links lead.
+pub(super) fn folder(path: &str, files: &Files) -> Result<PathBuf, String> {
+    let path = files.inside(path)?;
+    let wrong = |error| fault(&path, &error);
+    let real = files.dir().canonicalize(&path).map_err(wrong)?;
+    Ok(files.root().join(real))
+}
+
+/// All files below a folder that git does not ignore. No link is followed.
+pub(super) fn walk<'a>(root: &Path, is_over: &'a AtomicBool) -> impl Iterator<Item = PathBuf> + 'a {
+    let is_own_of_git = |name: &std::ffi::OsStr| name == ".git";
+    let walk = WalkBuilder::new(root)
+        .hidden(false)
+        .require_git(false)
+        .filter_entry(move |entry| !is_own_of_git(entry.file_name()))
+        .build();
+    let files = walk
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    files.take_while(|_| !is_over.load(Ordering::Relaxed)).map(ignore::DirEntry::into_path)
+}
+
+/// Does something that takes a while, beside everything else. It ends soon after this is dropped.
+pub(super) async fn in_background<T: Send + 'static>(
+    act: impl FnOnce(&AtomicBool) -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let over = Over(Arc::default());
+    let is_over = Arc::clone(&over.0);
+    let done = tokio::task::spawn_blocking(move || act(&is_over)).await;
+    drop(over);
+    done.map_err(|error| format!("it broke off: {error}"))?
+}
+
+/// Says that it is over when it is dropped.
+struct Over(Arc<AtomicBool>);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}

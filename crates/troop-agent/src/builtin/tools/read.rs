@@ -1,0 +1,72 @@
+//! Reads a file, with the numbers of its lines.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{Files, files::fault, schema};
+
+const LINES: usize = 2_000;
+const MAX_LINE: usize = 2_000;
+
+#[derive(Deserialize)]
+pub(super) struct Input {
+    file_path: String,
+    offset: Option<usize>,
+    limit: Option<usize>,
+}
+
+pub(super) fn about() -> (&'static str, Map<String, Value>) {
+    let about = "Reads a text file of the working folder. Every line comes with its number and a tab before it. Without a limit \
+                 it reads the first 2000 lines.";
+    let fields = [
+        ("file_path", "string", "The file, from the working folder on"),
+        ("offset", "integer", "The number of the first line to read, from 1"),
+        ("limit", "integer", "How many lines to read"),
+    ];
+    (about, schema(&fields, &["file_path"]))
+}
+
+pub(super) fn read(input: &Input, files: &Files) -> Result<String, String> {
+    let path = files.inside(&input.file_path)?;
+    let wrong = |error| fault(&path, &error);
+    if files.dir().metadata(&path).map_err(wrong)?.is_dir() {
+        return Err(format!("`{}` is a folder; look into it with LS", path.display()));
+    }
+    let mut reader = BufReader::new(files.dir().open(&path).map_err(wrong)?);
+    let first = input.offset.unwrap_or(1).max(1);
+    let limit = input.limit.unwrap_or(LINES).min(LINES);
+    let (mut text, mut line, mut number) = (String::new(), Vec::new(), 0_usize);
+    loop {
+        line.clear();
+        // A line without end is no reason to take all memory.
+        let n_read = reader
+            .by_ref()
+            .take(16 * MAX_LINE as u64)
+            .read_until(b'\n', &mut line)
+            .map_err(wrong)?;
+        if n_read == 0 {
+            break;
+        }
+        if line.contains(&0) {
+            return Err(format!("`{}` is no text", path.display()));
+        }
+        number += 1;
+        if number < first {
+            continue;
+        }
+        if number >= first + limit || text.len() > super::MAX_RESULT {
+            text.push_str(&format!("[there is more; go on with offset {number}]\n"));
+            break;
+        }
+        let shown = String::from_utf8_lossy(&line);
+        let shown = troop_model::preview(shown.trim_end_matches(['\n', '\r']), MAX_LINE);
+        text.push_str(&format!("{number:>6}\t{shown}\n"));
+    }
+    match (number, text.is_empty()) {
+        (0, _) => Ok("[the file is empty]".to_owned()),
+        (_, true) => Err(format!("`{}` has only {number} lines", path.display())),
+        (_, false) => Ok(text),
+    }
+}

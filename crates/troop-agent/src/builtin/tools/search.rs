@@ -1,0 +1,137 @@
+//! Searches files for a pattern.
+
+use std::{path::PathBuf, sync::atomic::AtomicBool};
+
+use globset::{GlobBuilder, GlobMatcher};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, sinks::Lossy};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{
+    Files,
+    find::{folder, in_background, walk},
+    schema,
+};
+
+const MAX_LINES: usize = 300;
+const MAX_LINE: usize = 500;
+
+#[derive(Deserialize)]
+pub(super) struct Input {
+    pattern: String,
+    #[serde(default)]
+    path: String,
+    glob: Option<String>,
+    #[serde(default)]
+    output_mode: Mode,
+    #[serde(default, rename = "-i", alias = "case_insensitive")]
+    ignores_case: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    Content,
+    #[default]
+    FilesWithMatches,
+    Count,
+}
+
+pub(super) fn about() -> (&'static str, Map<String, Value>) {
+    let about = "Searches the text of files for a regular expression, line by line. What git ignores is left out.";
+    let fields = [
+        ("pattern", "string", "The regular expression, in Rust's syntax"),
+        ("path", "string", "A file or folder to search; the working folder if it is left out"),
+        ("glob", "string", "Only files whose paths are like this, such as `*.rs`"),
+        (
+            "output_mode",
+            "string",
+            "`files_with_matches` (the paths alone, if it is left out), `content` (the lines), or `count`",
+        ),
+        ("-i", "boolean", "Whether large and small letters are the same"),
+    ];
+    (about, schema(&fields, &["pattern"]))
+}
+
+pub(super) async fn grep(input: Input, files: &Files) -> Result<String, String> {
+    let matcher = RegexMatcherBuilder::new()
+        .case_insensitive(input.ignores_case)
+        .line_terminator(Some(b'\n'))
+        .build(&input.pattern)
+        .map_err(|error| format!("`{}` is no pattern: {error}", input.pattern))?;
+    let glob = input.glob.as_deref().map(only).transpose()?;
+    let (root, top) = (folder(&input.path, files)?, files.root().to_owned());
+    let search = Search { matcher, glob, root, top, mode: input.output_mode };
+    let lines = in_background(move |is_over| Ok(search.run(is_over))).await?;
+    let n_hidden = lines.len().saturating_sub(MAX_LINES);
+    let mut text = lines.into_iter().take(MAX_LINES).collect::<Vec<_>>().join("\n");
+    if n_hidden > 0 {
+        text.push_str("\n[there is more; use a narrower pattern, path or glob]");
+    }
+    Ok(if text.is_empty() { "nothing was found".to_owned() } else { text })
+}
+
+/// A glob without a slash is meant in every folder.
+fn only(glob: &str) -> Result<GlobMatcher, String> {
+    let anywhere = if glob.contains('/') { glob.to_owned() } else { format!("**/{glob}") };
+    let built = GlobBuilder::new(&anywhere).literal_separator(true).build();
+    Ok(built
+        .map_err(|error| format!("`{glob}` is no pattern: {}", error.kind()))?
+        .compile_matcher())
+}
+
+struct Search {
+    matcher: RegexMatcher,
+    glob: Option<GlobMatcher>,
+    root: PathBuf,
+    top: PathBuf,
+    mode: Mode,
+}
+
+impl Search {
+    fn run(&self, is_over: &AtomicBool) -> Vec<String> {
+        let mut searcher = SearcherBuilder::new()
+            .binary_detection(BinaryDetection::quit(0))
+            .line_number(true)
+            .build();
+        let mut lines = Vec::new();
+        let mut paths: Vec<_> = walk(&self.root, is_over).collect();
+        paths.sort();
+        for path in paths {
+            let shown = path.strip_prefix(&self.top).unwrap_or(&path).display().to_string();
+            if self.glob.as_ref().is_none_or(|glob| glob.is_match(&shown)) {
+                self.search(&mut searcher, &path, &shown, &mut lines);
+            }
+            if lines.len() > MAX_LINES {
+                break;
+            }
+        }
+        lines
+    }
+
+    fn search(
+        &self,
+        searcher: &mut Searcher,
+        path: &std::path::Path,
+        shown: &str,
+        lines: &mut Vec<String>,
+    ) {
+        let mut n_found = 0_u64;
+        let sink = Lossy(|number, line| {
+            n_found += 1;
+            if self.mode == Mode::Content {
+                let line = troop_model::preview(line.trim_end(), MAX_LINE);
+                lines.push(format!("{shown}:{number}:{line}"));
+            }
+            Ok(self.mode != Mode::FilesWithMatches && lines.len() <= MAX_LINES)
+        });
+        // What cannot be read has nothing in it that could be found.
+        drop(searcher.search_path(&self.matcher, path, sink));
+        match self.mode {
+            Mode::FilesWithMatches if n_found > 0 => lines.push(shown.to_owned()),
+            Mode::Count if n_found > 0 => lines.push(format!("{shown}:{n_found}")),
+            Mode::Content | Mode::FilesWithMatches | Mode::Count => {}
+        }
+    }
+}

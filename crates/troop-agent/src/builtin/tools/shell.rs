@@ -1,0 +1,64 @@
+//! Runs a command. It ends with the turn, after its time, and with all that it started.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use troop_protocol::WireTask;
+
+use super::schema;
+use crate::{
+    Turn,
+    command::{Ended, Line, Run, run as run_command},
+};
+
+/// How long a command may take, unless it is said.
+const USUAL: Duration = Duration::from_secs(120);
+/// How long it may take at most.
+const MOST: Duration = Duration::from_secs(1_800);
+
+/// For whom commands run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shell<'a> {
+    pub(crate) turn: &'a Turn,
+    pub(crate) task: Option<&'a WireTask>,
+    /// Variables that no command gets: keys are for the agent alone.
+    pub(crate) hidden: &'a [String],
+}
+
+#[derive(Deserialize)]
+pub(super) struct Input {
+    command: String,
+    /// In milliseconds.
+    timeout: Option<u64>,
+}
+
+pub(super) fn about() -> (&'static str, Map<String, Value>) {
+    let about = "Runs a command in the working folder, with `sh` where it needs a shell, and gives what it printed. It has no \
+                 input and no terminal. What it leaves running in the background ends with it.";
+    let fields = [
+        ("command", "string", "The command"),
+        (
+            "timeout",
+            "integer",
+            "How many milliseconds it may take; 120000 if it is left out, 1800000 at most",
+        ),
+        ("description", "string", "What it is for, in a few words"),
+    ];
+    (about, schema(&fields, &["command"]))
+}
+
+pub(super) async fn run(input: Input, shell: Shell<'_>) -> Result<String, String> {
+    let Shell { turn, task, hidden } = shell;
+    let line = Line::parse(&input.command).ok_or("the command is empty")?;
+    let limit = input.timeout.map_or(USUAL, Duration::from_millis).min(MOST);
+    let run = Run { task, turn, shows_output: false, limit: Some(limit), hidden };
+    match run_command(&line, run).await {
+        Err(error) => Err(format!("it cannot be started: {error}")),
+        Ok((Ended::Exited(0), output)) if output.is_empty() => {
+            Ok("[it printed nothing]".to_owned())
+        }
+        Ok((Ended::Exited(0), output)) => Ok(output),
+        Ok((ended, output)) => Err(format!("{ended}\n{output}").trim_end().to_owned()),
+    }
+}

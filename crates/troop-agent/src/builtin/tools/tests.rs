@@ -1,0 +1,209 @@
+//! Tools on real files.
+
+use std::{fs, os::unix::fs::symlink, path::Path};
+
+use serde_json::{Map, Value, json};
+use tempfile::TempDir;
+
+use super::{Files, Own, cut, edit, find, parse, read, schema, search};
+
+fn folder(files: &[(&str, &str)]) -> (TempDir, Files) {
+    let folder = TempDir::new().unwrap();
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let files = Files::open(folder.path()).unwrap();
+    (folder, files)
+}
+
+fn object(value: &Value) -> Map<String, Value> {
+    value.as_object().unwrap().clone()
+}
+
+/// Uses a tool that needs no turn.
+async fn used(tool: Own, input: Value, files: &Files) -> Result<String, String> {
+    let input = object(&input);
+    match tool {
+        Own::Read => parse(tool, &input).and_then(|it| read::read(&it, files)),
+        Own::List => parse(tool, &input).and_then(|it| find::list(&it, files)),
+        Own::Write => parse(tool, &input).and_then(|it| edit::write(&it, files)),
+        Own::Edit => parse(tool, &input).and_then(|it| edit::edit(&it, files)),
+        Own::Glob => find::glob(parse(tool, &input)?, files).await,
+        Own::Grep => search::grep(parse(tool, &input)?, files).await,
+        Own::Shell | Own::Plan | Own::Fail | Own::GiveBack => Err("needs a turn".to_owned()),
+    }
+}
+
+#[tokio::test]
+async fn a_file_is_read_with_the_numbers_of_its_lines() {
+    let (_folder, files) =
+        folder(&[("a.txt", "one\ntwo\r\nthree"), ("empty", ""), ("bin", "a\0b")]);
+    let read = async |input| used(Own::Read, input, &files).await;
+    let whole = read(json!({"file_path": "a.txt"})).await;
+    assert_eq!(whole, Ok("     1\tone\n     2\ttwo\n     3\tthree\n".to_owned()));
+    let part = read(json!({"file_path": "./a.txt", "offset": 2, "limit": 1})).await;
+    assert_eq!(part, Ok("     2\ttwo\n[there is more; go on with offset 3]\n".to_owned()));
+    assert_eq!(read(json!({"file_path": "empty"})).await, Ok("[the file is empty]".to_owned()));
+    for (input, wrong) in [
+        (json!({"file_path": "bin"}), "`bin` is no text"),
+        (json!({"file_path": "a.txt", "offset": 9}), "`a.txt` has only 3 lines"),
+        (json!({"file_path": "b"}), "there is no `b`; look with LS or Glob what there is"),
+        (json!({"file_path": "."}), "`.` is a folder; look into it with LS"),
+        (
+            json!({"path": "a.txt"}),
+            "missing field `file_path`; the input of `Read` is an object with: file_path, offset, limit",
+        ),
+    ] {
+        assert_eq!(read(input).await, Err(wrong.to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn a_long_file_is_read_in_parts_and_a_line_without_end_is_cut() {
+    let lines: String = (1..=5_000).map(|number| format!("line {number}\n")).collect();
+    let (_folder, files) = folder(&[("long", &lines), ("wide", &"x".repeat(1_000_000))]);
+    let first = used(Own::Read, json!({"file_path": "long"}), &files).await.unwrap();
+    let next = first.trim_end().rsplit(' ').next().unwrap().trim_end_matches(']');
+    let next: usize = next.parse().unwrap();
+    assert!((1_000..=2_001).contains(&next), "{next}");
+    let rest = used(Own::Read, json!({"file_path": "long", "offset": next}), &files).await.unwrap();
+    assert!(rest.contains(&format!("line {next}\n")), "nothing is left out");
+    let wide = used(Own::Read, json!({"file_path": "wide"}), &files).await.unwrap();
+    assert!(wide.len() < 100_000, "{}", wide.len());
+}
+
+#[tokio::test]
+async fn a_text_is_changed_where_it_is_clear_which_is_meant() {
+    let (folder, files) = folder(&[("a", "x = 1\ny = 1\n")]);
+    let edit = async |old: &str, new: &str, all: bool| {
+        let input =
+            json!({"file_path": "a", "old_string": old, "new_string": new, "replace_all": all});
+        used(Own::Edit, input, &files).await
+    };
+    assert_eq!(edit("x = 1", "x = 2", false).await, Ok("changed 1 place in `a`".to_owned()));
+    assert!(edit("z", "q", false).await.unwrap_err().contains("does not hold that text"));
+    assert!(edit(" = ", "=", false).await.unwrap_err().contains("holds that text 2 times"));
+    assert!(edit("", "q", false).await.unwrap_err().contains("is empty"));
+    assert!(edit("x", "x", false).await.unwrap_err().contains("are the same"));
+    assert_eq!(edit(" = ", "=", true).await, Ok("changed 2 places in `a`".to_owned()));
+    assert_eq!(fs::read_to_string(folder.path().join("a")).unwrap(), "x=2\ny=1\n");
+}
+
+#[tokio::test]
+async fn a_file_is_written_with_the_folders_on_its_way() {
+    let (folder, files) = folder(&[]);
+    let write = async |content: &str| {
+        used(Own::Write, json!({"file_path": "d/e/f.txt", "content": content}), &files).await
+    };
+    assert_eq!(write("hi\nyou\n").await, Ok("made `d/e/f.txt`, 2 lines".to_owned()));
+    assert_eq!(write("").await, Ok("wrote `d/e/f.txt`, 0 lines".to_owned()));
+    assert_eq!(fs::read_to_string(folder.path().join("d/e/f.txt")).unwrap(), "");
+}
+
+#[tokio::test]
+async fn no_path_and_no_link_leads_out() {
+    let outside = TempDir::new().unwrap();
+    fs::write(outside.path().join("secret"), "needle").unwrap();
+    let (folder, files) = folder(&[("in/a", "x")]);
+    symlink(outside.path(), folder.path().join("link")).unwrap();
+    symlink(outside.path().join("secret"), folder.path().join("file")).unwrap();
+    let absolute = outside.path().join("secret").display().to_string();
+    for path in ["../x", "in/../../x", "link/secret", "file", absolute.as_str(), "/etc/passwd"] {
+        for (tool, input) in [
+            (Own::Read, json!({"file_path": path})),
+            (Own::Write, json!({"file_path": path, "content": "y"})),
+            (Own::Edit, json!({"file_path": path, "old_string": "n", "new_string": "y"})),
+            (Own::List, json!({"path": path})),
+            (Own::Glob, json!({"path": path, "pattern": "**"})),
+            (Own::Grep, json!({"path": path, "pattern": "needle"})),
+        ] {
+            let used = used(tool, input, &files).await;
+            assert!(used.is_err(), "{tool:?} {path}: {used:?}");
+        }
+    }
+    let found = used(Own::Grep, json!({"pattern": "needle"}), &files).await;
+    assert_eq!(found, Ok("nothing was found".to_owned()), "no link is followed");
+    assert_eq!(fs::read_to_string(outside.path().join("secret")).unwrap(), "needle");
+    let own = files.root().join("in/a").display().to_string();
+    assert!(
+        used(Own::Read, json!({"file_path": own}), &files).await.is_ok(),
+        "its own are its own"
+    );
+}
+
+#[tokio::test]
+async fn files_are_found_by_name_and_by_what_is_in_them() {
+    let (_folder, files) = folder(&[
+        ("src/a.rs", "fn one() {}\nfn two() {}\n"),
+        ("src/deep/b.rs", "fn One() {}\n"),
+        ("notes.md", "one"),
+        (".gitignore", "target\n"),
+        ("target/x.rs", "fn one() {}"),
+        (".git/config", "one"),
+        ("bin", "one\0"),
+    ]);
+    for (tool, input, expected) in [
+        (Own::Glob, json!({"pattern": "**/*.rs"}), "src/a.rs\nsrc/deep/b.rs"),
+        (Own::Glob, json!({"pattern": "*.rs", "path": "src"}), "a.rs"),
+        (Own::Glob, json!({"pattern": "*.py"}), "no file is called like that"),
+        (Own::Grep, json!({"pattern": "one"}), "notes.md\nsrc/a.rs"),
+        (
+            Own::Grep,
+            json!({"pattern": "ONE", "-i": true, "glob": "*.rs", "output_mode": "count"}),
+            "src/a.rs:1\nsrc/deep/b.rs:1",
+        ),
+        (
+            Own::Grep,
+            json!({"pattern": r"fn \w+", "path": "src/a.rs", "output_mode": "content"}),
+            "src/a.rs:1:fn one() {}\nsrc/a.rs:2:fn two() {}",
+        ),
+        (Own::List, json!({}), ".git/\n.gitignore\nbin\nnotes.md\nsrc/\ntarget/"),
+    ] {
+        assert_eq!(
+            used(tool, input.clone(), &files).await.as_deref(),
+            Ok(expected),
+            "{tool:?} {input}"
+        );
+    }
+    for (tool, input) in [
+        (Own::Glob, json!({"pattern": "["})),
+        (Own::Grep, json!({"pattern": "("})),
+        (Own::Grep, json!({"pattern": "x", "glob": "{"})),
+        (Own::Glob, json!({"pattern": "x", "path": "nowhere"})),
+    ] {
+        assert!(used(tool, input.clone(), &files).await.is_err(), "{tool:?} {input}");
+    }
+}
+
+#[tokio::test]
+async fn a_search_that_finds_very_much_is_cut() {
+    let (_folder, files) = folder(&[("many", &"needle\n".repeat(10_000))]);
+    let input = json!({"pattern": "needle", "output_mode": "content"});
+    let found = used(Own::Grep, input, &files).await.unwrap();
+    assert!(found.ends_with("[there is more; use a narrower pattern, path or glob]"));
+    assert!(found.lines().count() < 400);
+}
+
+#[test]
+fn what_is_too_long_keeps_its_beginning_and_its_end() {
+    let long = format!("begin{}end", "ä".repeat(50_000));
+    let cut = cut(long);
+    assert!(cut.starts_with("begin") && cut.ends_with("end") && cut.len() < 31_000);
+    assert!(cut.contains("bytes are not shown here"));
+}
+
+#[test]
+fn every_tool_is_found_by_its_name_and_says_what_it_takes() {
+    for tool in Own::shown(true) {
+        assert_eq!(Own::find(tool.name()), Some(tool));
+        let spec = tool.spec();
+        assert!(spec.description.len() > 40, "{}", spec.name);
+        assert_eq!(spec.input["type"], "object");
+        assert!(!spec.input["properties"].as_object().unwrap().is_empty());
+    }
+    assert_eq!(Own::shown(false).count(), 8, "who has no task cannot fail it");
+    assert_eq!(schema(&[], &[])["required"], json!([]));
+    assert!(Path::new("/").is_absolute());
+}

@@ -1,0 +1,64 @@
+//! The built-in agent, with a model on loopback that says what it is told to.
+
+mod model;
+mod permission;
+mod room;
+mod servers;
+mod think;
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use serde_json::{Value, json};
+use troop_agent::builtin::{Api, BuiltinAgent, Endpoint, Options, Patience, Retries, Secret};
+use troop_protocol::Gate;
+use troop_testkit::mock::MockModel;
+
+use crate::lead::Lead;
+
+/// What no result and no log may show.
+const KEY: &str = "sk-very-secret";
+
+fn options(api: Api, mock: &MockModel) -> Options {
+    let endpoint = Endpoint {
+        api,
+        base_url: mock.url(),
+        model: "test-model".to_owned(),
+        key: Some(Secret::new(KEY)),
+        thinking: None,
+    };
+    let first = Duration::from_millis(1);
+    let retries = Retries { most: 2, first, longest: first, longest_asked: first };
+    // The lead of these tests has no board.
+    let gate = Gate::Closed { by: "the test".to_owned() };
+    Options { retries, gate, patience: Patience::default(), ..Options::new(endpoint) }
+}
+
+/// A teammate `ann` in this folder, idle, that asks nobody for leave.
+async fn ann(options: Options, folder: &Path) -> Lead {
+    let mut lead = Lead::of(BuiltinAgent::new(Arc::new(options)), folder).await;
+    set_mode(&mut lead, "bypass").await;
+    lead
+}
+
+async fn set_mode(lead: &mut Lead, mode: &str) {
+    lead.say("team.updateContext", json!({"tasks": [], "mode": mode})).await;
+}
+
+/// Gives a task, and how it ended: its status, and its result or the reason.
+async fn does(lead: &mut Lead, description: &str) -> (String, String) {
+    lead.assign("task-1", description).await;
+    assert_eq!(lead.waits_for("team.taskUpdate").await["status"], "in_progress");
+    ended(lead).await
+}
+
+async fn ended(lead: &mut Lead) -> (String, String) {
+    let report = lead.waits_for("team.taskUpdate").await;
+    lead.waits_for("team.idle").await;
+    let text = report.get("result").or_else(|| report.get("reason"));
+    let text = text.and_then(Value::as_str).unwrap_or_default();
+    (report["status"].as_str().unwrap_or_default().to_owned(), text.to_owned())
+}
+
+fn completed(result: &str) -> (String, String) {
+    ("completed".to_owned(), result.to_owned())
+}

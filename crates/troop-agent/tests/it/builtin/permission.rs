@@ -1,0 +1,186 @@
+//! What the agent may do: modes, rules, and asking for leave.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use troop_agent::builtin::{Api, Options, Rules};
+use troop_testkit::mock::{Answer, MockModel};
+
+use super::{ann, completed, does, ended, options, set_mode};
+use crate::lead::Lead;
+
+const REQUEST: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
+
+async fn writer(folder: &TempDir, mock: &MockModel, mode: &str, rules: Rules) -> Lead {
+    let options = Options { rules, ..options(Api::Anthropic, mock) };
+    let mut lead = ann(options, folder.path()).await;
+    set_mode(&mut lead, mode).await;
+    lead
+}
+
+fn writes() -> Answer {
+    Answer::calls([
+        ("Write", json!({"file_path": "a.txt", "content": "x"})),
+        ("Bash", json!({"command": "touch b.txt"})),
+        ("LS", json!({})),
+    ])
+}
+
+#[tokio::test]
+async fn who_may_only_read_changes_nothing() {
+    let folder = TempDir::new().unwrap();
+    let mock = MockModel::with([writes(), Answer::text("I would write a.txt")]).await;
+    let mut lead = writer(&folder, &mock, "plan", Rules::default()).await;
+    assert_eq!(does(&mut lead, "write").await, completed("I would write a.txt"));
+    let told = mock.requests().pop().unwrap().last();
+    assert_eq!(told.matches("in plan mode you may only read").count(), 2, "{told}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn what_a_rule_forbids_is_not_done_in_any_mode() {
+    let folder = TempDir::new().unwrap();
+    let mock = MockModel::with([writes(), Answer::text("no")]).await;
+    let deny = vec!["Bash(touch:*)".parse().unwrap(), "Edit(*.txt)".parse().unwrap()];
+    let mut lead = writer(&folder, &mock, "bypass", Rules { deny, ..Rules::default() }).await;
+    does(&mut lead, "write").await;
+    let told = mock.requests().pop().unwrap().last();
+    assert!(told.contains("the rule `Bash(touch:*)` forbids it"), "{told}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// Hears the question, and puts it on a board that knows only this.
+async fn is_asked(lead: &mut Lead) -> Value {
+    loop {
+        let sent = json!({"version": 7, "events": [{
+            "version": 7, "schema": 1, "at": "2026-01-01T00:00:00Z", "actor": {"kind": "agent", "name": "ann"},
+            "operation": REQUEST, "kind": "message.sent", "id": REQUEST, "from": "ann", "to": "lead",
+            "message_kind": "plan_approval_request", "content": "may I?", "request_id": REQUEST, "readers": ["lead"],
+        }]});
+        if let Some((method, params)) = lead.answers_request(sent).await {
+            assert_eq!(method, "message/send");
+            return params;
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_needs_leave_is_asked_for_and_the_answer_holds() {
+    let folder = TempDir::new().unwrap();
+    let mock = MockModel::with([writes(), Answer::text("fine")]).await;
+    let mut lead = writer(&folder, &mock, "accept-edits", Rules::default()).await;
+    lead.assign("task-1", "write").await;
+    let asked = is_asked(&mut lead).await;
+    assert_eq!((&asked["to"], &asked["kind"]), (&json!("lead"), &json!("plan_approval_request")));
+    assert!(
+        asked["content"].as_str().unwrap().starts_with("may I use Bash `touch b.txt`?"),
+        "{asked}"
+    );
+    // Somebody else's yes, and a yes to something else, are none.
+    lead.mail("yes, do it").await;
+    let other = "01890a5d-ac96-774b-bcce-b302099a8058";
+    lead.say("team.message", json!({"from": "lead", "content": "", "kind": "plan_approval_response", "request_id": other, "approve": true})).await;
+    let no = json!({"from": "lead", "content": "not here", "kind": "plan_approval_response", "requestId": REQUEST, "approve": false});
+    lead.say("team.message", no).await;
+    assert_eq!(ended(&mut lead).await, completed("fine"));
+    let told = mock.requests().pop().unwrap().last();
+    assert!(told.contains("`lead` said no: not here"), "{told}");
+    assert!(told.contains("yes, do it"), "mail that came meanwhile is not lost: {told}");
+    assert!(folder.path().join("a.txt").exists() && !folder.path().join("b.txt").exists());
+}
+
+#[tokio::test]
+async fn with_leave_it_is_done() {
+    let folder = TempDir::new().unwrap();
+    let mock = MockModel::with([writes(), Answer::text("fine")]).await;
+    let mut lead = writer(&folder, &mock, "accept-edits", Rules::default()).await;
+    lead.assign("task-1", "write").await;
+    is_asked(&mut lead).await;
+    let yes = json!({"from": "lead", "content": "", "kind": "plan_approval_response", "requestId": REQUEST, "approve": true});
+    lead.say("team.message", yes).await;
+    assert_eq!(ended(&mut lead).await, completed("fine"));
+    assert!(folder.path().join("b.txt").exists());
+}
+
+#[tokio::test]
+async fn who_waits_for_leave_can_be_interrupted() {
+    let folder = TempDir::new().unwrap();
+    let mock = MockModel::with([writes(), Answer::text("never mind")]).await;
+    let mut lead = writer(&folder, &mock, "default", Rules::default()).await;
+    lead.assign("task-1", "write").await;
+    is_asked(&mut lead).await;
+    lead.mails_and_knows("leave that to bob").await;
+    lead.say("turn/interrupt", json!({})).await;
+    lead.mail("leave it").await;
+    assert_eq!(ended(&mut lead).await, completed("never mind"));
+    let told = mock.requests().pop().unwrap().last();
+    assert!(told.contains("leave that to bob"), "what was heard meanwhile is not lost: {told}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn a_plan_waits_for_its_answer_and_is_not_forgotten() {
+    let folder = TempDir::new().unwrap();
+    let mock = MockModel::with([
+        Answer::call("ExitPlanMode", &json!({"plan": "write a.txt, nothing else"})),
+        Answer::call("Write", &json!({"file_path": "a.txt", "content": "x"})),
+        Answer::text("fine"),
+    ])
+    .await;
+    let mut lead = writer(&folder, &mock, "plan", Rules::default()).await;
+    lead.assign("task-1", "write").await;
+    let asked = is_asked(&mut lead).await;
+    assert_eq!(asked["content"], "write a.txt, nothing else");
+    set_mode(&mut lead, "accept-edits").await;
+    let yes = json!({"from": "lead", "content": "", "kind": "plan_approval_response", "requestId": REQUEST, "approve": true});
+    lead.say("team.message", yes).await;
+    assert_eq!(ended(&mut lead).await, completed("fine"));
+    assert!(folder.path().join("a.txt").exists());
+    let told = mock.requests()[1].last();
+    assert!(told.contains("Your plan, which was approved:\nwrite a.txt, nothing else"), "{told}");
+}
+
+#[tokio::test]
+async fn an_agent_knows_its_project_and_what_it_is_and_has_only_its_tools() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("AGENTS.md"), "tabs, never spaces").unwrap();
+    let mock = MockModel::with([
+        Answer::call("Bash", &json!({"command": "touch x"})),
+        Answer::text("fine"),
+    ])
+    .await;
+    let options = Options {
+        about: "You review code.".to_owned(),
+        tools: Some(vec!["Read".to_owned(), "Grep".to_owned()]),
+        ..options(Api::Anthropic, &mock)
+    };
+    let mut lead = ann(options, folder.path()).await;
+    does(&mut lead, "look").await;
+    let asked = mock.requests();
+    let system = asked[0].system();
+    assert!(
+        system.contains("You review code.") && system.contains("tabs, never spaces"),
+        "{system}"
+    );
+    assert_eq!(asked[0].tools(), ["Read", "Grep", "FailTask", "GiveBackTask"]);
+    assert!(asked[1].last().contains("there is no tool `Bash`"), "{}", asked[1].last());
+    assert!(!folder.path().join("x").exists());
+}
+
+#[tokio::test]
+async fn where_there_are_no_teams_no_tool_of_a_team_is_offered_and_a_call_says_why() {
+    let folder = TempDir::new().unwrap();
+    let mock = MockModel::with([
+        Answer::call("TaskCreate", &json!({"subject": "x", "description": "y"})),
+        Answer::text("fine"),
+    ])
+    .await;
+    let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;
+    does(&mut lead, "look").await;
+    let asked = mock.requests();
+    let team = ["TeamCreate", "TaskCreate", "TaskList", "SendMessage", "Agent"];
+    assert!(asked[0].tools().iter().all(|tool| !team.contains(&tool.as_str())));
+    let told = asked[1].last();
+    assert_eq!(told, "agent teams are not enabled: switched off by the test");
+}

@@ -1,0 +1,130 @@
+//! Conversations that grow longer than a model can take in.
+
+use std::fs;
+
+use serde_json::json;
+use tempfile::TempDir;
+use troop_agent::builtin::{Api, Options};
+use troop_testkit::mock::{Answer, MockModel, Reply, Seen};
+
+use super::{ann, completed, does, ended, options};
+
+const SUMMARY: &str = "I have read big.txt thrice; it is full of words";
+
+/// The same, with as many tokens as were really read.
+fn counted(answer: Answer, seen: &Seen) -> Answer {
+    let n_tokens = serde_json::to_string(&seen.body).unwrap().len() as u64 / 4;
+    match answer {
+        Answer::Reply(reply) => Answer::Reply(Reply { tokens: (n_tokens, 0, 20), ..reply }),
+        other @ (Answer::Status { .. } | Answer::Garbage(_) | Answer::Close | Answer::Hang) => {
+            other
+        }
+    }
+}
+
+/// Reads a big file this many times, and is done.
+fn reader(n_times: u32, summary: &'static str) -> impl FnMut(&Seen) -> Answer + Send + 'static {
+    let mut n_rounds = 0;
+    move |seen| {
+        if is_asked_for_summary(seen) {
+            return counted(Answer::text(summary), seen);
+        }
+        n_rounds += 1;
+        let is_over = n_rounds > n_times;
+        let read = Answer::call("Read", &json!({"file_path": "big.txt"}));
+        counted(if is_over { Answer::text("done") } else { read }, seen)
+    }
+}
+
+/// Whether the model is asked to say what went before.
+fn is_asked_for_summary(seen: &Seen) -> bool {
+    seen.last().contains("is about to be cut")
+}
+
+#[tokio::test]
+async fn a_long_conversation_is_cut_and_keeps_the_task_and_what_the_model_wrote_down() {
+    for api in [Api::Anthropic, Api::OpenAi, Api::Gemini] {
+        let folder = TempDir::new().unwrap();
+        fs::write(folder.path().join("big.txt"), "words and words\n".repeat(500)).unwrap();
+        let mock = MockModel::start(reader(6, SUMMARY)).await;
+        let options = Options { window: 12_000, max_tokens: 1_000, ..options(api, &mock) };
+        let mut lead = ann(options, folder.path()).await;
+        assert_eq!(
+            does(&mut lead, "count all words, and mind the unicorn").await,
+            completed("done")
+        );
+        let asked = mock.requests();
+        let n_cut = asked.iter().filter(|seen| is_asked_for_summary(seen)).count();
+        assert!((1..=4).contains(&n_cut), "{api}: cut {n_cut} times");
+        for seen in &asked {
+            let length = serde_json::to_string(&seen.body["messages"]).unwrap().len();
+            assert!(length < 60_000, "{api}: {length}");
+        }
+        let last = serde_json::to_string(&asked.last().unwrap().body).unwrap();
+        assert!(last.contains("mind the unicorn"), "{api}: the task is forgotten");
+        assert!(last.contains(SUMMARY), "{api}: what was written down is forgotten");
+    }
+}
+
+#[tokio::test]
+async fn mail_outlives_a_cut() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("big.txt"), "words and words\n".repeat(500)).unwrap();
+    let mut read = reader(6, "I forgot all mail");
+    let mut n_asked = 0;
+    let mock = MockModel::start(move |seen| {
+        n_asked += 1;
+        let waits = json!({"command": "until [ -e go ]; do sleep 0.01; done"});
+        if n_asked == 1 { Answer::call("Bash", &waits) } else { read(seen) }
+    })
+    .await;
+    let options = Options { window: 12_000, max_tokens: 1_000, ..options(Api::Anthropic, &mock) };
+    let mut lead = ann(options, folder.path()).await;
+    lead.assign("task-1", "count").await;
+    mock.is_asked(1).await;
+    lead.mails_and_knows("the password of the day is heron").await;
+    fs::write(folder.path().join("go"), "").unwrap();
+    assert_eq!(ended(&mut lead).await, completed("done"));
+    let asked = mock.requests();
+    assert!(asked.iter().any(is_asked_for_summary), "it was never cut");
+    let last = serde_json::to_string(&asked.last().unwrap().body).unwrap();
+    assert!(last.contains("I forgot all mail") && last.contains("is heron"), "{last}");
+}
+
+#[tokio::test]
+async fn what_the_api_finds_too_long_is_cut_even_if_we_do_not() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("big.txt"), "words and words\n".repeat(1_000)).unwrap();
+    let mut n_rounds = 0;
+    let mock = MockModel::start(move |seen| {
+        let length = serde_json::to_string(&seen.body).unwrap().len();
+        if length > 60_000 {
+            return Answer::status(400, "prompt is too long: 210000 tokens > 200000 maximum");
+        }
+        if is_asked_for_summary(seen) {
+            return Answer::text(SUMMARY);
+        }
+        n_rounds += 1;
+        match n_rounds {
+            1..=8 => Answer::call("Read", &json!({"file_path": "big.txt"})),
+            _ => Answer::text("done"),
+        }
+    })
+    .await;
+    let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;
+    let (status, result) = does(&mut lead, "count all words, and mind the unicorn").await;
+    assert_eq!((status.as_str(), result.as_str()), ("completed", "done"));
+    let last = serde_json::to_string(&mock.requests().last().unwrap().body).unwrap();
+    assert!(last.contains("mind the unicorn"));
+}
+
+#[tokio::test]
+async fn a_task_that_is_too_long_by_itself_fails_and_says_so() {
+    let folder = TempDir::new().unwrap();
+    let mock = MockModel::start(|_| Answer::status(400, "prompt is too long")).await;
+    let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;
+    let (status, reason) = does(&mut lead, "too long").await;
+    assert_eq!(status, "failed");
+    assert!(reason.contains("more than the model can take in"), "{reason}");
+    assert!(mock.requests().len() < 10);
+}

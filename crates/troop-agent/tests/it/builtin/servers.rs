@@ -1,0 +1,141 @@
+//! MCP servers: good ones, and all that is wrong with bad ones.
+
+use std::{collections::BTreeMap, fs};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use troop_agent::builtin::{Api, How, Options, Server};
+use troop_testkit::mock::{Answer, MockModel, Seen};
+
+use super::{ann, completed, does, options, set_mode};
+
+/// A server in a few lines: one good tool, one that lies about its input, one that goes wrong.
+const SERVER: &str = r#"
+echo $$ >> pids
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) r='{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"t","version":"1"}}';;
+    *'"tools/list"'*) r='{"tools":[{"name":"add up","description":"adds","inputSchema":{"type":"object"}},
+      {"name":"lies","inputSchema":"nonsense"},{"name":"lies","inputSchema":{}}]}'; r=$(printf '%s' "$r" | tr -d '\n');;
+    *'"tools/call"'*'"lies"'*) r='{"content":[{"type":"text","text":"out of order"}],"isError":true}';;
+    *'"tools/call"'*) r='{"content":[{"type":"text","text":"forty-two"},{"type":"image","data":""}]}';;
+    *) continue;;
+  esac
+  echo 'this is no message'
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$r"
+done
+"#;
+
+fn program(name: &str, program: &str, arguments: &[&str]) -> Server {
+    let arguments = arguments.iter().map(|it| (*it).to_owned()).collect();
+    let how = How::Stdio { program: program.to_owned(), arguments, environment: BTreeMap::new() };
+    Server { name: name.to_owned(), how }
+}
+
+#[tokio::test]
+async fn the_tools_of_a_server_are_offered_and_used_and_bad_servers_are_left_out() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("serve.sh"), SERVER).unwrap();
+    let mock = MockModel::with([
+        Answer::calls([("mcp__good__add_up", json!({"a": 1})), ("mcp__good__lies", json!({}))]),
+        Answer::text("added"),
+    ])
+    .await;
+    let servers = vec![
+        program("good", "sh", &["serve.sh"]),
+        program("ends", "false", &[]),
+        program("missing", "/no/such/program", &[]),
+    ];
+    let mut lead = ann(Options { servers, ..options(Api::Anthropic, &mock) }, folder.path()).await;
+    assert_eq!(does(&mut lead, "add").await, completed("added"));
+    let asked = mock.requests();
+    let offered: Vec<_> =
+        asked[0].tools().into_iter().filter(|name| name.starts_with("mcp__")).collect();
+    assert_eq!(offered, ["mcp__good__add_up", "mcp__good__lies"]);
+    let told = asked[1].last();
+    assert!(told.contains("forty-two\n[image]") && told.contains("out of order"), "{told}");
+    let schema = asked[0].body["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|it| it["name"] == "mcp__good__lies");
+    assert_eq!(
+        schema.unwrap()["input_schema"],
+        json!({"type": "object"}),
+        "what is no schema is not passed on"
+    );
+    // It ends with the agent.
+    let pid = fs::read_to_string(folder.path().join("pids")).unwrap();
+    assert_eq!(pid.lines().count(), 1, "it is started once");
+    lead.leave().await;
+    let process = format!("/proc/{}", pid.trim());
+    let is_gone = async || {
+        let state = fs::read_to_string(format!("{process}/stat")).unwrap_or_default();
+        (state.is_empty() || state.contains(") Z ")).then_some(())
+    };
+    troop_testkit::wait_for("the end of the server", is_gone).await;
+}
+
+#[tokio::test]
+async fn what_a_server_does_nobody_knows_so_it_needs_leave() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("serve.sh"), SERVER).unwrap();
+    let mock =
+        MockModel::with([Answer::call("mcp__good__add_up", &json!({})), Answer::text("no")]).await;
+    let servers = vec![program("good", "sh", &["serve.sh"])];
+    let mut lead = ann(Options { servers, ..options(Api::Anthropic, &mock) }, folder.path()).await;
+    set_mode(&mut lead, "plan").await;
+    assert_eq!(does(&mut lead, "add").await, completed("no"));
+    assert!(mock.requests()[1].last().contains("in plan mode you may only read"));
+}
+
+/// A server elsewhere, which answers with JSON.
+fn serves(seen: &Seen) -> Answer {
+    let (status, result) = match seen.body["method"].as_str().unwrap_or_default() {
+        "initialize" => (200, json!({"protocolVersion": "2025-06-18", "capabilities": {}})),
+        "tools/list" if seen.body["params"]["cursor"] == "2" => {
+            (200, json!({"tools": [{"name": "second", "inputSchema": {"type": "object"}}]}))
+        }
+        "tools/list" => (
+            200,
+            json!({"tools": [{"name": "first", "inputSchema": {"type": "object"}}], "nextCursor": "2"}),
+        ),
+        "tools/call" => (200, json!({"content": [], "structuredContent": {"sum": 42}})),
+        _ => (202, Value::Null),
+    };
+    let headers = vec![("mcp-session-id".to_owned(), "s-1".to_owned())];
+    let body = json!({"jsonrpc": "2.0", "id": seen.body["id"], "result": result}).to_string();
+    Answer::Status { status, headers, body }
+}
+
+#[tokio::test]
+async fn a_server_elsewhere_is_asked_with_its_headers_and_its_session() {
+    let folder = TempDir::new().unwrap();
+    let remote = MockModel::start(serves).await;
+    let mock =
+        MockModel::with([Answer::call("mcp__far__second", &json!({"x": 1})), Answer::text("done")])
+            .await;
+    let headers = BTreeMap::from([("authorization".to_owned(), "Bearer t".to_owned())]);
+    let far = Server {
+        name: "far".to_owned(),
+        how: How::Http { url: format!("{}/mcp", remote.url()), headers },
+    };
+    let nobody = Server {
+        name: "nobody".to_owned(),
+        how: How::Http { url: "http://127.0.0.1:1/mcp".to_owned(), headers: BTreeMap::new() },
+    };
+    let options = Options { servers: vec![far, nobody], ..options(Api::OpenAi, &mock) };
+    let mut lead = ann(options, folder.path()).await;
+    assert_eq!(does(&mut lead, "add").await, completed("done"));
+    assert!(mock.requests()[1].last().contains(r#"{"sum":42}"#));
+    let asked = remote.requests();
+    assert!(
+        asked.iter().all(|seen| seen.path == "/mcp" && seen.headers["authorization"] == "Bearer t")
+    );
+    assert!(asked.iter().skip(1).all(|seen| seen.headers["mcp-session-id"] == "s-1"));
+    assert_eq!(
+        asked.last().unwrap().body["params"],
+        json!({"name": "second", "arguments": {"x": 1}})
+    );
+}

@@ -1,0 +1,134 @@
+//! Tasks that are taken from who is in the middle of them.
+
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use troop_model::{MemberState, State, TaskCommand, TaskNumber};
+use troop_protocol::{FromLead, ReportedStatus, WireId};
+use troop_runtime::Timing;
+
+use super::{
+    branches::person,
+    is_done,
+    isolation::{Project, git, write},
+    stage::{Part, Play, play, quick, without_restarts},
+};
+
+/// Waits until it is told that a task is not its own any more.
+async fn lost(part: &mut Part) -> Option<WireId> {
+    loop {
+        if let FromLead::Interrupt { task_id: Some(task), .. } = part.hear().await? {
+            return Some(task);
+        }
+    }
+}
+
+/// Begins its first task and says so, and when that is taken from it writes once more before it breaks off. Then it works.
+fn slow(begun: mpsc::UnboundedSender<()>) -> Play {
+    play(move |mut part| {
+        let begun = begun.clone();
+        async move {
+            part.ready(true).await;
+            part.idle().await;
+            let Some(task) = part.task().await else { return };
+            part.report(&task, ReportedStatus::InProgress, "").await;
+            begun.send(()).unwrap();
+            assert_eq!(lost(&mut part).await, Some(task.id));
+            write(&part.spec.path, "write late 1");
+            part.idle().await;
+            while let Some(said) = part.hear().await {
+                match said {
+                    FromLead::AssignTask { task } => {
+                        write(&part.spec.path, &task.subject);
+                        part.complete(&task).await;
+                    }
+                    FromLead::Shutdown { .. } => return,
+                    FromLead::Message(_)
+                    | FromLead::UpdateContext(_)
+                    | FromLead::Interrupt { .. } => {}
+                }
+            }
+        }
+    })
+}
+
+/// Nobody who breaks off is ended before it has, however slow the machine is.
+fn patient() -> Timing {
+    Timing { grace: Duration::from_secs(60), ..without_restarts() }
+}
+
+fn cancel(task: u32) -> TaskCommand {
+    TaskCommand::Cancel { task: TaskNumber(task).into(), reason: "not needed".to_owned() }
+}
+
+fn complete(task: u32) -> TaskCommand {
+    let (task, result) = (TaskNumber(task).into(), "by hand".to_owned());
+    TaskCommand::Complete { task, result, summary: None, attempt: None }
+}
+
+#[tokio::test]
+async fn what_is_still_written_for_a_task_that_was_called_off_does_not_come_in_with_the_next() {
+    let project = Project::new();
+    let stage = project.stage_with(patient(), |_| {}).await;
+    let (begun, mut has_begun) = mpsc::unbounded_channel();
+    stage.plays.add("slow", slow(begun));
+    stage.task("write one 1").await;
+    stage.spawn("bob", "slow").await;
+    has_begun.recv().await.unwrap();
+    person(&stage, cancel(1)).await;
+    stage.task("write two 2").await;
+    stage.until("task 2 is done", is_done(2)).await;
+    let files = git(&project.path(), &["ls-tree", "--name-only", "troop/crew"]);
+    assert_eq!(files, "text\ntwo");
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_person_says_to_be_done_is_merged_when_its_holder_has_broken_off() {
+    let project = Project::new();
+    let stage = project.stage_with(patient(), |_| {}).await;
+    let (begun, mut has_begun) = mpsc::unbounded_channel();
+    stage.plays.add("slow", slow(begun));
+    stage.task("write one 1").await;
+    stage.spawn("bob", "slow").await;
+    has_begun.recv().await.unwrap();
+    person(&stage, complete(1)).await;
+    let merged = |state: &State| state.tasks().get(TaskNumber(1))?.merged.clone();
+    stage.until("task 1 is merged", merged).await;
+    assert_eq!(project.in_team("late"), "1");
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn who_does_not_break_off_is_ended_and_started_again() {
+    let project = Project::new();
+    let (begun, mut has_begun) = mpsc::unbounded_channel();
+    let stage = project.stage_with(quick(), |_| {}).await;
+    let deaf = play(move |mut part| {
+        let begun = begun.clone();
+        async move {
+            part.ready(true).await;
+            part.idle().await;
+            while let Some(task) = part.task().await {
+                if task.subject == "write two 2" {
+                    write(&part.spec.path, &task.subject);
+                    part.complete(&task).await;
+                } else {
+                    part.report(&task, ReportedStatus::InProgress, "").await;
+                    begun.send(()).unwrap();
+                    // Goes on for ever, whatever it is told.
+                    std::future::pending::<()>().await;
+                }
+            }
+        }
+    });
+    stage.plays.add("deaf", deaf);
+    stage.task("write one 1").await;
+    stage.spawn("bob", "deaf").await;
+    has_begun.recv().await.unwrap();
+    person(&stage, cancel(1)).await;
+    stage.task("write two 2").await;
+    stage.until("task 2 is done", is_done(2)).await;
+    assert_eq!(stage.n_times("bob", MemberState::Crashed).await, 1);
+    stage.stop().await;
+}

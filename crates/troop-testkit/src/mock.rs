@@ -1,0 +1,211 @@
+//! A model's API on loopback that says what a test tells it to, in the form of whichever API it is asked by.
+//!
+//! One script serves Anthropic's Messages, OpenAI's chat completions and Gemini. What goes wrong with real ones can be
+//! told too: see [`Answer`] and [`Way`].
+
+mod form;
+mod request;
+mod serve;
+
+use std::{
+    collections::VecDeque,
+    net::SocketAddr,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::wait_for;
+pub use request::{Api, Seen};
+
+/// What is answered to one request.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// A reply.
+    Reply(Reply),
+    /// An error.
+    Status {
+        /// Such as 429.
+        status: u16,
+        /// Such as `retry-after`.
+        headers: Vec<(String, String)>,
+        /// What it says.
+        body: String,
+    },
+    /// These bytes instead of a stream of events.
+    Garbage(Vec<u8>),
+    /// The connection is closed without a word.
+    Close,
+    /// Nothing, for ever.
+    Hang,
+}
+
+/// A reply: what is said, and how it comes.
+#[derive(Clone, Debug, Default)]
+pub struct Reply {
+    /// What is said, in order.
+    pub said: Vec<Said>,
+    /// How many tokens were read, read from the cache, and written.
+    pub tokens: (u64, u64, u64),
+    /// The reason to stop, if it is not the one that fits.
+    pub ending: Option<String>,
+    /// How it comes.
+    pub way: Way,
+}
+
+/// A part of a reply.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Said {
+    /// Text.
+    Text(String),
+    /// A thought.
+    Thinking(String),
+    /// A call.
+    Call {
+        /// The tool.
+        name: String,
+        /// Its input, as text: it need not be JSON.
+        input: String,
+    },
+}
+
+/// How a reply comes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Way {
+    /// Cut into pieces of this many bytes; in the middle of characters, lines and words.
+    pub pieces: Option<usize>,
+    /// How long to wait between pieces.
+    pub pause: Option<Duration>,
+    /// After how many bytes it breaks off, and how.
+    pub broken: Option<(usize, Break)>,
+}
+
+/// How a reply breaks off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Break {
+    /// The connection is cut.
+    Cut,
+    /// The answer ends as if it were whole.
+    End,
+    /// Nothing more comes, for ever.
+    Hang,
+}
+
+type Script = Box<dyn FnMut(&Seen) -> Answer + Send>;
+
+/// A model's API. Ends when it is dropped.
+pub struct MockModel {
+    address: SocketAddr,
+    told: Arc<Told>,
+    stopped: CancellationToken,
+}
+
+/// What the connections share.
+struct Told {
+    script: Mutex<Script>,
+    seen: Mutex<Vec<Seen>>,
+}
+
+impl MockModel {
+    /// Answers as the function says, request by request.
+    pub async fn start(script: impl FnMut(&Seen) -> Answer + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let told = Told { script: Mutex::new(Box::new(script)), seen: Mutex::default() };
+        let (told, stopped) = (Arc::new(told), CancellationToken::new());
+        let serving = serve::serve(listener, Arc::clone(&told));
+        TaskTracker::new().spawn(stopped.clone().run_until_cancelled_owned(serving));
+        Self { address, told, stopped }
+    }
+
+    /// Gives these answers, one after another. Who asks more often is refused, which is seen.
+    pub async fn with(answers: impl IntoIterator<Item = Answer>) -> Self {
+        let mut answers: VecDeque<_> = answers.into_iter().collect();
+        Self::start(move |_| {
+            answers
+                .pop_front()
+                .unwrap_or_else(|| Answer::status(400, "nobody expected this request"))
+        })
+        .await
+    }
+
+    /// Where it is, as the base URL of any of the APIs.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// All requests so far.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Seen> {
+        self.told.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Waits until there were so many requests.
+    pub async fn is_asked(&self, n_times: usize) {
+        let what = format!("request {n_times} to the model");
+        wait_for(&what, async || (self.requests().len() >= n_times).then_some(())).await;
+    }
+}
+
+impl Drop for MockModel {
+    fn drop(&mut self) {
+        self.stopped.cancel();
+    }
+}
+
+impl std::fmt::Debug for MockModel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MockModel").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl Answer {
+    /// A reply of one text.
+    #[must_use]
+    pub fn text(text: &str) -> Self {
+        Self::Reply(Reply::text(text))
+    }
+
+    /// A reply of one call.
+    #[must_use]
+    pub fn call(name: &str, input: &Value) -> Self {
+        Self::calls([(name, input.clone())])
+    }
+
+    /// A reply of several calls.
+    #[must_use]
+    pub fn calls<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Self {
+        let said = calls
+            .into_iter()
+            .map(|(name, input)| Said::Call { name: name.to_owned(), input: input.to_string() });
+        Self::Reply(Reply { said: said.collect(), tokens: (10, 0, 5), ..Reply::default() })
+    }
+
+    /// An error in the form that all APIs share.
+    #[must_use]
+    pub fn status(status: u16, message: &str) -> Self {
+        let body = serde_json::json!({"error": {"type": "test", "message": message}});
+        Self::Status { status, headers: Vec::new(), body: body.to_string() }
+    }
+
+    /// The same, coming in another way.
+    #[must_use]
+    pub fn by(self, way: Way) -> Self {
+        match self {
+            Self::Reply(reply) => Self::Reply(Reply { way, ..reply }),
+            other @ (Self::Status { .. } | Self::Garbage(_) | Self::Close | Self::Hang) => other,
+        }
+    }
+}
+
+impl Reply {
+    /// One text.
+    #[must_use]
+    pub fn text(text: &str) -> Self {
+        Self { said: vec![Said::Text(text.to_owned())], tokens: (10, 0, 5), ..Self::default() }
+    }
+}

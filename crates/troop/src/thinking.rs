@@ -1,0 +1,158 @@
+//! What the built-in agent thinks with: the model that is meant, its key, and what it may.
+
+use std::path::Path;
+
+use troop_agent::builtin::{Api, Endpoint, Limits, Options, Price, Rules, Secret, Sources};
+use troop_protocol::Gate;
+
+use crate::{
+    config::{self, Config, ModelConfig, PermissionsConfig},
+    trust,
+};
+
+/// Which model is meant where nobody says so, by the key that is there.
+const USUAL: [(Api, &str); 3] = [
+    (Api::Anthropic, "claude-sonnet-4-5"),
+    (Api::OpenAi, "gpt-5"),
+    (Api::Gemini, "gemini-2.5-pro"),
+];
+/// Short names that agent definitions use.
+const SHORT: [(&str, &str); 3] =
+    [("opus", "claude-opus-4-5"), ("sonnet", "claude-sonnet-4-5"), ("haiku", "claude-haiku-4-5")];
+/// How models of each API are called.
+const BEGINNINGS: [(&str, Api); 7] = [
+    ("claude", Api::Anthropic),
+    ("gpt", Api::OpenAi),
+    ("chatgpt", Api::OpenAi),
+    ("o1", Api::OpenAi),
+    ("o3", Api::OpenAi),
+    ("o4", Api::OpenAi),
+    ("gemini", Api::Gemini),
+];
+
+/// Looks a variable of the environment up.
+type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// How an agent of this project asks the model of a name, or the usual one. What is wrong says what to set. MCP servers
+/// are those of the file that a person agreed to.
+pub(crate) fn options(
+    (home, project): (&Path, &Path),
+    model: Option<&str>,
+    servers: Option<&str>,
+) -> Result<Options, String> {
+    let (config, off) = config::thinking(home, project).map_err(|error| format!("{error:#}"))?;
+    let mut options = choose(&config, model, &config::variable)?;
+    options.rules = rules(&config.permissions)?;
+    options.sources = Sources { project: Some(project.to_owned()), home: Some(home.to_owned()) };
+    options.gate = off.map_or(Gate::Open, |off| Gate::Closed { by: off.by });
+    options.servers = trust::servers(project, servers)?;
+    options.seed = u64::from(std::process::id());
+    Ok(options)
+}
+
+/// Chooses the model and what belongs to it.
+fn choose(config: &Config, model: Option<&str>, variable: Variable<'_>) -> Result<Options, String> {
+    let wanted = match model.or(config.model.as_deref()) {
+        Some(wanted) => wanted.to_owned(),
+        None => usual(variable)?,
+    };
+    let (api, name, own) = find(config, &wanted)?;
+    let base_url = own.base_url.clone().or_else(|| variable(base_variable(api)));
+    let base_url = base_url.unwrap_or_else(|| api.base_url().to_owned());
+    let key_variable = own.api_key_variable.as_deref().unwrap_or(api.key_variable());
+    let key = variable(key_variable).map(|key| Secret::new(&key)).filter(|key| !key.is_empty());
+    let is_original = base_url.trim_end_matches('/') == api.base_url();
+    if key.is_none() && own.api_key_command.is_none() && is_original {
+        return Err(format!(
+            "there is no key for the model `{wanted}`: set `{key_variable}`, or `apiKeyCommand` in `models`"
+        ));
+    }
+    let endpoint = Endpoint { api, base_url, model: name, key, thinking: own.thinking };
+    let usual = Options::new(endpoint);
+    let mut hidden: Vec<_> = USUAL.iter().map(|(api, _)| api.key_variable().to_owned()).collect();
+    hidden.extend(["GOOGLE_API_KEY".to_owned(), key_variable.to_owned()]);
+    let limits = Limits {
+        rounds: config.limits.rounds.unwrap_or(usual.limits.rounds),
+        tokens: config.limits.tokens,
+        dollars: config.limits.dollars,
+    };
+    let price = own.price.map(|price| Price {
+        input: price.input,
+        cache_read: price.cache_read.unwrap_or(price.input),
+        cache_write: price.cache_write.unwrap_or(price.input),
+        output: price.output,
+    });
+    Ok(Options {
+        key_command: own.api_key_command,
+        window: own.context_window.unwrap_or(usual.window),
+        max_tokens: own.max_tokens.unwrap_or(usual.max_tokens),
+        hidden,
+        limits,
+        price,
+        ..usual
+    })
+}
+
+/// The model whose key is there.
+fn usual(variable: Variable<'_>) -> Result<String, String> {
+    let found = USUAL.iter().find(|(api, _)| variable(api.key_variable()).is_some());
+    let names: Vec<_> = USUAL.iter().map(|(api, _)| format!("`{}`", api.key_variable())).collect();
+    found.map(|(_, model)| (*model).to_owned()).ok_or_else(|| {
+        format!(
+            "there is no model for the agent `builtin` to think with: set {} in the environment, or `model` in `config.json`",
+            names.join(" or ")
+        )
+    })
+}
+
+/// The API, the model's name there, and what is said about it.
+fn find(config: &Config, wanted: &str) -> Result<(Api, String, ModelConfig), String> {
+    if let Some(own) = config.models.get(wanted) {
+        let name = own.model.as_deref().unwrap_or(wanted);
+        let api = match &own.provider {
+            Some(provider) => provider.parse()?,
+            None => guess(name)?,
+        };
+        return Ok((api, name.to_owned(), own.clone()));
+    }
+    let none = ModelConfig::default();
+    if let Some((provider, name)) = wanted.split_once('/')
+        && let Ok(api) = provider.parse()
+    {
+        return Ok((api, name.to_owned(), none));
+    }
+    let short = SHORT.iter().find(|(short, _)| *short == wanted);
+    let name = short.map_or(wanted, |(_, name)| name);
+    Ok((guess(name)?, name.to_owned(), none))
+}
+
+fn guess(name: &str) -> Result<Api, String> {
+    let found = BEGINNINGS.iter().find(|(beginning, _)| name.starts_with(beginning));
+    found.map(|(_, api)| *api).ok_or_else(|| {
+        format!(
+            "nobody knows the provider of the model `{name}`: write `anthropic/{name}`, `openai/{name}` or `gemini/{name}`, or \
+             describe it in `models` of `config.json`"
+        )
+    })
+}
+
+/// The variable that says where an API is.
+fn base_variable(api: Api) -> &'static str {
+    match api {
+        Api::Anthropic => "ANTHROPIC_BASE_URL",
+        Api::OpenAi => "OPENAI_BASE_URL",
+        Api::Gemini => "GEMINI_BASE_URL",
+    }
+}
+
+fn rules(config: &PermissionsConfig) -> Result<Rules, String> {
+    let parse = |texts: &[String]| {
+        let rules = texts.iter().map(|text| text.parse().map_err(|error| format!("{error}")));
+        rules.collect::<Result<Vec<_>, String>>()
+    };
+    let (allow, deny, ask) = (parse(&config.allow)?, parse(&config.deny)?, parse(&config.ask)?);
+    Ok(Rules { allow, deny, ask })
+}
+
+#[cfg(test)]
+mod tests;

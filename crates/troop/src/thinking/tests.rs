@@ -1,0 +1,101 @@
+//! Which model is meant.
+
+use troop_agent::builtin::{Api, Options};
+
+use super::{choose, rules};
+use crate::config::{Config, PermissionsConfig};
+
+fn config(text: &str) -> Config {
+    serde_json::from_str(text).unwrap()
+}
+
+fn chosen(
+    config: &Config,
+    model: Option<&str>,
+    variables: &[(&str, &str)],
+) -> Result<Options, String> {
+    let variable = |name: &str| {
+        variables.iter().find(|(it, _)| *it == name).map(|(_, value)| (*value).to_owned())
+    };
+    choose(config, model, &variable)
+}
+
+const ALL: [(&str, &str); 3] =
+    [("ANTHROPIC_API_KEY", "a"), ("OPENAI_API_KEY", "o"), ("GEMINI_API_KEY", "g")];
+
+#[test]
+fn without_a_word_the_model_is_the_one_whose_key_is_there() {
+    let none = Config::default();
+    for (variable, api) in [
+        ("ANTHROPIC_API_KEY", Api::Anthropic),
+        ("OPENAI_API_KEY", Api::OpenAi),
+        ("GEMINI_API_KEY", Api::Gemini),
+    ] {
+        let options = chosen(&none, None, &[(variable, "key")]).unwrap();
+        assert_eq!(
+            (options.endpoint.api, options.endpoint.base_url.as_str()),
+            (api, api.base_url())
+        );
+        assert!(options.hidden.iter().any(|name| name == variable), "no command gets the key");
+    }
+    let error = chosen(&none, None, &[]).unwrap_err();
+    assert_eq!(
+        error,
+        "there is no model for the agent `builtin` to think with: set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY` or \
+         `GEMINI_API_KEY` in the environment, or `model` in `config.json`"
+    );
+}
+
+#[test]
+fn a_model_is_named_by_itself_with_its_provider_or_by_a_name_of_ones_own() {
+    let config = config(
+        r#"{"model": "mine", "models": {"mine": {"provider": "openai", "model": "qwen3", "baseUrl": "http://localhost:11434/v1",
+            "contextWindow": 32000, "maxTokens": 4000, "price": {"input": 1, "output": 2}}}, "limits": {"dollars": 2.5}}"#,
+    );
+    for (model, api, name) in [
+        (Some("claude-x"), Api::Anthropic, "claude-x"),
+        (Some("sonnet"), Api::Anthropic, "claude-sonnet-4-5"),
+        (Some("gpt-5-mini"), Api::OpenAi, "gpt-5-mini"),
+        (Some("gemini/experimental"), Api::Gemini, "experimental"),
+        (None, Api::OpenAi, "qwen3"),
+    ] {
+        let endpoint = chosen(&config, model, &ALL).unwrap().endpoint;
+        assert_eq!((endpoint.api, endpoint.model.as_str()), (api, name), "{model:?}");
+    }
+    let own = chosen(&config, None, &[]).unwrap();
+    assert_eq!(own.endpoint.base_url, "http://localhost:11434/v1");
+    assert_eq!(own.endpoint.key, None, "who is at home needs no key");
+    assert_eq!((own.window, own.max_tokens, own.limits.dollars), (32_000, 4_000, Some(2.5)));
+    assert_eq!(own.price.unwrap().cache_read, 1.0);
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let none = Config::default();
+    let error = chosen(&none, Some("claude-x"), &[]).unwrap_err();
+    assert_eq!(
+        error,
+        "there is no key for the model `claude-x`: set `ANTHROPIC_API_KEY`, or `apiKeyCommand` in `models`"
+    );
+    let error = chosen(&none, Some("mystery"), &ALL).unwrap_err();
+    assert!(error.contains("`openai/mystery`"), "{error}");
+    let wrong = config(r#"{"models": {"x": {"provider": "acme"}}}"#);
+    assert!(chosen(&wrong, Some("x"), &ALL).unwrap_err().contains("there is no provider `acme`"));
+    let by_command =
+        config(r#"{"models": {"x": {"provider": "openai", "apiKeyCommand": "pass x"}}}"#);
+    assert_eq!(chosen(&by_command, Some("x"), &[]).unwrap().key_command.as_deref(), Some("pass x"));
+}
+
+#[test]
+fn an_api_can_be_elsewhere() {
+    let variables = [("ANTHROPIC_BASE_URL", "http://127.0.0.1:1"), ("ANTHROPIC_API_KEY", "k")];
+    let options = chosen(&Config::default(), None, &variables).unwrap();
+    assert_eq!(options.endpoint.base_url, "http://127.0.0.1:1");
+}
+
+#[test]
+fn a_rule_that_makes_no_sense_is_told() {
+    let config =
+        PermissionsConfig { deny: vec!["Bash(".to_owned()], ..PermissionsConfig::default() };
+    assert!(rules(&config).unwrap_err().contains("`Bash(` is no rule"));
+}

@@ -1,0 +1,50 @@
+//! Teams of built-in agents, with a model on loopback that says what it is told to.
+
+mod team;
+
+use std::{fs, path::Path, process::Command};
+
+use serde_json::json;
+use troop_testkit::mock::{MockModel, Seen};
+
+use crate::troop::{Run, Troop};
+
+/// What nothing may show.
+const KEY: &str = "sk-very-secret";
+
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    let mut git = Command::new("git");
+    git.args(["-c", "user.name=pat", "-c", "user.email=pat@localhost"]).args(arguments);
+    let output = git.current_dir(folder).output().unwrap();
+    assert!(output.status.success(), "git {arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+}
+
+/// A repository of somebody who lets agents do all these things.
+fn repository(allowed: &[&str]) -> Troop {
+    let troop = Troop::new();
+    let folder = troop.folder();
+    fs::create_dir_all(folder.join("home")).unwrap();
+    let config = json!({"permissions": {"allow": allowed}}).to_string();
+    fs::write(folder.join("home/config.json"), config).unwrap();
+    fs::write(folder.join(".gitignore"), "home/\n").unwrap();
+    fs::write(folder.join("AGENTS.md"), "Greet in small letters.\n").unwrap();
+    git(folder, &["init", "--quiet", "--initial-branch=main"]);
+    git(folder, &["add", "--all"]);
+    git(folder, &["commit", "--quiet", "-m", "begin"]);
+    troop
+}
+
+/// Runs the program with this model, beside everything else.
+async fn run(troop: &Troop, mock: &MockModel, arguments: &[&str]) -> Run {
+    let mut command = troop.command(arguments);
+    command.env("ANTHROPIC_BASE_URL", mock.url()).env("ANTHROPIC_API_KEY", KEY);
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    Run::new(output)
+}
+
+/// For whom the model thinks.
+fn member(seen: &Seen) -> String {
+    let system = seen.system();
+    system.split('`').nth(1).unwrap_or_default().to_owned()
+}
