@@ -9,6 +9,7 @@ mod supervision;
 mod task;
 mod team;
 mod tick;
+mod usage;
 mod work;
 mod workspace;
 
@@ -57,12 +58,19 @@ pub fn decide(state: &State, command: &Command, ctx: &Context) -> Result<Vec<Eve
         Command::ReportIdle { member, last_task } => {
             supervision::report_idle(&mut draft, member, last_task.as_ref())
         }
+        Command::ReportUsage { member, task, model, usage } => {
+            usage::report(&mut draft, member, task.as_ref(), model.as_deref(), *usage)
+        }
         Command::SetMemberMode { member, permissions } => {
             team::set_mode(&mut draft, member, *permissions)
         }
         Command::SetLink(link) => team::set_link(&mut draft, link),
         Command::PurgeLink { from, to } => team::purge_link(&mut draft, from, to),
         Command::Task(command) => decide_task(&mut draft, command),
+        Command::RecordRefusal { task, subject, who, by, reason } => {
+            let (task, subject) = (task.as_ref(), subject.as_deref());
+            proof::refused(&mut draft, (task, subject), who, *by, reason)
+        }
         Command::Send(outgoing) => mail::send(&mut draft, outgoing),
         Command::MarkDelivered { reader, messages } => {
             mail::deliver(&mut draft, reader.as_ref(), messages)

@@ -15,8 +15,8 @@ use uuid::Uuid;
 
 use crate::{
     Actor, Dependency, Evidence, Link, MemberName, MemberState, MessageKind, Metadata, OperationId,
-    Origin, Party, Permissions, Progress, Role, Settings, TaskNumber, TeamId, TeamName, Time,
-    Version, WorkspaceFolder,
+    Origin, Party, Permissions, Progress, RefusedBy, Role, Settings, TaskNumber, TeamId, TeamName,
+    Time, Usage, Version, WorkspaceFolder,
 };
 
 /// One fact in a team's log.
@@ -148,6 +148,20 @@ pub enum Fact {
         /// Why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+    },
+    /// A member has used something.
+    #[serde(rename = "usage.reported")]
+    UsageReported {
+        /// Who.
+        member: MemberName,
+        /// For which task.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskNumber>,
+        /// The model that was asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<SmolStr>,
+        /// How much, since it was reported last.
+        usage: Usage,
     },
     /// A member may do other things without asking than before.
     #[serde(rename = "member.mode_changed")]
@@ -391,6 +405,22 @@ pub enum Fact {
         into: String,
         /// The commit of that branch.
         commit: String,
+    },
+    /// Something that somebody wanted to do with a task was refused: it was not done, or the task is not on the board.
+    #[serde(rename = "task.refused")]
+    TaskRefused {
+        /// Which; none if it was to be put on the board.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskNumber>,
+        /// What it was to be about, if it was to be put on the board.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        subject: Option<String>,
+        /// Who wanted it.
+        who: Actor,
+        /// What was against it.
+        by: RefusedBy,
+        /// Why.
+        reason: String,
     },
     /// The user is asked something, until it is cleared.
     #[serde(rename = "task.asked")]

@@ -24,6 +24,7 @@ mod task;
 mod team_md;
 mod text;
 mod time;
+mod usage;
 mod word;
 mod workspace;
 
@@ -50,7 +51,7 @@ pub use event::{Event, Fact, RejectMode, Surface, TaskChange};
 pub use ids::{IdPrefix, OperationId, TaskNumber, TeamId, Version};
 pub use message::{MAX_UNREAD, Mailbox, Message, MessageKind, Party, Receipt};
 pub use name::{EVERYBODY, LEAD_ALIASES, MAX_NAME, MemberName, NameError, SYSTEM, TeamName, USER};
-pub use proof::{Evidence, MAX_CHECKS, MAX_TAIL, Merged, Proof};
+pub use proof::{Evidence, MAX_CHECKS, MAX_TAIL, Merged, Proof, RefusedBy};
 pub use query::{MAX_SHOWN_RESULT, MAX_SNIPPET, PAGE, Search, TaskFilter, is_visible};
 pub use refusal::{Refusal, RefusalKind};
 pub use roster::{Link, Member, MemberState, Permissions, Role};
@@ -67,6 +68,7 @@ pub use task::{
 pub use team_md::team_md;
 pub use text::{MAX_LINE, MAX_TEXT, is_unprintable, preview};
 pub use time::Time;
+pub use usage::{Budget, Dollars, Spending, Usage};
 pub use view::{
     AttachmentView, DelegationView, EvidenceView, MessageView, TaskDetail, TaskView, TeamView,
 };

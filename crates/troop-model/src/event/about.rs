@@ -35,7 +35,10 @@ impl Fact {
             | Self::TaskEscalated { task, .. }
             | Self::TaskDeleted { task }
             | Self::DelegationStarted { task, .. } => Some(*task),
-            Self::MessageSent { task, .. } | Self::FileWritten { task, .. } => *task,
+            Self::MessageSent { task, .. }
+            | Self::FileWritten { task, .. }
+            | Self::TaskRefused { task, .. }
+            | Self::UsageReported { task, .. } => *task,
             Self::TeamCreated { .. }
             | Self::TeamUpdated { .. }
             | Self::TeamCompleted {}

@@ -4,8 +4,9 @@ use uuid::Uuid;
 
 use super::bench::{name, newcomer};
 use crate::{
-    Command, DelegationOutcome, MemberState, MessageKind, NewTask, Outgoing, RejectMode, Spawn,
-    TaskCommand, TaskNumber, TaskRef, TaskUpdate, WorkspaceFolder,
+    Actor, Command, DelegationOutcome, Dollars, MemberState, MessageKind, NewTask, Outgoing,
+    RefusedBy, RejectMode, Spawn, TaskCommand, TaskNumber, TaskRef, TaskUpdate, Usage,
+    WorkspaceFolder,
 };
 
 impl From<TaskCommand> for Command {
@@ -23,6 +24,28 @@ impl From<NewTask> for Command {
 impl From<Outgoing> for Command {
     fn from(outgoing: Outgoing) -> Self {
         Self::Send(outgoing)
+    }
+}
+
+/// So many tokens that somebody read, and what they cost.
+pub(crate) fn used(who: &str, number: Option<u32>, input: u64, dollars: f64) -> Command {
+    let dollars = Dollars::new(dollars).unwrap();
+    Command::ReportUsage {
+        member: name(who),
+        task: number.map(task),
+        model: Some("m".into()),
+        usage: Usage { input, dollars, ..Usage::default() },
+    }
+}
+
+/// A hook was against something that ann wanted.
+pub(crate) fn refusal(number: Option<u32>, reason: &str) -> Command {
+    Command::RecordRefusal {
+        task: number.map(task),
+        subject: number.is_none().then(|| "deploy".to_owned()),
+        who: Actor::agent(&name("ann")),
+        by: RefusedBy::Hook,
+        reason: reason.to_owned(),
     }
 }
 

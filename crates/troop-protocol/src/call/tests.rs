@@ -33,6 +33,7 @@ fn samples() -> Vec<(&'static str, Value)> {
         ("member/idle", json!({"member": "ann", "last_task": 7})),
         ("member/set_state", json!({"member": "ann", "state": "idle"})),
         ("member/set_mode", json!({"member": "ann", "permissions": "accept-edits"})),
+        ("usage/report", json!({"member": "ann", "task": 7, "usage": {"input": 5}})),
         ("link/set", json!({"from": "lead", "to": "ann", "enabled": true, "max_concurrent": 2})),
         ("link/purge", json!({"from": "lead", "to": "ann"})),
         ("message/send", json!({"to": "ann", "content": "hi"})),
@@ -60,6 +61,10 @@ fn samples() -> Vec<(&'static str, Value)> {
         ("task/clear_ask_user", json!({"task": 7})),
         ("task/update", json!({"task": 7, "change": {"assignee": null}})),
         ("task/delete", json!({"task": "019a8f00"})),
+        (
+            "refusal/record",
+            json!({"task": 7, "who": {"kind": "agent", "name": "ann"}, "by": "hook", "reason": "no"}),
+        ),
         ("workspace/record", json!({"path": "a.md", "size": 3, "task": 7})),
         ("workspace/forget", json!({"folder": {"scope": "shared"}, "path": "a.md"})),
         ("workspace/list", json!({"chat": "c1"})),

@@ -15,7 +15,8 @@ impl Dispatcher {
         let silent = self.silent_holder(event);
         let loser = self.loser(event);
         self.state.apply(event);
-        self.has_new_context |= event.fact.task().is_some();
+        let is_cost = matches!(event.fact, Fact::UsageReported { .. });
+        self.has_new_context |= event.fact.task().is_some() && !is_cost;
         self.keep_work(event);
         self.n_teams += u64::from(changes_team(&event.fact));
         if let Some(member) = silent {
@@ -71,8 +72,12 @@ impl Dispatcher {
                 self.mail_came(&readers, kind).await;
             }
             Fact::MessageRead { reader, messages } => self.mail_was_read(reader, messages),
+            Fact::UsageReported { .. } => {}
             _ if event.fact.task().is_some() => self.has_news = true,
             _ => {}
+        }
+        if self.budget_has_turned() {
+            self.tell_budget().await;
         }
         if frees_folder(&event.fact) {
             self.end_proofs(&event.fact);
@@ -82,9 +87,17 @@ impl Dispatcher {
 
     fn interrupt(&mut self, member: &MemberName, reason: Option<&str>) {
         let Some(link) = self.links.get(member) else { return };
-        let reason = reason.unwrap_or("interrupted").to_owned();
+        let said = reason.unwrap_or("interrupted").to_owned();
         // A member that does not read cannot be interrupted; it can be stopped.
-        drop(link.tell(&FromLead::Interrupt { reason, task_id: None }));
+        let is_told = link.tell(&FromLead::Interrupt { reason: said, task_id: None }).is_ok();
+        let because = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+        self.note(
+            member,
+            match is_told {
+                true => Line::note(&format!("told to break off what it does{because}")),
+                false => Line::trouble("it is to break off what it does, and does not read"),
+            },
+        );
     }
 
     /// Somebody holds a task: it is told, if it runs here.

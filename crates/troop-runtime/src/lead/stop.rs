@@ -129,6 +129,10 @@ impl Dispatcher {
                 self.stop_team(Ended::Quiet, "nobody has anything left to do").await;
             }
             Some(stop) if self.links.is_empty() && !stop.is_told => self.say_goodbye().await,
+            None if self.may_end() && self.ends_spent() && self.has_followed_all().await => {
+                let reason = self.why_spent();
+                self.begin_team_stop(&reason).await;
+            }
             _ => {}
         }
     }
@@ -139,8 +143,11 @@ impl Dispatcher {
             self.state.team().is_none_or(|team| team.status == troop_model::TeamStatus::Deleted);
         if !is_deleted {
             let is_over = self.state.tasks().iter().all(|task| task.status.is_finished());
-            // What ends before all is done has stopped, and can go on.
-            if is_over {
+            let lead = self.state.lead();
+            let has_failed = self.failed.is_cancelled()
+                || lead.is_some_and(|lead| lead.state == MemberState::Crashed);
+            // What ends before all is done has stopped, and can go on. Nobody knows what a lead that failed had in mind.
+            if is_over && !has_failed {
                 self.give(Command::CompleteTeam).await;
             }
             let request = self.own(Command::ReleaseLead);
@@ -210,12 +217,17 @@ impl Dispatcher {
     }
 
     fn is_at_rest(&self, link: &Link) -> bool {
+        let party = Party::member(&link.runner.member);
+        let has_mail = self.state.mailbox().n_unread(&party) > 0;
+        self.is_idle(link) && !has_mail
+    }
+
+    /// Whether a member is in the middle of nothing.
+    pub(super) fn is_idle(&self, link: &Link) -> bool {
         let member = self.state.member(&link.runner.member);
         let is_idle =
             member.is_some_and(|it| matches!(it.state, MemberState::Idle | MemberState::Planning));
-        let party = Party::member(&link.runner.member);
-        let has_mail = self.state.mailbox().n_unread(&party) > 0;
-        link.is_free(self.state.version()) && link.is_at_rest && is_idle && !has_mail
+        link.is_free(self.state.version()) && link.is_at_rest && is_idle
     }
 
     /// Whether nobody comes, and no task is worked on, can be begun or will be tried again.

@@ -2,6 +2,7 @@
 
 mod branches;
 mod breaking;
+mod budget;
 mod conversations;
 mod delegations;
 mod files;

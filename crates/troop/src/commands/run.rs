@@ -5,9 +5,9 @@ use std::{path::Path, sync::Arc};
 use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::{
-    MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId, TeamName,
+    Dollars, MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId, TeamName,
 };
-use troop_runtime::{Board, EXTERNAL, Ended};
+use troop_runtime::{Board, EXTERNAL, Ended, TeamSummary};
 use uuid::Uuid;
 
 use super::given;
@@ -15,7 +15,7 @@ use crate::{
     agents::Agents,
     cli::RunArgs,
     config::Surroundings,
-    desk::Desk,
+    desk::{Desk, Standing},
     leading::{Beginning, Finished, HOW, Home, Leading, Runnable},
     output::Printer,
     render,
@@ -24,23 +24,21 @@ use crate::{
 };
 
 pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
-    let goal = goal(given(args.goal)?)?;
+    let goal = goal(given(args.goal.clone())?)?;
     let trust = trust(desk, printer)?;
     let agents = Agents::read(&desk.surroundings);
     let runnable = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.other_store())?);
-    let lead = lead(args.agent, &desk.surroundings, &trust, &agents)?;
+    let mut lead = lead(args.agent.clone(), &desk.surroundings, &trust, &agents)?;
+    lead.permissions = Some(args.permissions.parse().map_err(Refusal::from)?);
     let members = agents.members(&args.members)?;
+    check_names(&lead, &members)?;
     // Some other program is each of these.
     let (external, members): (Vec<_>, Vec<_>) =
         members.into_iter().partition(|it| it.agent == EXTERNAL);
     runnable.check(&lead.agent, lead.model.as_deref())?;
     members.iter().try_for_each(|member| runnable.check_member(member))?;
-    let max_teammates = args.max_teammates.unwrap_or(desk.surroundings.teams.max_teammates);
-    let settings = Settings { max_teammates, checks: args.checks, ..Settings::default() };
-    let changes = super::settings::changes(&settings, &args.settings)?;
-    let settings = settings.changed(&changes).map_err(Refusal::BadSetting)?;
+    let settings = settings(&args, &desk.surroundings)?;
     let max_teammates = settings.max_teammates;
-    settings.check().map_err(Refusal::BadSetting)?;
     if members.len() > max_teammates as usize {
         let n_members = members.len();
         let message = format!(
@@ -56,6 +54,30 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     let members = members.into_iter().map(|member| Spawn { member, prompt: None }).collect();
     let finished = leading.begin().await?.run(Beginning { members, goal: Some(goal) }).await?;
     conclude(&finished, printer)
+}
+
+/// What the team is to be like: as said, as configured, or as usual.
+fn settings(args: &RunArgs, surroundings: &Surroundings) -> Result<Settings> {
+    let teams = &surroundings.teams;
+    let mut settings = Settings {
+        max_teammates: args.max_teammates.unwrap_or(teams.max_teammates),
+        checks: args.checks.clone(),
+        budget: teams.budget,
+        ..Settings::default()
+    };
+    if let Some(dollars) = args.budget {
+        let Some(dollars) = Dollars::new(dollars) else {
+            let hint = "for example five dollars: `--budget 5`";
+            return Err(Usage::new(format!("the budget cannot be {dollars}"), hint).into());
+        };
+        settings.budget.dollars = Some(dollars);
+    }
+    settings.delegation.delegate_mode =
+        (args.delegate || args.no_delegate).then_some(args.delegate);
+    let changes = super::settings::changes(&settings, &args.settings)?;
+    let settings = settings.changed(&changes).map_err(Refusal::BadSetting)?;
+    settings.check().map_err(Refusal::BadSetting)?;
+    Ok(settings)
 }
 
 /// What this project may run; a person hears of what it may not.
@@ -157,6 +179,15 @@ fn lead(
     agents.member(&format!("lead={agent}"))
 }
 
+/// Refuses a member that is called like the lead.
+fn check_names(lead: &NewMember, members: &[NewMember]) -> Result<()> {
+    let member = members.iter().find(|it| it.name == lead.name);
+    let Some(member) = member else { return Ok(()) };
+    let NewMember { name, agent, .. } = member;
+    let message = format!("`{name}` is who leads the team, and cannot be a member besides");
+    Err(Usage::new(message, format!("give it another name: `--member ann={agent}`")).into())
+}
+
 /// Makes the team, named after the project's folder.
 async fn make_team(
     desk: &mut Desk,
@@ -164,14 +195,17 @@ async fn make_team(
     (lead, members): (NewMember, Vec<NewMember>),
     settings: Settings,
 ) -> Result<Board> {
+    let mut teams = desk.session.teams().await?;
+    teams.retain(|team| !team.is_retired);
+    let names: Vec<_> = teams.iter().map(|team| team.name.as_str()).collect();
     let name = match desk.said_team() {
-        Some(name) => name.parse().map_err(Refusal::from)?,
-        None => {
-            let teams = desk.session.teams().await?;
-            let taken = teams.iter().filter(|team| !team.is_retired);
-            let taken: Vec<_> = taken.map(|team| team.name.as_str()).collect();
-            free_name(&desk.surroundings.project, &taken)?
+        Some(said) => {
+            if let Some(team) = teams.iter().find(|team| team.name == said) {
+                return Err(taken(team, &first_free(said, &names), desk).await?.into());
+            }
+            said.parse().map_err(Refusal::from)?
         }
+        None => free_name(&desk.surroundings.project, &names)?,
     };
     let new = NewTeamCommand {
         team: TeamId(Uuid::now_v7()),
@@ -187,6 +221,27 @@ async fn make_team(
     Ok(board)
 }
 
+/// Refuses the name of a team that is there, with what can be done instead.
+async fn taken(team: &TeamSummary, free: &str, desk: &Desk) -> Result<Refused> {
+    let TeamSummary { id, name, .. } = team;
+    let other = format!("or take another name: `--team {free}`");
+    let standing = desk.standing_of(*id).await?;
+    Ok(match desk.holder_of(*id).await?.filter(|_| standing == Standing::Running) {
+        Some(holder) => Refused::conflict(
+            format!("team `{name}` runs already, led by {}", render::one_line(&holder)),
+            format!(
+                "see what it does: `troop --team {name} events --follow`, stop it: `troop stop {name}`, {other}"
+            ),
+        ),
+        None => Refused::conflict(
+            format!("there is a team `{name}` already"),
+            format!(
+                "go on with it: `troop resume {name}`, delete it: `troop team delete {name}`, {other}"
+            ),
+        ),
+    })
+}
+
 /// A name like that of the folder which nobody has yet.
 fn free_name(project: &Path, taken: &[&str]) -> Result<TeamName> {
     let folder = project.file_name().map(|name| name.to_string_lossy().to_lowercase());
@@ -199,10 +254,14 @@ fn free_name(project: &Path, taken: &[&str]) -> Result<TeamName> {
         .collect();
     let name = name.trim_matches(['-', '_', '.']);
     let name = if name.is_empty() { "team" } else { name };
+    Ok(first_free(name, taken).parse().map_err(Refusal::from)?)
+}
+
+/// A name, or if somebody has it the first number behind it that nobody has.
+fn first_free(name: &str, taken: &[&str]) -> String {
     let numbered = (2..).map(|nth| format!("{name}-{nth}"));
     let mut names = std::iter::once(name.to_owned()).chain(numbered);
-    let free = names.find(|name| !taken.contains(&name.as_str())).unwrap_or_default();
-    Ok(free.parse().map_err(Refusal::from)?)
+    names.find(|name| !taken.contains(&name.as_str())).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -84,7 +84,9 @@ fn read_hooks(text: &str) -> (Result<usize, anyhow::Error>, Vec<String>) {
 #[test]
 fn teams_are_on_and_have_five_teammates_unless_said_otherwise() {
     let all = teams("{}");
-    assert_eq!(all, Teams { off: None, teammate_mode: TeammateMode::Auto, max_teammates: 5 });
+    let budget = troop_model::Budget::default();
+    let usual = Teams { off: None, teammate_mode: TeammateMode::Auto, max_teammates: 5, budget };
+    assert_eq!(all, usual);
 }
 
 #[test]

@@ -114,6 +114,13 @@ fn body(message: &Message, id: Option<&str>, from: &str) -> Option<Value> {
         MessageKind::PlanApprovalResponse => {
             json!({"type": "plan_approval_response", "requestId": id, "approved": message.approve, "feedback": said, "timestamp": at})
         }
+        MessageKind::PermissionRequest => {
+            json!({"type": "permission_request", "request_id": id, "agent_id": from, "description": said, "timestamp": at})
+        }
+        MessageKind::PermissionResponse => {
+            let subtype = if message.approve == Some(true) { "success" } else { "error" };
+            json!({"type": "permission_response", "request_id": id, "subtype": subtype, "error": said, "timestamp": at})
+        }
         MessageKind::Idle => {
             json!({"type": "idle_notification", "from": from, "timestamp": at, "result": said})
         }
@@ -165,6 +172,11 @@ fn read_body(letter: &mut Letter, body: &Map<String, Value>) {
         Some("plan_approval_response") if request_id.is_some() => {
             letter.approve = body.get("approved").and_then(Value::as_bool);
             (letter.kind, letter.content) = (MessageKind::PlanApprovalResponse, reason());
+        }
+        Some("permission_response") if request_id.is_some() => {
+            letter.approve = at(body, "subtype").map(|it| it == "success");
+            let said = at(body, "error").unwrap_or_default();
+            (letter.kind, letter.content) = (MessageKind::PermissionResponse, said);
         }
         Some("idle_notification") => {
             let result = at(body, "result").or_else(|| at(body, "idleReason"));
