@@ -98,6 +98,11 @@ impl Surroundings {
         })
     }
 
+    /// Where things of teammates are moved that git cannot keep.
+    pub(crate) fn aside(&self) -> PathBuf {
+        self.home.join("aside")
+    }
+
     fn read_with(
         global: &Global,
         broken: impl Fn(&mut Vec<String>, anyhow::Error) -> Result<(Config, HooksConfig)>,

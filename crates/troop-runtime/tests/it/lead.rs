@@ -12,6 +12,7 @@ mod late;
 mod mail;
 mod processes;
 mod recovery;
+mod shared;
 mod socket;
 mod stage;
 mod starting;

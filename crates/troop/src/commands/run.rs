@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use troop_model::{
     Dollars, MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId, TeamName,
 };
-use troop_runtime::{Board, Ended};
+use troop_runtime::{Board, EXTERNAL, Ended};
 use uuid::Uuid;
 
 use super::given;
@@ -31,6 +31,9 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     let mut lead = lead(args.agent.clone(), &desk.surroundings, &trust, &agents)?;
     lead.permissions = Some(args.permissions.parse().map_err(Refusal::from)?);
     let members = agents.members(&args.members)?;
+    // Some other program is each of these.
+    let (external, members): (Vec<_>, Vec<_>) =
+        members.into_iter().partition(|it| it.agent == EXTERNAL);
     runnable.check(&lead.agent, lead.model.as_deref())?;
     members.iter().try_for_each(|member| runnable.check_member(member))?;
     let settings = settings(&args, &desk.surroundings)?;
@@ -43,6 +46,7 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
         let hint = format!("allow more: `--max-teammates {n_members}`, or name fewer");
         return Err(Refused::new(message, hint).into());
     }
+    let lead = (lead, external);
     let board = make_team(desk, &goal, lead, settings).await?;
     let leading =
         Leading { desk, board, printer, trust: &trust, agents: runnable, args: args.lead };
@@ -178,7 +182,7 @@ fn lead(
 async fn make_team(
     desk: &mut Desk,
     goal: &str,
-    lead: NewMember,
+    (lead, members): (NewMember, Vec<NewMember>),
     settings: Settings,
 ) -> Result<Board> {
     let name = match desk.said_team() {
@@ -196,7 +200,7 @@ async fn make_team(
         description: goal.to_owned(),
         settings,
         lead,
-        members: Vec::new(),
+        members,
     };
     let signature = desk.signature()?;
     let board = desk.session.create(&signature, new).await?.clone();

@@ -214,7 +214,7 @@ async fn purge_all(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
     check_unused(team, name, desk).await?;
     let (folder, environment) = (desk.folder(team), config::environment());
     for leftover in leftovers(&folder, &environment).await? {
-        rescue(&leftover, &environment).await?;
+        rescue(&leftover, &desk.surroundings.aside(), &environment).await?;
     }
     match std::fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
