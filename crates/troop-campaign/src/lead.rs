@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use tokio::io::DuplexStream;
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{Role, TeamId};
 use troop_protocol::{FromLead, FromTeammate, Incoming, Peer, Ready};
 use troop_runtime::{
@@ -81,6 +81,7 @@ pub async fn run() -> Result<()> {
         environment: Vec::new(),
         timing: timing(),
         until: Until::Stopped,
+        failed: CancellationToken::new(),
     });
     match lead.await?.ended().await {
         Ended::Stopped { .. } | Ended::Quiet => {}

@@ -8,8 +8,8 @@ use smol_str::SmolStr;
 use uuid::Uuid;
 
 use crate::{
-    Condition, Link, MemberName, MemberState, MessageKind, Metadata, Permissions, Proof,
-    RejectMode, Settings, TaskRef, TeamId, TeamName, Usage, Version, WorkspaceFolder,
+    Actor, Condition, Link, MemberName, MemberState, MessageKind, Metadata, Permissions, Proof,
+    RefusedBy, RejectMode, Settings, TaskRef, TeamId, TeamName, Usage, Version, WorkspaceFolder,
     event::nullable,
 };
 pub use action::TaskAction;
@@ -132,6 +132,20 @@ pub enum Command {
         folder: WorkspaceFolder,
         /// Its path in that folder.
         path: String,
+    },
+    /// Record that something which somebody wanted to do with a task was refused.
+    #[serde(rename = "refusal/record")]
+    RecordRefusal {
+        /// Which; none if it was to be put on the board.
+        task: Option<TaskRef>,
+        /// What it was to be about, if it was to be put on the board.
+        subject: Option<String>,
+        /// Who wanted it.
+        who: Actor,
+        /// What was against it.
+        by: RefusedBy,
+        /// Why.
+        reason: String,
     },
     /// Something about a task.
     #[serde(rename = "task")]

@@ -67,6 +67,10 @@ pub fn decide(state: &State, command: &Command, ctx: &Context) -> Result<Vec<Eve
         Command::SetLink(link) => team::set_link(&mut draft, link),
         Command::PurgeLink { from, to } => team::purge_link(&mut draft, from, to),
         Command::Task(command) => decide_task(&mut draft, command),
+        Command::RecordRefusal { task, subject, who, by, reason } => {
+            let (task, subject) = (task.as_ref(), subject.as_deref());
+            proof::refused(&mut draft, (task, subject), who, *by, reason)
+        }
         Command::Send(outgoing) => mail::send(&mut draft, outgoing),
         Command::MarkDelivered { reader, messages } => {
             mail::deliver(&mut draft, reader.as_ref(), messages)

@@ -15,8 +15,8 @@ use uuid::Uuid;
 
 use crate::{
     Actor, Dependency, Evidence, Link, MemberName, MemberState, MessageKind, Metadata, OperationId,
-    Origin, Party, Permissions, Progress, Role, Settings, TaskNumber, TeamId, TeamName, Time,
-    Usage, Version, WorkspaceFolder,
+    Origin, Party, Permissions, Progress, RefusedBy, Role, Settings, TaskNumber, TeamId, TeamName,
+    Time, Usage, Version, WorkspaceFolder,
 };
 
 /// One fact in a team's log.
@@ -405,6 +405,22 @@ pub enum Fact {
         into: String,
         /// The commit of that branch.
         commit: String,
+    },
+    /// Something that somebody wanted to do with a task was refused: it was not done, or the task is not on the board.
+    #[serde(rename = "task.refused")]
+    TaskRefused {
+        /// Which; none if it was to be put on the board.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskNumber>,
+        /// What it was to be about, if it was to be put on the board.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        subject: Option<String>,
+        /// Who wanted it.
+        who: Actor,
+        /// What was against it.
+        by: RefusedBy,
+        /// Why.
+        reason: String,
     },
     /// The user is asked something, until it is cleared.
     #[serde(rename = "task.asked")]

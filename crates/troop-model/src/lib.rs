@@ -51,7 +51,7 @@ pub use event::{Event, Fact, RejectMode, Surface, TaskChange};
 pub use ids::{IdPrefix, OperationId, TaskNumber, TeamId, Version};
 pub use message::{MAX_UNREAD, Mailbox, Message, MessageKind, Party, Receipt};
 pub use name::{EVERYBODY, LEAD_ALIASES, MAX_NAME, MemberName, NameError, SYSTEM, TeamName, USER};
-pub use proof::{Evidence, MAX_CHECKS, MAX_TAIL, Merged, Proof};
+pub use proof::{Evidence, MAX_CHECKS, MAX_TAIL, Merged, Proof, RefusedBy};
 pub use query::{MAX_SHOWN_RESULT, MAX_SNIPPET, PAGE, Search, TaskFilter, is_visible};
 pub use refusal::{Refusal, RefusalKind};
 pub use roster::{Link, Member, MemberState, Permissions, Role};

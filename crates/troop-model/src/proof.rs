@@ -44,6 +44,16 @@ pub struct Evidence {
     pub took_ms: u64,
 }
 
+/// What was against something that somebody wanted to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusedBy {
+    /// A hook.
+    Hook,
+    /// The work itself: it could not be merged.
+    Merge,
+}
+
 /// Where the work on a task is now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -30,8 +30,8 @@ pub struct HookOptions {
     pub environment: Vec<(OsString, OsString)>,
     /// Where hooks run. Close it and wait for it before the end, so that asynchronous hooks come to theirs.
     pub tracker: TaskTracker,
-    /// Where complaints about asynchronous hooks go; when it is full they are lost.
-    pub late: mpsc::Sender<Complaint>,
+    /// Where complaints about hooks go, for people; when it is full they are lost.
+    pub complaints: mpsc::Sender<Complaint>,
 }
 
 /// The hooks of a team.
@@ -56,7 +56,7 @@ impl Hooks {
             folder: PathBuf::new(),
             environment: Vec::new(),
             tracker: TaskTracker::new(),
-            late: mpsc::channel(1).0,
+            complaints: mpsc::channel(1).0,
         };
         Self { hooks: Vec::new(), options }
     }
@@ -94,6 +94,11 @@ impl Hooks {
         fired
     }
 
+    /// Tells people what is wrong with a hook. When they do not listen it is lost.
+    pub(crate) fn complain(&self, complaint: &Complaint) {
+        drop(self.options.complaints.try_send(complaint.clone()));
+    }
+
     /// The hooks that are meant by this, in the order of the configuration; what says the same runs once.
     fn matching(&self, context: &HookContext) -> Vec<Arc<Hook>> {
         let mut found: Vec<Arc<Hook>> = Vec::new();
@@ -114,12 +119,12 @@ impl Hooks {
     }
 
     fn listen_later(&self, event: HookEvent, hook: Arc<Hook>, outcome: AbortOnDropHandle<Outcome>) {
-        let late = self.options.late.clone();
+        let complaints = self.options.complaints.clone();
         self.options.tracker.spawn(async move {
             let Judged { complaint, .. } = judge_late(event, &hook, Outcome::of(outcome.await));
             if let Some(complaint) = complaint {
                 // A full queue has enough to say.
-                drop(late.try_send(complaint));
+                drop(complaints.try_send(complaint));
             }
         });
     }

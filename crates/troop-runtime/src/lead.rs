@@ -35,7 +35,7 @@ use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{Actor, Command, MemberName, Version};
 use uuid::Uuid;
 
@@ -43,7 +43,7 @@ use crate::{Board, BoardError, Clock, Hooks, Isolation, Request, workspace::File
 
 pub use answers::answer;
 pub(crate) use answers::failure;
-pub use gate::{REFUSED, VETOED};
+pub use gate::{REFUSED, VETOED, VETOED_DEED};
 pub use launch::{InProcess, Launch, LaunchSpec, Launched, Life, Programs};
 pub use lease::{LeadEntry, find as find_lead, has_died as lead_has_died, last_project};
 pub use stop::{WITH_TEAM, is_to_start_again, was_cut_short};
@@ -79,6 +79,8 @@ pub struct LeadOptions {
     pub timing: Timing,
     /// When it is over.
     pub until: Until,
+    /// Cancelled once the lead's agent could not do what it wanted: then the team has stopped, and not completed its work.
+    pub failed: CancellationToken,
 }
 
 /// How long things may take.

@@ -198,7 +198,9 @@ impl Workspace {
                 return Err(WorkspaceError::TooMany { path, n_files });
             }
         }
-        let Some(quota) = change.quota else { return Ok(()) };
+        // What does not grow is taken, also where there is too much already.
+        let grows = change.old.is_none_or(|old| size > old.size);
+        let Some(quota) = change.quota.filter(|_| grows) else { return Ok(()) };
         let used = walk::size(root, &self.team.join(ROOT), &[LOCK, WRITING])?;
         let used = used.saturating_sub(change.old.map_or(0, |old| old.size));
         if used.saturating_add(size) > quota {

@@ -46,6 +46,12 @@ const FIELDS: [&str; 7] = ["name", "description", "model", "tools", "agent", "sc
 /// What an agent begins with that follows a script of its own: `script:FILE`.
 const SCRIPT: &str = "script:";
 
+/// What everybody is good at who follows a script.
+const FOLLOWS: &str = "follows a script";
+
+/// What a lead is called that nobody gave a name.
+const LEAD: &str = "lead";
+
 /// Makes the same id for the same key everywhere.
 const NAMESPACE: Uuid = Uuid::from_u128(0x7d9b_31f6_55c2_4c5e_9f0a_6d1f_0e8a_b1c4);
 
@@ -84,9 +90,13 @@ impl Agents {
 
     /// The member that a text describes: `NAME=AGENT`, or an agent that gives the member its name.
     pub(crate) fn member(&self, text: &str) -> Result<NewMember> {
+        if text.starts_with(SCRIPT) {
+            let message = format!("who is to follow `{}`?", crate::render::clean(text));
+            return Err(Usage::new(message, format!("give it a name: `ann={text}`")).into());
+        }
         let (name, agent) = match text.split_once('=') {
             Some((name, agent)) if agent.starts_with(SCRIPT) => {
-                (Some(name), &Agent::new(agent, "follows a script", Runs::Now))
+                (Some(name), &Agent::new(agent, FOLLOWS, Runs::Now))
             }
             Some((name, agent)) => (Some(name), self.find(agent, text)?),
             None => (None, self.find(text, text)?),
@@ -100,6 +110,14 @@ impl Agents {
             model: agent.model.as_deref().map(SmolStr::new),
             permissions: None,
         })
+    }
+
+    /// The lead that a text describes. A script gives nobody a name: whoever follows it is called `lead`.
+    pub(crate) fn lead(&self, text: &str) -> Result<NewMember> {
+        match text.starts_with(SCRIPT) {
+            true => self.member(&format!("{LEAD}={text}")),
+            false => self.member(text),
+        }
     }
 
     /// The members that texts describe. Each has a name of its own.
@@ -132,6 +150,16 @@ impl Agents {
             };
             Usage::new(format!("there is no agent `{}`", crate::render::clean(text)), hint).into()
         })
+    }
+
+    /// What an agent is, for a member of which nothing else is said.
+    pub(crate) fn description(&self, key: &str) -> &str {
+        let found = self.0.iter().find(|agent| agent.key == key);
+        match found {
+            Some(agent) => &agent.description,
+            None if key.starts_with(SCRIPT) => FOLLOWS,
+            None => "",
+        }
     }
 
     /// What runs now, and what does not yet or never.

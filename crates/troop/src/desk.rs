@@ -1,5 +1,6 @@
 //! Where a command is carried out: a store, a team, and who asks.
 
+mod choice;
 mod files;
 mod relay;
 
@@ -15,7 +16,8 @@ use troop_model::{
     TeamStatus,
 };
 use troop_runtime::{
-    Board, Clock, Done, Following, Request, Session, Signature, TeamSummary, lead_has_died,
+    Board, Clock, Done, Following, Request, Session, Signature, TeamSummary, last_project,
+    lead_has_died,
 };
 use troop_store::{Missing, Store};
 
@@ -26,6 +28,8 @@ use crate::{
     render,
     report::{Refused, Usage, nearest},
 };
+use choice::Candidate;
+pub(crate) use choice::Purpose;
 use files::Kept;
 pub(crate) use files::Shared;
 
@@ -131,15 +135,20 @@ impl Desk {
         })
     }
 
-    /// Opens the team that is meant: by name, the only one, or the only active one.
+    /// Opens the team that is meant: by name, or the one that is most likely meant here.
     pub(crate) async fn team(&mut self, name: Option<&str>) -> Result<Board> {
+        self.team_for(Purpose::Use, name).await
+    }
+
+    /// The same, where it matters what it is wanted for.
+    pub(crate) async fn team_for(&mut self, purpose: Purpose, name: Option<&str>) -> Result<Board> {
         if let Ok(board) = self.session.team() {
             return Ok(board.clone());
         }
         let board = match name.or(self.team.as_deref()) {
             Some(name) => self.session.open(name).await?,
             None => {
-                let team = self.only_team().await?;
+                let team = self.likely_team(purpose).await?;
                 self.session.open_known(team).await?
             }
         };
@@ -234,6 +243,28 @@ impl Desk {
         })
     }
 
+    /// The same of a team that is not this session's.
+    pub(crate) async fn standing_of(&self, team: TeamId) -> Result<Standing> {
+        let board = self.other(team).await?;
+        let standing = self.standing(&board).await;
+        board.close().await;
+        standing
+    }
+
+    /// Who leads a team that is not this session's, or led it without having said that it does not any more.
+    pub(crate) async fn holder_of(&self, team: TeamId) -> Result<Option<String>> {
+        let board = self.other(team).await?;
+        let look = |state: &State| Some(state.team()?.lead_lease.as_ref()?.holder.clone());
+        let holder = board.look(look).await;
+        board.close().await;
+        Ok(holder?)
+    }
+
+    async fn other(&self, team: TeamId) -> Result<Board> {
+        let (store, clock) = (Arc::clone(&self.store), self.clock.clone());
+        Ok(Board::open(store, clock, Following::WhenAsked, team).await?)
+    }
+
     /// Where troop keeps its files, if not where it does by default.
     pub(crate) fn other_home(&self) -> Option<&Path> {
         self.said.home.as_deref()
@@ -309,33 +340,19 @@ impl Desk {
         self.session.close().await;
     }
 
-    async fn only_team(&self) -> Result<TeamId> {
+    async fn likely_team(&self, purpose: Purpose) -> Result<TeamId> {
         let mut teams = self.session.teams().await?;
         teams.retain(|team| !team.is_retired);
         if let [team] = teams.as_slice() {
             return Ok(team.id);
         }
-        let mut active = Vec::new();
+        let mut candidates = Vec::new();
         for team in &teams {
-            let board = Board::open(
-                Arc::clone(&self.store),
-                self.clock.clone(),
-                Following::WhenAsked,
-                team.id,
-            )
-            .await?;
-            let status = board.look(|state| state.team().map(|team| team.status)).await?;
-            board.close().await;
-            if status == Some(TeamStatus::Active) {
-                active.push(team.id);
-            }
+            candidates.push(self.candidate(team.id).await?);
         }
-        let chosen = match active.as_slice() {
-            [team] => teams.iter().find(|it| it.id == *team),
-            _ => None,
-        };
-        if let Some(team) = chosen {
-            self.tell_of(team, teams.len());
+        let chosen = choice::choose(&candidates, purpose);
+        if let Some((team, why)) = chosen.and_then(|(nth, why)| Some((teams.get(nth)?, why))) {
+            self.tell_of(team, why, teams.len());
             return Ok(team.id);
         }
         let names: Vec<_> = teams.iter().rev().map(|team| team.name.as_str()).collect();
@@ -346,11 +363,18 @@ impl Desk {
         Err(Usage::new(message, format!("say it: `--team {newest}`")).into())
     }
 
+    async fn candidate(&self, team: TeamId) -> Result<Candidate> {
+        let there = last_project(&self.folder(team)).and_then(|it| it.canonicalize().ok());
+        let here = self.surroundings.project.canonicalize().ok();
+        let is_here = there.is_some() && there == here;
+        Ok(Candidate { standing: self.standing_of(team).await?, is_here })
+    }
+
     /// Tells a person which of several teams is meant, since nobody named it.
-    fn tell_of(&self, team: &TeamSummary, n_teams: usize) {
+    fn tell_of(&self, team: &TeamSummary, why: &str, n_teams: usize) {
         if !self.is_for_programs {
             let name = render::clean(&team.name);
-            let line = format!("team {name}, the only active one of {n_teams}");
+            let line = format!("team {name}, {why} (of {n_teams})");
             Printer::plain(false).error_line(&render::paint(render::DIM, &line));
         }
     }

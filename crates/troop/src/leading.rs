@@ -76,13 +76,13 @@ impl<'a> Leading<'a> {
     pub(crate) async fn begin(self) -> Result<Begun<'a>> {
         let Self { desk, board, .. } = &self;
         let surroundings = &desk.surroundings;
-        let (late, complaints) = mpsc::channel(COMPLAINTS);
+        let (complain, complaints) = mpsc::channel(COMPLAINTS);
         let hooks = TaskTracker::new();
         let options = HookOptions {
             folder: surroundings.project.clone(),
             environment: config::environment(),
             tracker: hooks.clone(),
-            late,
+            complaints: complain,
         };
         let allowed = trust::allowed_hooks(surroundings, self.trust);
         let watch = Watch::default();
@@ -101,6 +101,7 @@ impl<'a> Leading<'a> {
             environment: config::environment(),
             timing: Timing { grace: Duration::from_secs(self.args.grace), ..Timing::default() },
             until: Until::Stopped,
+            failed: watch.failed(),
         };
         let lead = Lead::start(options).await.map_err(refusal)?;
         let leading = self;
@@ -207,7 +208,10 @@ impl Leading<'_> {
                 stopper.stop("nobody sees any more what it does").await;
             }
         };
-        // What was written last.
+        // What was said and written last.
+        while let Ok(complaint) = complaints.try_recv() {
+            shown = shown.and(view.tell(format!("warning: {complaint}")));
+        }
         while let Ok(Some(event)) = news.next_stored().await {
             shown = shown.and(view.tell_if(story.tell(&event)));
         }

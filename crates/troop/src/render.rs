@@ -15,7 +15,7 @@ mod transcript;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Color, Style};
-use troop_model::{MemberState, Status, Time, is_unprintable};
+use troop_model::{Delegation, LEAD_ENDED, MemberState, Status, Time, is_unprintable};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 pub(crate) use board::{Row, board};
@@ -153,6 +153,14 @@ pub(crate) fn bytes(n_bytes: u64) -> String {
         1_024..1_048_576 => format!("{:.1} KB", n_bytes as f64 / 1_024.0),
         _ => format!("{:.1} MB", n_bytes as f64 / 1_048_576.0),
     }
+}
+
+/// How long a delegation took, if that is known: when a lead dies nobody sees when its members end.
+pub(crate) fn delegation_took(delegation: &Delegation) -> Option<String> {
+    let is_known =
+        |_: &Time| !delegation.result.as_deref().is_some_and(|it| it.ends_with(LEAD_ENDED));
+    let ended_at = delegation.ended_at.filter(is_known)?;
+    Some(took(ended_at.since(delegation.started_at)))
 }
 
 /// How long something took, as exactly as people care.

@@ -4,6 +4,7 @@ mod hint;
 mod typed;
 
 pub(crate) use hint::{in_plain_words, nearest};
+pub(crate) use typed::quoted;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -68,6 +69,11 @@ impl Refused {
     /// Whoever asks may not.
     pub(crate) fn forbidden(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { kind: "forbidden", ..Self::new(message, hint) }
+    }
+
+    /// Somebody was first.
+    pub(crate) fn conflict(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { kind: "conflict", ..Self::new(message, hint) }
     }
 
     /// There is nothing to do now.

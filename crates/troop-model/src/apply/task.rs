@@ -4,8 +4,8 @@ use serde_json::json;
 
 use crate::{
     Actor, Attachment, Comment, Event, Evidence, Fact, MemberName, Merged, Metadata, Question,
-    RejectMode, StartGate, State, Status, Task, TaskChange, TaskNumber, Time, TrailEntry, Usage,
-    WorkspaceFolder, text,
+    RefusedBy, RejectMode, StartGate, State, Status, Task, TaskChange, TaskNumber, Time,
+    TrailEntry, Usage, WorkspaceFolder, text,
 };
 
 /// How much of a result the board shows on a finished task.
@@ -362,6 +362,12 @@ fn trail_entry(event: &Event) -> Option<TrailEntry> {
         | Fact::TaskCancelled { reason, .. }
         | Fact::TaskFailed { reason, .. }
         | Fact::TaskEscalated { reason, .. } => Some(reason.clone()),
+        Fact::TaskRefused { who, by: RefusedBy::Hook, reason, .. } => {
+            Some(format!("{} by a hook: {reason}", who.name))
+        }
+        Fact::TaskRefused { who, by: RefusedBy::Merge, reason, .. } => {
+            Some(format!("{}: {reason}", who.name))
+        }
         Fact::TaskCompleted { summary, .. } => Some(summary.clone()),
         Fact::TaskAttached { path, .. } => Some(path.clone()),
         Fact::TaskChecked { evidence, waived, .. } => Some(checked(evidence, waived.as_deref())),

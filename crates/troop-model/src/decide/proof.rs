@@ -2,7 +2,7 @@
 
 use super::{Draft, Standing};
 use crate::{
-    Fact, Proof, Refusal, Status, Task, TaskAction,
+    Actor, Fact, Proof, Refusal, RefusedBy, Status, Task, TaskAction, TaskRef,
     proof::{MAX_CHECKS, MAX_TAIL},
     text,
 };
@@ -51,6 +51,28 @@ pub(super) fn prove(draft: &mut Draft<'_>, proof: &Proof) -> Result<(), Refusal>
         let commit = text::line("commit", &merge.commit)?;
         draft.push(Fact::TaskMerged { task, into, commit });
     }
+    Ok(())
+}
+
+/// Keeps that something was refused, which who asked may have been told alone. Only who refuses can say that.
+pub(super) fn refused(
+    draft: &mut Draft<'_>,
+    (task, subject): (Option<&TaskRef>, Option<&str>),
+    who: &Actor,
+    by: RefusedBy,
+    reason: &str,
+) -> Result<(), Refusal> {
+    if draft.who != Standing::System {
+        return Err(Refusal::Forbidden {
+            who: draft.ctx.actor.name.clone(),
+            what: "say what was refused",
+            may: "the supervisor",
+        });
+    }
+    let task = task.map(|task| draft.live(task)).transpose()?.map(|task| task.number);
+    let subject = subject.map(|it| text::line("subject", it)).transpose()?;
+    let (who, reason) = (who.clone(), text::block("reason", reason)?);
+    draft.push(Fact::TaskRefused { task, subject, who, by, reason });
     Ok(())
 }
 

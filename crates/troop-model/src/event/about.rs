@@ -37,6 +37,7 @@ impl Fact {
             | Self::DelegationStarted { task, .. } => Some(*task),
             Self::MessageSent { task, .. }
             | Self::FileWritten { task, .. }
+            | Self::TaskRefused { task, .. }
             | Self::UsageReported { task, .. } => *task,
             Self::TeamCreated { .. }
             | Self::TeamUpdated { .. }

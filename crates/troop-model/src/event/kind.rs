@@ -55,6 +55,7 @@ impl Fact {
             Self::TaskAttached { .. } => "task.attached",
             Self::TaskChecked { .. } => "task.checked",
             Self::TaskMerged { .. } => "task.merged",
+            Self::TaskRefused { .. } => "task.refused",
             Self::TaskAsked { .. } => "task.asked",
             Self::TaskReminded { .. } => "task.reminded",
             Self::TaskAskCleared { .. } => "task.ask_cleared",

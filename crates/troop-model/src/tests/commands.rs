@@ -4,8 +4,9 @@ use uuid::Uuid;
 
 use super::bench::{name, newcomer};
 use crate::{
-    Command, DelegationOutcome, Dollars, MemberState, MessageKind, NewTask, Outgoing, RejectMode,
-    Spawn, TaskCommand, TaskNumber, TaskRef, TaskUpdate, Usage, WorkspaceFolder,
+    Actor, Command, DelegationOutcome, Dollars, MemberState, MessageKind, NewTask, Outgoing,
+    RefusedBy, RejectMode, Spawn, TaskCommand, TaskNumber, TaskRef, TaskUpdate, Usage,
+    WorkspaceFolder,
 };
 
 impl From<TaskCommand> for Command {
@@ -34,6 +35,17 @@ pub(crate) fn used(who: &str, number: Option<u32>, input: u64, dollars: f64) -> 
         task: number.map(task),
         model: Some("m".into()),
         usage: Usage { input, dollars, ..Usage::default() },
+    }
+}
+
+/// A hook was against something that ann wanted.
+pub(crate) fn refusal(number: Option<u32>, reason: &str) -> Command {
+    Command::RecordRefusal {
+        task: number.map(task),
+        subject: number.is_none().then(|| "deploy".to_owned()),
+        who: Actor::agent(&name("ann")),
+        by: RefusedBy::Hook,
+        reason: reason.to_owned(),
     }
 }
 

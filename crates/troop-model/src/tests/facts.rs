@@ -5,9 +5,9 @@ use uuid::Uuid;
 
 use super::bench::{TEN, name, number};
 use crate::{
-    Condition, Dependency, Dollars, Evidence, Fact, Link, MemberState, MessageKind, Metadata,
-    Origin, Party, Permissions, Progress, RejectMode, Role, Settings, TaskChange, TeamId, Usage,
-    WorkspaceFolder,
+    Actor, Condition, Dependency, Dollars, Evidence, Fact, Link, MemberState, MessageKind,
+    Metadata, Origin, Party, Permissions, Progress, RefusedBy, RejectMode, Role, Settings,
+    TaskChange, TeamId, Usage, WorkspaceFolder,
 };
 
 const ID: Uuid = Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0001);
@@ -150,6 +150,13 @@ fn task_ends() -> Vec<Fact> {
             waived: Some("why".into()),
         },
         Fact::TaskMerged { task, into: "troop/demo".into(), commit: "abc".into() },
+        Fact::TaskRefused {
+            task: Some(task),
+            subject: Some("write".into()),
+            who: Actor::agent(&name("ann")),
+            by: RefusedBy::Hook,
+            reason: reason(),
+        },
         Fact::TaskAsked { task, question: "?".into(), asked_by: name("ann"), next_at: TEN },
         Fact::TaskReminded { task, next_at: TEN },
         Fact::TaskAskCleared { task },

@@ -234,6 +234,7 @@ fn team_commands() -> Vec<(&'static str, Command)> {
         ("add member", Command::AddMember(newcomer("eve"))),
         ("remove member", remove("bob")),
         ("set state", set_state("bob", MemberState::Idle)),
+        ("record refusal", refusal(Some(1), "no")),
         (
             "set mode",
             Command::SetMemberMode { member: name("bob"), permissions: Permissions::Plan },
@@ -287,6 +288,7 @@ fn who_may_do_what_to_the_team() {
     add member      -       yes     yes     yes     -
     remove member   -       yes     yes     yes     -
     set state       -       -       yes     yes     -
+    record refusal  -       -       -       yes     -
     set mode        -       yes     yes     yes     -
     set link        -       yes     yes     yes     -
     purge link      -       yes     yes     yes     -

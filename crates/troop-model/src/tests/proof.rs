@@ -102,6 +102,21 @@ fn a_person_does_without_checks_and_says_why() {
 }
 
 #[test]
+fn what_was_refused_is_in_the_history_of_its_task() {
+    let mut team = checked();
+    let events = team.system().ok(refusal(Some(1), "the tests fail"));
+    assert_eq!(kinds(&events), ["task.refused"]);
+    let last = team.task(1).trail.last().unwrap();
+    assert_eq!(last.note.as_deref(), Some("ann by a hook: the tests fail"));
+    assert_eq!((&*last.what, team.status(1)), ("refused", Status::InProgress));
+    let before = team.task(1).clone();
+    team.system().ok(refusal(None, "no such tasks"));
+    assert_eq!(*team.task(1), before, "what never came to the board is about no task");
+    let refused = team.person().refused(refusal(Some(1), "I said so"));
+    assert!(refused.contains("may not say what was refused; the supervisor may"), "{refused}");
+}
+
+#[test]
 fn what_was_proved_in_one_attempt_says_nothing_about_the_next() {
     let mut team = checked();
     team.system().ok(prove(1, vec![evidence("make lint", 0), evidence("make test", 0)]));

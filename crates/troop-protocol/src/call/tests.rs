@@ -61,6 +61,10 @@ fn samples() -> Vec<(&'static str, Value)> {
         ("task/clear_ask_user", json!({"task": 7})),
         ("task/update", json!({"task": 7, "change": {"assignee": null}})),
         ("task/delete", json!({"task": "019a8f00"})),
+        (
+            "refusal/record",
+            json!({"task": 7, "who": {"kind": "agent", "name": "ann"}, "by": "hook", "reason": "no"}),
+        ),
         ("workspace/record", json!({"path": "a.md", "size": 3, "task": 7})),
         ("workspace/forget", json!({"folder": {"scope": "shared"}, "path": "a.md"})),
         ("workspace/list", json!({"chat": "c1"})),

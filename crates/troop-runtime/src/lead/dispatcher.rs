@@ -56,6 +56,8 @@ pub(super) struct Dispatcher {
     pub(super) hooks: Arc<Hooks>,
     pub(super) timing: Timing,
     pub(super) until: Until,
+    /// Whether the lead's agent could not do what it wanted.
+    pub(super) failed: CancellationToken,
     pub(super) inputs: mpsc::Sender<Input>,
     pub(super) tracker: TaskTracker,
     pub(super) links: BTreeMap<MemberName, Link>,
@@ -130,6 +132,7 @@ impl Dispatcher {
             hooks: Arc::new(options.hooks),
             timing: options.timing,
             until: options.until,
+            failed: options.failed,
             inputs,
             links: BTreeMap::new(),
             n_runs: 0,

@@ -87,9 +87,17 @@ impl Dispatcher {
 
     fn interrupt(&mut self, member: &MemberName, reason: Option<&str>) {
         let Some(link) = self.links.get(member) else { return };
-        let reason = reason.unwrap_or("interrupted").to_owned();
+        let said = reason.unwrap_or("interrupted").to_owned();
         // A member that does not read cannot be interrupted; it can be stopped.
-        drop(link.tell(&FromLead::Interrupt { reason, task_id: None }));
+        let is_told = link.tell(&FromLead::Interrupt { reason: said, task_id: None }).is_ok();
+        let because = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+        self.note(
+            member,
+            match is_told {
+                true => Line::note(&format!("told to break off what it does{because}")),
+                false => Line::trouble("it is to break off what it does, and does not read"),
+            },
+        );
     }
 
     /// Somebody holds a task: it is told, if it runs here.

@@ -2,7 +2,7 @@
 
 use troop_model::{
     Actor, Command, DelegationOutcome, Event, MemberName, MessageKind, OperationId, Outgoing,
-    Status, TaskCommand, TaskNumber, TaskRef,
+    RefusedBy, Status, TaskCommand, TaskNumber, TaskRef,
 };
 use troop_protocol::{Failure, FailureKind, Responder};
 
@@ -14,7 +14,8 @@ use crate::{
 
 /// How the summary of a message begins by which a member hears that a hook was against what it wanted.
 pub const VETOED: &str = "a hook said no";
-const VETOED_DEED: &str = "a hook said no to what it did";
+/// The same about what it did, which is in the log besides.
+pub const VETOED_DEED: &str = "a hook said no to what it did";
 const VETOED_IDLE: &str = "a hook said no to being idle";
 /// The summary of a message by which a member hears that something does not count as done, because it could not be merged or
 /// a check was not content.
@@ -149,12 +150,15 @@ impl Dispatcher {
                 Some(claim) => return self.show(claim, deed),
                 None => self.carry_out(deed).await,
             },
-            Verdict::Veto { feedback } => match self.said_done(&deed.request) {
-                Some((task, ..)) if self.would_be_taken(&deed.request) => {
-                    self.not_done(deed, task, feedback, VETOED_DEED).await;
+            Verdict::Veto { feedback } => {
+                self.record_refusal(&deed.request, RefusedBy::Hook, &feedback).await;
+                match self.said_done(&deed.request) {
+                    Some((task, ..)) if self.would_be_taken(&deed.request) => {
+                        self.not_done(deed, task, feedback, VETOED_DEED).await;
+                    }
+                    _ => self.vetoed(deed, feedback, VETOED_DEED).await,
                 }
-                _ => self.vetoed(deed, feedback, VETOED_DEED).await,
-            },
+            }
         }
         if let Some(runner) = runner {
             self.let_go_on(&runner).await;
@@ -187,6 +191,21 @@ impl Dispatcher {
                 self.retry_soon(&runner.member);
             }
         }
+    }
+
+    /// Keeps in the log that something was refused: who is told in answer alone could tell nobody else.
+    pub(super) async fn record_refusal(&mut self, request: &Request, by: RefusedBy, reason: &str) {
+        let task = self.said_done(request).map(|(task, ..)| task);
+        let subject = match &request.command {
+            Command::Task(TaskCommand::Create(new)) => Some(new.subject.clone()),
+            _ => None,
+        };
+        // What the board would not take is refused by its rules, whatever else is against it.
+        if task.is_none() && subject.is_none() || !self.would_be_taken(request) {
+            return;
+        }
+        let (task, who, reason) = (task.map(Into::into), request.actor.clone(), reason.to_owned());
+        self.give(Command::RecordRefusal { task, subject, who, by, reason }).await;
     }
 
     /// Tells who asked for something why not: in answer, or else by a message, and then who that is.
@@ -352,6 +371,7 @@ impl Dispatcher {
         let Some(lead) = self.state.lead().map(|lead| lead.name.clone()) else { return };
         for complaint in &fired.complaints {
             self.note(&lead, Line::trouble(&complaint.to_string()));
+            self.hooks.complain(complaint);
         }
     }
 }

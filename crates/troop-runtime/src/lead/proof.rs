@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 use troop_model::{
     ActorKind, Command, Context, DelegationOutcome, Fact, MemberName, Merged, Origin, Proof,
-    Refusal, RejectMode, State, Status, TaskCommand, TaskNumber, Time, decide,
+    Refusal, RefusedBy, RejectMode, State, Status, TaskCommand, TaskNumber, Time, decide,
 };
 
 use super::{
@@ -210,8 +210,13 @@ impl Dispatcher {
                 self.send_back(deed, task, feedback, &reason).await;
             }
             Ok(Finished { outcome: Outcome::Not(why), evidence }) => {
-                let feedback = complaint(&evidence).unwrap_or_else(|| why.to_string());
+                let complaint = complaint(&evidence);
                 self.keep_proof(task, evidence, None).await;
+                if complaint.is_none() {
+                    let reason = why.reason();
+                    self.record_refusal(&deed.request, RefusedBy::Merge, &reason).await;
+                }
+                let feedback = complaint.unwrap_or_else(|| why.to_string());
                 self.not_done(deed, task, feedback, REFUSED).await;
             }
             Ok(Finished { outcome: Outcome::Merged(merge), evidence }) => {
@@ -226,11 +231,13 @@ impl Dispatcher {
                 let why = error.chain();
                 let feedback =
                     format!("{task} could not be merged, and waits for approval as before: {why}");
+                self.record_refusal(&deed.request, RefusedBy::Merge, &why).await;
                 self.vetoed(deed, feedback, REFUSED).await;
             }
             Err(error) => {
-                let feedback =
-                    format!("your work could not be merged, and is as it was: {}", error.chain());
+                let why = error.chain();
+                self.record_refusal(&deed.request, RefusedBy::Merge, &why).await;
+                let feedback = format!("your work could not be merged, and is as it was: {why}");
                 self.not_done(deed, task, feedback, REFUSED).await;
             }
         }

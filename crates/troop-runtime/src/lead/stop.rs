@@ -140,8 +140,11 @@ impl Dispatcher {
             self.state.team().is_none_or(|team| team.status == troop_model::TeamStatus::Deleted);
         if !is_deleted {
             let is_over = self.state.tasks().iter().all(|task| task.status.is_finished());
-            // What ends before all is done has stopped, and can go on.
-            if is_over {
+            let lead = self.state.lead();
+            let has_failed = self.failed.is_cancelled()
+                || lead.is_some_and(|lead| lead.state == MemberState::Crashed);
+            // What ends before all is done has stopped, and can go on. Nobody knows what a lead that failed had in mind.
+            if is_over && !has_failed {
                 self.give(Command::CompleteTeam).await;
             }
             let request = self.own(Command::ReleaseLead);

@@ -115,8 +115,10 @@ impl Dispatcher {
     /// What was to run for a member could not even be started.
     pub(super) async fn cannot_start(&mut self, member: &MemberName, error: io::Error) {
         let Some(found) = self.state.member(member) else { return };
+        let is_new = is_new(found);
         let exit = Exit::NotStarted(error);
-        match is_new(found) {
+        self.note(member, Line::trouble(&exit.to_string()));
+        match is_new {
             true => self.not_started(member, &exit).await,
             false => self.crashed(member, exit.to_string()).await,
         }
@@ -220,9 +222,12 @@ impl Dispatcher {
         let words = link.last_words();
         let reason = if words.is_empty() { exit.to_string() } else { format!("{exit}: {words}") };
         if let Some(stop) = &link.stop {
-            let reason = stop.recorded();
+            let (reason, is_forced) = (stop.recorded(), stop.is_forced);
             self.set_state(member, MemberState::Stopped, Some(reason), None).await;
-            self.tell_lead(member, format!("Teammate {member} has shut down.")).await;
+            // When all stop, the lead does too, and would find it unread when it begins again.
+            if !is_forced {
+                self.tell_lead(member, format!("Teammate {member} has shut down.")).await;
+            }
             self.restarts.forget(member);
         } else if link.phase == Phase::Starting && link.is_new {
             self.not_started(member, &Exit::NotStarted(io::Error::other(reason))).await;

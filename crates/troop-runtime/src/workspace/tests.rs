@@ -184,6 +184,7 @@ fn all_files_of_a_team_together_stay_within_the_quota() {
     );
     assert!(error.hint().unwrap().contains("workspace_quota_mb"));
     assert_eq!(stage.write_within("a", &[0; 60], quota), Ok(60), "what it replaces is not counted");
+    assert_eq!(stage.write_within("a", &[1; 60], Some(10)), Ok(60), "it grows no more");
     assert!(stage.write_within("a", &[0; 61], quota).unwrap_err().contains("40 of 100 bytes"));
     stage.workspace.delete(&shared, &at("b")).unwrap();
     assert_eq!(stage.write_within("a", &[0; 100], quota), Ok(100));

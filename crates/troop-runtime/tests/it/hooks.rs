@@ -47,7 +47,7 @@ impl Project {
                     ("GIVEN".into(), "by the lead".into()),
                 ],
                 tracker: tracker.clone(),
-                late: sender,
+                complaints: sender,
             },
         );
         Self { folder, tracker, late, hooks: Arc::new(hooks) }

@@ -40,6 +40,15 @@ fn a_member_is_resolved_by_the_key_or_the_id_of_its_agent() {
 }
 
 #[test]
+fn a_member_of_which_nothing_is_said_is_what_its_agent_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let agents = agents(folder.path());
+    assert_eq!(agents.description("command"), "runs a task's command");
+    assert_eq!(agents.description("script:any.script"), "follows a script");
+    assert_eq!(agents.description("nobody"), "");
+}
+
+#[test]
 fn an_agent_that_cannot_be_resolved_is_refused_with_the_nearest_one() {
     let folder = tempfile::tempdir().unwrap();
     let error = agents(folder.path()).member("ann=cladue").unwrap_err();

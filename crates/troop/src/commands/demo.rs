@@ -156,10 +156,10 @@ struct Place(PathBuf);
 
 impl Place {
     fn make() -> Result<Self> {
-        let folder = tempfile::Builder::new()
-            .prefix("troop-demo-")
-            .tempdir()
-            .context("no temporary folder can be made")?;
+        let folder = tempfile::Builder::new().prefix("troop-demo-").tempdir().map_err(|error| {
+            let message = format!("no temporary folder can be made: {error}");
+            Refused::new(message, "say where there is room: `TMPDIR=/var/tmp troop demo`")
+        })?;
         let place = Self(folder.keep());
         for (path, text) in SAMPLE {
             let file = place.0.join(path);

@@ -16,7 +16,7 @@ use crate::{
     desk::Desk,
     output::Printer,
     render,
-    report::{Refused, Usage},
+    report::{Refused, Usage, quoted},
     trust::imported_runs,
 };
 
@@ -87,7 +87,11 @@ pub(super) async fn import(
             .and_then(|file| read_export(BufReader::new(file)))
     };
     let (_, events) = read.with_context(unreadable)?;
-    if consent == Consent::Asked && !may_run(&events, file, desk, printer)? {
+    let again = {
+        let name = name.iter().map(|name| format!(" --name {name}")).collect::<String>();
+        format!("troop team import {}{name} --yes", quoted(&file.to_string_lossy()))
+    };
+    if consent == Consent::Asked && !may_run(&events, file, &again, desk, printer)? {
         return printer.line("nothing was imported");
     }
     let board = desk.session.import(events, name).await?.clone();
@@ -101,7 +105,13 @@ pub(super) async fn import(
 
 /// Whether a team from a file may run here what it would run. Nobody of this place put that on its board, so a person is
 /// asked, who is the last that could be.
-fn may_run(events: &[Event], file: &Path, desk: &Desk, printer: &Printer) -> Result<bool> {
+fn may_run(
+    events: &[Event],
+    file: &Path,
+    again: &str,
+    desk: &Desk,
+    printer: &Printer,
+) -> Result<bool> {
     let mut state = State::default();
     events.iter().for_each(|event| state.apply(event));
     let runs = imported_runs(&state, &desk.surroundings, file);
@@ -112,7 +122,7 @@ fn may_run(events: &[Event], file: &Path, desk: &Desk, printer: &Printer) -> Res
         let things = if runs.len() == 1 { "1 thing" } else { &format!("{} things", runs.len()) };
         let first = runs.first().map(|it| render::one_line(&it.command)).unwrap_or_default();
         let message = format!("this team would run {things} here, the first is `{first}`");
-        let hint = "look at the file, then agree with `troop team import FILE --yes`";
+        let hint = format!("look at the file, then agree: `{again}`");
         return Err(Refused::new(message, hint).into());
     }
     printer.line("once somebody leads this team here, it would run this:")?;

@@ -82,14 +82,19 @@ async fn list(desk: &mut Desk, printer: &Printer) -> Result<()> {
         return printer.json(&json!({ "members": members }));
     }
     let now = desk.clock.now();
-    let rows: Vec<_> = members.iter().map(|member| row(member, now)).collect();
+    let agents = Agents::read(&desk.surroundings);
+    let rows: Vec<_> = members.iter().map(|member| row(member, &agents, now)).collect();
     let header = ["  NAME", "ROLE", "AGENT", "STATE", "SINCE", "PROCESS", "MODE", "USED", "ABOUT"];
     printer.text(&render::table(&header, &rows, printer.width()))
 }
 
-fn row(member: &Member, now: Time) -> Vec<String> {
+fn row(member: &Member, agents: &Agents, now: Time) -> Vec<String> {
     let reason = member.state_reason.as_deref().map(render::one_line);
-    let expertise = render::one_line(&member.expertise);
+    let expertise = match member.expertise.as_str() {
+        "" => agents.description(&member.agent),
+        said => said,
+    };
+    let expertise = render::one_line(expertise);
     let about: Vec<_> =
         reason.into_iter().chain(Some(expertise)).filter(|it| !it.is_empty()).collect();
     vec![

@@ -3,26 +3,28 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use troop_model::{MemberName, NewMember, Spawn, State, Status, Task};
-use troop_runtime::{Board, is_to_start_again, last_project, was_cut_short};
+use troop_model::{MemberName, NewMember, Refusal, Spawn, State, Status, Task};
+use troop_runtime::{Board, BoardError, is_to_start_again, last_project, was_cut_short};
 
 use super::run::{conclude, trust};
 use crate::{
     cli::ResumeArgs,
-    desk::Desk,
-    leading::{Beginning, Leading, Runnable},
+    desk::{Desk, Purpose},
+    leading::{Beginning, HOW, Leading, Runnable},
     output::Printer,
     report::Refused,
 };
 
 pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
-    let board = desk.team(args.name.as_deref()).await?;
+    let board = desk.team_for(Purpose::Resume, args.name.as_deref()).await?;
     check_folder(desk, &board).await?;
     let trust = trust(desk, printer)?;
     let agents = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.other_store())?);
     let lead = |state: &State| state.lead().map(|lead| (lead.agent.clone(), lead.model.clone()));
     let (agent, model) = board.look(lead).await?.unwrap_or_default();
-    agents.check(&agent, model.as_deref())?;
+    let name = board.look(|state| state.team().map(|team| team.name.to_string())).await?;
+    let name = name.unwrap_or_default();
+    check_lead(&agents, (&agent, model.as_deref()), &name)?;
     let leading = Leading {
         desk,
         board: board.clone(),
@@ -31,7 +33,7 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
         agents: Arc::clone(&agents),
         args: args.lead,
     };
-    let begun = leading.begin().await?;
+    let begun = leading.begin().await.map_err(|error| held(error, &name))?;
     let found = board.look(Found::new).await?;
     let can_run =
         |it: &NewMember| found.is_open && agents.check(&it.agent, it.model.as_deref()).is_ok();
@@ -42,6 +44,34 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
     let members = members.into_iter().map(|member| Spawn { member, prompt: None }).collect();
     let finished = begun.run(Beginning { members, goal: None }).await?;
     conclude(&finished, printer)
+}
+
+/// A lead stays what it is, so another needs another team.
+fn check_lead(agents: &Runnable, (agent, model): (&str, Option<&str>), name: &str) -> Result<()> {
+    agents.check(agent, model).map_err(|error| match error.downcast::<Refused>() {
+        Ok(refused) if refused.hint() == HOW => {
+            let hint = format!(
+                "the lead of a team stays what it is; let another team do it: `troop run \"GOAL\" --agent script:FILE`, and \
+                 see what is left to do: `troop --team {name} task list`"
+            );
+            Refused::new(refused.to_string(), hint).into()
+        }
+        Ok(refused) => refused.into(),
+        Err(error) => error,
+    })
+}
+
+/// Somebody leads it already: what can be done about this team.
+fn held(error: anyhow::Error, name: &str) -> anyhow::Error {
+    match error.downcast_ref::<BoardError>() {
+        Some(BoardError::Refused(refusal @ Refusal::LeadHeld { .. })) => {
+            let hint = format!(
+                "see what it does: `troop --team {name} events --follow`; stop it: `troop stop {name}`"
+            );
+            Refused::conflict(refusal.to_string(), hint).into()
+        }
+        _ => error,
+    }
 }
 
 /// A team goes on where it worked before, as long as that folder is there.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use troop_model::{
     Dollars, MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId, TeamName,
 };
-use troop_runtime::{Board, EXTERNAL, Ended};
+use troop_runtime::{Board, EXTERNAL, Ended, TeamSummary};
 use uuid::Uuid;
 
 use super::given;
@@ -15,7 +15,7 @@ use crate::{
     agents::Agents,
     cli::RunArgs,
     config::Surroundings,
-    desk::Desk,
+    desk::{Desk, Standing},
     leading::{Beginning, Finished, HOW, Home, Leading, Runnable},
     output::Printer,
     render,
@@ -31,6 +31,7 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     let mut lead = lead(args.agent.clone(), &desk.surroundings, &trust, &agents)?;
     lead.permissions = Some(args.permissions.parse().map_err(Refusal::from)?);
     let members = agents.members(&args.members)?;
+    check_names(&lead, &members)?;
     // Some other program is each of these.
     let (external, members): (Vec<_>, Vec<_>) =
         members.into_iter().partition(|it| it.agent == EXTERNAL);
@@ -178,6 +179,15 @@ fn lead(
     agents.member(&format!("lead={agent}"))
 }
 
+/// Refuses a member that is called like the lead.
+fn check_names(lead: &NewMember, members: &[NewMember]) -> Result<()> {
+    let member = members.iter().find(|it| it.name == lead.name);
+    let Some(member) = member else { return Ok(()) };
+    let NewMember { name, agent, .. } = member;
+    let message = format!("`{name}` is who leads the team, and cannot be a member besides");
+    Err(Usage::new(message, format!("give it another name: `--member ann={agent}`")).into())
+}
+
 /// Makes the team, named after the project's folder.
 async fn make_team(
     desk: &mut Desk,
@@ -185,14 +195,17 @@ async fn make_team(
     (lead, members): (NewMember, Vec<NewMember>),
     settings: Settings,
 ) -> Result<Board> {
+    let mut teams = desk.session.teams().await?;
+    teams.retain(|team| !team.is_retired);
+    let names: Vec<_> = teams.iter().map(|team| team.name.as_str()).collect();
     let name = match desk.said_team() {
-        Some(name) => name.parse().map_err(Refusal::from)?,
-        None => {
-            let teams = desk.session.teams().await?;
-            let taken = teams.iter().filter(|team| !team.is_retired);
-            let taken: Vec<_> = taken.map(|team| team.name.as_str()).collect();
-            free_name(&desk.surroundings.project, &taken)?
+        Some(said) => {
+            if let Some(team) = teams.iter().find(|team| team.name == said) {
+                return Err(taken(team, &first_free(said, &names), desk).await?.into());
+            }
+            said.parse().map_err(Refusal::from)?
         }
+        None => free_name(&desk.surroundings.project, &names)?,
     };
     let new = NewTeamCommand {
         team: TeamId(Uuid::now_v7()),
@@ -208,6 +221,27 @@ async fn make_team(
     Ok(board)
 }
 
+/// Refuses the name of a team that is there, with what can be done instead.
+async fn taken(team: &TeamSummary, free: &str, desk: &Desk) -> Result<Refused> {
+    let TeamSummary { id, name, .. } = team;
+    let other = format!("or take another name: `--team {free}`");
+    let standing = desk.standing_of(*id).await?;
+    Ok(match desk.holder_of(*id).await?.filter(|_| standing == Standing::Running) {
+        Some(holder) => Refused::conflict(
+            format!("team `{name}` runs already, led by {}", render::one_line(&holder)),
+            format!(
+                "see what it does: `troop --team {name} events --follow`, stop it: `troop stop {name}`, {other}"
+            ),
+        ),
+        None => Refused::conflict(
+            format!("there is a team `{name}` already"),
+            format!(
+                "go on with it: `troop resume {name}`, delete it: `troop team delete {name}`, {other}"
+            ),
+        ),
+    })
+}
+
 /// A name like that of the folder which nobody has yet.
 fn free_name(project: &Path, taken: &[&str]) -> Result<TeamName> {
     let folder = project.file_name().map(|name| name.to_string_lossy().to_lowercase());
@@ -220,10 +254,14 @@ fn free_name(project: &Path, taken: &[&str]) -> Result<TeamName> {
         .collect();
     let name = name.trim_matches(['-', '_', '.']);
     let name = if name.is_empty() { "team" } else { name };
+    Ok(first_free(name, taken).parse().map_err(Refusal::from)?)
+}
+
+/// A name, or if somebody has it the first number behind it that nobody has.
+fn first_free(name: &str, taken: &[&str]) -> String {
     let numbered = (2..).map(|nth| format!("{name}-{nth}"));
     let mut names = std::iter::once(name.to_owned()).chain(numbered);
-    let free = names.find(|name| !taken.contains(&name.as_str())).unwrap_or_default();
-    Ok(free.parse().map_err(Refusal::from)?)
+    names.find(|name| !taken.contains(&name.as_str())).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -2,14 +2,12 @@
 
 mod delegations;
 
-use std::sync::Arc;
-
 use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::{
-    Command, Member, NewTeamCommand, Refusal, Settings, State, TeamId, TeamName, TeamView,
+    Command, Member, NewTeamCommand, Refusal, Role, Settings, State, TeamId, TeamName, TeamView,
 };
-use troop_runtime::{Board, Following, LeftoverState, find_lead, leftovers, rescue};
+use troop_runtime::{Board, LeftoverState, find_lead, leftovers, rescue};
 use uuid::Uuid;
 
 use super::{export, given, mirror, settings};
@@ -17,7 +15,7 @@ use crate::{
     agents::Agents,
     cli::TeamCommand,
     config,
-    desk::{Desk, Standing},
+    desk::{Desk, Purpose, Standing},
     output::Printer,
     render,
     report::{Refused, Usage},
@@ -37,7 +35,7 @@ pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer
                 settings: defaults
                     .changed(&settings::changes(&defaults, &settings)?)
                     .map_err(Refusal::BadSetting)?,
-                lead: agents.member(&lead)?,
+                lead: agents.lead(&lead)?,
                 members,
             };
             create(new, desk, printer).await
@@ -90,7 +88,7 @@ async fn list(all: bool, desk: &Desk, printer: &Printer) -> Result<()> {
     let mut rows = Vec::new();
     for team in &teams {
         let standing =
-            if team.is_retired { Standing::Deleted } else { standing(team.id, desk).await? };
+            if team.is_retired { Standing::Deleted } else { desk.standing_of(team.id).await? };
         rows.push((team, standing.as_str()));
     }
     if printer.json {
@@ -106,15 +104,6 @@ async fn list(all: bool, desk: &Desk, printer: &Printer) -> Result<()> {
     };
     let rows: Vec<_> = rows.into_iter().map(row).collect();
     printer.text(&render::table(&["TEAM", "STATE", "ID"], &rows, printer.width()))
-}
-
-/// What a team is that is not this session's.
-async fn standing(team: TeamId, desk: &Desk) -> Result<Standing> {
-    let (store, clock) = (Arc::clone(&desk.store), desk.clock.clone());
-    let board = Board::open(store, clock, Following::WhenAsked, team).await?;
-    let standing = desk.standing(&board).await;
-    board.close().await;
-    standing
 }
 
 pub(super) async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
@@ -191,12 +180,15 @@ async fn delete(name: Option<&str>, purge: bool, desk: &mut Desk, printer: &Prin
         purge_all(team.id, &team.name, desk).await?;
         return said(printer, "erased", &team.name);
     }
-    let board = desk.team(name).await?;
+    let board = desk.team_for(Purpose::Delete, name).await?;
     let id = board.team();
     let name = board
         .look(|state| state.team().map(|team| team.name.to_string()))
         .await?
         .unwrap_or_default();
+    if desk.standing(&board).await? == Standing::Running {
+        return Err(runs(&board, &name, desk).await?.into());
+    }
     drop(board);
     if purge {
         check_unused(id, &name, desk).await?;
@@ -207,6 +199,20 @@ async fn delete(name: Option<&str>, purge: bool, desk: &mut Desk, printer: &Prin
         purge_all(id, &name, desk).await?;
     }
     said(printer, if purge { "erased" } else { "deleted" }, &name)
+}
+
+/// Refuses that a team is deleted that runs.
+async fn runs(board: &Board, name: &str, desk: &Desk) -> Result<Refused> {
+    let members = desk.roster(board).await?;
+    let running: Vec<_> =
+        members.iter().filter(|it| it.role == Role::Member && it.is_running()).collect();
+    let running: Vec<_> = running.iter().map(|it| format!("{} is {}", it.name, it.state)).collect();
+    let lease = board.look(|state| state.team().and_then(|team| team.lead_lease.clone())).await?;
+    let holder = lease.map(|lease| lease.holder).unwrap_or_default();
+    let running =
+        if running.is_empty() { String::new() } else { format!("; {}", running.join(", ")) };
+    let message = format!("team `{name}` is led by {}{running}", render::one_line(&holder));
+    Ok(Refused::conflict(message, format!("stop it first: `troop stop {name}`")))
 }
 
 /// Erases a team with its folder. First the folder, so that what was not done is done by the same command again.

@@ -146,7 +146,12 @@ fn show(list: &FileList, desk: &Desk, printer: &Printer) -> Result<()> {
         ))?;
     }
     if list.skipped > 0 {
-        printer.warn(&format!("{} more things in {} are no files that can be used here: links, pipes, names that nobody can type", list.skipped, list.path));
+        let (what, path) =
+            ("that can be used here: links, pipes, names that nobody can type", &list.path);
+        printer.warn(&match list.skipped {
+            1 => format!("1 more thing in {path} is no file {what}"),
+            n => format!("{n} more things in {path} are no files {what}"),
+        });
     }
     Ok(())
 }

@@ -231,15 +231,24 @@ fn serve(
 
 /// What went wrong with the lead's agent, if anything did.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Watch(Arc<Mutex<Option<String>>>);
+pub(super) struct Watch {
+    fault: Arc<Mutex<Option<String>>>,
+    failed: CancellationToken,
+}
 
 impl Watch {
     fn note(&self, fault: String) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
+        self.failed.cancel();
     }
 
     pub(super) fn fault(&self) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Cancelled once something did.
+    pub(super) fn failed(&self) -> CancellationToken {
+        self.failed.clone()
     }
 }
 

@@ -32,7 +32,7 @@ impl Finished {
         let on = format!("go on: `troop resume {name}`");
         match &self.ended {
             Ended::Superseded => {
-                let hint = "see what it does: `troop events --follow`";
+                let hint = format!("see what it does: `troop --team {name} events --follow`");
                 return Err(Refused::new("another session leads the team now", hint).into());
             }
             Ended::Lost { reason } => {

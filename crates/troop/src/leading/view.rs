@@ -74,10 +74,12 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// Takes the screen away; what comes next stands where it was.
+    /// Takes the screen away; what comes next stands where it was. Until then it may take a while.
     pub(super) fn clear(&mut self) -> Result<()> {
         if self.form == Form::Screen {
-            self.printer.redraw(std::mem::take(&mut self.n_drawn), "")?;
+            let line =
+                render::paint(render::DIM, "the team has ended; what it made is put together");
+            self.printer.redraw(std::mem::take(&mut self.n_drawn), &line)?;
         }
         Ok(())
     }

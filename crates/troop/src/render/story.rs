@@ -3,10 +3,10 @@
 mod tally;
 
 use troop_model::{
-    Actor, ActorKind, Event, Evidence, Fact, MemberState, MessageKind, Party, RejectMode, Role,
-    State, Time,
+    Actor, ActorKind, Event, Evidence, Fact, MemberState, MessageKind, Party, RefusedBy,
+    RejectMode, Role, State, TaskNumber, Time,
 };
-use troop_runtime::{VETOED, WITH_TEAM};
+use troop_runtime::{REFUSED, VETOED, VETOED_DEED, WITH_TEAM};
 
 use tally::Tally;
 pub(super) use tally::{Deed, Deeds};
@@ -62,6 +62,9 @@ impl Story {
             }
             Fact::MemberModeChanged { member, permissions } => {
                 format!("{member} works in mode {permissions} now")
+            }
+            Fact::TaskRefused { task, subject, who, by, reason } => {
+                refused(*task, subject.as_deref(), who, *by) + &because(Some(reason))
             }
             Fact::MessageSent { .. } => return self.said(&event.fact),
             _ => return self.worked(&who, event),
@@ -138,6 +141,8 @@ impl Story {
             MessageKind::System if is_veto(summary.as_deref()) => {
                 format!("{VETOED} to {to}: {content}")
             }
+            // The refusal itself has just been told.
+            MessageKind::System if is_about_deed(summary.as_deref()) => return None,
             // What the lead is told by troop has just been told here, too.
             MessageKind::System if !self.is_lead(to) => format!("troop → {to}: {content}"),
             MessageKind::System | MessageKind::Idle | MessageKind::TaskAssignment => return None,
@@ -171,7 +176,8 @@ impl Story {
             }
             Fact::TaskSubmitted { .. } => format!("{who} hands in {task}"),
             Fact::TaskCompleted { summary, .. } => {
-                format!("{} completed {task}: {}", self.owner(event), one_line(summary))
+                let (doer, of) = self.doer(event);
+                format!("{doer} completed {task}{of}: {}", one_line(summary))
             }
             Fact::TaskChecked { evidence, waived, .. } => {
                 return checked(&task.to_string(), evidence, waived.as_deref());
@@ -190,7 +196,9 @@ impl Story {
             }
             Fact::TaskFailed { reason, retry_at, .. } => {
                 let again = if retry_at.is_some() { "; it is tried again" } else { "" };
-                format!("{} failed at {task}{}{again}", self.owner(event), because(Some(reason)))
+                let (doer, of) = self.doer(event);
+                let what = if of.is_empty() { "failed at" } else { "gave up" };
+                format!("{doer} {what} {task}{of}{}{again}", because(Some(reason)))
             }
             _ => return None,
         })
@@ -201,6 +209,15 @@ impl Story {
         let task = event.fact.task().and_then(|number| self.state.tasks().get(number));
         let owner = task.and_then(|task| task.owner.as_ref()).map(ToString::to_string);
         owner.unwrap_or_else(|| name(&event.actor))
+    }
+
+    /// Who brought a task to its end: its holder, or somebody else who has the right to; then also whose it was.
+    fn doer(&self, event: &Event) -> (String, String) {
+        let (owner, actor) = (self.owner(event), name(&event.actor));
+        if event.actor.kind == ActorKind::System || owner == actor {
+            return (owner, String::new());
+        }
+        (actor, format!(" of {owner}"))
     }
 
     fn is_lead(&self, party: &Party) -> bool {
@@ -221,9 +238,27 @@ fn checked(task: &str, evidence: &[Evidence], waived: Option<&str>) -> Option<St
     }
 }
 
-/// Whether a message of troop's own says that a hook was against something.
+/// What was not done, or not put on the board.
+fn refused(task: Option<TaskNumber>, subject: Option<&str>, who: &Actor, by: RefusedBy) -> String {
+    let who = name(who);
+    match (by, task) {
+        (RefusedBy::Merge, Some(task)) => format!("{task} of {who} is not done yet"),
+        (RefusedBy::Hook, Some(task)) => format!("{VETOED} to {who} about {task}"),
+        (RefusedBy::Hook | RefusedBy::Merge, None) => {
+            let subject = one_line(subject.unwrap_or_default());
+            format!("{VETOED} to {who}, who wanted a task `{subject}`")
+        }
+    }
+}
+
+/// Whether a message of troop's own says that a hook was against something which the log does not say besides.
 fn is_veto(summary: Option<&str>) -> bool {
-    summary.is_some_and(|summary| summary.starts_with(VETOED))
+    summary.is_some_and(|summary| summary.starts_with(VETOED) && summary != VETOED_DEED)
+}
+
+/// Whether a message of troop's own tells a member what became of its deed.
+fn is_about_deed(summary: Option<&str>) -> bool {
+    summary.is_some_and(|summary| summary == VETOED_DEED || summary == REFUSED)
 }
 
 /// Whether a member stops because all do. That is told once, by the end of it all.

@@ -168,7 +168,9 @@ fn incidents(story: &Story, width: usize) -> Vec<String> {
         all.push((it.at, "recovered", format!("{}: {}; {then}", it.task, one_line(&it.reason))));
     }
     for it in &tally.vetoes {
-        all.push((it.at, "vetoed", format!("{}: {}", it.member, one_line(&it.feedback))));
+        let about = it.about.iter().map(|about| format!(", {}", one_line(about)));
+        let about = about.collect::<String>();
+        all.push((it.at, "vetoed", format!("{}{about}: {}", it.member, one_line(&it.feedback))));
     }
     all.extend(tally.troubles.iter().map(|it| (it.at, it.what, it.about.clone())));
     for it in tally.answers.iter().filter(|it| !it.is_yes) {
@@ -228,7 +230,7 @@ pub(crate) fn summary_json(story: &Story) -> Value {
     let vetoes: Vec<_> = tally
         .vetoes
         .iter()
-        .map(|it| json!({"at": it.at, "member": it.member, "feedback": it.feedback}))
+        .map(|it| json!({"at": it.at, "member": it.member, "about": it.about, "feedback": it.feedback}))
         .collect();
     let troubles: Vec<_> = tally
         .troubles

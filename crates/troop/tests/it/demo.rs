@@ -23,7 +23,7 @@ fn a_whole_team_works_through_a_crash_a_rejected_plan_and_a_veto() {
         "a hook said no to ",
         "the tests fail: README.md lacks --json, --top\n",
         "task-1 is merged into troop/tally\n",
-        ": your work conflicts with what is in `troop/tally` now: `README.md`, changed by task-",
+        " is not done yet: it conflicts with what is in `troop/tally` now: `README.md`\n",
         "5 of 5 tasks done in ",
         " commits of the team are on `main` now\n",
         "  rejected   the plan of cyd: ",
@@ -54,6 +54,18 @@ fn what_is_printed_can_be_pasted(out: &str) {
     }
     let folder = Path::new(removal.trim().strip_prefix("rm -rf ").unwrap());
     assert!(folder.join("home").is_dir() && folder.join("tally").is_dir(), "{removal}");
+}
+
+#[test]
+fn a_demonstration_without_a_place_says_how_to_give_it_one() {
+    let troop = Troop::new();
+    let output = troop.command(&["demo"]).env("TMPDIR", "/no/such").output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(err.starts_with("error: no temporary folder can be made: "), "{err}");
+    assert!(
+        err.ends_with("\nhint: say where there is room: `TMPDIR=/var/tmp troop demo`\n"),
+        "{err}"
+    );
 }
 
 #[test]

@@ -162,6 +162,7 @@ fn a_lead_that_cannot_go_on_is_a_failed_run() {
     assert_eq!(run.code, 1, "{}", run.out);
     let says = "error: the lead could not go on: line 2 of the script: the subject is empty\nhint: see what it did: `troop --team ";
     assert!(run.err.starts_with(says), "{}", run.err);
+    assert_eq!(troop.json("team list")["teams"][0]["state"], "stopped", "its work is not over");
     let troop = project("when mail *\n    crash 3\n");
     let run = troop.run("run x --agent script:lead.script");
     assert_eq!(run.code, 1, "{}", run.out);
@@ -218,8 +219,20 @@ fn a_second_lead_is_refused_with_who_leads() {
     let who = format!("error: the team is led by pat on {}", "");
     assert!(err.starts_with(&who), "{err}");
     assert!(err.contains(&format!(", process {} since ", team.id())), "{err}");
+    let hint = "\nhint: see what it does: `troop --team crew events --follow`; stop it: `troop stop crew`\n";
+    assert!(err.ends_with(hint), "{err}");
+    let (code, err) = troop.refused("--team crew run 'once more' --agent script:lead.script");
+    assert_eq!(code, 1);
+    assert!(err.starts_with("error: team `crew` runs already, led by pat on "), "{err}");
     assert!(
-        err.contains("hint: see what it does: `troop events --follow`; stop it: `troop stop`"),
+        err.ends_with("stop it: `troop stop crew`, or take another name: `--team crew-2`\n"),
+        "{err}"
+    );
+    let (code, err) = troop.refused("team delete");
+    assert_eq!(code, 1);
+    assert!(err.starts_with("error: team `crew` is led by pat on "), "{err}");
+    assert!(
+        err.contains("; ann is working, bob is working\nhint: stop it first: `troop stop crew`\n"),
         "{err}"
     );
     write(&troop, "go", "");
@@ -336,11 +349,16 @@ fn members_are_spawned_interrupted_and_stopped_from_other_terminals() {
     assert!(ann["pid"].as_u64().is_some() && ann["state_since"].is_string(), "{ann}");
     troop.ok("task create 'wait' --description 'until [ -e go ]; do sleep 0.01; done'");
     team.wait_for("task-1 goes to ann");
-    assert_eq!(troop.ok("member interrupt ann --reason 'the door'"), "ann was interrupted\n");
+    assert_eq!(
+        troop.ok("member interrupt ann --reason 'the door'"),
+        "ann was told to break off what it does\n"
+    );
     team.wait_for("pat interrupts ann: the door");
     write(&troop, "go", "");
     troop.ok("message send ann 'go on'");
     team.wait_for("ann completed task-1");
+    let log = troop.ok("log ann");
+    assert!(log.contains("troop   told to break off what it does: the door\n"), "{log}");
     assert_eq!(troop.ok("member stop ann --reason 'thank you'"), "ann was asked to stop\n");
     team.wait_for("ann stopped: thank you");
     let (code, err) = troop.refused("member stop ann");
@@ -392,6 +410,10 @@ fn who_does_not_start_is_not_left_behind_and_its_last_words_are_kept() {
     assert!(members(&troop).iter().all(|(name, _)| name != "eve"));
     let log = troop.ok("log eve");
     assert!(log.contains("stderr  no such thing"), "{log}");
+    let (code, err) = troop.refused("member spawn eli=script:none.script");
+    assert!(code == 1 && err.ends_with("`troop log eli`\n"), "{err}");
+    let log = troop.ok("log eli");
+    assert!(log.contains("troop   it cannot be started: the script `"), "{log}");
     troop.ok("stop");
     assert_eq!(team.end().code, 0);
 }

@@ -91,7 +91,7 @@ fn a_team_is_deleted_only_when_its_teammates_rest_and_only_by_its_lead_or_a_pers
 }
 
 #[test]
-fn the_team_is_the_only_one_or_the_only_active_one_or_must_be_named() {
+fn the_team_is_the_only_one_or_must_be_named() {
     let troop = Troop::with_team();
     troop.ok("task list");
     troop.ok("team create red");
@@ -103,6 +103,20 @@ fn the_team_is_the_only_one_or_the_only_active_one_or_must_be_named() {
     troop.ok("--team red task list");
     troop.ok("team delete red");
     troop.ok("task list");
+}
+
+#[test]
+fn a_lead_that_follows_a_script_needs_no_name() {
+    let troop = Troop::new();
+    troop.ok("team create blue --lead script:lead.script --member ann=command");
+    let team = troop.json("team show");
+    let lead = team["members"].as_array().unwrap().iter().find(|it| it["role"] == "lead").unwrap();
+    assert_eq!((&lead["name"], &lead["agent"]), (&"lead".into(), &"script:lead.script".into()));
+    let (code, err) = troop.refused("team create red --member script:x");
+    assert_eq!(
+        (code, err.as_str()),
+        (2, "error: who is to follow `script:x`?\nhint: give it a name: `ann=script:x`\n")
+    );
 }
 
 #[test]

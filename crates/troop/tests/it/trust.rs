@@ -362,7 +362,7 @@ fn what_an_imported_team_would_run_is_asked_about() {
     assert_eq!(code, 1);
     assert_eq!(
         err,
-        "error: this team would run 3 things here, the first is `make lint`\nhint: look at the file, then agree with `troop team import FILE --yes`\n"
+        "error: this team would run 3 things here, the first is `make lint`\nhint: look at the file, then agree: `troop team import blue.jsonl --name green --yes`\n"
     );
     let screen = on_a_terminal(&troop, "team import blue.jsonl --name green", "n\n");
     for part in [

@@ -153,9 +153,14 @@ fn of_several_teams_a_person_is_told_which_is_meant() {
     assert_eq!(run.code, 0, "{run:?}");
     troop.ok("team delete red");
     let run = troop.run("task list");
-    assert_eq!((run.code, run.err.as_str()), (0, "team blue, the only active one of 2\n"));
+    assert_eq!((run.code, run.err.as_str()), (0, "team done, the newest of this folder (of 2)\n"));
     assert_eq!(troop.run("task list --json").err, "", "programs are not told");
     assert_eq!(troop.run("--team blue task list").err, "", "it was named");
+    let (code, err) = troop.refused("team delete");
+    assert_eq!(
+        (code, err.lines().next().unwrap()),
+        (2, "error: which team? There are, newest first: done, blue")
+    );
 }
 
 #[test]

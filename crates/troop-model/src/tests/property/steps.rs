@@ -44,6 +44,7 @@ impl Step {
             | Command::FinishDelegation { .. }
             | Command::SetMemberState { .. }
             | Command::ReportIdle { .. }
+            | Command::RecordRefusal { .. }
             | Command::TakeLead { .. }
             | Command::RenewLead
             | Command::ReleaseLead => Actor::system(),
@@ -320,6 +321,7 @@ fn supervise(state: &State, a: u8, b: u8, c: u8) -> Command {
         (6 | 7, Some(member)) => {
             Command::InterruptMember { member: member.name.clone(), reason: None }
         }
+        (8, _) if c < 100 => refusal(Some(u32::from(c % 8)).filter(|it| *it > 0), "not good"),
         (6..9, _) => idle(who, (c > 100).then_some(u32::from(c % 8))),
         _ => Command::StopTeam { reason: None },
     }

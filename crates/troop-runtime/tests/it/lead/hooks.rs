@@ -5,9 +5,9 @@ use std::path::Path;
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
-use troop_model::{MemberState, Settings, State, Status, Task, TaskNumber};
+use troop_model::{Fact, MemberState, Settings, State, Status, Task, TaskNumber};
 use troop_protocol::{FromLead, ReportedStatus};
-use troop_runtime::{HookOptions, Hooks, HooksConfig};
+use troop_runtime::{Complaint, HookEvent, HookOptions, Hooks, HooksConfig};
 use troop_testkit::wait_for;
 
 use super::{
@@ -16,14 +16,20 @@ use super::{
 };
 
 /// Hooks that run in a folder, one for each event.
-pub(super) fn hooks(folder: &Path, hooks: &[(&str, &str)]) -> Hooks {
+pub(super) fn hooks(folder: &Path, all: &[(&str, &str)]) -> Hooks {
+    heard_hooks(folder, all).0
+}
+
+/// The same, and what is wrong with them.
+fn heard_hooks(folder: &Path, hooks: &[(&str, &str)]) -> (Hooks, mpsc::Receiver<Complaint>) {
     let hooks: Vec<_> =
         hooks.iter().map(|(event, command)| json!({"event": event, "command": command})).collect();
     let (config, mistakes) = HooksConfig::read(&json!({ "hooks": hooks }));
     assert!(mistakes.is_empty(), "{mistakes:?}");
     let environment = std::env::vars_os().collect();
-    let (tracker, late) = (TaskTracker::new(), mpsc::channel(8).0);
-    Hooks::new(config, HookOptions { folder: folder.to_owned(), environment, tracker, late })
+    let (tracker, (complaints, heard)) = (TaskTracker::new(), mpsc::channel(8));
+    let options = HookOptions { folder: folder.to_owned(), environment, tracker, complaints };
+    (Hooks::new(config, options), heard)
 }
 
 pub(super) fn lines(folder: &Path, file: &str) -> Vec<String> {
@@ -104,7 +110,11 @@ async fn a_veto_keeps_a_task_open_and_the_feedback_reaches_its_holder() {
     stage.task("write").await;
     stage.until("it is done after all", is_done(1)).await;
     let task = stage.board.look(|state| state.tasks().get(TaskNumber(1)).cloned()).await.unwrap();
-    assert_eq!(task.unwrap().attempts, 1, "it stayed with its holder");
+    let task = task.unwrap();
+    assert_eq!(task.attempts, 1, "it stayed with its holder");
+    let refused: Vec<_> = task.trail.iter().filter(|it| it.what == "refused").collect();
+    let notes: Vec<_> = refused.iter().filter_map(|it| it.note.as_deref()).collect();
+    assert_eq!(notes, ["bob by a hook: tests are missing"]);
 }
 
 #[tokio::test]
@@ -169,6 +179,14 @@ async fn a_vetoed_task_is_not_created_and_who_asked_hears_why() {
     assert!(told.recv().await.unwrap().contains("too vague"));
     let n_tasks = stage.board.look(|state| state.tasks().len()).await.unwrap();
     assert_eq!(n_tasks, 0);
+    let log = stage.log().await;
+    let refused = log.iter().find_map(|event| match &event.fact {
+        Fact::TaskRefused { task, subject, who, reason, .. } => {
+            Some((*task, subject.clone()?, who.name.clone(), reason.clone()))
+        }
+        _ => None,
+    });
+    assert_eq!(refused, Some((None, "do it".into(), "bob".into(), "too vague".into())));
     // One that somebody puts on the board directly is taken off it again.
     stage.task("do it").await;
     stage
@@ -186,7 +204,7 @@ async fn a_hook_that_hangs_or_crashes_does_not_stop_the_team() {
         ("teammate-idle", "kill -9 $$"),
         ("task-completed", "head -c 200000 /dev/zero; exit 7"),
     ];
-    let hooks = hooks(folder.path(), &all);
+    let (hooks, mut complaints) = heard_hooks(folder.path(), &all);
     let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
     stage.spawn("bob", "worker").await;
     for _ in 0..3 {
@@ -194,6 +212,8 @@ async fn a_hook_that_hangs_or_crashes_does_not_stop_the_team() {
     }
     stage.until("all are done", is_done(3)).await;
     stage.until_state("bob", MemberState::Idle).await;
+    // People hear of it.
+    while complaints.recv().await.unwrap().event != HookEvent::TaskCompleted {}
 }
 
 #[tokio::test]

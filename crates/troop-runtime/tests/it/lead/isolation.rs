@@ -221,6 +221,9 @@ async fn what_does_not_fit_comes_back_to_its_owner_who_repairs_it() {
     stage.until("task 1 is done", is_done(1)).await;
     let done = stage.until("the task", |state| task(state, 1)).await;
     assert_eq!(done.attempts, 1);
+    let refused = done.trail.iter().find(|it| it.what == "refused").and_then(|it| it.note.clone());
+    let note = "bob: it conflicts with what is in `troop/crew` now: `text`";
+    assert_eq!(refused.as_deref(), Some(note));
     assert_eq!(project.in_team("text"), "one\nboth\nthree");
     stage.stop().await;
 }

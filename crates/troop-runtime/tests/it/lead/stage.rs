@@ -8,7 +8,7 @@ use std::{
 
 use tempfile::TempDir;
 use tokio::{io::DuplexStream, sync::mpsc};
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{Actor, Command, MemberState, NewMember, Settings, Spawn, State, TaskCommand};
 use troop_protocol::{
     FromLead, FromTeammate, Idle, Incoming, Notification, Peer, Ready, ReportedStatus, TaskReport,
@@ -248,6 +248,7 @@ impl Stage {
             environment: std::env::vars_os().collect(),
             timing: setting.timing,
             until: setting.until,
+            failed: CancellationToken::new(),
         })
         .await
     }
@@ -300,14 +301,19 @@ impl Stage {
         .await;
     }
 
-    /// What the log holds, by kind.
-    pub(crate) async fn trace(&self) -> Vec<String> {
+    /// What the log holds.
+    pub(crate) async fn log(&self) -> Vec<Arc<troop_model::Event>> {
         let mut news = self.board.subscribe(troop_model::Version::ZERO);
-        let mut kinds = Vec::new();
+        let mut log = Vec::new();
         while let Some(event) = news.next_stored().await.unwrap() {
-            kinds.push(event.fact.kind().to_owned());
+            log.push(event);
         }
-        kinds
+        log
+    }
+
+    /// The same, by kind.
+    pub(crate) async fn trace(&self) -> Vec<String> {
+        self.log().await.iter().map(|event| event.fact.kind().to_owned()).collect()
     }
 
     /// How often somebody has come to be in a state.

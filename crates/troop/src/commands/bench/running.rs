@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use anyhow::{Context as _, Result, anyhow};
 use smol_str::SmolStr;
 use tokio::io::DuplexStream;
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
     Command, Event, Fact, MemberName, MemberState, NewMember, NewTask, Role, Settings, Spawn,
     TaskCommand,
@@ -177,6 +177,7 @@ pub(super) async fn lead(board: &Board, place: &Place, name: &str) -> Result<Lea
         environment: Vec::new(),
         timing: Timing { restart: Duration::from_millis(1), ..Timing::default() },
         until: Until::Stopped,
+        failed: CancellationToken::new(),
     });
     Ok(lead.await?)
 }

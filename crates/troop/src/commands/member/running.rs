@@ -130,7 +130,8 @@ pub(super) async fn interrupt(
 ) -> Result<()> {
     let member = find(desk, name).await?.name;
     desk.submit(Command::InterruptMember { member: member.clone(), reason }).await?;
-    said(&member, "interrupted", printer)
+    // One that hangs does not hear it.
+    said(&member, "told to break off what it does", printer)
 }
 
 fn said(member: &MemberName, what: &str, printer: &Printer) -> Result<()> {

@@ -19,6 +19,9 @@ use crate::{
     report::Refused,
 };
 
+/// How often it is looked whether somebody still leads the team.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// What is to be delegated, and to whom.
 #[derive(Debug)]
 pub(super) struct Order {
@@ -39,15 +42,13 @@ pub(super) async fn run(order: Order, desk: &mut Desk, printer: &Printer) -> Res
         return printer.text("nothing changed\n");
     };
     let board = desk.team(None).await?;
-    if wait.is_some() && desk.standing(&board).await? != Standing::Running && !printer.json {
-        let name = board.look(|state| state.team().map(|team| team.name.to_string())).await?;
-        let name = name.unwrap_or_default();
-        printer.warn(&format!(
-            "nobody leads the team; it begins with `troop resume {name}`, or when somebody takes it up"
-        ));
-    }
+    let name = board.look(|state| state.team().map(|team| team.name.to_string())).await?;
+    let name = name.unwrap_or_default();
     let found = match wait {
-        Some(patience) => end(&board, *delegation, patience).await?,
+        Some(patience) => {
+            let watched = Watched { desk, board: &board, name: &name, printer };
+            watched.end(*delegation, patience).await?
+        }
         None => look(&board, *delegation).await?,
     };
     show(&board, &found, printer).await?;
@@ -58,11 +59,12 @@ pub(super) async fn run(order: Order, desk: &mut Desk, printer: &Printer) -> Res
             Err(Refused::new(message, hint).into())
         }
         (DelegationStatus::Running, Some(_)) => {
-            let hint = "look later: `troop team delegations`";
-            let message = if desk.standing(&board).await? == Standing::Running {
-                format!("{} still works on {}", found.to, found.task)
+            let (message, hint) = if desk.standing(&board).await? == Standing::Running {
+                let message = format!("{} still works on {}", found.to, found.task);
+                (message, "look later: `troop team delegations`".to_owned())
             } else {
-                format!("{} has not begun: nobody leads the team", found.task)
+                let message = format!("{} does not go on: nobody leads the team", found.task);
+                (message, format!("let it run: `troop resume {name}`"))
             };
             Err(Refused::new(message, hint).into())
         }
@@ -75,17 +77,50 @@ async fn look(board: &Board, id: Uuid) -> Result<Delegation> {
     Ok(found.ok_or(Refusal::UnknownDelegation { delegation: id })?)
 }
 
-/// The delegation once it has ended, or as it is when nobody waits any more.
-async fn end(board: &Board, id: Uuid, patience: Duration) -> Result<Delegation> {
-    let mut news = board.subscribe(board.look(State::version).await?);
-    let deadline = Instant::now() + patience;
-    loop {
-        let found = look(board, id).await?;
-        if found.status != DelegationStatus::Running || Instant::now() >= deadline {
-            return Ok(found);
+/// A delegation that is waited for.
+struct Watched<'a> {
+    desk: &'a Desk,
+    board: &'a Board,
+    name: &'a str,
+    printer: &'a Printer,
+}
+
+impl Watched<'_> {
+    /// The delegation once it has ended, or as it is when nobody waits any more. A lead that dies tells nobody, so it is
+    /// looked after.
+    async fn end(&self, id: Uuid, patience: Duration) -> Result<Delegation> {
+        let Self { desk, board, .. } = self;
+        let mut news = board.subscribe(board.look(State::version).await?);
+        let deadline = Instant::now() + patience;
+        let mut before = None;
+        loop {
+            let found = look(board, id).await?;
+            if found.status != DelegationStatus::Running || Instant::now() >= deadline {
+                return Ok(found);
+            }
+            let is_led = desk.standing(board).await? == Standing::Running;
+            self.warn(before.replace(is_led), is_led);
+            let soon = deadline.min(Instant::now() + LOOK);
+            if let Ok(event) = tokio::time::timeout_at(soon, news.next()).await {
+                event?;
+            }
         }
-        if let Ok(event) = tokio::time::timeout_at(deadline, news.next()).await {
-            event?;
+    }
+
+    /// Tells a person who waits that nothing moves, once.
+    fn warn(&self, was_led: Option<bool>, is_led: bool) {
+        let name = self.name;
+        let warning = match (was_led, is_led) {
+            (None, false) => format!(
+                "nobody leads the team; it begins with `troop resume {name}`, or when somebody takes it up"
+            ),
+            (Some(true), false) => format!(
+                "whoever led the team has ended, so this does not go on; take it up: `troop resume {name}`"
+            ),
+            (_, true) | (Some(false), false) => return,
+        };
+        if !self.printer.json {
+            self.printer.warn(&warning);
         }
     }
 }
@@ -104,8 +139,8 @@ async fn show(board: &Board, delegation: &Delegation, printer: &Printer) -> Resu
         .unwrap_or_default();
     let subject = render::one_line(&subject);
     let result = render::clean(delegation.result.as_deref().unwrap_or_default());
-    let took = delegation.ended_at.map(|at| render::took(at.since(delegation.started_at)));
-    let took = took.map(|took| format!(" after {took}")).unwrap_or_default();
+    let took = render::delegation_took(delegation).map(|took| format!(" after {took}"));
+    let took = took.unwrap_or_default();
     let to = &delegation.to;
     printer.text(&match delegation.status {
         DelegationStatus::Running => format!("delegated {number}: {subject} ({to})\n"),

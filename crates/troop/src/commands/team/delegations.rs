@@ -28,7 +28,7 @@ pub(super) async fn list(name: Option<&str>, desk: &mut Desk, printer: &Printer)
             let all = oldest_first(state);
             let ids: Vec<_> = all.iter().map(|it| it.id.to_string()).collect();
             let n_chars = short(&ids);
-            all.into_iter().map(|it| row(it, n_chars, standing, now)).collect()
+            all.into_iter().map(|it| row(state, it, n_chars, (standing, now))).collect()
         })
         .await?;
     if rows.is_empty() {
@@ -58,17 +58,30 @@ fn short(ids: &[String]) -> usize {
     (SHORT..).find(|n_chars| beginnings(*n_chars).len() == all).unwrap_or(SHORT)
 }
 
-fn row(delegation: &Delegation, n_chars: usize, standing: Standing, now: Time) -> Vec<String> {
-    // Without a lead no process runs.
-    let waits = delegation.status == DelegationStatus::Running && standing != Standing::Running;
-    let status = if waits { "waiting".to_owned() } else { delegation.status.to_string() };
-    let until = delegation.ended_at.unwrap_or(now);
+fn row(
+    state: &State,
+    delegation: &Delegation,
+    n_chars: usize,
+    look: (Standing, Time),
+) -> Vec<String> {
+    let (standing, now) = look;
+    let is_running = delegation.status == DelegationStatus::Running;
+    // Without a lead no process runs; who was said to run when it died had begun.
+    let had_begun = state.member(&delegation.to).is_some_and(troop_model::Member::is_running);
+    let (status, took) = match (is_running, standing) {
+        (true, Standing::Running) => {
+            ("running".to_owned(), Some(render::took(now.since(delegation.started_at))))
+        }
+        (true, _) if had_begun => ("cut short".to_owned(), None),
+        (true, _) => ("waiting".to_owned(), None),
+        (false, _) => (delegation.status.to_string(), render::delegation_took(delegation)),
+    };
     vec![
         render::moment(delegation.started_at),
         delegation.task.to_string(),
         delegation.to.to_string(),
         status,
-        render::took(until.since(delegation.started_at)),
+        took.unwrap_or_default(),
         delegation.id.to_string().chars().take(n_chars).collect(),
         render::one_line(delegation.result.as_deref().unwrap_or_default()),
     ]

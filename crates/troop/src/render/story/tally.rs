@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use troop_model::{
-    Event, Fact, MemberName, MemberState, MessageKind, Party, Role, State, TaskNumber, Time,
-};
-use troop_runtime::REFUSED;
-
 use super::{super::one_line, is_veto};
+use smol_str::SmolStr;
+use troop_model::{
+    Event, Fact, MemberName, MemberState, MessageKind, Party, RefusedBy, Role, State, TaskNumber,
+    Time,
+};
 
 /// What was counted.
 #[derive(Debug)]
@@ -56,7 +56,9 @@ pub(crate) struct Recovery {
 #[derive(Clone, Debug)]
 pub(crate) struct Veto {
     pub(crate) at: Time,
-    pub(crate) member: Party,
+    pub(crate) member: SmolStr,
+    /// The task, or what it was to be about.
+    pub(crate) about: Option<String>,
     pub(crate) feedback: String,
 }
 
@@ -129,6 +131,25 @@ impl Tally {
                 let about = format!("{task}: {}{again}", one_line(reason));
                 self.troubles.push(Trouble { at: event.at, what: "failed", about });
             }
+            Fact::TaskRefused { task, subject, who, by, reason } => {
+                let (at, member, feedback) = (event.at, who.name.clone(), reason.clone());
+                let about = task.map(|it| it.to_string()).or_else(|| subject.clone());
+                match by {
+                    RefusedBy::Hook => self.vetoes.push(Veto { at, member, about, feedback }),
+                    RefusedBy::Merge => {
+                        let about = format!("{}: {}", about.unwrap_or_default(), one_line(reason));
+                        self.troubles.push(Trouble { at, what: "not done", about });
+                    }
+                }
+            }
+            Fact::TaskChecked { task, evidence, .. } => {
+                let bad = evidence.iter().find(|it| !it.is_good());
+                self.troubles.extend(bad.map(|bad| {
+                    let (command, code) = (one_line(&bad.command), bad.exit_code);
+                    let about = format!("{task}: `{command}` ended with exit code {code}");
+                    Trouble { at: event.at, what: "not done", about }
+                }));
+            }
             Fact::MessageSent { .. } => self.said(before, event),
             _ => {}
         }
@@ -142,8 +163,10 @@ impl Tally {
     fn ends(&mut self, before: &State, number: TaskNumber, at: Time, done: Option<()>) {
         let Some(task) = before.tasks().get(number) else { return };
         let (Some(owner), Some(since)) = (&task.owner, task.held_since) else { return };
+        // What was held before this began was not worked on meanwhile.
+        let worked = at.since(since.max(self.since));
         let deeds = self.of(owner);
-        deeds.worked += at.since(since);
+        deeds.worked += worked;
         deeds.completed.extend(done.map(|()| Deed { task: number, began_at: since, ended_at: at }));
     }
 
@@ -164,12 +187,8 @@ impl Tally {
         let (at, member, feedback) = (event.at, to.clone(), content.clone());
         match message_kind {
             MessageKind::System if is_veto(summary.as_deref()) => {
-                self.vetoes.push(Veto { at, member, feedback });
-            }
-            // A check that failed, or work that does not fit.
-            MessageKind::System if summary.as_deref().is_some_and(|it| it.starts_with(REFUSED)) => {
-                let about = format!("{member}: {}", one_line(&feedback));
-                self.troubles.push(Trouble { at, what: "not done", about });
+                let member = SmolStr::new(member.as_str());
+                self.vetoes.push(Veto { at, member, about: None, feedback });
             }
             MessageKind::System | MessageKind::Idle | MessageKind::TaskAssignment => return,
             MessageKind::PlanApprovalResponse => {

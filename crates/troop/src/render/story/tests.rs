@@ -6,10 +6,10 @@ use anstream::adapter::strip_str;
 use insta::assert_snapshot;
 use troop_model::{
     Actor, Command, Context, MemberName, MemberState, MessageKind, NewMember, NewTask,
-    NewTeamCommand, OperationId, Origin, Outgoing, Permissions, Settings, Spawn, State,
+    NewTeamCommand, OperationId, Origin, Outgoing, Permissions, RefusedBy, Settings, Spawn, State,
     TaskCommand, TaskNumber, TeamId, Time, decide,
 };
-use troop_runtime::VETOED;
+use troop_runtime::VETOED_DEED;
 use unicode_width::UnicodeWidthStr;
 use uuid::Uuid;
 
@@ -114,11 +114,18 @@ impl World {
             to: to.to_owned(),
             kind,
             content: content.to_owned(),
-            summary: (kind == MessageKind::System).then(|| format!("{VETOED} to what it did")),
+            summary: (kind == MessageKind::System).then(|| VETOED_DEED.to_owned()),
             request_id: request.filter(|_| is_answer),
             approve: is_answer.then(|| content.starts_with("good")),
         };
         self.does(actor, Command::Send(outgoing));
+    }
+
+    fn refuse(&mut self, who: &str, task: Option<u32>, reason: &str) {
+        let subject = task.is_none().then(|| "deploy".to_owned());
+        let (task, who) = (task.map(|it| TaskNumber(it).into()), Actor::agent(&name(who)));
+        let (by, reason) = (RefusedBy::Hook, reason.to_owned());
+        self.troop(Command::RecordRefusal { task, subject, who, by, reason });
     }
 
     /// Everything that the demonstration shows, in brief.
@@ -138,7 +145,7 @@ impl World {
         world.give(1, "bob");
         world.state("ann", MemberState::Spawning, None);
         world.state("ann", MemberState::Idle, None);
-        world.send(Actor::system(), "bob", MessageKind::System, "the tests fail");
+        world.refuse("bob", Some(1), "the tests fail");
         world.complete("bob", 1, "it is \u{1b}[2Jwritten\nand signed");
         world.send(Actor::agent(&name("ann")), "*", MessageKind::Message, "well done");
         world.give(2, "ann");
@@ -170,13 +177,64 @@ fn what_is_worth_telling_is_told_on_one_line() {
     22:13:21 task-1 goes to bob (attempt 2)
     22:13:21 ann is started again
     22:13:21 ann is there (script, process 7)
-    22:13:21 a hook said no to bob: the tests fail
+    22:13:21 a hook said no to bob about task-1: the tests fail
     22:13:21 bob completed task-1: it is \u{1b}[2Jwritten
     22:13:22 ann → all: well done
     22:13:22 task-2 goes to ann
     22:13:22 ann failed at task-2: no luck; it is tried again
     22:13:22 pat asks the team to stop: enough
     "#);
+}
+
+#[test]
+fn what_a_hook_kept_off_the_board_is_told() {
+    let mut world = World::new();
+    world.refuse("lead", None, "not on a Friday");
+    // Who asked may hear it in a message, which tells nothing new.
+    world.send(Actor::system(), "lead", MessageKind::System, "not on a Friday");
+    let line = "a hook said no to lead, who wanted a task `deploy`: not on a Friday";
+    assert!(world.lines.last().unwrap().ends_with(line), "{:?}", world.lines);
+    let report = strip_str(&summary(&world.story, 80)).to_string();
+    assert!(report.contains("  vetoed     lead, deploy: not on a Friday\n"), "{report}");
+}
+
+#[test]
+fn the_time_when_nobody_led_is_nobodys_work() {
+    let mut world = World::new();
+    world.spawn("ann", None);
+    world.task("write", &[]);
+    world.give(1, "ann");
+    world.now = world.now + Duration::from_secs(600);
+    let story = Story::new(world.story.state().clone(), world.now);
+    let mut world = World { story, ..world };
+    let (session, holder) = (Uuid::from_u128(7), "pat on here".to_owned());
+    world.troop(Command::TakeLead { session, holder, over: Some(1), checks: Vec::new() });
+    let report = strip_str(&summary(&world.story, 80)).to_string();
+    assert!(report.contains("ann  (script) 0 tasks, worked 0.1s"), "{report}");
+}
+
+#[test]
+fn whoever_ends_the_task_of_another_is_named() {
+    let mut world = World::new();
+    world.spawn("ann", None);
+    for (nth, subject) in ["write", "test"].into_iter().enumerate() {
+        world.task(subject, &[]);
+        world.give(u32::try_from(nth).unwrap() + 1, "ann");
+    }
+    let (task, result) = (TaskNumber(1).into(), "by hand".to_owned());
+    let order = TaskCommand::Complete { task, result, summary: None, attempt: None };
+    world.does(Actor::human("pat"), Command::Task(order));
+    let (task, reason) = (TaskNumber(2).into(), "no use".to_owned());
+    let order = TaskCommand::Fail { task, reason, attempt: None };
+    world.does(Actor::human("pat"), Command::Task(order));
+    let ends: Vec<_> = world.lines.iter().filter(|it| it.contains(" pat ")).collect();
+    assert_eq!(
+        ends[1..],
+        [
+            "22:13:20 pat completed task-1 of ann: by hand",
+            "22:13:21 pat gave up task-2 of ann: no use; it is tried again"
+        ]
+    );
 }
 
 #[test]
@@ -194,7 +252,7 @@ fn what_came_of_it_is_summed_up() {
 
       22:13:20  rejected   the plan of bob: no corners; approved 0.2s later
       22:13:21  recovered  task-1: ann crashed; given to bob 0.1s later
-      22:13:21  vetoed     bob: the tests fail
+      22:13:21  vetoed     bob, task-1: the tests fail
     "#);
     let json = summary_json(&world.story);
     assert_eq!(json["recoveries"][0]["to"], "bob");
@@ -229,7 +287,7 @@ fn a_team_fits_on_a_screen_of_any_size() {
     22:13:21 task-1 goes to bob (attempt 2)
     22:13:21 ann is started again
     22:13:21 ann is there (script, process 7)
-    22:13:21 a hook said no to bob: the tests fail
+    22:13:21 a hook said no to bob about task-1: the tests fail
     22:13:21 bob completed task-1: it is \u{1b}[2Jwritten
     22:13:22 ann → all: well done
     22:13:22 task-2 goes to ann

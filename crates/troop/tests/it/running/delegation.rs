@@ -1,5 +1,9 @@
 //! Delegations from end to end: real processes, and what the user sees in the end.
 
+use std::io::{BufRead as _, BufReader};
+
+use rustix::process::Signal;
+
 use super::{project, start, statuses, write};
 
 /// A lead that has two things done at once, and makes one answer of what comes of them.
@@ -144,4 +148,24 @@ fn a_person_delegates_and_waits_for_what_comes_of_it() {
     );
     troop.ok("stop");
     team.end();
+}
+
+#[test]
+fn who_waits_for_a_delegation_is_told_when_its_lead_dies() {
+    let troop = project("when mail * from user\n    log hello\n");
+    let mut team = start(&troop, "--keep --set assignment=claim -m ann=command");
+    team.wait_for("ann is there");
+    troop.ok("task create dig -d 'until [ -e go ]; do sleep 0.01; done'");
+    let mut waits = troop.start("task delegate 1 --to ann --wait 40");
+    team.wait_for("task-1 goes to ann");
+    team.signal(Signal::KILL);
+    drop(team.end());
+    let mut said = String::new();
+    BufReader::new(waits.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    let says = "warning: whoever led the team has ended, so this does not go on; take it up: `troop resume crew`\n";
+    assert_eq!(said, says);
+    waits.kill().unwrap();
+    waits.wait().unwrap();
+    let all = troop.ok("team delegations");
+    assert!(all.contains("  cut short  "), "{all}");
 }

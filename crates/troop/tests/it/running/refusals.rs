@@ -45,6 +45,12 @@ fn what_cannot_run_is_refused_and_no_team_is_made() {
         (format!("run hi {lead} -m ann"), 2, "there is no agent `ann`"),
         (format!("run hi {lead} -m 'a b=command'"), 2, "`a b` is not a name"),
         (format!("run hi {lead} -m user=command"), 2, "`user` is reserved"),
+        (format!("run hi {lead} -m lead=command"), 2, "`lead` is who leads the team"),
+        (
+            format!("run hi {lead} -m script:lead.script"),
+            2,
+            "who is to follow `script:lead.script`?",
+        ),
         (format!("run hi {lead} --max-teammates 0"), 2, "`max_teammates` must be 1 to 1000"),
         (format!("run hi {lead} --max-teammates many"), 2, "invalid value 'many'"),
         (format!("run hi {lead} --grace -1"), 2, "unexpected argument '-1'"),

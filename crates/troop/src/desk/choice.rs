@@ -1,0 +1,121 @@
+//! Which team is meant when nobody names one.
+
+use super::Standing;
+
+/// What a team is wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To look at it, or to change something in it.
+    Use,
+    /// To go on with it.
+    Resume,
+    /// To delete it, which nobody should do to a team that was only guessed.
+    Delete,
+}
+
+/// A team that could be meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Candidate {
+    pub(super) standing: Standing,
+    /// Whether it was last led from this folder.
+    pub(super) is_here: bool,
+}
+
+/// Which of several teams is meant, and why that one. They are the oldest first.
+pub(super) fn choose(teams: &[Candidate], purpose: Purpose) -> Option<(usize, &'static str)> {
+    match purpose {
+        Purpose::Use => to_use(teams),
+        Purpose::Resume => {
+            let is_open = |it: &Candidate| it.is_here && it.standing != Standing::Completed;
+            let newest = newest(teams, is_open).or_else(|| newest(teams, |it| it.is_here));
+            newest.map(|nth| (nth, NEWEST_HERE)).or_else(|| to_use(teams))
+        }
+        Purpose::Delete => None,
+    }
+}
+
+const NEWEST_HERE: &str = "the newest of this folder";
+
+fn to_use(teams: &[Candidate]) -> Option<(usize, &'static str)> {
+    let is_running = |it: &Candidate| it.standing == Standing::Running;
+    if teams.iter().filter(|it| is_running(it) && it.is_here).count() > 1 {
+        return None;
+    }
+    if let Some(nth) = newest(teams, |it| is_running(it) && it.is_here) {
+        return Some((nth, "which runs in this folder"));
+    }
+    if let Some(nth) = only(teams, is_running) {
+        return Some((nth, "the only running one"));
+    }
+    // One that nobody has led yet may be for any folder.
+    let is_new = |it: &Candidate| it.standing == Standing::Active;
+    match newest(teams, |it| it.is_here || is_new(it)) {
+        Some(nth) if teams.get(nth).is_some_and(|it| it.is_here) => Some((nth, NEWEST_HERE)),
+        _ => {
+            let is_active = |it: &Candidate| it.standing != Standing::Completed;
+            only(teams, is_new)
+                .or_else(|| only(teams, is_active))
+                .map(|nth| (nth, "the only active one"))
+        }
+    }
+}
+
+fn newest(teams: &[Candidate], is_meant: impl Fn(&Candidate) -> bool) -> Option<usize> {
+    teams.iter().rposition(is_meant)
+}
+
+fn only(teams: &[Candidate], is_meant: impl Fn(&Candidate) -> bool) -> Option<usize> {
+    let mut meant = teams.iter().enumerate().filter(|(_, it)| is_meant(it));
+    let first = meant.next();
+    first.filter(|_| meant.next().is_none()).map(|(nth, _)| nth)
+}
+
+#[cfg(test)]
+mod tests {
+    //! Guesses that people would make, too.
+
+    use super::{
+        Candidate, Purpose, Standing,
+        Standing::{Active, Completed, Running, Stopped},
+        choose,
+    };
+
+    const HERE: bool = true;
+    const ELSEWHERE: bool = false;
+
+    #[track_caller]
+    fn check(teams: &[(Standing, bool)], to_use: Option<usize>, to_resume: Option<usize>) {
+        let teams: Vec<_> =
+            teams.iter().map(|&(standing, is_here)| Candidate { standing, is_here }).collect();
+        let chosen = |purpose| choose(&teams, purpose).map(|(nth, _)| nth);
+        assert_eq!(chosen(Purpose::Use), to_use, "to use");
+        assert_eq!(chosen(Purpose::Resume), to_resume, "to resume");
+        assert_eq!(chosen(Purpose::Delete), None, "nothing is deleted on a guess");
+    }
+
+    #[test]
+    fn what_runs_is_meant_before_what_ran_in_this_folder() {
+        check(&[(Completed, ELSEWHERE), (Running, HERE)], Some(1), Some(1));
+        check(&[(Completed, HERE), (Running, ELSEWHERE)], Some(1), Some(0));
+        check(&[(Stopped, HERE), (Running, ELSEWHERE), (Running, ELSEWHERE)], Some(0), Some(0));
+        check(&[(Running, ELSEWHERE), (Running, HERE)], Some(1), Some(1));
+        check(&[(Running, HERE), (Running, HERE)], None, Some(1));
+    }
+
+    #[test]
+    fn of_what_ran_in_this_folder_the_newest_is_meant() {
+        check(&[(Stopped, ELSEWHERE), (Completed, HERE), (Completed, HERE)], Some(2), Some(2));
+        check(&[(Stopped, HERE), (Completed, HERE)], Some(1), Some(0));
+        check(&[(Active, ELSEWHERE), (Completed, HERE)], Some(1), Some(1));
+        check(&[(Completed, HERE), (Active, ELSEWHERE)], Some(1), Some(0));
+    }
+
+    #[test]
+    fn elsewhere_only_one_that_is_active_can_be_meant() {
+        check(&[(Completed, ELSEWHERE), (Stopped, ELSEWHERE)], Some(1), Some(1));
+        check(&[(Stopped, ELSEWHERE), (Stopped, ELSEWHERE)], None, None);
+        check(&[(Active, ELSEWHERE), (Active, ELSEWHERE)], None, None);
+        check(&[(Completed, ELSEWHERE), (Completed, ELSEWHERE)], None, None);
+        check(&[(Active, ELSEWHERE), (Stopped, ELSEWHERE)], Some(0), Some(0));
+    }
+}
