@@ -42,6 +42,7 @@ pub fn decide(state: &State, command: &Command, ctx: &Context) -> Result<Vec<Eve
     Ok(draft.into_events())
 }
 
+/// One arm for each command; each is one call.
 fn carry_out(draft: &mut Draft<'_>, command: &Command) -> Result<(), Refusal> {
     match command {
         Command::CreateTeam(new) => team::create(draft, new),
