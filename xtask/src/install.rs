@@ -8,6 +8,8 @@ use crate::run;
 
 const PYTHON_SDK: &str = "mcp==2.3.0";
 const INSPECTOR: &str = "@modelcontextprotocol/inspector@2.12.0";
+/// The last one whose teams are made by tools, and have names.
+const CLAUDE_CODE: &str = "@anthropic-ai/claude-code@2.1.177";
 
 /// Installs what is missing.
 pub(crate) fn all() -> Result<()> {
@@ -27,33 +29,55 @@ pub(crate) fn all() -> Result<()> {
         debian(&["postgresql"])?;
     }
     // Teammates' own folders, benchmarks, hooks in other languages and the scripts of `docs/hooks.md`.
-    let tools: Vec<_> =
-        ["git", "make", "python3"].into_iter().filter(|tool| !run::exists(tool)).collect();
+    let tools: Vec<_> = ["git", "make", "python3", "unshare", "script"]
+        .into_iter()
+        .filter(|tool| !run::exists(tool))
+        .collect();
     if !tools.is_empty() {
-        debian(&tools)?;
+        debian(&tools.iter().map(|tool| package(tool)).collect::<Vec<_>>())?;
     }
-    mcp_clients()
+    // It has no `--version`.
+    if !run::accepts("ip", "-V") {
+        debian(&["iproute2"])?;
+    }
+    mcp_clients()?;
+    node_package("claude-code", "claude", CLAUDE_CODE)
+}
+
+/// The package that a tool comes in.
+fn package(tool: &str) -> &str {
+    match tool {
+        "unshare" => "util-linux",
+        "script" => "bsdutils",
+        same => same,
+    }
 }
 
 /// Clients of other people for the tests of the MCP server: the official Python SDK and the inspector. They are kept in the
 /// target folder, and fetched once.
 fn mcp_clients() -> Result<()> {
-    let [venv, inspector] = ["mcp-venv", "mcp-inspector"].map(|name| format!("target/{name}"));
-    if !Path::new(&venv).join("bin/mcp").exists() {
+    let venv = "target/mcp-venv";
+    if !Path::new(venv).join("bin/mcp").exists() {
         if !has_venv() {
             debian(&["python3-venv"])?;
         }
-        run::program("python3", &["-m", "venv", "--clear", &venv])?;
+        run::program("python3", &["-m", "venv", "--clear", venv])?;
         run::program(&format!("{venv}/bin/pip"), &["install", "--quiet", PYTHON_SDK])?;
     }
-    if !Path::new(&inspector).join("node_modules/.bin/mcp-inspector").exists() {
-        if !run::exists("npm") {
-            debian(&["nodejs", "npm"])?;
-        }
-        let install = ["install", "--silent", "--no-audit", "--no-fund", "--prefix", &inspector];
-        run::program("npm", &[install.as_slice(), &[INSPECTOR]].concat())?;
+    node_package("mcp-inspector", "mcp-inspector", INSPECTOR)
+}
+
+/// A program from npm, kept in a folder of the target folder, and fetched once.
+fn node_package(folder: &str, program: &str, package: &str) -> Result<()> {
+    let folder = format!("target/{folder}");
+    if Path::new(&folder).join("node_modules/.bin").join(program).exists() {
+        return Ok(());
     }
-    Ok(())
+    if !run::exists("npm") {
+        debian(&["nodejs", "npm"])?;
+    }
+    let install = ["install", "--silent", "--no-audit", "--no-fund", "--prefix", &folder];
+    run::program("npm", &[install.as_slice(), &[package]].concat())
 }
 
 /// Debian's Python cannot make environments without a package of its own.

@@ -1,5 +1,6 @@
 //! Chores: `cargo xtask test` installs what tests need and runs everything that must pass.
 
+mod fuzz;
 mod install;
 mod run;
 
@@ -9,13 +10,15 @@ mod house;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask test         install what is missing, then format, lints and all tests
-       cargo xtask campaign     real teams under random faults; [--minutes N] [--seed S] [--store sqlite|files|postgres]";
+       cargo xtask campaign     real teams under random faults; [--minutes N] [--seed S] [--store sqlite|files|postgres]
+       cargo xtask fuzz         any bytes for all that reads what others wrote; [TARGET] [--seconds N] [--seed S]";
 
 fn main() -> ExitCode {
     let argument = std::env::args().nth(1);
     let result = match argument.as_deref() {
         Some("test") => test(),
         Some("campaign") => campaign(),
+        Some("fuzz") => fuzz::run(),
         _ => Err(anyhow::anyhow!(USAGE)),
     };
     match result {

@@ -9,13 +9,22 @@ pub(crate) fn cargo(arguments: &[&str]) -> Result<()> {
     program("cargo", arguments)
 }
 
+/// Runs cargo with something more in its environment.
+pub(crate) fn cargo_with(environment: &[(&str, &str)], arguments: &[&str]) -> Result<()> {
+    let mut command = Command::new("cargo");
+    command.envs(environment.iter().copied());
+    succeed(command, "cargo", arguments)
+}
+
 /// Runs a program; an exit code other than 0 is an error.
 pub(crate) fn program(name: &str, arguments: &[&str]) -> Result<()> {
+    succeed(Command::new(name), name, arguments)
+}
+
+fn succeed(mut command: Command, name: &str, arguments: &[&str]) -> Result<()> {
     say(&format!("$ {name} {}", arguments.join(" ")));
-    let status = Command::new(name)
-        .args(arguments)
-        .status()
-        .with_context(|| format!("`{name}` cannot be run"))?;
+    let status =
+        command.args(arguments).status().with_context(|| format!("`{name}` cannot be run"))?;
     if !status.success() {
         bail!("`{name} {}` did not succeed", arguments.join(" "));
     }
@@ -30,7 +39,12 @@ pub(crate) fn built(profile: &str, name: &str) -> String {
 
 /// Whether a program can be run at all.
 pub(crate) fn exists(name: impl AsRef<OsStr>) -> bool {
-    Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
+    accepts(name, "--version")
+}
+
+/// Whether a program can be run and takes this argument.
+pub(crate) fn accepts(name: impl AsRef<OsStr>, argument: &str) -> bool {
+    Command::new(name).arg(argument).output().is_ok_and(|output| output.status.success())
 }
 
 #[expect(clippy::print_stderr, reason = "the one place of this program that prints")]

@@ -163,6 +163,10 @@ impl Line {
         self.lock().team_md.clone()
     }
 
+    pub(crate) fn spent(&self) -> Option<String> {
+        self.lock().context.spent.clone()
+    }
+
     pub(crate) fn mode(&self) -> Permissions {
         self.lock().mode
     }

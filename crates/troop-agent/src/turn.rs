@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use troop_model::{Command, MessageKind, Permissions};
 use troop_protocol::{
     Answer, Call, Calls, Change, ClientError, Failure, FromTeammate, Level, Log, MessageIn,
-    MessageOut, Notification, PeerError, Query, TeamContext,
+    MessageOut, Notification, PeerError, Query, TeamContext, UsageReport,
 };
 
 use crate::line::{Line, Place};
@@ -118,6 +118,18 @@ impl Turn {
     #[must_use]
     pub fn mode(&self) -> Permissions {
         self.line.mode()
+    }
+
+    /// Tells the lead what thinking has cost since it was told last.
+    pub async fn used(&self, report: UsageReport) {
+        // A lead that has gone counts nothing, and ends this turn.
+        drop(self.line.say(&FromTeammate::Usage(report)).await);
+    }
+
+    /// Why nothing more may be spent, if that is so. Who thinks gives its task back at the next safe point.
+    #[must_use]
+    pub fn spent(&self) -> Option<String> {
+        self.line.spent()
     }
 
     /// TEAM.md: what the agent is to know about its team, marked as context. As the lead told it before this piece of work; none

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::{
     Event, Fact, LeadLease, Member, MemberName, MemberState, Message, MessageKind, Party, Receipt,
-    Role, State, Team, TeamStatus, Time, WorkspaceFile, state::Request,
+    Role, State, Team, TeamStatus, Time, Usage, WorkspaceFile, state::Request,
 };
 
 impl State {
@@ -43,6 +43,13 @@ impl State {
             }
             Fact::MemberModeChanged { member, permissions } => {
                 self.roster.update(member, |member| member.permissions = *permissions);
+            }
+            Fact::UsageReported { member, task, usage, .. } => {
+                self.update_team(|team| team.usage += *usage);
+                self.roster.update(member, |member| member.usage += *usage);
+                if let Some(task) = task {
+                    self.tasks.update(*task, event.version, |task| task.usage += *usage);
+                }
             }
             Fact::LinkSet { link } => {
                 self.links.insert((link.from.clone(), link.to.clone()), link.clone());
@@ -94,6 +101,7 @@ impl State {
             created_at: event.at,
             lead_lease: None,
             n_leads: 0,
+            usage: Usage::default(),
         }));
     }
 
@@ -149,6 +157,7 @@ impl State {
             state_reason: None,
             pid: None,
             joined_at: event.at,
+            usage: Usage::default(),
         };
         self.roster.insert(member.name.clone(), member);
     }
@@ -215,7 +224,9 @@ impl State {
         self.mailbox.get_mut().insert(event.version, message);
         if let Some(request_id) = request_id {
             match message_kind {
-                MessageKind::ShutdownRequest | MessageKind::PlanApprovalRequest => {
+                MessageKind::ShutdownRequest
+                | MessageKind::PlanApprovalRequest
+                | MessageKind::PermissionRequest => {
                     let request = Request {
                         kind: *message_kind,
                         from: from.clone(),
@@ -224,7 +235,9 @@ impl State {
                     };
                     self.requests.insert(*request_id, request);
                 }
-                MessageKind::ShutdownResponse | MessageKind::PlanApprovalResponse => {
+                MessageKind::ShutdownResponse
+                | MessageKind::PlanApprovalResponse
+                | MessageKind::PermissionResponse => {
                     self.requests.remove(request_id);
                 }
                 MessageKind::Message

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::{
     Actor, Condition, Link, MemberName, MemberState, MessageKind, Metadata, Permissions, Proof,
-    RefusedBy, RejectMode, Settings, TaskRef, TeamId, TeamName, Version, WorkspaceFolder,
+    RefusedBy, RejectMode, Settings, TaskRef, TeamId, TeamName, Usage, Version, WorkspaceFolder,
     event::nullable,
 };
 pub use action::TaskAction;
@@ -79,6 +79,18 @@ pub enum Command {
         member: MemberName,
         /// What it did last.
         last_task: Option<TaskRef>,
+    },
+    /// Note what a member has used since it was noted last.
+    #[serde(rename = "usage/report")]
+    ReportUsage {
+        /// Who.
+        member: MemberName,
+        /// What for, if it was for a task.
+        task: Option<TaskRef>,
+        /// The model that was asked.
+        model: Option<SmolStr>,
+        /// How much.
+        usage: Usage,
     },
     /// Change what a member may do without asking.
     #[serde(rename = "member/set_mode")]

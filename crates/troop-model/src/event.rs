@@ -16,7 +16,7 @@ use uuid::Uuid;
 use crate::{
     Actor, Dependency, Evidence, Link, MemberName, MemberState, MessageKind, Metadata, OperationId,
     Origin, Party, Permissions, Progress, RefusedBy, Role, Settings, TaskNumber, TeamId, TeamName,
-    Time, Version, WorkspaceFolder,
+    Time, Usage, Version, WorkspaceFolder,
 };
 
 /// One fact in a team's log.
@@ -148,6 +148,20 @@ pub enum Fact {
         /// Why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+    },
+    /// A member has used something.
+    #[serde(rename = "usage.reported")]
+    UsageReported {
+        /// Who.
+        member: MemberName,
+        /// For which task.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskNumber>,
+        /// The model that was asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<SmolStr>,
+        /// How much, since it was reported last.
+        usage: Usage,
     },
     /// A member may do other things without asking than before.
     #[serde(rename = "member.mode_changed")]

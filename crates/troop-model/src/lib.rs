@@ -24,6 +24,7 @@ mod task;
 mod team_md;
 mod text;
 mod time;
+mod usage;
 mod word;
 mod workspace;
 
@@ -67,6 +68,7 @@ pub use task::{
 pub use team_md::team_md;
 pub use text::{MAX_LINE, MAX_TEXT, is_unprintable, preview};
 pub use time::Time;
+pub use usage::{Budget, Dollars, Spending, Usage};
 pub use view::{
     AttachmentView, DelegationView, EvidenceView, MessageView, TaskDetail, TaskView, TeamView,
 };

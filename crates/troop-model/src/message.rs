@@ -34,6 +34,10 @@ pub enum MessageKind {
     PlanApprovalRequest,
     /// The lead's answer.
     PlanApprovalResponse,
+    /// A member asks whether it may do something.
+    PermissionRequest,
+    /// The answer of who was asked.
+    PermissionResponse,
     /// A member has nothing to do.
     Idle,
     /// A task was given to a member.
@@ -47,11 +51,36 @@ shown_as_word! {
         Message => "message", Broadcast => "broadcast",
         ShutdownRequest => "shutdown_request", ShutdownResponse => "shutdown_response",
         PlanApprovalRequest => "plan_approval_request", PlanApprovalResponse => "plan_approval_response",
+        PermissionRequest => "permission_request", PermissionResponse => "permission_response",
         Idle => "idle", TaskAssignment => "task_assignment", System => "system",
     }
 }
 
 impl MessageKind {
+    /// The kind of what is asked for, if this answers something.
+    #[must_use]
+    pub fn answers(self) -> Option<Self> {
+        match self {
+            Self::ShutdownResponse => Some(Self::ShutdownRequest),
+            Self::PlanApprovalResponse => Some(Self::PlanApprovalRequest),
+            Self::PermissionResponse => Some(Self::PermissionRequest),
+            Self::Message
+            | Self::Broadcast
+            | Self::ShutdownRequest
+            | Self::PlanApprovalRequest
+            | Self::PermissionRequest
+            | Self::Idle
+            | Self::TaskAssignment
+            | Self::System => None,
+        }
+    }
+
+    /// The kind of an answer to this, if this asks something.
+    #[must_use]
+    pub fn answered_by(self) -> Option<Self> {
+        Self::ALL.iter().copied().find(|it| it.answers() == Some(self))
+    }
+
     /// Reads a kind by any name that is used for it: `direct` and `chat` mean a message.
     pub fn parse(text: &str) -> Result<Self, crate::UnknownWord> {
         match text {

@@ -54,9 +54,15 @@ pub enum Refusal {
     )]
     WiderThanLead { member: MemberName, wanted: Permissions, lead: Permissions },
     #[error(
+        "the lead cannot allow `{member}` what it may not do itself; it has {own}, and a person decides"
+    )]
+    WiderThanOwn { member: MemberName, own: Permissions },
+    #[error(
         "{running} teammates run already and the limit is {limit}; shut one down first, or raise `max_teammates`"
     )]
     TooManyTeammates { running: usize, limit: u32 },
+    #[error("the team's budget is spent: {told}; nothing more is begun until it is raised")]
+    BudgetSpent { told: String },
     #[error("teammate `{member}` runs already; it is {state}")]
     AlreadyRunning { member: MemberName, state: crate::MemberState },
     #[error("teammate `{member}` does not run; it is {state}")]
@@ -266,6 +272,7 @@ impl Refusal {
             Self::NotAMember { .. }
             | Self::LeadIsFixed { .. }
             | Self::WiderThanLead { .. }
+            | Self::WiderThanOwn { .. }
             | Self::AssignmentIsAutomatic
             | Self::PlanFirst { .. }
             | Self::OnlyMembersHold
@@ -297,6 +304,7 @@ impl Refusal {
             Self::NothingAvailable { .. } => RefusalKind::NoWork,
             Self::NoMoreNumbers
             | Self::TooManyTeammates { .. }
+            | Self::BudgetSpent { .. }
             | Self::LinkFull { .. }
             | Self::MemberFull { .. }
             | Self::MailboxFull { .. } => RefusalKind::Limit,

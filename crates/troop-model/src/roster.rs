@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use uuid::Uuid;
 
-use crate::{MemberName, TeamId, Time};
+use crate::{MemberName, TeamId, Time, Usage};
 
 /// A member's part in the team.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -82,6 +82,9 @@ pub struct Member {
     pub pid: Option<u32>,
     /// When it joined.
     pub joined_at: Time,
+    /// What it has used so far.
+    #[serde(default)]
+    pub usage: Usage,
 }
 
 /// The permission to delegate from one member to another.

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use smol_str::SmolStr;
 
+use crate::Budget;
+
 /// A team's settings. Every field has a default, so a file or a command names only what differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -65,6 +67,8 @@ pub struct Settings {
     pub checks: Vec<String>,
     /// How long one of them may take.
     pub check_timeout_seconds: u32,
+    /// How much it may use.
+    pub budget: Budget,
 }
 
 /// Rules of delegation.
@@ -73,8 +77,9 @@ pub struct Settings {
 pub struct DelegationSettings {
     /// Whether a delegation must name a task that exists; otherwise one is created for it.
     pub require_task: bool,
-    /// Whether the lead only coordinates and holds no task itself. Binds the lead alone: teammates do what they always do.
-    pub delegate_mode: bool,
+    /// Whether the lead only coordinates and holds no task itself. Binds the lead alone: teammates do what they always do. Where
+    /// nobody says so, the built-in agent does so while it has teammates, and the board lets others do as they like.
+    pub delegate_mode: Option<bool>,
     /// How many delegations a new link carries at once.
     pub max_per_link: u32,
     /// How many delegations one member carries at once, over all links.
@@ -216,13 +221,14 @@ impl Default for Settings {
             isolation_watch_seconds: 10,
             checks: Vec::new(),
             check_timeout_seconds: 600,
+            budget: Budget::default(),
         }
     }
 }
 
 impl Default for DelegationSettings {
     fn default() -> Self {
-        Self { require_task: true, delegate_mode: false, max_per_link: 3, max_per_member: 5 }
+        Self { require_task: true, delegate_mode: None, max_per_link: 3, max_per_member: 5 }
     }
 }
 
@@ -277,6 +283,7 @@ impl Settings {
         in_range("followup_max_reminders", self.followup_max_reminders, 0..=1_000)?;
         in_range("isolation_watch_seconds", self.isolation_watch_seconds, 0..=WEEK)?;
         in_range("check_timeout_seconds", self.check_timeout_seconds, 1..=WEEK)?;
+        in_range("budget.warn_percent", self.budget.warn_percent, 1..=100)?;
         let checks = crate::decide::named_checks(&self.checks);
         checks.map_err(|refusal| format!("`checks` cannot be that: {refusal}"))?;
         in_range("delegation.max_per_link", self.delegation.max_per_link, 1..=1_000)?;

@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use crate::{
     Actor, Delegation, Journaled, Link, Mailbox, Member, MemberName, MessageKind, OperationId,
-    Origin, Party, Refusal, Role, Settings, TaskNumber, TaskRef, TaskTable, TeamId, TeamName, Time,
-    Version, name, packed::Packed, workspace::Files,
+    Origin, Party, Refusal, Role, Settings, Spending, TaskNumber, TaskRef, TaskTable, TeamId,
+    TeamName, Time, Usage, Version, name, packed::Packed, workspace::Files,
 };
 
 /// A repeated operation has one effect. For this, a team remembers the operations of this long, in the time of its log ...
@@ -60,6 +60,8 @@ pub struct Team {
     pub lead_lease: Option<LeadLease>,
     /// How often somebody began to supervise it.
     pub n_leads: u64,
+    /// What all its members, also those who left, have used so far.
+    pub usage: Usage,
 }
 
 /// The right to supervise a team: to run its processes and pass its mail. One holds it at a time.
@@ -222,6 +224,13 @@ impl State {
             name: crate::text::preview(text, name::MAX_NAME),
             members: self.roster.entries().keys().cloned().collect(),
         })
+    }
+
+    /// How the team stands with its budget.
+    #[must_use]
+    pub fn spending(&self) -> Spending {
+        let standing = |team: &Team| team.settings.budget.standing(&team.usage);
+        self.team().map_or(Spending::Within, standing)
     }
 
     /// All links.

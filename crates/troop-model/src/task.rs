@@ -13,7 +13,7 @@ pub(crate) use table::PackedTable;
 pub use table::{Finished, LIVE_FINISHED, TaskTable};
 
 use crate::{
-    Actor, Condition, Evidence, MemberName, Merged, Origin, TaskNumber, Time, Version,
+    Actor, Condition, Evidence, MemberName, Merged, Origin, TaskNumber, Time, Usage, Version,
     WorkspaceFolder, roster::shown_as_word,
 };
 
@@ -132,6 +132,8 @@ pub struct Task {
     pub waived: Option<String>,
     /// Where its work is, if it was merged.
     pub merged: Option<Merged>,
+    /// What was used for it.
+    pub usage: Usage,
     /// What happened to it.
     pub trail: Vec<TrailEntry>,
 }

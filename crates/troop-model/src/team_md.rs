@@ -42,12 +42,13 @@ fn for_lead(state: &State, team: &Team, lead: &Member) -> String {
     } else {
         "A delegation without the id of a task makes a task of its own.\n"
     });
-    if team.settings.delegation.delegate_mode {
+    if team.settings.delegation.delegate_mode == Some(true) {
         text.push_str("You are in delegate mode: you hold no task yourself.\n");
     }
     text.push_str(PATTERNS);
     text.push_str(COMMUNICATION);
     text.push_str(&checks(team));
+    text.push_str(&budget(team));
     let version = team.settings.version;
     // Nobody in the team proves anything by its own word.
     let is_its = |it: &&TaskAction| it.needs_version() <= version && **it != TaskAction::Prove;
@@ -83,6 +84,16 @@ fn checks(team: &Team) -> String {
         return lines;
     }
     format!("\n## Before a task is done\n\ntroop runs these, and all must pass:\n\n{lines}")
+}
+
+/// What the team may spend, for who decides what is done.
+fn budget(team: &Team) -> String {
+    let Some(told) = team.settings.budget.told(&team.usage) else { return String::new() };
+    let percent = team.settings.budget.warn_percent;
+    format!(
+        "\n## The budget\n\nSpent so far: {told}. You are told when {percent}% of it is spent. When all is, nobody is started and no task \
+         is begun until a person raises it, so do what matters most first.\n"
+    )
 }
 
 fn lead_name(lead: &Member) -> &str {

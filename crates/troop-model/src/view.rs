@@ -7,8 +7,9 @@ use uuid::Uuid;
 
 use crate::{
     Actor, Attachment, Comment, Delegation, DelegationStatus, Evidence, Link, Member, Merged,
-    Message, Origin, Party, Progress, Question, Settings, State, Status, Task, TaskNumber, Team,
-    TeamStatus, Time, TrailEntry, Version, WorkspaceFolder, query::MAX_SHOWN_RESULT, text,
+    Message, Origin, Party, Progress, Question, Settings, Spending, State, Status, Task,
+    TaskNumber, Team, TeamStatus, Time, TrailEntry, Usage, Version, WorkspaceFolder,
+    query::MAX_SHOWN_RESULT, text,
 };
 
 /// A task as programs see it.
@@ -46,6 +47,8 @@ pub struct TaskView<'a> {
     /// What its checks said, in short; all of it is in the detail.
     pub evidence: Vec<EvidenceView<'a>>,
     pub merged: Option<&'a Merged>,
+    /// What was used for it.
+    pub usage: &'a Usage,
     pub metadata: &'a Map<String, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<TaskDetail<'a>>,
@@ -130,6 +133,7 @@ impl<'a> TaskView<'a> {
             checks: &task.checks,
             evidence: task.evidence.iter().map(EvidenceView::new).collect(),
             merged: task.merged.as_ref(),
+            usage: &task.usage,
             metadata: &task.metadata.0,
             detail: None,
         }
@@ -268,6 +272,9 @@ pub struct TeamView<'a> {
     pub created_at: Time,
     pub lead_lease: Option<&'a crate::LeadLease>,
     pub settings: &'a Settings,
+    /// What all its members have used so far, and how it stands with its budget.
+    pub usage: &'a Usage,
+    pub spending: Spending,
     pub members: Vec<&'a Member>,
     pub links: Vec<&'a Link>,
 }
@@ -287,6 +294,8 @@ impl<'a> TeamView<'a> {
             created_at: team.created_at,
             lead_lease: team.lead_lease.as_ref(),
             settings: &team.settings,
+            usage: &team.usage,
+            spending: state.spending(),
             members: state.members().collect(),
             links: state.links().collect(),
         }

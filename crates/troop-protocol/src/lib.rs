@@ -33,6 +33,6 @@ pub use schema::{schema, tables};
 pub use stdio::{Input, Output, stdio};
 pub use teammate::{
     FromLead, FromTeammate, Idle, Level, Log, MessageIn, MessageOut, PROTOCOL_VERSION, Ready,
-    ReportedStatus, ShutdownAck, TaskReport, TeamContext, WireId, WireRun, WireTask,
+    ReportedStatus, ShutdownAck, TaskReport, TeamContext, UsageReport, WireId, WireRun, WireTask,
 };
 pub use tools::{Calls, Category, Denied, Gate, Seat, Tool, Toolbox};

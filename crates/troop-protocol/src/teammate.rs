@@ -7,7 +7,7 @@ mod task;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
-use troop_model::{MessageKind, Origin, Permissions, Time, Version};
+use troop_model::{Dollars, MessageKind, Origin, Permissions, Time, Usage, Version};
 use uuid::Uuid;
 
 use crate::{
@@ -43,6 +43,9 @@ pub enum FromTeammate {
     /// Something for people to see.
     #[serde(rename = "team.log")]
     Log(Log),
+    /// What its thinking has cost since it said so last. Every agent that spends something tells it here.
+    #[serde(rename = "turn/usage")]
+    Usage(UsageReport),
     /// A sign of life. Every other line is one too.
     #[serde(rename = "turn/alive")]
     Alive {},
@@ -193,6 +196,40 @@ pub struct Log {
     pub text: String,
 }
 
+/// `turn/usage`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct UsageReport {
+    /// The model that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The task that it was asked for.
+    #[serde(deserialize_with = "if_clear", skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<WireId>,
+    /// Tokens that were read.
+    pub input: u64,
+    /// Tokens that were read from what the API kept at hand.
+    pub cache_read: u64,
+    /// Tokens that were read, and kept at hand from then on.
+    pub cache_write: u64,
+    /// Tokens that were said.
+    pub output: u64,
+    /// What all this cost, in dollars. Who does not know leaves it out: then the tokens count, and the price is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dollars: Option<f64>,
+}
+
+impl From<&UsageReport> for Usage {
+    fn from(report: &UsageReport) -> Self {
+        let UsageReport { input, cache_read, cache_write, output, .. } = *report;
+        let priced = report.dollars.and_then(Dollars::new);
+        let dollars = priced.unwrap_or_default();
+        let usage = Self { input, cache_read, cache_write, output, dollars, unpriced: 0 };
+        let unpriced = if priced.is_some() { 0 } else { usage.tokens() };
+        Self { unpriced, ..usage }
+    }
+}
+
 /// How important a line of a log is.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
@@ -272,6 +309,10 @@ pub struct TeamContext {
     /// After how many seconds without a word of the teammate it is taken to hang.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_seconds: Option<u32>,
+    /// Why nothing more may be spent: the team's budget. Whoever thinks ends its turn at the next safe point and gives its task
+    /// back with this reason; it comes again when there is more to spend.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<String>,
 }
 
 macro_rules! said_as_methods {

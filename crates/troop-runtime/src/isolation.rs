@@ -5,6 +5,7 @@
 //! ever dropped: what is not merged stays on its branch, and a folder that holds something else is not removed.
 
 mod git;
+mod ignored;
 mod land;
 mod late;
 mod leftovers;
@@ -12,6 +13,7 @@ mod merge;
 mod names;
 mod record;
 mod repository;
+mod tie;
 mod watch;
 mod worktree;
 
@@ -20,17 +22,19 @@ use std::{
     ffi::OsString,
     fs,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, Semaphore};
 use troop_model::{MemberName, TaskNumber, TeamName};
 
 pub use git::GitError;
-pub use land::{Kept, Landed};
+pub use ignored::Ignored;
+pub use land::{Ending, Kept, Landed};
 pub use late::Done as LateDone;
-pub use leftovers::{Leftover, LeftoverState, leftovers, rescue};
+pub use leftovers::{Leftover, LeftoverState, Rescued, leftovers, orphans, rescue};
 pub use merge::{Aim, Conflict, Finished, Merge, NotMerged, Outcome};
+pub use tie::Torn;
 pub use watch::{Clash, Sight, Watcher};
 pub use worktree::Begun;
 
@@ -45,6 +49,8 @@ pub struct IsolationOptions {
     pub project: PathBuf,
     /// Where the team's own files are kept; the folders of teammates are in `worktrees` below it.
     pub folder: PathBuf,
+    /// Where things of members are moved that are in the way, and that git cannot keep.
+    pub aside: PathBuf,
     /// The team.
     pub team: TeamName,
     /// What git finds in its environment.
@@ -72,6 +78,9 @@ struct Inner {
     repository: Repository,
     record: Record,
     worktrees: PathBuf,
+    aside: PathBuf,
+    /// The commit that the team's branch was last on.
+    last_seen: Mutex<String>,
     /// One merge at a time, in the order in which they were asked for.
     turn: Semaphore,
     /// One change at a time to the folder of a member. Who merges waits for its turn first.
@@ -95,7 +104,7 @@ impl Isolation {
     /// Opens the folders and branches of a team, or says why it has none. A team that runs for the first time begins where
     /// the project is; one that goes on finds what it left.
     pub async fn open(options: IsolationOptions) -> Result<Opened, GitError> {
-        let IsolationOptions { project, folder, team, environment } = options;
+        let IsolationOptions { project, folder, aside, team, environment } = options;
         let mut git = Git::new(&project, &environment);
         let repository = match repository::look(&git, &project).await? {
             Ok(repository) => repository,
@@ -110,10 +119,13 @@ impl Isolation {
         let folder = folder.canonicalize().map_err(GitError::file(&folder))?;
         let notices = repository.notices(&git).await?;
         let record = Record::find(&git, &repository, &folder, &team).await?;
+        let name = format!("refs/heads/{}", record.branch);
+        let last_seen = Mutex::new(git.run(&["rev-parse", "--verify", &name]).await?);
         let worktrees = folder.join("worktrees");
         let turn = Semaphore::new(1);
         let folders = Mutex::default();
-        let inner = Arc::new(Inner { git, repository, record, worktrees, turn, folders });
+        let inner =
+            Arc::new(Inner { git, repository, record, worktrees, aside, last_seen, turn, folders });
         Ok(Opened { isolation: Some(Self { inner }), notices })
     }
 
@@ -141,7 +153,23 @@ impl Isolation {
     /// The commit that the team's branch is on.
     async fn team_commit(&self) -> GitResult<String> {
         let branch = format!("refs/heads/{}", self.branch());
-        self.inner.git.run(&["rev-parse", "--verify", &branch]).await
+        let found = self.inner.git.ask(&["rev-parse", "--quiet", "--verify", &branch]).await?;
+        match found {
+            Some(commit) => {
+                self.last_seen().clone_from(&commit);
+                Ok(commit)
+            }
+            // Somebody deleted it, and with it what was merged.
+            None => {
+                let last = self.last_seen().clone();
+                self.inner.git.run(&["update-ref", &branch, &last, ""]).await?;
+                Ok(last)
+            }
+        }
+    }
+
+    fn last_seen(&self) -> MutexGuard<'_, String> {
+        self.inner.last_seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

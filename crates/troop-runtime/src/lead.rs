@@ -6,6 +6,7 @@
 
 mod answers;
 mod breaking;
+mod budget;
 mod calls;
 mod delegations;
 mod delivery;
@@ -205,7 +206,7 @@ impl Lead {
         let (tell, ended) = oneshot::channel();
         tracker.spawn(socket.serve(host));
         tracker.spawn(async move {
-            let how = dispatcher.run(queue).await;
+            let how = Box::pin(dispatcher.run(queue)).await;
             drop(lock);
             // Nobody may be waiting for it.
             drop(tell.send(how));

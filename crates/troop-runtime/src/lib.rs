@@ -11,6 +11,7 @@ mod lead;
 mod mirror;
 pub mod process;
 mod profile;
+mod relay;
 mod session;
 mod workspace;
 
@@ -24,9 +25,9 @@ pub use hooks::{
     Mistake, MistakeKind, Occasion, Verdict,
 };
 pub use isolation::{
-    Aim, Begun, Clash, Conflict, Finished, GitError, Isolation, IsolationOptions, Kept, Landed,
-    LateDone, Leftover, LeftoverState, Merge, NotMerged, Opened, Outcome, Sight, Watcher, Work,
-    leftovers, rescue,
+    Aim, Begun, Clash, Conflict, Ending, Finished, GitError, Ignored, Isolation, IsolationOptions,
+    Kept, Landed, LateDone, Leftover, LeftoverState, Merge, NotMerged, Opened, Outcome, Rescued,
+    Sight, Torn, Watcher, Work, leftovers, orphans, rescue,
 };
 pub use lead::{
     Ended, Entry, InProcess, Launch, LaunchSpec, Launched, Lead, LeadEntry, LeadError, LeadHandle,
@@ -36,6 +37,7 @@ pub use lead::{
 };
 pub use mirror::{EXTERNAL, Layout, Mirror, MirrorError, MirrorOptions, Notice, UnknownLayout};
 pub use profile::{Language, Location, Profile, Severity, Signal, Structure, Suggestion, profile};
+pub use relay::relay;
 pub use session::{Session, TeamSummary};
 pub use workspace::{
     Asker, FilePath, FileStat, Files, Listing, MAX_FILE, MAX_FILES, Noted, Workspace,

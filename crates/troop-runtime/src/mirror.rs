@@ -7,6 +7,7 @@
 mod difference;
 mod disk;
 mod ear;
+mod gate;
 mod ids;
 mod layout;
 mod lock;
@@ -31,13 +32,14 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 use troop_model::{
-    Actor, ActorKind, Command, Event, Fact, MemberName, MessageKind, OperationId, Origin, Outgoing,
-    Refusal, State, TaskNumber, TeamStatus,
+    Actor, ActorKind, Command, Event, Fact, Member, MemberName, MessageKind, OperationId, Origin,
+    Outgoing, Refusal, State, TaskNumber, TeamStatus,
 };
 
 use self::{
     disk::Stamp,
     ear::Ear,
+    gate::Gate,
     ids::Ids,
     layout::{Names, Places},
     lock::Lock,
@@ -72,6 +74,8 @@ pub struct MirrorOptions {
     pub folder: PathBuf,
     /// Whose files.
     pub layout: Layout,
+    /// The team's own folder, where its lead is found while one runs. What others do to tasks passes the lead's hooks then.
+    pub lead: Option<PathBuf>,
 }
 
 /// Why files could not be kept in step.
@@ -125,12 +129,15 @@ enum Settled {
     Done,
     /// Somebody is at it; look again soon.
     Later,
+    /// The lead has not answered yet; look again when it has.
+    Waits,
 }
 
 /// Keeps one team's files in step with its board.
 #[derive(Debug)]
 pub struct Mirror {
     board: Board,
+    gate: Gate,
     clock: Clock,
     places: Places,
     ids: Arc<Ids>,
@@ -150,7 +157,7 @@ pub struct Mirror {
 impl Mirror {
     /// Prepares to mirror a team, and makes the folders that its files need.
     pub async fn open(options: MirrorOptions) -> Result<Self, MirrorError> {
-        let MirrorOptions { board, clock, folder, layout } = options;
+        let MirrorOptions { board, clock, folder, layout, lead } = options;
         let look = move |state: &State| {
             let name = state.team().map(|team| team.name.clone()).ok_or(Refusal::NoTeam)?;
             Ok::<_, Refusal>((name, Ids::new(layout, state)))
@@ -161,6 +168,7 @@ impl Mirror {
             std::fs::create_dir_all(&folder).map_err(unusable(&folder))?;
         }
         Ok(Self {
+            gate: Gate::new(board.clone(), lead),
             board,
             clock,
             places,
@@ -195,20 +203,26 @@ impl Mirror {
         let version = self.board.catch_up().await?;
         let mut news = self.board.subscribe(version);
         self.mark_everything().await?;
-        for _ in 0..ROUNDS {
-            self.settle().await?;
-            self.dirty.append(&mut self.later);
-            // What was taken from one file may change another.
-            let mut numbers = Vec::new();
-            while let Some(event) = news.next_stored().await? {
-                numbers.extend(self.mark_event(&event));
+        loop {
+            for _ in 0..ROUNDS {
+                self.settle().await?;
+                self.dirty.append(&mut self.later);
+                // What was taken from one file may change another.
+                let mut numbers = Vec::new();
+                while let Some(event) = news.next_stored().await? {
+                    numbers.extend(self.mark_event(&event));
+                }
+                self.mark_tasks(numbers).await?;
+                if self.dirty.is_empty() {
+                    break;
+                }
             }
-            self.mark_tasks(numbers).await?;
-            if self.dirty.is_empty() {
-                break;
+            if self.gate.is_empty() {
+                return Ok(());
             }
+            let item = self.gate.next().await;
+            self.dirty.insert(item);
         }
-        Ok(())
     }
 
     /// Keeps files and board in step until it is told to stop, or the team is gone.
@@ -230,6 +244,7 @@ impl Mirror {
                     None => return Ok(()),
                 },
                 path = ear.next() => self.mark_paths(path, &mut ear),
+                item = self.gate.next() => drop(self.dirty.insert(item)),
                 () = sleep_until(again), if !self.later.is_empty() => {
                     self.dirty.append(&mut self.later);
                 }
@@ -282,6 +297,7 @@ impl Mirror {
         if numbers.is_empty() {
             return Ok(());
         }
+        self.learn_ids(numbers.clone()).await?;
         let look = move |state: &State| {
             let tasks = state.tasks();
             let mut touched: BTreeSet<TaskNumber> = numbers.iter().copied().collect();
@@ -294,6 +310,20 @@ impl Mirror {
         };
         let touched = self.board.look(look).await?;
         self.dirty.extend(touched.into_iter().map(|it| Item::Task(self.ids.of(it))));
+        Ok(())
+    }
+
+    /// Learns which of these tasks were taken from files that have ids of their own, by this mirror or another.
+    async fn learn_ids(&mut self, numbers: Vec<TaskNumber>) -> Result<(), MirrorError> {
+        let look = move |state: &State| -> Vec<(TaskNumber, String)> {
+            let tasks = numbers.iter().filter_map(|it| state.tasks().get(*it));
+            tasks.filter_map(|it| Some((it.number, layout::file_of(it)?.to_owned()))).collect()
+        };
+        for (number, id) in self.board.look(look).await? {
+            if self.ids.number(&id) != Some(number) {
+                Arc::make_mut(&mut self.ids).give(&id, number);
+            }
+        }
         Ok(())
     }
 
@@ -366,13 +396,17 @@ impl Mirror {
     async fn settle(&mut self) -> Result<(), MirrorError> {
         // Members first, so that their names are known; then what they do.
         while let Some(item) = self.dirty.pop_first() {
+            if self.gate.holds(&item) {
+                continue;
+            }
             let settled = match &item {
                 Item::Config => self.settle_config().await,
                 Item::Inbox(owner) => self.settle_inbox(owner).await,
                 Item::Task(id) => self.settle_task(id).await,
             };
             match settled {
-                Ok(Settled::Done) => {}
+                Ok(Settled::Done) => self.gate.forget(&item),
+                Ok(Settled::Waits) => {}
                 Ok(Settled::Later) => drop(self.later.insert(item)),
                 Err(error @ MirrorError::Board(_)) => return Err(error),
                 // One file that cannot be used is no reason to leave the others.
@@ -418,9 +452,7 @@ impl Mirror {
         operation: OperationId,
         command: Command,
     ) -> Result<Result<Done, Refusal>, MirrorError> {
-        let name = by.unwrap_or(troop_model::LEAD_ALIASES[0]);
-        let actor = Actor { kind: ActorKind::Agent, name: name.into() };
-        self.submit_as(actor, operation, command).await
+        self.submit_as(actor(by), operation, command).await
     }
 
     async fn submit_as(
@@ -504,7 +536,17 @@ fn unusable(path: &Path) -> impl Fn(io::Error) -> MirrorError {
     move |source| MirrorError::File { path: path.clone(), source }
 }
 
-/// What is known about a name in a file.
-fn is_external(state: &State, member: &MemberName) -> bool {
-    state.member(member).is_some_and(|it| it.agent == EXTERNAL)
+/// Whom a file names; the lead, if it names nobody.
+fn actor(by: Option<&str>) -> Actor {
+    let name = by.unwrap_or(troop_model::LEAD_ALIASES[0]);
+    Actor { kind: ActorKind::Agent, name: name.into() }
+}
+
+fn is_external_in(state: &State, member: &MemberName) -> bool {
+    state.member(member).is_some_and(is_external)
+}
+
+/// Whether some other program is this member, which troop never starts.
+pub(crate) fn is_external(member: &Member) -> bool {
+    member.agent == EXTERNAL
 }

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 pub(crate) use bench::{
-    BenchBoardArgs, BenchChildCommand, BenchCommand, BenchFilesArgs, BenchMcpArgs,
+    BenchAgentArgs, BenchBoardArgs, BenchChildCommand, BenchCommand, BenchFilesArgs, BenchMcpArgs,
     BenchObserveArgs, BenchPart, BenchTeam, BenchTeamArgs, BenchTeamPart, BenchWorkArgs,
     BenchWorkPart,
 };

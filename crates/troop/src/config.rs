@@ -98,6 +98,11 @@ impl Surroundings {
         })
     }
 
+    /// Where things of teammates are moved that git cannot keep.
+    pub(crate) fn aside(&self) -> PathBuf {
+        self.home.join("aside")
+    }
+
     fn read_with(
         global: &Global,
         broken: impl Fn(&mut Vec<String>, anyhow::Error) -> Result<(Config, HooksConfig)>,
@@ -126,11 +131,13 @@ impl Surroundings {
             hooks::read_foreign(claude.hooks.as_ref(), &claude_path, &mut warnings);
         claude_hooks.is_enabled &= !claude.are_hooks_off;
         let claude_teams = TeamsConfig::shown(claude.teammate_mode);
-        let teams = Teams::of(&[
+        let mut teams = Teams::of(&[
             (&shared_path, &shared.teams),
             (&claude_path, &claude_teams),
             (&personal_path, &personal.teams),
         ]);
+        // What is paid for is not for a project to say.
+        teams.budget = personal.teams.budget.into();
         let project_agent = shared.agent.map(|agent| (shared_path.clone(), agent));
         let checks = CheckFiles {
             personal: personal.teams.checks.0,

@@ -161,7 +161,7 @@ impl Desk {
     /// Takes in what others wrote into the readable files of a team. What runs for long keeps them in step meanwhile.
     pub(crate) async fn catch_up(&mut self, board: &Board) -> Result<()> {
         if let Some(shared) = self.shared.as_ref().filter(|_| self.kept.is_none()) {
-            let kept = shared.catch_up(board, &self.clock).await?;
+            let kept = shared.catch_up(board, &self.clock, self.folder(board.team())).await?;
             self.kept = kept.map(|kept| match self.following {
                 Following::Always => kept.keep(),
                 Following::WhenAsked => kept,

@@ -28,7 +28,7 @@ use crate::{
 use agents::Watch;
 pub(crate) use agents::{HOW, Runnable};
 pub(crate) use finished::Finished;
-pub(crate) use isolation::Home;
+pub(crate) use isolation::{Home, ignored_lines};
 use view::View;
 
 /// How often a screen is drawn anew.

@@ -19,7 +19,7 @@ use troop_model::{Delegation, LEAD_ENDED, MemberState, Status, Time, is_unprinta
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 pub(crate) use board::{Row, board};
-pub(crate) use detail::{message, task_detail, team_status};
+pub(crate) use detail::{message, task_detail, team_status, used};
 pub(crate) use event::event;
 pub(crate) use graph::{Node, dot, graph, graph_json};
 pub(crate) use live::{Recent, Screen, live};

@@ -76,7 +76,12 @@ fn choose(config: &Config, model: Option<&str>, variable: Variable<'_>) -> Resul
         tokens: config.limits.tokens,
         dollars: config.limits.dollars,
     };
-    let price = own.price.map(|price| Price {
+    // What is said about a model where it usually is holds by whatever name it is asked for.
+    let is_same = |(key, it): &(&String, &ModelConfig)| {
+        it.base_url.is_none() && it.model.as_ref().unwrap_or(key) == &usual.endpoint.model
+    };
+    let known = || config.models.iter().find(is_same).and_then(|(_, it)| it.price);
+    let price = own.price.or_else(|| known().filter(|_| is_original)).map(|price| Price {
         input: price.input,
         cache_read: price.cache_read.unwrap_or(price.input),
         cache_write: price.cache_write.unwrap_or(price.input),

@@ -51,6 +51,8 @@ impl BuiltinAgent {
                 Thought::Said(text) => self.answer(&text, turn).await,
                 Thought::Over(outcome) => outcome,
                 Thought::Interrupted => Outcome::Interrupted,
+                // What it was told is remembered, and it is told when there is more to spend.
+                Thought::Spent(_) => Outcome::Done,
                 Thought::Failed(reason) => Outcome::Failed { reason },
             },
         }
@@ -85,6 +87,7 @@ impl BuiltinAgent {
             }
             Thought::Over(outcome) => outcome,
             Thought::Interrupted => Outcome::Interrupted,
+            Thought::Spent(reason) => Outcome::GaveBack { reason },
             Thought::Failed(reason) => Outcome::Failed { reason },
         }
     }
@@ -114,7 +117,7 @@ impl BuiltinAgent {
         self.is_alone = team.is_none();
         let servers: &Servers = match &mut self.servers {
             Some(servers) => servers,
-            none => none.insert(Servers::start(&options.servers, turn).await),
+            none => none.insert(Servers::start(&options.servers, options.waits, turn).await),
         };
         let news = turn.team_md().filter(|team_md| self.team_md.as_ref() != Some(team_md));
         self.is_lead = team.as_ref().is_some_and(|team| team.role() == Role::Lead);
@@ -163,7 +166,8 @@ impl Options {
             system.push_str(&format!("\n# What you are\n\n{}\n", self.about));
         }
         system.push_str(&self.sources.read(turn.path()));
-        Ok(Mind { model, system, history: History::default(), usage: Usage::default() })
+        let (usage, told) = Default::default();
+        Ok(Mind { model, system, history: History::default(), usage, told })
     }
 }
 

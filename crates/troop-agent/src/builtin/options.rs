@@ -8,7 +8,7 @@ use super::{
     model::{Endpoint, ModelError, Patience},
     permit::Rules,
     retry::Retries,
-    servers::Server,
+    servers::{Server, Waits},
 };
 
 /// How a built-in agent is set up.
@@ -38,6 +38,8 @@ pub struct Options {
     pub sources: Sources,
     /// The MCP servers that it uses.
     pub servers: Vec<Server>,
+    /// How long it waits for them.
+    pub waits: Waits,
     /// What it is told about itself.
     pub about: String,
     /// The tools that it may use, if not all.
@@ -66,6 +68,7 @@ impl Options {
             hidden,
             sources: Sources::default(),
             servers: Vec::new(),
+            waits: Waits::default(),
             about: String::new(),
             tools: None,
             gate: Gate::Open,

@@ -26,19 +26,31 @@ use stdio::Local;
 const PREFIX: &str = "mcp__";
 /// The version of the protocol that we ask for. Servers answer with the one that they speak.
 const VERSION: &str = "2025-06-18";
-/// How long a server may take to be ready.
-const START: Duration = Duration::from_secs(30);
-/// How long a tool may take.
-const CALL: Duration = Duration::from_secs(300);
 const MAX_PAGES: usize = 20;
 const MAX_TOOLS: usize = 128;
 /// How long a name of a tool may be for every API.
 const MAX_NAME: usize = 64;
 const MAX_DESCRIPTION: usize = 2_000;
 
+/// How long servers are waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// Until one is ready.
+    pub start: Duration,
+    /// For what comes of a call.
+    pub call: Duration,
+}
+
+impl Default for Waits {
+    fn default() -> Self {
+        Self { start: Duration::from_secs(30), call: Duration::from_secs(300) }
+    }
+}
+
 /// All servers that are ready.
 #[derive(Debug, Default)]
 pub(crate) struct Servers {
+    waits: Waits,
     tools: Vec<Tool>,
     links: Vec<Link>,
 }
@@ -92,10 +104,10 @@ struct Outcome {
 
 impl Servers {
     /// Starts all of them at once. What does not come up in time is left out, and people are told.
-    pub(crate) async fn start(servers: &[Server], turn: &Turn) -> Self {
-        let begun = servers.iter().map(|server| begin(server, turn.path()));
+    pub(crate) async fn start(servers: &[Server], waits: Waits, turn: &Turn) -> Self {
+        let begun = servers.iter().map(|server| begin(server, turn.path(), waits.start));
         let begun = join_all(begun).await;
-        let mut all = Self::default();
+        let mut all = Self { waits, ..Self::default() };
         for (server, begun) in servers.iter().zip(begun) {
             match begun {
                 Ok((link, told)) => all.add(&server.name, link, told),
@@ -143,7 +155,7 @@ impl Servers {
             return Used::Bad(format!("there is no tool `{name}`"));
         };
         let params = json!({"name": tool.name, "arguments": input});
-        match link.request("tools/call", &params, CALL).await.and_then(understood) {
+        match link.request("tools/call", &params, self.waits.call).await.and_then(understood) {
             Ok(Outcome { content, structured_content, is_error }) => {
                 let mut text = content.iter().map(text_of).collect::<Vec<_>>().join("\n");
                 if text.is_empty() {
@@ -157,7 +169,11 @@ impl Servers {
 }
 
 /// Starts a server and asks for its tools.
-async fn begin(server: &Server, folder: &Path) -> Result<(Link, Vec<Told>), String> {
+async fn begin(
+    server: &Server,
+    folder: &Path,
+    patience: Duration,
+) -> Result<(Link, Vec<Told>), String> {
     let begun = async {
         let link = match &server.how {
             How::Stdio { program, arguments, environment } => {
@@ -167,13 +183,13 @@ async fn begin(server: &Server, folder: &Path) -> Result<(Link, Vec<Told>), Stri
         };
         let client = json!({"name": "troop", "version": env!("CARGO_PKG_VERSION")});
         let hello = json!({"protocolVersion": VERSION, "capabilities": {}, "clientInfo": client});
-        link.request("initialize", &hello, START).await?;
+        link.request("initialize", &hello, patience).await?;
         link.notify("notifications/initialized").await?;
         let (mut told, mut cursor) = (Vec::new(), None);
         for _ in 0..MAX_PAGES {
             let params =
                 cursor.map_or_else(|| json!({}), |cursor: String| json!({"cursor": cursor}));
-            let page: Page = understood(link.request("tools/list", &params, START).await?)?;
+            let page: Page = understood(link.request("tools/list", &params, patience).await?)?;
             told.extend(page.tools);
             cursor = page.next_cursor;
             if cursor.is_none() {
@@ -182,7 +198,9 @@ async fn begin(server: &Server, folder: &Path) -> Result<(Link, Vec<Told>), Stri
         }
         Ok((link, told))
     };
-    timeout(START, begun).await.unwrap_or_else(|_| Err("it takes too long to be ready".to_owned()))
+    timeout(patience, begun)
+        .await
+        .unwrap_or_else(|_| Err("it takes too long to be ready".to_owned()))
 }
 
 impl Link {

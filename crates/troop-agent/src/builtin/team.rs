@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
-use troop_model::{Dialect, Member, Role, Settings, Status, TeamStatus};
+use troop_model::{Dialect, Member, Permissions, Role, Settings, Status, TeamStatus};
 use troop_protocol::{Category, Failure, Gate, Query, Seat, Toolbox, WireTask};
 
 use super::{
@@ -23,6 +23,8 @@ pub(crate) struct Team<'a> {
     seat: Seat,
     toolbox: Toolbox<&'a Turn>,
     turn: &'a Turn,
+    /// What the lead may do without asking.
+    lead: Option<Permissions>,
 }
 
 /// The team, as far as it matters here.
@@ -48,9 +50,10 @@ impl<'a> Team<'a> {
         let seen = timeout(PATIENCE, turn.query::<Seen>(&Query::Team {})).await.ok()?.ok()?;
         let own = seen.members.iter().find(|member| member.name.as_str() == turn.place().name)?;
         let (member, role, permissions) = (own.name.clone(), own.role, own.permissions);
+        let lead = seen.members.iter().find(|it| it.role == Role::Lead).map(|it| it.permissions);
         let mut settings = seen.settings;
-        // Who has others to do the work coordinates it.
-        settings.delegation.delegate_mode |= seen.members.len() > 1;
+        // Who has others to do the work coordinates it, unless people want it otherwise.
+        settings.delegation.delegate_mode.get_or_insert(seen.members.len() > 1);
         let seat = Seat {
             member,
             role,
@@ -60,16 +63,21 @@ impl<'a> Team<'a> {
             permissions,
             gate: Gate::Open,
         };
-        Some(Self { seat, toolbox: Toolbox::new(turn), turn })
+        Some(Self { seat, toolbox: Toolbox::new(turn), turn, lead })
     }
 
     pub(crate) fn role(&self) -> Role {
         self.seat.role
     }
 
+    /// What the member's lead may do without asking. None for the lead itself.
+    pub(crate) fn lead_mode(&self) -> Option<Permissions> {
+        self.lead.filter(|_| self.seat.role == Role::Member)
+    }
+
     /// Whether the member may have tools of this kind at all.
     pub(crate) fn has(&self, category: Category) -> bool {
-        let seat = Seat { permissions: troop_model::Permissions::Default, ..self.seat.clone() };
+        let seat = Seat { permissions: Permissions::Default, ..self.seat.clone() };
         seat.check(category).is_ok()
     }
 

@@ -2,7 +2,7 @@
 
 mod screen;
 
-use troop_protocol::MessageIn;
+use troop_protocol::{MessageIn, UsageReport};
 
 use super::{
     Options,
@@ -28,8 +28,9 @@ pub(crate) struct Mind {
     pub(crate) model: Model,
     pub(crate) system: String,
     pub(crate) history: History,
-    /// All that it has cost so far.
+    /// All that it has cost so far, and how much of that the lead knows of.
     pub(crate) usage: Usage,
+    pub(crate) told: Usage,
 }
 
 /// How a piece of work ended.
@@ -40,6 +41,8 @@ pub(crate) enum Thought {
     /// The model ended it in another way.
     Over(Outcome),
     Interrupted,
+    /// The team can spend no more.
+    Spent(String),
     Failed(String),
 }
 
@@ -60,8 +63,13 @@ impl Mind {
             if let Err(limit) = meter.check() {
                 return Thought::Failed(limit);
             }
+            if let Some(why) = hands.turn.spent() {
+                return Thought::Spent(why);
+            }
             let asked = self.ask(hands, &specs, (options, &mut meter));
-            let reply = match hands.turn.interrupted().run_until_cancelled(asked).await {
+            let asked = hands.turn.interrupted().run_until_cancelled(asked).await;
+            self.tell_cost(hands, options).await;
+            let reply = match asked {
                 None => return Thought::Interrupted,
                 Some(Err(error)) => return Thought::Failed(options.told(&error)),
                 Some(Ok(reply)) => reply,
@@ -101,6 +109,25 @@ impl Mind {
             }
             self.history.tell(stumble.to_owned());
         }
+    }
+
+    /// Tells the lead what was used since it was told last, also for what came to nothing.
+    async fn tell_cost(&mut self, hands: &Hands<'_>, options: &Options) {
+        let used = self.usage - std::mem::replace(&mut self.told, self.usage);
+        if used == Usage::default() {
+            return;
+        }
+        let Usage { input, cache_read, cache_write, output } = used;
+        let report = UsageReport {
+            model: Some(options.endpoint.model.clone()),
+            task_id: hands.task.map(|task| task.id.clone()),
+            input,
+            cache_read,
+            cache_write,
+            output,
+            dollars: options.price.map(|price| price.of(&used)),
+        };
+        hands.turn.used(report).await;
     }
 
     /// Tells the model what came by mail, if something did.

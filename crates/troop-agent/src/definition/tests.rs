@@ -47,3 +47,15 @@ fn what_follows_the_front_matter_is_told_to_the_agent_and_its_tools_are_a_list()
     }
     assert_eq!(read("You review.\n").prompt, "You review.");
 }
+
+#[test]
+fn fuzz_definition() {
+    let example = "---\nname: \"ann\"\nagent: script\nscript: a.script\nmodel: opus\nprogram: [python3, \"a b\"]\ntools: Read, Bash\n---\nHello.\n";
+    let words = ["---", "\n---", "name:", "program: [", "'", ":"];
+    troop_testkit::fuzz(&words, &[example.as_bytes().to_vec()], 1_000, |bytes| {
+        let text = String::from_utf8_lossy(bytes);
+        if let Some(found) = Definition::parse(Path::new("agents/ann.md"), &text) {
+            assert!(!found.key.is_empty() && found.program.iter().all(|it| !it.is_empty()));
+        }
+    });
+}

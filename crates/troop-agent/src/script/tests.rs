@@ -260,3 +260,28 @@ proptest! {
         Glob::new(&text).is_match(&text);
     }
 }
+
+#[test]
+fn fuzz_script() {
+    let manual =
+        std::fs::read_to_string(troop_testkit::repository().join("docs/script.md")).unwrap();
+    let parts = manual.split("```").skip(1).step_by(2);
+    let examples: Vec<_> =
+        parts.map(|it| it.trim_start_matches("text").as_bytes().to_vec()).collect();
+    let words = [
+        "when task *\n",
+        "  plan x\n",
+        "  if rejected\n",
+        "  call task/create {",
+        "{name}",
+        "\t",
+        "  wait for mail",
+    ];
+    troop_testkit::fuzz(&words, &examples, 1_000, |bytes| {
+        let text = String::from_utf8_lossy(bytes);
+        // What is wrong is in a line that is there.
+        if let Err(problem) = Script::parse(&text) {
+            assert!(problem.line <= text.lines().count() + 1 && !problem.what.is_empty());
+        }
+    });
+}

@@ -1,5 +1,6 @@
 //! The built-in agent, with a model on loopback that says what it is told to.
 
+mod cost;
 mod model;
 mod permission;
 mod room;

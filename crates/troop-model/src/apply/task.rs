@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::{
     Actor, Attachment, Comment, Event, Evidence, Fact, MemberName, Merged, Metadata, Question,
     RefusedBy, RejectMode, StartGate, State, Status, Task, TaskChange, TaskNumber, Time,
-    TrailEntry, WorkspaceFolder, text,
+    TrailEntry, Usage, WorkspaceFolder, text,
 };
 
 /// How much of a result the board shows on a finished task.
@@ -106,6 +106,7 @@ impl State {
             n_failed_checks: 0,
             waived: None,
             merged: None,
+            usage: Usage::default(),
             trail: trail_entry(event).into_iter().collect(),
         });
     }

@@ -7,7 +7,7 @@ mod announcement;
 
 use uuid::Uuid;
 
-use super::{Draft, Standing, task, work};
+use super::{Draft, Standing, task, usage, work};
 use crate::{
     Delegation, DelegationOutcome, DelegationStatus, Fact, MemberName, MessageKind, NewTask,
     Origin, Party, Refusal, State, Status, TaskNumber, TaskRef, access, text,
@@ -29,6 +29,7 @@ pub(super) fn start(
     };
     let origin = conversation(draft, task);
     check_link(draft, &from, &to, &origin)?;
+    usage::check(draft)?;
     let settings = &draft.team()?.settings;
     let may_make_task = !settings.delegation.require_task && !settings.approve_start;
     let begin = |draft: &mut Draft<'_>, task| {

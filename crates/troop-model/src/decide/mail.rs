@@ -34,9 +34,11 @@ pub(super) fn send(draft: &mut Draft<'_>, outgoing: &Outgoing) -> Result<(), Ref
             draft.only_lead("ask members to stop")?;
             Some(id)
         }
-        MessageKind::PlanApprovalRequest => Some(id),
-        MessageKind::ShutdownResponse | MessageKind::PlanApprovalResponse => {
-            Some(check_response(draft, outgoing, &from, &to, kind)?)
+        MessageKind::PlanApprovalRequest | MessageKind::PermissionRequest => Some(id),
+        MessageKind::ShutdownResponse
+        | MessageKind::PlanApprovalResponse
+        | MessageKind::PermissionResponse => {
+            Some(check_response(draft, outgoing, (&from, &to), kind)?)
         }
         MessageKind::Message
         | MessageKind::Broadcast
@@ -160,18 +162,19 @@ fn recipient(draft: &Draft<'_>, to: &str, kind: MessageKind) -> Result<Party, Re
         name::SYSTEM if is_response(kind) => Party::system(),
         name => Party::member(&draft.state.find_member(name)?.name),
     };
-    let is_request =
-        matches!(kind, MessageKind::ShutdownRequest | MessageKind::PlanApprovalRequest);
+    let is_lead =
+        |party: &Party| draft.state.lead().is_some_and(|it| *it.name.as_str() == *party.as_str());
     let is_wrong = match to {
-        name::EVERYBODY => is_request || is_response(kind),
+        name::EVERYBODY => kind.answered_by().is_some() || is_response(kind),
         name::USER => kind == MessageKind::ShutdownRequest,
-        _ => false,
+        // Who is nobody's lead has nothing to allow.
+        _ => kind == MessageKind::PermissionRequest && !is_lead(&party),
     };
     if is_wrong { Err(Refusal::WrongRecipient { kind, to: party }) } else { Ok(party) }
 }
 
 fn is_response(kind: MessageKind) -> bool {
-    matches!(kind, MessageKind::ShutdownResponse | MessageKind::PlanApprovalResponse)
+    kind.answers().is_some()
 }
 
 /// Whom a message must reach. Everybody means all members but the sender; troop itself has no mailbox.
@@ -208,10 +211,12 @@ fn content(kind: MessageKind, outgoing: &Outgoing) -> Result<String, Refusal> {
         MessageKind::ShutdownRequest
         | MessageKind::ShutdownResponse
         | MessageKind::PlanApprovalResponse
+        | MessageKind::PermissionResponse
         | MessageKind::Idle => text::optional_block("message", &outgoing.content),
         MessageKind::Message
         | MessageKind::Broadcast
         | MessageKind::PlanApprovalRequest
+        | MessageKind::PermissionRequest
         | MessageKind::TaskAssignment
         | MessageKind::System => text::block("message", &outgoing.content),
     }
@@ -221,23 +226,16 @@ fn content(kind: MessageKind, outgoing: &Outgoing) -> Result<String, Refusal> {
 fn check_response(
     draft: &Draft<'_>,
     outgoing: &Outgoing,
-    from: &Party,
-    to: &Party,
+    (from, to): (&Party, &Party),
     kind: MessageKind,
 ) -> Result<Uuid, Refusal> {
     let (Some(id), Some(_)) = (outgoing.request_id, outgoing.approve) else {
         return Err(Refusal::IncompleteResponse);
     };
-    let asked = if kind == MessageKind::ShutdownResponse {
-        MessageKind::ShutdownRequest
-    } else {
-        MessageKind::PlanApprovalRequest
-    };
+    let is_asked = |request: &crate::Request| kind.answers() == Some(request.kind);
     let open =
-        || draft.state.requests().filter(|(_, it)| it.kind == asked).map(|(id, _)| *id).collect();
-    let Some(request) =
-        draft.state.requests.entries().get(&id).filter(|request| request.kind == asked)
-    else {
+        || draft.state.requests().filter(|(_, it)| is_asked(it)).map(|(id, _)| *id).collect();
+    let Some(request) = draft.state.requests.entries().get(&id).filter(|it| is_asked(it)) else {
         return Err(Refusal::UnknownRequest { request_id: id.to_string(), open: open() });
     };
     // A person may answer in place of the lead.
@@ -248,7 +246,32 @@ fn check_response(
     if request.from != *to {
         return Err(Refusal::UnknownRequest { request_id: id.to_string(), open: open() });
     }
+    if outgoing.approve == Some(true) {
+        check_may_grant(draft, kind, &request.from)?;
+    }
     Ok(id)
+}
+
+/// Nobody gives others more than it has itself. People have everything.
+fn check_may_grant(draft: &Draft<'_>, kind: MessageKind, to: &Party) -> Result<(), Refusal> {
+    let own = draft.member().and_then(|own| draft.state.member(own));
+    let (Some(own), Ok(asker)) = (own, draft.state.find_member(to.as_str())) else { return Ok(()) };
+    let (member, own) = (asker.name.clone(), own.permissions);
+    let is_too_much = match kind {
+        MessageKind::PlanApprovalResponse => own == Permissions::Plan,
+        // Who may do no more than who asks would have to ask, too.
+        MessageKind::PermissionResponse => own <= asker.permissions,
+        MessageKind::Message
+        | MessageKind::Broadcast
+        | MessageKind::ShutdownRequest
+        | MessageKind::ShutdownResponse
+        | MessageKind::PlanApprovalRequest
+        | MessageKind::PermissionRequest
+        | MessageKind::Idle
+        | MessageKind::TaskAssignment
+        | MessageKind::System => false,
+    };
+    if is_too_much { Err(Refusal::WiderThanOwn { member, own }) } else { Ok(()) }
 }
 
 /// Whose mailbox is meant: the actor's own; people and troop itself may name another.

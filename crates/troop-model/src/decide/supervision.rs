@@ -1,6 +1,6 @@
 //! Rules of members that run: starting, breaking off, having nothing to do, ending.
 
-use super::{Draft, Standing, delegation, lead, mail, team, work};
+use super::{Draft, Standing, delegation, lead, mail, team, usage, work};
 use crate::{
     Assignment, Fact, Member, MemberName, MemberState, MessageKind, Party, Permissions, Refusal,
     Role, Spawn, Status, Task, TaskRef, text,
@@ -248,7 +248,9 @@ pub(super) fn check_may_change(draft: &Draft<'_>) -> Result<(), Refusal> {
     }
 }
 
+/// Whether one more teammate may run.
 fn check_room(draft: &Draft<'_>) -> Result<(), Refusal> {
+    usage::check(draft)?;
     let limit = draft.team()?.settings.max_teammates;
     let is_running = |member: &&Member| member.role == Role::Member && member.is_running();
     let running = draft.state.members().filter(is_running).count();

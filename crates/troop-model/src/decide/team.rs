@@ -1,6 +1,6 @@
 //! Rules of the team itself: making it, changing it, who belongs to it, who delegates to whom.
 
-use super::Draft;
+use super::{Draft, usage};
 use crate::{
     Fact, Link, Member, MemberName, NewMember, NewTeamCommand, Permissions, Refusal, Role, Status,
     TaskChange, TeamStatus, text,
@@ -61,7 +61,9 @@ pub(super) fn update(
         return Err(Refusal::BadSetting(format!("`version` only goes up; it is {now} already")));
     }
     if description != team.description || settings != team.settings {
+        let (old, new) = (team.settings.budget, settings.budget);
         draft.push(Fact::TeamUpdated { description, settings: Box::new(settings) });
+        usage::tell_if_worse(draft, (&old, team.usage), (&new, team.usage));
     }
     Ok(())
 }
@@ -145,6 +147,11 @@ pub(super) fn set_mode(
 ) -> Result<(), Refusal> {
     draft.only_lead("change what members may do")?;
     let member = draft.state.find_member(member.as_str())?;
+    let own = draft.member().and_then(|own| draft.state.member(own));
+    if let Some(own) = own.filter(|own| permissions > own.permissions) {
+        let (member, own) = (member.name.clone(), own.permissions);
+        return Err(Refusal::WiderThanOwn { member, own });
+    }
     if member.permissions != permissions {
         draft.push(Fact::MemberModeChanged { member: member.name.clone(), permissions });
     }

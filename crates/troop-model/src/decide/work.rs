@@ -1,6 +1,6 @@
 //! Rules of holding a task: taking it, keeping it, giving it back, ending it.
 
-use super::{Draft, Standing, delegation, proof, supervision};
+use super::{Draft, Standing, delegation, proof, supervision, usage};
 use crate::{
     Assignment, Condition, Fact, Member, MemberName, MemberState, MessageKind, Party, Progress,
     Refusal, StartGate, Status, Task, TaskAction, TaskNumber, TaskRef, TaskTable, text,
@@ -53,6 +53,7 @@ pub(super) fn assign_next(draft: &mut Draft<'_>, to: &MemberName) -> Result<(), 
 
 /// The task that a member would get next.
 pub(super) fn next_for<'a>(draft: &Draft<'a>, member: &MemberName) -> Option<&'a Task> {
+    usage::check(draft).ok()?;
     let tasks = &draft.state.tasks;
     let next = tasks.ready_for(member).next().or_else(|| first_due(draft, member));
     next.and_then(|number| tasks.get(number))
@@ -244,7 +245,9 @@ pub(super) fn give_back(
     reason: &str,
 ) -> Result<(), Refusal> {
     let stops = draft.state.member(&owner).is_some_and(|it| it.state == MemberState::Stopping);
-    let forgiven = stops || matches!(draft.who, Standing::Lead(_) | Standing::Person);
+    // Who stops because there is nothing left to spend has not failed.
+    let is_spent = usage::check(draft).is_err();
+    let forgiven = stops || is_spent || matches!(draft.who, Standing::Lead(_) | Standing::Person);
     if !forgiven && task.attempts_used() >= draft.team()?.settings.max_attempts {
         return fail_now(draft, task, reason);
     }
@@ -327,9 +330,11 @@ fn claimant(draft: &Draft<'_>) -> Result<MemberName, Refusal> {
     }
 }
 
-/// A lead that only coordinates holds nothing. Its teammates are not bound by that.
+/// Nobody begins what the team cannot pay, and a lead that only coordinates holds nothing; its teammates are not bound by that.
 fn check_works(draft: &Draft<'_>, member: &MemberName) -> Result<(), Refusal> {
-    if draft.team()?.settings.delegation.delegate_mode && draft.state.is_lead(member) {
+    usage::check(draft)?;
+    let is_delegating = draft.team()?.settings.delegation.delegate_mode == Some(true);
+    if is_delegating && draft.state.is_lead(member) {
         return Err(Refusal::LeadDelegates);
     }
     Ok(())
@@ -342,6 +347,7 @@ fn check_available(
     member: &MemberName,
     action: TaskAction,
 ) -> Result<(), Refusal> {
+    usage::check(draft)?;
     let number = task.number;
     let is_worn_out = task.attempts_used() >= draft.team()?.settings.max_attempts;
     match (&task.owner, task.held_since) {

@@ -37,7 +37,8 @@ impl Fact {
             | Self::DelegationStarted { task, .. } => Some(*task),
             Self::MessageSent { task, .. }
             | Self::FileWritten { task, .. }
-            | Self::TaskRefused { task, .. } => *task,
+            | Self::TaskRefused { task, .. }
+            | Self::UsageReported { task, .. } => *task,
             Self::TeamCreated { .. }
             | Self::TeamUpdated { .. }
             | Self::TeamCompleted {}

@@ -30,6 +30,7 @@ impl Fact {
             Self::MemberRemoved { .. } => "member.removed",
             Self::MemberStateChanged { .. } => "member.state_changed",
             Self::MemberInterrupted { .. } => "member.interrupted",
+            Self::UsageReported { .. } => "usage.reported",
             Self::MemberModeChanged { .. } => "member.mode_changed",
             Self::LinkSet { .. } => "link.set",
             Self::LinkPurged { .. } => "link.purged",

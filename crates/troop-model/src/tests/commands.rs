@@ -4,8 +4,9 @@ use uuid::Uuid;
 
 use super::bench::{name, newcomer};
 use crate::{
-    Actor, Command, DelegationOutcome, MemberState, MessageKind, NewTask, Outgoing, RefusedBy,
-    RejectMode, Spawn, TaskCommand, TaskNumber, TaskRef, TaskUpdate, WorkspaceFolder,
+    Actor, Command, DelegationOutcome, Dollars, MemberState, MessageKind, NewTask, Outgoing,
+    RefusedBy, RejectMode, Spawn, TaskCommand, TaskNumber, TaskRef, TaskUpdate, Usage,
+    WorkspaceFolder,
 };
 
 impl From<TaskCommand> for Command {
@@ -23,6 +24,17 @@ impl From<NewTask> for Command {
 impl From<Outgoing> for Command {
     fn from(outgoing: Outgoing) -> Self {
         Self::Send(outgoing)
+    }
+}
+
+/// So many tokens that somebody read, and what they cost.
+pub(crate) fn used(who: &str, number: Option<u32>, input: u64, dollars: f64) -> Command {
+    let dollars = Dollars::new(dollars).unwrap();
+    Command::ReportUsage {
+        member: name(who),
+        task: number.map(task),
+        model: Some("m".into()),
+        usage: Usage { input, dollars, ..Usage::default() },
     }
 }
 

@@ -5,9 +5,9 @@ use uuid::Uuid;
 
 use super::bench::{TEN, name, number};
 use crate::{
-    Actor, Condition, Dependency, Evidence, Fact, Link, MemberState, MessageKind, Metadata, Origin,
-    Party, Permissions, Progress, RefusedBy, RejectMode, Role, Settings, TaskChange, TeamId,
-    WorkspaceFolder,
+    Actor, Condition, Dependency, Dollars, Evidence, Fact, Link, MemberState, MessageKind,
+    Metadata, Origin, Party, Permissions, Progress, RefusedBy, RejectMode, Role, Settings,
+    TaskChange, TeamId, Usage, WorkspaceFolder,
 };
 
 const ID: Uuid = Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0001);
@@ -72,6 +72,12 @@ fn team_facts() -> Vec<Fact> {
             pid: Some(9),
         },
         Fact::MemberInterrupted { member: name("ann"), reason: Some("wait".into()) },
+        Fact::UsageReported {
+            member: name("ann"),
+            task: Some(number(7)),
+            model: Some("m".into()),
+            usage: Usage { input: 5, dollars: Dollars::new(0.25).unwrap(), ..Usage::default() },
+        },
         Fact::MemberModeChanged { member: name("ann"), permissions: Permissions::Plan },
         Fact::LinkSet { link },
         Fact::LinkPurged { from: name("lead"), to: name("ann") },

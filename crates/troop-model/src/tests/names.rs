@@ -80,7 +80,7 @@ fn a_kind_of_message_has_other_names() {
     for kind in MessageKind::ALL {
         assert_eq!(MessageKind::parse(kind.as_str()), Ok(*kind));
     }
-    assert_eq!(MessageKind::ALL.len(), 9);
+    assert_eq!(MessageKind::ALL.len(), 11);
     assert!(MessageKind::parse("shout").is_err());
 }
 

@@ -172,7 +172,8 @@ fn members_start_with_what_the_lead_may_or_less() {
     assert!(
         team.member("bob").refused(mode.clone()).contains("may not change what members may do")
     );
-    team.lead().ok(mode);
+    team.lead().refused(mode.clone());
+    team.person().ok(mode);
     assert_eq!(now(&team, "bob"), Permissions::Bypass);
 }
 

@@ -161,7 +161,7 @@ fn what_people_write_cannot_speak_for_troop() {
 
 #[test]
 fn delegate_mode_binds_the_lead_alone() {
-    let mut team = Bench::with(|settings| settings.delegation.delegate_mode = true);
+    let mut team = Bench::with(|settings| settings.delegation.delegate_mode = Some(true));
     team.lead().ok(create("write"));
     let refused = "in delegate mode the lead holds no task itself; delegate it to a teammate";
     for attempt in [claim(1), claim_next(), complete(1), assign(1, "lead")] {

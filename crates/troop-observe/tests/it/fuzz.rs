@@ -1,15 +1,8 @@
-//! Any bytes: targets as a fuzzer has them, driven by a small one that needs no special compiler.
-//!
-//! A test runs each for a moment. `TROOP_FUZZ_SECONDS=600 cargo nextest run -p troop-observe fuzz` runs each for longer; what
-//! fails prints its seed and the bytes.
-
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    time::Duration,
-};
+//! Any bytes, for all that reads what an observer is given.
 
 use proptest::prelude::*;
 use troop_observe::{Lines, Observer};
+use troop_testkit::fuzz;
 
 use crate::stream::{V47, V177, at, mail, team_lines};
 
@@ -28,6 +21,20 @@ fn recognise(bytes: &[u8]) {
         observer.session().agents.len(),
         observer.session().team.map_or(0, |it| it.members().len())
     );
+    // It goes on with what it saved, and that has a measure: what it was told, a few times over.
+    let saved = observer.save();
+    assert!(saved.len() < 100_000 + 64 * bytes.len(), "{} of {}", saved.len(), bytes.len());
+    let mut again = Observer::restore(&saved).unwrap();
+    assert_eq!(again.session(), observer.session());
+    // The same once more changes nothing, and is nothing new if one can know that it is the same.
+    for line in bytes.split(|byte| *byte == b'\n') {
+        again.line(line, at(60));
+        let (before, n_said) = (again.session(), again.line(line, at(60)).count());
+        assert_eq!(again.session(), before, "{:?}", String::from_utf8_lossy(line));
+        let read: serde_json::Value = serde_json::from_slice(line).unwrap_or_default();
+        let is_known = read["uuid"].as_str().is_some_and(|it| !it.is_empty());
+        assert!(n_said == 0 || !is_known, "{:?}", String::from_utf8_lossy(line));
+    }
 }
 
 /// A stream in pieces, whose sizes are in its bytes: all lines come out as they are, and only they.
@@ -60,71 +67,9 @@ fn restore(bytes: &[u8]) {
     }
 }
 
-/// Numbers that look random and are the same for the same seed.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, below: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % below.max(1) as u64) as usize
-    }
-
-    /// Changes some bytes, as fuzzers do: flips, holes, copies, cuts, and words that mean something.
-    fn mutate(&mut self, bytes: &mut Vec<u8>) {
-        const WORDS: [&str; 14] = [
-            "\"",
-            "\\",
-            "{",
-            "[",
-            "}",
-            "]",
-            "\n",
-            "null",
-            "\\u0000",
-            "\\ud800",
-            "\"TaskUpdate\"",
-            "<teammate-message teammate_id=\"x\">",
-            "\"tool_use_id\":\"",
-            "18446744073709551616",
-        ];
-        for _ in 0..=self.roll(6) {
-            let at = self.roll(bytes.len() + 1).min(bytes.len());
-            match self.roll(6) {
-                0 if at < bytes.len() => bytes[at] ^= 1 << self.roll(8),
-                1 => drop(bytes.drain(at..(at + self.roll(40)).min(bytes.len()))),
-                2 => {
-                    let part = bytes[at..(at + self.roll(200)).min(bytes.len())].to_vec();
-                    let to = self.roll(bytes.len() + 1);
-                    bytes.splice(to..to, part);
-                }
-                3 => bytes.truncate(at),
-                4 => drop(bytes.splice(at..at, WORDS[self.roll(WORDS.len())].bytes())),
-                _ => bytes.insert(at, self.roll(256) as u8),
-            }
-        }
-    }
-}
-
-/// Runs a target on changed copies of examples: so many, or for as long as was asked for.
-fn fuzz(name: &str, target: fn(&[u8]), examples: &[Vec<u8>], n_runs: u64) {
-    let seconds = std::env::var_os("TROOP_FUZZ_SECONDS").and_then(|it| it.into_string().ok());
-    let span = Duration::from_secs(seconds.map_or(0, |it| it.parse().unwrap()));
-    #[expect(clippy::disallowed_methods, reason = "it is the machine's time that is spent")]
-    let start = std::time::Instant::now();
-    for seed in 1.. {
-        if seed > n_runs && start.elapsed() >= span {
-            break;
-        }
-        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let mut bytes = examples[dice.roll(examples.len())].clone();
-        dice.mutate(&mut bytes);
-        if catch_unwind(AssertUnwindSafe(|| target(&bytes))).is_err() {
-            panic!("{name}, seed {seed}: {:?}", String::from_utf8_lossy(&bytes));
-        }
-    }
-}
+/// Words that mean something to an observer.
+const WORDS: [&str; 3] =
+    ["\"TaskUpdate\"", "<teammate-message teammate_id=\"x\">", "\"tool_use_id\":\""];
 
 /// Lines that matter, for a start.
 fn examples() -> Vec<Vec<u8>> {
@@ -142,19 +87,19 @@ fn examples() -> Vec<Vec<u8>> {
 
 #[test]
 fn fuzz_recognise() {
-    fuzz("recognise", recognise, &examples(), 1500);
+    fuzz(&WORDS, &examples(), 600, recognise);
 }
 
 #[test]
 fn fuzz_follow() {
-    fuzz("follow", follow, &[V47.as_bytes().to_vec(), b"\n\na\r\n".to_vec()], 500);
+    fuzz(&WORDS, &[V47.as_bytes().to_vec(), b"\n\na\r\n".to_vec()], 300, follow);
 }
 
 #[test]
 fn fuzz_restore() {
     let mut observer = Observer::default();
     V47.lines().for_each(|line| drop(observer.line(line.as_bytes(), at(0))));
-    fuzz("restore", restore, &[observer.save()], 1500);
+    fuzz(&WORDS, &[observer.save()], 600, restore);
 }
 
 proptest! {

@@ -33,6 +33,7 @@ fn samples() -> Vec<(&'static str, Value)> {
         ("member/idle", json!({"member": "ann", "last_task": 7})),
         ("member/set_state", json!({"member": "ann", "state": "idle"})),
         ("member/set_mode", json!({"member": "ann", "permissions": "accept-edits"})),
+        ("usage/report", json!({"member": "ann", "task": 7, "usage": {"input": 5}})),
         ("link/set", json!({"from": "lead", "to": "ann", "enabled": true, "max_concurrent": 2})),
         ("link/purge", json!({"from": "lead", "to": "ann"})),
         ("message/send", json!({"to": "ann", "content": "hi"})),

@@ -190,3 +190,36 @@ proptest! {
         prop_assert_eq!(methods, good);
     }
 }
+
+/// Bytes of any kind in pieces, whose sizes are in them: every line is heard or skipped for a reason, once.
+fn wire(bytes: &[u8]) {
+    let (mut pieces, mut rest) = (Vec::new(), bytes);
+    while let Some(size) = rest.first() {
+        let (piece, after) = rest.split_at(rest.len().min(usize::from(*size) + 1));
+        pieces.push(piece.to_vec());
+        rest = after;
+    }
+    let (methods, reasons) = read(pieces, 1_000);
+    let mut lines: Vec<_> = bytes.split(|byte| *byte == b'\n').collect();
+    lines.pop_if(|last| last.is_empty());
+    assert_eq!(methods.len() + reasons.len(), lines.len());
+    for line in lines {
+        // Whatever can be said can be said again.
+        if let Ok(Envelope::Notification(said)) = Envelope::parse(line) {
+            assert!(line.len() > 1_000 || methods.contains(&said.method));
+        }
+    }
+}
+
+#[test]
+fn fuzz_wire() {
+    let said = [
+        r#"{"jsonrpc":"2.0","method":"team.ready","params":{"name":"ann","acknowledges":true}}"#,
+        r#"{"jsonrpc":"2.0","id":7,"method":"task/create","params":{"subject":"x","blocked_by":[1,"task-2"]}}"#,
+        r#"{"jsonrpc":"2.0","id":"a","result":{"version":3,"events":[]}}"#,
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no","data":{}}}"#,
+    ];
+    let mut examples: Vec<_> = said.iter().map(|it| it.as_bytes().to_vec()).collect();
+    examples.push(said.join("\n").into_bytes());
+    troop_testkit::fuzz(&["\"jsonrpc\":\"2.0\"", "\"method\":\"m\"", "\r\n"], &examples, 600, wire);
+}

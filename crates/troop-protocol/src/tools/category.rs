@@ -82,7 +82,7 @@ impl Seat {
     /// Whether somebody in this seat may use tools of a category. Delegate mode binds the lead alone, while the team
     /// is at work; its teammates keep their tools. What in plan mode may be done on the board is for the board to say.
     pub fn check(&self, category: Category) -> Result<(), Denied> {
-        let is_delegating = self.settings.delegation.delegate_mode
+        let is_delegating = self.settings.delegation.delegate_mode == Some(true)
             && self.role == Role::Lead
             && self.status == TeamStatus::Active;
         let is_planning = self.permissions == Permissions::Plan;

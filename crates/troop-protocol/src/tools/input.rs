@@ -22,13 +22,14 @@ use crate::{
 };
 
 /// What members send; the rest is troop's.
-const KINDS: [MessageKind; 6] = [
+const KINDS: [MessageKind; 7] = [
     MessageKind::Message,
     MessageKind::Broadcast,
     MessageKind::ShutdownRequest,
     MessageKind::ShutdownResponse,
     MessageKind::PlanApprovalRequest,
     MessageKind::PlanApprovalResponse,
+    MessageKind::PermissionResponse,
 ];
 /// How alike two names must be for one to be offered for the other.
 const ALIKE: f64 = 0.8;

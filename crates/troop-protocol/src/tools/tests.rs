@@ -109,7 +109,7 @@ fn the_actions_that_are_offered_follow_the_role_and_the_version_of_the_team() {
 fn a_delegating_lead_coordinates_and_its_teammates_keep_their_tools() {
     let delegating = |is_on| {
         let mut lead = seat(Dialect::Claude, Role::Lead);
-        lead.settings.delegation.delegate_mode = is_on;
+        lead.settings.delegation.delegate_mode = Some(is_on);
         lead
     };
     let lead = delegating(true);
@@ -148,7 +148,7 @@ fn a_delegating_lead_coordinates_and_its_teammates_keep_their_tools() {
 #[test]
 fn delegate_mode_begins_and_ends_with_the_team() {
     let mut lead = seat(Dialect::Claude, Role::Lead);
-    lead.settings.delegation.delegate_mode = true;
+    lead.settings.delegation.delegate_mode = Some(true);
     let denied = |status| Seat { status, ..lead.clone() }.check(Category::of("Write")).is_err();
     assert!(denied(TeamStatus::Active));
     assert!(!denied(TeamStatus::Completed));

@@ -11,6 +11,7 @@ use std::{
 use thiserror::Error;
 use tokio::time::{sleep, timeout};
 
+use super::tie::Torn;
 use crate::process::{Group, command};
 
 /// How long git may take. What takes longer waits for something that will not come.
@@ -79,6 +80,14 @@ pub enum GitError {
         what: String,
         /// Where.
         folder: PathBuf,
+    },
+    /// The folder of a member is not what was made for it.
+    #[error("`{}` {how}", folder.display())]
+    Torn {
+        /// Which.
+        folder: PathBuf,
+        /// In which way.
+        how: Torn,
     },
     /// A file beside it cannot be used.
     #[error("`{}` cannot be used", path.display())]

@@ -1,15 +1,16 @@
 //! The end: what the team made comes into the project, and folders that are not needed any more go.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use troop_model::MemberName;
 
 use super::{
     Isolation,
     git::{Git, GitError, GitResult, parts},
+    ignored::{self, Ignored},
     leftovers::folders,
     merge::MAX_NAMED,
-    names,
+    names, tie,
     worktree::{head, is_dirty},
 };
 
@@ -51,12 +52,23 @@ pub struct Kept {
     pub is_dirty: bool,
 }
 
+/// How a team ends.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// What became of its work.
+    pub landed: Landed,
+    /// The folders that stay.
+    pub kept: Vec<Kept>,
+    /// What git ignored in the folders that went.
+    pub ignored: Vec<Ignored>,
+}
+
 impl Isolation {
     /// Brings what the team made into the project, if that is where it was and git sees nothing against it. Then removes the
     /// folders and branches whose work is merged. Nothing may run for members any more.
-    pub async fn land(&self) -> Result<(Landed, Vec<Kept>), GitError> {
+    pub async fn land(&self) -> Result<Ending, GitError> {
         let landed = self.bring().await?;
-        let kept = self.tidy().await?;
+        let (kept, ignored) = self.tidy().await?;
         let is_there = matches!(landed, Landed::Nothing | Landed::Merged { .. });
         let git = &self.inner.git;
         if is_there && !in_use(git).await?.iter().any(|it| it == self.branch()) {
@@ -64,7 +76,7 @@ impl Isolation {
             let name = format!("refs/heads/{}", self.branch());
             git.run(&["update-ref", "-d", &name]).await?;
         }
-        Ok((landed, kept))
+        Ok(Ending { landed, kept, ignored })
     }
 
     async fn bring(&self) -> GitResult<Landed> {
@@ -101,7 +113,7 @@ impl Isolation {
         if !git.is(&["merge-base", "--is-ancestor", &now.commit, &team]).await? {
             return Ok(waits(format!("`{base}` has moved meanwhile")));
         }
-        let n_commits = ["rev-list", "--count", "--no-merges", &format!("{}..{team}", now.commit)];
+        let n_commits = ["rev-list", "--count", &format!("{}..{team}", now.commit)];
         let n_commits = git.run(&n_commits).await?.parse().unwrap_or(0);
         match git.run(&["merge", "--quiet", "--ff-only", &team]).await {
             Ok(_) => Ok(Landed::Merged { branch: base.clone(), n_commits }),
@@ -114,13 +126,17 @@ impl Isolation {
     }
 
     /// Removes the folders and branches that hold nothing of their own.
-    async fn tidy(&self) -> GitResult<Vec<Kept>> {
-        let mut kept = Vec::new();
+    async fn tidy(&self) -> GitResult<(Vec<Kept>, Vec<Ignored>)> {
+        let (mut kept, mut all_ignored) = (Vec::new(), Vec::new());
         for (member, folder) in folders(&self.inner.worktrees) {
             let git = self.inner.git.at(&folder);
-            match self.remove(&git, &folder).await {
-                Ok(true) => {}
-                Ok(false) | Err(_) => {
+            if tie::mend(&self.inner.repository.shared, &folder).is_err() {
+                kept.push(Kept { member, folder, branch: None, is_dirty: true });
+                continue;
+            }
+            match self.remove(&git, &member, &folder).await {
+                Ok(Removed::All(ignored)) => all_ignored.extend(ignored),
+                Ok(Removed::Not) | Err(_) => {
                     let branch = head(&git).await.ok().and_then(|head| head.branch);
                     let is_dirty = is_dirty(&git).await.unwrap_or(true);
                     kept.push(Kept { member, folder, branch, is_dirty });
@@ -128,17 +144,16 @@ impl Isolation {
             }
         }
         self.forget_merged().await?;
-        Ok(kept)
+        Ok((kept, all_ignored))
     }
 
     /// Removes a folder, if all in it is in the team's branch. Git itself looks once more whether anything else is in it.
-    async fn remove(&self, git: &Git, folder: &std::path::Path) -> GitResult<bool> {
+    async fn remove(&self, git: &Git, member: &MemberName, folder: &Path) -> GitResult<Removed> {
         let (own, team) = (head(git).await?.commit, self.team_commit().await?);
         if is_dirty(git).await? || !git.is(&["merge-base", "--is-ancestor", &own, &team]).await? {
-            return Ok(false);
+            return Ok(Removed::Not);
         }
-        self.inner.git.run(&["worktree", "remove", &folder.to_string_lossy()]).await?;
-        Ok(true)
+        ignored::remove(&self.inner.git, member, folder).await.map(Removed::All)
     }
 
     /// Takes the branches away that hold nothing which the team's branch does not, and which no folder is on.
@@ -154,6 +169,12 @@ impl Isolation {
         }
         Ok(())
     }
+}
+
+/// Whether a folder was removed.
+enum Removed {
+    All(Option<Ignored>),
+    Not,
 }
 
 /// The branches that some folder of the repository is on, whoever it belongs to.

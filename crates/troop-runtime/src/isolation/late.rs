@@ -39,11 +39,11 @@ impl Isolation {
 
     /// Whether the folder of a member is on the branch of its work.
     async fn is_on(&self, work: &Work) -> GitResult<bool> {
-        if !self.has_place(&work.member) {
+        if !names::folder(&self.inner.worktrees, &work.member).is_dir() {
             return Ok(false);
         }
         let wanted = self.branch_of(work);
-        let branch = head(&self.git_of(&work.member)).await?.branch;
+        let branch = head(&self.git_of(&work.member)?).await?.branch;
         Ok(branch.is_some_and(|branch| is_named(&branch, &wanted)))
     }
 

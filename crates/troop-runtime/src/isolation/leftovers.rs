@@ -10,10 +10,13 @@ use troop_model::{MemberName, TaskNumber, Time};
 
 use super::{
     git::{Git, GitError, GitResult},
+    ignored::{self, Ignored},
     land::is_in_another,
     names,
     record::Record,
-    worktree::{commit_all, free_name, head, is_dirty},
+    repository,
+    tie::{self, Torn, set_aside},
+    worktree::{commit_all, free_name, head, is_dirty, repositories},
 };
 
 /// Something that a team left behind.
@@ -21,6 +24,8 @@ use super::{
 pub struct Leftover {
     /// The project that it belongs to.
     pub project: PathBuf,
+    /// What all folders of the repository share.
+    pub shared: PathBuf,
     /// The branch of the team that left it.
     pub team_branch: String,
     /// Whose it is.
@@ -48,6 +53,10 @@ pub enum LeftoverState {
     Merged,
     /// The team's own branch, with what is not in the project.
     Waiting,
+    /// A branch of a team of which nothing else is known.
+    Orphaned,
+    /// A folder that somebody made a repository of its own.
+    Replaced,
     /// A folder that git does not know any more.
     Lost {
         /// What git says.
@@ -82,6 +91,43 @@ pub async fn leftovers(
     }
 }
 
+/// Branches in the repository of a project that hold work of other teams than those of these folders: of such that were
+/// erased.
+pub async fn orphans(
+    project: &Path,
+    teams: &[PathBuf],
+    environment: &[(OsString, OsString)],
+) -> Result<Vec<Leftover>, GitError> {
+    let git = Git::new(project, environment);
+    let Ok(repository) = repository::look(&git, project).await? else { return Ok(Vec::new()) };
+    let records = teams.iter().filter_map(|folder| Record::read(folder).ok().flatten());
+    let known: Vec<_> = records.filter(|it| it.shared == repository.shared).collect();
+    let format = "--format=%(refname:lstrip=2) %(committerdate:unix)";
+    let all = ["refs/heads/troop/", "refs/heads/troop-work/"];
+    let list: Vec<_> =
+        ["for-each-ref", format, "--no-merged", "HEAD"].into_iter().chain(all).collect();
+    let said = git.run(&list).await?;
+    let mut found = Vec::new();
+    for (branch, since) in said.lines().filter_map(|line| line.split_once(' ')) {
+        let team = names::team_of(branch);
+        let is_known = known.iter().any(|it| Some(&it.branch) == team.as_ref());
+        if let Some(team_branch) = team.filter(|_| !is_known) {
+            found.push(Leftover {
+                project: repository.top.clone(),
+                shared: repository.shared.clone(),
+                team_branch,
+                member: names::member_of(branch),
+                folder: None,
+                branch: Some(branch.to_owned()),
+                task: names::task_of(branch),
+                since: seconds(since),
+                state: LeftoverState::Orphaned,
+            });
+        }
+    }
+    Ok(found)
+}
+
 /// The branches of a team that hold something which is nowhere else.
 async fn branches(git: &Git, record: &Record) -> GitResult<Vec<Leftover>> {
     let all = format!("refs/heads/{}/", names::work_branches(&record.branch));
@@ -94,6 +140,7 @@ async fn branches(git: &Git, record: &Record) -> GitResult<Vec<Leftover>> {
     let lines = unmerged.lines().chain(team.lines().filter(|_| is_waiting));
     let found = lines.filter_map(|line| line.split_once(' ')).map(|(branch, since)| Leftover {
         project: record.top.clone(),
+        shared: record.shared.clone(),
         team_branch: record.branch.clone(),
         member: names::member_of(branch),
         folder: None,
@@ -108,40 +155,85 @@ async fn branches(git: &Git, record: &Record) -> GitResult<Vec<Leftover>> {
     Ok(found.collect())
 }
 
-/// Commits what is in a folder and not committed, and removes the folder; its branch stays. Which branch that is; none if
-/// all of it is merged.
+/// Where something is that was left behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rescued {
+    /// The branch that holds it; none if all of it is merged.
+    pub branch: Option<String>,
+    /// What git cannot keep: repositories of its own, or a folder that belongs to none.
+    pub aside: Vec<PathBuf>,
+    /// What git ignored in the folder.
+    pub ignored: Option<Ignored>,
+}
+
+/// Commits what is in a folder and not committed, and removes the folder; its branch stays. What git cannot keep is moved to
+/// a folder where nobody deletes it.
 pub async fn rescue(
     leftover: &Leftover,
+    aside: &Path,
     environment: &[(OsString, OsString)],
-) -> Result<Option<String>, GitError> {
-    let Some(folder) = &leftover.folder else { return Ok(leftover.branch.clone()) };
+) -> Result<Rescued, GitError> {
+    let (Some(folder), Some(member)) = (&leftover.folder, &leftover.member) else {
+        return Ok(Rescued { branch: leftover.branch.clone(), ..Rescued::default() });
+    };
+    let move_away = |what: &str| {
+        let name = match what {
+            "" | ".git" => what.to_owned(),
+            inside => format!("-{inside}"),
+        };
+        let name = names::aside(&leftover.team_branch, member, &name);
+        set_aside(&folder.join(what), aside, &name)
+    };
+    // A repository that is not there now may come back.
+    let is_strange = matches!(
+        tie::check(&leftover.shared, folder),
+        Err(GitError::Torn { how: Torn::Unknown, .. }) if leftover.shared.is_dir()
+    );
+    if is_strange {
+        return Ok(Rescued { aside: vec![move_away("")?], ..Rescued::default() });
+    }
+    let mut moved = Vec::new();
+    if leftover.state == LeftoverState::Replaced {
+        moved.push(move_away(".git")?);
+        tie::mend(&leftover.shared, folder)?;
+    }
     let project = Git::new(&leftover.project, environment);
     let mut git = project.at(folder);
     git.find_identity().await?;
+    for inside in repositories(&git, folder).await? {
+        moved.push(move_away(&inside)?);
+    }
+    let branch = keep(&git, leftover).await?;
+    let ignored = ignored::remove(&project, member, folder).await?;
+    Ok(Rescued { branch, aside: moved, ignored })
+}
+
+/// Commits all that is in a folder. The branch that it is on then; none if all of it is merged.
+async fn keep(git: &Git, leftover: &Leftover) -> GitResult<Option<String>> {
     // Nothing runs there any more.
     let own = git.run(&["rev-parse", "--absolute-git-dir"]).await?;
     drop(fs::remove_file(Path::new(&own).join("index.lock")));
-    let branch = match (&leftover.branch, &leftover.state) {
+    let branch = match (head(git).await?.branch, &leftover.state) {
         (None, LeftoverState::Merged) => None,
-        (Some(branch), _) => Some(branch.clone()),
+        (Some(branch), _) => Some(branch),
         (None, _) => {
             let wanted = names::rescued(&leftover.team_branch, leftover.member.as_ref());
-            let branch = free_name(&git, wanted).await?;
+            let branch = free_name(git, wanted).await?;
             git.run(&["checkout", "--quiet", "-b", &branch]).await?;
             Some(branch)
         }
     };
-    if is_dirty(&git).await? {
+    if is_dirty(git).await? {
         let what = leftover.task.map_or_else(String::new, |task| format!(" on {task}"));
-        commit_all(&git, &format!("unfinished work{what}\n")).await?;
+        commit_all(git, &format!("unfinished work{what}\n")).await?;
     }
-    project.run(&["worktree", "remove", &folder.to_string_lossy()]).await?;
     Ok(branch)
 }
 
 async fn look(git: &Git, record: &Record, member: MemberName, path: PathBuf) -> Leftover {
     let mut leftover = Leftover {
         project: record.top.clone(),
+        shared: record.shared.clone(),
         team_branch: record.branch.clone(),
         member: Some(member),
         folder: Some(path),
@@ -152,12 +244,16 @@ async fn look(git: &Git, record: &Record, member: MemberName, path: PathBuf) -> 
     };
     leftover.state = match state(git, record, &mut leftover).await {
         Ok(state) => state,
+        Err(GitError::Torn { how: Torn::Replaced, .. }) => LeftoverState::Replaced,
         Err(error) => LeftoverState::Lost { says: error.chain() },
     };
     leftover
 }
 
 async fn state(git: &Git, record: &Record, leftover: &mut Leftover) -> GitResult<LeftoverState> {
+    if let Some(folder) = &leftover.folder {
+        tie::mend(&record.shared, folder)?;
+    }
     let head = head(git).await?;
     leftover.task = head.branch.as_deref().and_then(names::task_of);
     leftover.since = seconds(&git.run(&["log", "-1", "--format=%ct"]).await?);
@@ -186,10 +282,15 @@ pub(super) fn folders(worktrees: &Path) -> Vec<(MemberName, PathBuf)> {
     let mut folders: Vec<_> = entries
         .flatten()
         .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())))
-        .filter(|(_, path): &(MemberName, PathBuf)| path.join(".git").exists())
+        .filter(|(_, path): &(MemberName, PathBuf)| !is_empty(path))
         .collect();
     folders.sort();
     folders
+}
+
+/// Whether a path is no folder, or one that holds nothing.
+fn is_empty(path: &Path) -> bool {
+    fs::read_dir(path).map_or(true, |mut entries| entries.next().is_none())
 }
 
 fn seconds(text: &str) -> Option<Time> {

@@ -11,6 +11,7 @@ use super::{
     Isolation, Work,
     git::{Git, GitError, GitResult, parts},
     names,
+    tie::Torn,
     worktree::{commit_all, free_name, head, new_repositories},
 };
 use crate::Checks;
@@ -84,6 +85,10 @@ pub enum NotMerged {
     Unresolved(Vec<String>),
     /// There are repositories in it, of which git would keep nothing but a name.
     Repositories(Vec<String>),
+    /// The folder is a repository of its own now, so that nothing in it belongs to this one.
+    Replaced,
+    /// The folder was gone. It is there again, as it was last committed.
+    Gone,
     /// What was to be checked is not good.
     Unproved,
     /// Nobody wants it any more: the task was taken away, or is over.
@@ -118,6 +123,8 @@ impl NotMerged {
             Self::Repositories(folders) => {
                 format!("it holds repositories that are no submodules: {}", named(folders))
             }
+            Self::Replaced => "its folder is a repository of its own now".to_owned(),
+            Self::Gone => "its folder was deleted, with all that was not committed".to_owned(),
             Self::Unproved => "a check says no".to_owned(),
             Self::Unwanted => "the task was taken away meanwhile".to_owned(),
         }
@@ -141,6 +148,12 @@ impl fmt::Display for NotMerged {
                     named(folders)
                 )
             }
+            Self::Replaced => f.write_str(
+                "your folder is a repository of its own now, so that nothing in it can be merged; take its `.git` away (`rm -rf .git` at its top) and complete the task again: what is in the folder then counts as your work",
+            ),
+            Self::Gone => f.write_str(
+                "your folder was deleted, with all that was not committed; it is there again as it was last committed: do what is missing, and complete the task again",
+            ),
             Self::Unproved => f.write_str("a check says no"),
             Self::Unwanted => f.write_str("the task was taken away meanwhile"),
         }
@@ -192,8 +205,17 @@ impl Isolation {
         if !checks.wanted.is_still().await {
             return Ok(NotMerged::Unwanted.into());
         }
-        let (git, folder) =
-            (self.git_of(&work.member), names::folder(&self.inner.worktrees, &work.member));
+        let git = match self.git_of(&work.member) {
+            Err(GitError::Torn { how: Torn::Replaced, .. }) => {
+                return Ok(NotMerged::Replaced.into());
+            }
+            Err(GitError::Torn { how: Torn::Gone, .. }) => {
+                self.go_back_held(work).await?;
+                return Ok(NotMerged::Gone.into());
+            }
+            git => git?,
+        };
+        let folder = names::folder(&self.inner.worktrees, &work.member);
         let seen = Seen::of(&git).await?;
         let marked = seen.marked(&folder);
         if !marked.is_empty() {
@@ -260,8 +282,8 @@ impl Isolation {
                 }
                 _ => {}
             }
-            self.inner.git.run(&["worktree", "prune"]).await?;
-            self.inner.git.run(&["worktree", "add", "--quiet", "--detach", &path, own]).await?;
+            let add = ["worktree", "add", "--quiet", "--force", "--detach", &path, own];
+            self.inner.git.run(&add).await?;
         }
         let finished = self.merge(work, own, checks, &folder).await;
         if !checks.is_empty() {
@@ -337,7 +359,14 @@ impl Isolation {
     async fn team_and_base(&self, own: &str) -> GitResult<(String, String)> {
         let parted = format!("refs/heads/{}...{own}", self.branch());
         let parse = ["rev-parse", &parted];
-        let said = self.inner.git.run(&parse).await?;
+        let said = match self.inner.git.run(&parse).await {
+            Err(GitError::Failed { .. }) => {
+                // The branch may have been deleted; then this makes it again.
+                self.team_commit().await?;
+                self.inner.git.run(&parse).await?
+            }
+            said => said?,
+        };
         // First the right side, then the left one.
         let mut lines = said.lines().skip(1);
         let (team, base) = (lines.next(), lines.find_map(|line| line.strip_prefix('^')));
@@ -383,7 +412,10 @@ impl Isolation {
         let (name, why) =
             (format!("refs/heads/{}", self.branch()), format!("troop: {}", work.task));
         match self.inner.git.run(&["update-ref", "-m", &why, &name, to, from]).await {
-            Ok(_) => Ok(true),
+            Ok(_) => {
+                to.clone_into(&mut self.last_seen());
+                Ok(true)
+            }
             Err(error) => {
                 if self.team_commit().await? == from {
                     Err(error)

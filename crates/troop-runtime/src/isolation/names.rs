@@ -45,6 +45,13 @@ pub(super) fn rescued(team_branch: &str, member: Option<&MemberName>) -> String 
     format!("{}/{}/rescued", work_branches(team_branch), written(member))
 }
 
+/// What something of a member is called that is moved out of the way.
+pub(super) fn aside(team_branch: &str, member: &MemberName, what: &str) -> String {
+    let team = team_branch.split_once('/').map_or(team_branch, |(_, team)| team);
+    let what = what.replace('/', "-");
+    format!("{}-{}{what}", written(team), written(member.as_str()))
+}
+
 /// What was handed in for a task. No branch, so that nobody works on it.
 pub(super) fn handed_in(team_branch: &str, task: TaskNumber) -> String {
     format!("refs/{}/{task}", work_branches(team_branch))
@@ -55,6 +62,13 @@ pub(super) fn task_of(branch: &str) -> Option<TaskNumber> {
     let last = branch.rsplit('/').next()?.strip_prefix("task-")?;
     let digits = last.split(['-', '+']).next()?;
     digits.parse().ok().map(TaskNumber)
+}
+
+/// The branch of the team that a branch belongs to.
+pub(super) fn team_of(branch: &str) -> Option<String> {
+    let mut parts = branch.split('/');
+    let is_ours = matches!(parts.next(), Some("troop" | WORK));
+    parts.next().filter(|_| is_ours).map(|team| format!("troop/{team}"))
 }
 
 /// The member whose branch it is.

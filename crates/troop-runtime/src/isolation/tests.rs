@@ -4,6 +4,7 @@ mod bad_input;
 mod ends;
 mod merging;
 mod place;
+mod torn;
 mod watching;
 
 use std::{
@@ -18,8 +19,8 @@ use troop_model::{MemberName, TaskNumber};
 use uuid::Uuid;
 
 use super::{
-    Aim, Finished, Git, GitError, Isolation, IsolationOptions, Merge, NotMerged, Opened, Outcome,
-    Work, names,
+    Aim, Ending, Finished, Git, GitError, Isolation, IsolationOptions, Merge, NotMerged, Opened,
+    Outcome, Work, names,
 };
 use crate::{Checks, Clock, Wanted};
 
@@ -55,6 +56,10 @@ impl Scene {
         self.folder.path().join("team")
     }
 
+    fn aside(&self) -> PathBuf {
+        self.folder.path().join("aside")
+    }
+
     fn write(&self, file: &str, text: &str) {
         write(&self.project(), file, text);
     }
@@ -68,6 +73,7 @@ impl Scene {
         IsolationOptions {
             project: project.to_owned(),
             folder: self.team(),
+            aside: self.aside(),
             team: "demo".parse().unwrap(),
             environment: environment(),
         }

@@ -12,6 +12,7 @@ use super::{
     Isolation,
     git::{Git, GitError, GitResult, parts},
     merge::{Fit, fit},
+    names, tie,
     worktree::stage_all,
 };
 
@@ -123,7 +124,9 @@ async fn clash(
 impl Isolation {
     /// What is in a member's folder now, without touching anything there.
     async fn seen(&self, member: &MemberName, team: &str, known: Option<Seen>) -> GitResult<Seen> {
-        let git = self.git_of(member);
+        let folder = names::folder(&self.inner.worktrees, member);
+        tie::check(&self.inner.repository.shared, &folder)?;
+        let git = self.inner.git.at(&folder);
         let said = ["rev-parse", "HEAD", "--absolute-git-dir"];
         let where_is = git.run(&said).await?;
         let Some((head, own)) = where_is.split_once('\n') else { return Err(git.nonsense(&said)) };

@@ -1,6 +1,9 @@
 //! The folder of one teammate: made, put on a branch for each task, and never emptied of what nobody kept.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use troop_model::MemberName;
 
@@ -8,6 +11,7 @@ use super::{
     Isolation, Work,
     git::{Git, GitError, GitResult, parts},
     names,
+    tie::{self, Torn, set_aside},
 };
 
 /// The folder is ready for a task.
@@ -17,6 +21,8 @@ pub struct Begun {
     pub branch: String,
     /// Branches with unmerged work of earlier attempts at the same task.
     pub earlier: Vec<String>,
+    /// Where something is now that was in the way in the folder.
+    pub aside: Option<PathBuf>,
 }
 
 /// What a member's folder is on.
@@ -29,36 +35,57 @@ pub(super) struct Head {
 
 impl Isolation {
     /// The folder in which a member works, made if it is not there. Nothing may run for the member meanwhile.
-    pub async fn place(&self, member: &MemberName) -> Result<std::path::PathBuf, GitError> {
-        let inner = &self.inner;
-        let folder = names::folder(&inner.worktrees, member);
-        if folder.join(".git").exists() {
-            // One that was killed may have left its locks.
-            let own = inner.git.at(&folder).run(&["rev-parse", "--absolute-git-dir"]).await?;
-            for lock in ["index.lock", "HEAD.lock"] {
-                drop(fs::remove_file(Path::new(&own).join(lock)));
-            }
-        } else {
-            fs::create_dir_all(&inner.worktrees).map_err(GitError::file(&inner.worktrees))?;
-            // What the repository knows of a folder that is gone is in the way of a new one.
-            inner.git.run(&["worktree", "prune"]).await?;
-            let (commit, path) = (self.team_commit().await?, folder.to_string_lossy());
-            inner.git.run(&["worktree", "add", "--quiet", "--detach", &path, &commit]).await?;
+    pub async fn place(&self, member: &MemberName) -> Result<PathBuf, GitError> {
+        self.make(member).await?;
+        // One that was killed may have left its locks.
+        let own = self.git_of(member)?.run(&["rev-parse", "--absolute-git-dir"]).await?;
+        for lock in ["index.lock", "HEAD.lock"] {
+            drop(fs::remove_file(Path::new(&own).join(lock)));
         }
-        let place = folder.join(&inner.repository.prefix);
-        fs::create_dir_all(&place).map_err(GitError::file(&place))?;
-        Ok(place)
+        Ok(names::folder(&self.inner.worktrees, member).join(&self.inner.repository.prefix))
     }
 
-    /// Whether a member has a folder of its own.
+    /// Makes the folder of a member, unless it is there. What is there instead is moved out of the way; where to.
+    async fn make(&self, member: &MemberName) -> GitResult<Option<PathBuf>> {
+        let (inner, folder) = (&self.inner, names::folder(&self.inner.worktrees, member));
+        let name = |what| names::aside(self.branch(), member, what);
+        let aside = match tie::mend(&inner.repository.shared, &folder) {
+            Err(GitError::Torn { how: Torn::Replaced, .. }) => {
+                let aside = set_aside(&folder.join(".git"), &inner.aside, &name(".git"))?;
+                tie::mend(&inner.repository.shared, &folder)?;
+                Some(aside)
+            }
+            Err(GitError::Torn { how, .. }) => {
+                let is_full = how == Torn::Unknown && fs::remove_dir(&folder).is_err();
+                let aside = is_full.then(|| set_aside(&folder, &inner.aside, &name("")));
+                let aside = aside.transpose()?;
+                fs::create_dir_all(&inner.worktrees).map_err(GitError::file(&inner.worktrees))?;
+                let (commit, path) = (self.team_commit().await?, folder.to_string_lossy());
+                // By force, because the repository may know of one that is gone.
+                let add = ["worktree", "add", "--quiet", "--force", "--detach", &path, &commit];
+                inner.git.run(&add).await?;
+                aside
+            }
+            mended => {
+                mended?;
+                None
+            }
+        };
+        let place = folder.join(&inner.repository.prefix);
+        fs::create_dir_all(&place).map_err(GitError::file(&place))?;
+        Ok(aside)
+    }
+
+    /// Whether a folder was made for a member, whatever became of it.
     #[must_use]
     pub fn has_place(&self, member: &MemberName) -> bool {
-        names::folder(&self.inner.worktrees, member).join(".git").exists()
+        let folder = names::folder(&self.inner.worktrees, member);
+        folder.is_dir() || tie::is_known(&self.inner.repository.shared, &folder)
     }
 
     /// The folder in which a member works, if it has one of its own.
     #[must_use]
-    pub fn place_of(&self, member: &MemberName) -> Option<std::path::PathBuf> {
+    pub fn place_of(&self, member: &MemberName) -> Option<PathBuf> {
         let folder = names::folder(&self.inner.worktrees, member);
         self.has_place(member).then(|| folder.join(&self.inner.repository.prefix))
     }
@@ -67,18 +94,19 @@ impl Isolation {
     /// branch it was on. If the folder is on that branch already, nothing changes.
     pub async fn begin(&self, work: &Work) -> Result<Begun, GitError> {
         let _folder = self.hold(&work.member).await;
-        self.begin_held(work).await
+        let aside = self.make(&work.member).await?;
+        Ok(Begun { aside, ..self.begin_held(work).await? })
     }
 
     async fn begin_held(&self, work: &Work) -> GitResult<Begun> {
-        let git = self.git_of(&work.member);
+        let git = self.git_of(&work.member)?;
         let wanted = names::task_branch(self.branch(), &work.member, work.task, work.attempt);
         let before = head(&git).await?;
         let is_there = before.branch.as_deref().is_some_and(|it| is_named(it, &wanted));
         if is_there {
             let branch = before.branch.unwrap_or(wanted);
             let earlier = self.earlier(work, &branch).await?;
-            return Ok(Begun { branch, earlier });
+            return Ok(Begun { branch, earlier, aside: None });
         }
         self.save_held(&work.member).await?;
         let before = head(&git).await?;
@@ -89,16 +117,21 @@ impl Isolation {
             self.forget_if_merged(old, &before.commit, &team).await?;
         }
         let earlier = self.earlier(work, &branch).await?;
-        Ok(Begun { branch, earlier })
+        Ok(Begun { branch, earlier, aside: None })
     }
 
     /// Puts a member's folder back on the branch of work that was handed in and is to be done better. What was left there is
     /// committed to the branch it was on.
     pub async fn go_back(&self, work: &Work) -> Result<Begun, GitError> {
         let _folder = self.hold(&work.member).await;
-        let git = self.git_of(&work.member);
+        self.go_back_held(work).await
+    }
+
+    pub(super) async fn go_back_held(&self, work: &Work) -> GitResult<Begun> {
+        let aside = self.make(&work.member).await?;
+        let git = self.git_of(&work.member)?;
         let Some(branch) = self.newest_branch_of(work).await? else {
-            return self.begin_held(work).await;
+            return Ok(Begun { aside, ..self.begin_held(work).await? });
         };
         let before = head(&git).await?;
         if before.branch.as_ref() != Some(&branch) {
@@ -106,7 +139,7 @@ impl Isolation {
             git.run(&["checkout", "--quiet", &branch, "--"]).await?;
         }
         let earlier = self.earlier(work, &branch).await?;
-        Ok(Begun { branch, earlier })
+        Ok(Begun { branch, earlier, aside })
     }
 
     /// The branch of some work that was last committed to, if there is one.
@@ -129,7 +162,7 @@ impl Isolation {
     }
 
     async fn save_held(&self, member: &MemberName) -> GitResult<Option<String>> {
-        let git = self.git_of(member);
+        let git = self.git_of(member)?;
         if !is_dirty(&git).await? {
             return Ok(None);
         }
@@ -150,8 +183,11 @@ impl Isolation {
         Ok(Some(branch))
     }
 
-    pub(super) fn git_of(&self, member: &MemberName) -> Git {
-        self.inner.git.at(&names::folder(&self.inner.worktrees, member))
+    /// Git in the folder of a member, once that is tied to the repository.
+    pub(super) fn git_of(&self, member: &MemberName) -> GitResult<Git> {
+        let folder = names::folder(&self.inner.worktrees, member);
+        tie::mend(&self.inner.repository.shared, &folder)?;
+        Ok(self.inner.git.at(&folder))
     }
 
     /// Branches with unmerged work on the same task.
@@ -245,6 +281,17 @@ pub(super) async fn stage_all(git: &Git) -> GitResult<Vec<String>> {
     add.extend(left_out.iter().map(String::as_str));
     git.run(&add).await?;
     Ok(inside.into_iter().map(str::to_owned).collect())
+}
+
+/// The repositories in a folder that have all that is theirs inside of it, be they committed as a reference or not.
+pub(super) async fn repositories(git: &Git, folder: &Path) -> GitResult<Vec<String>> {
+    let others = git.run(&["ls-files", "--others", "--exclude-standard", "-z", "--", ":/"]).await?;
+    let staged = git.run(&["ls-files", "--stage", "-z", "--", ":/"]).await?;
+    let references = parts(&staged).filter(|it| it.starts_with(REFERENCE));
+    let references = references.filter_map(|it| it.split_once('\t')).map(|(_, path)| path);
+    let others = parts(&others).filter_map(|it| it.strip_suffix('/'));
+    let is_whole = |path: &&str| folder.join(path).join(".git").is_dir();
+    Ok(others.chain(references).filter(is_whole).map(str::to_owned).collect())
 }
 
 /// Repositories that one commit holds as a mere reference and the other does not, and that are no submodules.

@@ -14,7 +14,8 @@ const RETRY: std::time::Duration = std::time::Duration::from_millis(50);
 impl Dispatcher {
     /// Hands a member the mail that waits for it, in order, as far as it can take it.
     pub(super) async fn deliver(&mut self, member: &MemberName) {
-        if !self.links.get(member).is_some_and(Link::is_open) {
+        // What nobody may read now waits on the board.
+        if self.is_spent || !self.links.get(member).is_some_and(Link::is_open) {
             return;
         }
         if !self.send_new_team(member) {

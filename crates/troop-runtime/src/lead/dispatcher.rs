@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::
 use tokio::{io::AsyncWriteExt as _, process::Child, sync::mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
-    Actor, Command, Context, MemberName, MessageKind, OperationId, Origin, Outgoing, State,
-    TaskNumber, TeamName, Time, decide,
+    Actor, Command, Context, MemberName, MessageKind, OperationId, Origin, Outgoing, Spending,
+    State, TaskNumber, TeamName, Time, decide,
 };
 use uuid::Uuid;
 
@@ -88,6 +88,8 @@ pub(super) struct Dispatcher {
     pub(super) conversation: Conversation,
     /// How often what TEAM.md is made from has changed.
     pub(super) n_teams: u64,
+    /// Whether the team has spent what it may.
+    pub(super) is_spent: bool,
     /// Whether members have not been told yet how the tasks stand.
     pub(super) has_new_context: bool,
     /// Whether something happened that may have made work available.
@@ -116,6 +118,7 @@ impl Dispatcher {
         let state = options.board.look(State::clone).await?;
         let (news, ticked_at) = (options.board.subscribe(state.version()), options.clock.now());
         tracker.spawn(pass_on(news, inputs.clone()));
+        let is_spent = state.spending() == Spending::Spent;
         Ok(Self {
             board: options.board,
             state,
@@ -149,6 +152,7 @@ impl Dispatcher {
             tracker,
             conversation: Conversation::default(),
             n_teams: 1,
+            is_spent,
             has_new_context: false,
             has_news: true,
             guard,

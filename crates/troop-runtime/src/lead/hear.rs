@@ -6,7 +6,7 @@ use troop_model::{
 };
 use troop_protocol::{
     FromLead, FromTeammate, Idle, Incoming, Log, MessageIn, MessageOut, MethodError, Notification,
-    ReportedStatus, ShutdownAck, Skipped, TaskReport,
+    ReportedStatus, ShutdownAck, Skipped, TaskReport, UsageReport,
 };
 
 use super::{
@@ -42,6 +42,7 @@ impl Dispatcher {
                 self.says_at_work(runner, level, &text);
                 self.note(member, Line::said(level, &text));
             }
+            Ok(FromTeammate::Usage(report)) => self.used(runner, &report).await,
             Ok(FromTeammate::Alive {}) => {}
             Ok(FromTeammate::TurnEnd {}) => {
                 self.has_broken_off(runner);
@@ -107,6 +108,18 @@ impl Dispatcher {
         let MessageOut { to, content, kind, summary, request_id, approve } = message;
         let outgoing = Outgoing { to, kind, content, summary, request_id, approve };
         let request = self.signed(Actor::agent(&runner.member), Command::Send(outgoing));
+        self.do_for(runner, request).await;
+    }
+
+    /// A member has spent something.
+    async fn used(&mut self, runner: &Runner, report: &UsageReport) {
+        let command = Command::ReportUsage {
+            member: runner.member.clone(),
+            task: report.task_id.as_ref().and_then(|id| id.task().ok()),
+            model: report.model.as_deref().map(Into::into),
+            usage: report.into(),
+        };
+        let request = self.signed(Actor::agent(&runner.member), command);
         self.do_for(runner, request).await;
     }
 

@@ -194,8 +194,12 @@ impl Dispatcher {
         member: &MemberName,
         task: TaskNumber,
     ) -> Option<(Isolation, Work)> {
-        let isolation = self.isolation_of(member).filter(|it| it.has_place(member))?;
-        Some((isolation, self.work(member, task)?))
+        let work = self.work(member, task)?;
+        let key = (member.clone(), task, work.attempt);
+        // A folder that was made ready and is gone is missed when its work is merged.
+        let has_place =
+            |it: &Isolation| self.places.begun.contains_key(&key) || it.has_place(member);
+        Some((self.isolation_of(member).filter(has_place)?, work))
     }
 
     /// A member's folder is ready for a task, or cannot be made so.
@@ -219,6 +223,11 @@ impl Dispatcher {
             Ok(begun) => {
                 self.places.begun.insert(key, Readiness::Ready);
                 self.note(member, Line::note(&format!("works on branch {}", begun.branch)));
+                if let Some(aside) = &begun.aside {
+                    let what =
+                        format!("what was in the way in its folder is in {}", aside.display());
+                    self.note(member, Line::trouble(&what));
+                }
                 if is_its && !begun.earlier.is_empty() {
                     self.tell(member, earlier(*task, &begun.earlier)).await;
                 }

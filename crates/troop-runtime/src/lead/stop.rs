@@ -12,7 +12,7 @@ use super::{
     input::Due,
     link::{Link, Phase},
 };
-use crate::process::Signal;
+use crate::{mirror::is_external, process::Signal};
 
 /// A member that is being stopped.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ pub fn was_cut_short(member: &Member) -> bool {
 pub fn is_to_start_again(member: &Member) -> bool {
     let is_with_team = || member.state_reason.as_deref().is_none_or(|it| it.starts_with(WITH_TEAM));
     let has_stopped = member.role == Role::Member && !member.is_running();
-    was_cut_short(member) || has_stopped && is_with_team()
+    !is_external(member) && (was_cut_short(member) || has_stopped && is_with_team())
 }
 
 /// A team that is being stopped.
@@ -59,8 +59,11 @@ pub(super) struct TeamStop {
 }
 
 impl Dispatcher {
-    /// Stops a member because somebody sent it a request to.
+    /// Stops a member because somebody sent it a request to. Who runs elsewhere reads the request there.
     pub(super) async fn stop_as_asked(&mut self, member: &MemberName) {
+        if self.state.member(member).is_some_and(is_external) {
+            return;
+        }
         let Some(request) = self.stop_request(member) else { return };
         let (id, from) = (request.id, request.from);
         let reason = match request.content.as_str() {
@@ -126,6 +129,10 @@ impl Dispatcher {
                 self.stop_team(Ended::Quiet, "nobody has anything left to do").await;
             }
             Some(stop) if self.links.is_empty() && !stop.is_told => self.say_goodbye().await,
+            None if self.may_end() && self.ends_spent() && self.has_followed_all().await => {
+                let reason = self.why_spent();
+                self.begin_team_stop(&reason).await;
+            }
             _ => {}
         }
     }
@@ -210,12 +217,17 @@ impl Dispatcher {
     }
 
     fn is_at_rest(&self, link: &Link) -> bool {
+        let party = Party::member(&link.runner.member);
+        let has_mail = self.state.mailbox().n_unread(&party) > 0;
+        self.is_idle(link) && !has_mail
+    }
+
+    /// Whether a member is in the middle of nothing.
+    pub(super) fn is_idle(&self, link: &Link) -> bool {
         let member = self.state.member(&link.runner.member);
         let is_idle =
             member.is_some_and(|it| matches!(it.state, MemberState::Idle | MemberState::Planning));
-        let party = Party::member(&link.runner.member);
-        let has_mail = self.state.mailbox().n_unread(&party) > 0;
-        link.is_free(self.state.version()) && link.is_at_rest && is_idle && !has_mail
+        link.is_free(self.state.version()) && link.is_at_rest && is_idle
     }
 
     /// Whether nobody comes, and no task is worked on, can be begun or will be tried again.
@@ -235,15 +247,18 @@ impl Dispatcher {
             && !self.can_begin_something()
     }
 
-    /// Whether a task is ready for somebody who runs. Where nobody is given work, those who say when they have dealt with
-    /// what they were told begin nothing after that; others may come and claim something at any moment.
+    /// Whether a task is ready for somebody who runs, here or elsewhere. Where nobody is given work, those who say when they
+    /// have dealt with what they were told begin nothing after that; others may come and claim something at any moment.
     fn can_begin_something(&self) -> bool {
         let is_given = |team: &Team| team.settings.assignment != Assignment::Claim;
         let is_given = self.state.team().is_some_and(is_given);
-        let mut members = self.links.values().filter(|link| is_given || !link.tells_end);
-        members.any(|link| {
-            let member = &link.runner.member;
-            !self.is_lead(member) && self.state.tasks().ready_for(member).next().is_some()
-        })
+        let here = self.links.values().filter(|link| is_given || !link.tells_end);
+        let here = here.map(|link| &link.runner.member).filter(|it| !self.is_lead(it));
+        // Who has never done anything has not stopped for a reason.
+        let has_left = |it: &Member| it.state == MemberState::Stopped && it.state_reason.is_some();
+        let is_there = |it: &&Member| is_external(it) && !has_left(it);
+        let elsewhere = self.state.members().filter(is_there).map(|it| &it.name);
+        let mut members = here.chain(elsewhere);
+        members.any(|member| self.state.tasks().ready_for(member).next().is_some())
     }
 }

@@ -17,7 +17,7 @@ impl Dispatcher {
     /// Gives every member without work the next task that it may have.
     pub(super) async fn push_work(&mut self) {
         let is_pushed = |team: &troop_model::Team| team.settings.assignment != Assignment::Claim;
-        if self.is_ending() || !self.state.team().is_some_and(is_pushed) {
+        if self.is_ending() || self.is_spent || !self.state.team().is_some_and(is_pushed) {
             return;
         }
         let mut taken = BTreeSet::new();
@@ -121,6 +121,7 @@ impl Dispatcher {
     /// Tells a member what is on the board and what it may do.
     pub(super) fn send_context(&mut self, member: &MemberName) {
         let team_md = self.new_team_md(member);
+        let spent = self.is_spent.then(|| self.why_spent());
         let Some(link) = self.links.get_mut(member).filter(|link| link.is_open()) else { return };
         let tasks = self.state.tasks();
         let open = tasks.iter().filter(|task| !task.status.is_terminal()).take(MAX_CONTEXT);
@@ -129,7 +130,7 @@ impl Dispatcher {
         let mode = self.state.member(member).map(|it| it.permissions);
         let stuck_at = link.told_stuck;
         let lease_seconds = self.state.team().map(|team| team.settings.lease_seconds);
-        let context = TeamContext { tasks, mode, team_md, stuck_at, lease_seconds };
+        let context = TeamContext { tasks, mode, team_md, stuck_at, lease_seconds, spent };
         // What it could not be told, it is told with the next change, or before its next piece of work.
         if link.tell(&FromLead::UpdateContext(context)).is_ok() {
             link.told_team = self.n_teams;

@@ -124,6 +124,10 @@ fn moves(before: &TaskFile, now: &TaskFile) -> Vec<Wanted> {
         FileStatus::Pending if before.status.is_held() => one(&holder, Step::Release),
         FileStatus::Pending if !is_same => one(&None, Step::Retry),
         FileStatus::Pending => Vec::new(),
+        // Two have ended it; who came second hears that from the board.
+        FileStatus::Completed if is_same && owner.is_some() && owner != holder => {
+            one(&owner, Step::Complete { result: now.result.clone() })
+        }
         _ if is_same => Vec::new(),
         FileStatus::Completed => one(&by, Step::Complete { result: now.result.clone() }),
         FileStatus::Failed => {

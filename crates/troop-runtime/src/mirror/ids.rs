@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
 use troop_model::{MemberName, State, TaskNumber, TaskRef};
 
-use super::layout::{FILE, Layout, TaskIds, natural_id, other_id};
+use super::layout::{Layout, TaskIds, file_of, natural_id, other_id};
 
 /// Ids of tasks in one team's files.
 #[derive(Clone, Debug)]
@@ -22,7 +21,7 @@ impl Ids {
         let lead = state.lead().map(|it| it.name.clone());
         let mut ids = Self { layout, given: BTreeMap::new(), numbers: BTreeMap::new(), lead };
         for task in state.tasks().iter() {
-            if let Some(id) = task.metadata.0.get(FILE).and_then(Value::as_str) {
+            if let Some(id) = file_of(task) {
                 ids.give(id, task.number);
             }
         }

@@ -165,8 +165,11 @@ pub(super) struct Letter {
     pub(super) kind: MessageKind,
     pub(super) content: String,
     pub(super) summary: Option<String>,
-    pub(super) request_id: Option<Uuid>,
+    /// The request that it is or answers, as its writer calls it.
+    pub(super) request_id: Option<String>,
     pub(super) approve: Option<bool>,
+    /// All of it, as it stands.
+    pub(super) text: String,
 }
 
 /// Why a file cannot be understood.
@@ -251,11 +254,21 @@ pub(super) fn is_ours(layout: Layout, file: &Map<String, Value>) -> bool {
     }
 }
 
+/// The id of the file that a task was taken from.
+pub(super) fn file_of(task: &Task) -> Option<&str> {
+    task.metadata.0.get(FILE).and_then(Value::as_str)
+}
+
 /// A message as a file or an entry of one.
-pub(super) fn write_letter(layout: Layout, message: &Message, names: &Names) -> Map<String, Value> {
+pub(super) fn write_letter(
+    layout: Layout,
+    message: &Message,
+    request_id: Option<&str>,
+    names: &Names,
+) -> Map<String, Value> {
     match layout {
-        Layout::Seeds => seeds::letter(message),
-        Layout::Claude => claude::letter(message, names),
+        Layout::Seeds => seeds::letter(message, request_id),
+        Layout::Claude => claude::letter(message, request_id, names),
     }
 }
 
@@ -345,6 +358,11 @@ impl Names {
     pub(super) fn canonical(&self, text: &str) -> String {
         let bare = text.strip_suffix(&self.at_team).unwrap_or(text);
         self.find(text).map_or_else(|| bare.to_owned(), |name| name.to_string())
+    }
+
+    /// Whether a value of a file names a member.
+    pub(super) fn is_same(&self, value: Option<&Value>, member: &MemberName) -> bool {
+        value.and_then(Value::as_str).and_then(|text| self.find(text)).as_ref() == Some(member)
     }
 
     /// Who the lead is.

@@ -13,18 +13,22 @@ use std::{
 
 use serde_json::{Map, Value};
 use troop_model::{
-    Command, Fact, MemberName, Message, MessageKind, OperationId, Outgoing, Party, Refusal, State,
-    Version,
+    Actor, Command, Fact, MemberName, MemberState, Message, MessageKind, OperationId, Outgoing,
+    Party, Refusal, State, Version,
 };
 use uuid::Uuid;
 
 use super::{
     Item, Mirror, MirrorError, Settled,
     disk::{self, Stamp},
-    is_external,
+    is_external_in,
     layout::{self, Layout, Letter},
     operation, unusable,
 };
+use crate::Done;
+
+/// How the summary of a request begins that has another id in the files than here.
+const REQUEST: &str = "request ";
 
 /// What lies in an inbox, as far as it is known.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +54,8 @@ struct Mail {
 struct Missing {
     message: Message,
     was_delivered: bool,
+    /// The request that it is or answers, as whoever asked calls it.
+    request_id: Option<String>,
 }
 
 /// What came of a message that somebody put into an inbox.
@@ -109,12 +115,13 @@ impl Mirror {
                 if !known.contains(&message.id) {
                     let receipt = message.receipts.iter().find(|it| it.reader == reader);
                     let was_delivered = receipt.is_some_and(|it| it.delivered_at.is_some());
-                    missing.push(Missing { message: message.clone(), was_delivered });
+                    let request_id = request_id(state, message);
+                    missing.push(Missing { message: message.clone(), was_delivered, request_id });
                 }
             }
             Some(Mail {
                 is_running: member.is_running(),
-                is_external: is_external(state, &member.name),
+                is_external: is_external_in(state, &member.name),
                 member: member.name.clone(),
                 unread,
                 missing,
@@ -138,7 +145,10 @@ impl Mirror {
         let from = names.canonical(&letter.from);
         let command = self.outgoing(to, &from, letter).await?;
         match self.submit(Some(&from), operation, command.clone()).await? {
-            Ok(done) => Ok(Said::Sent(sent(&done.events).unwrap_or(operation.nth_id(1)))),
+            Ok(done) => {
+                self.let_stop(&done).await?;
+                Ok(Said::Sent(sent(&done.events).unwrap_or(operation.nth_id(1))))
+            }
             Err(Refusal::ForgottenOperation { .. }) => {
                 if let Some(id) = self.was_said(operation).await? {
                     return Ok(Said::Sent(id));
@@ -153,6 +163,23 @@ impl Mirror {
         }
     }
 
+    /// Who has agreed to stop has stopped, if nobody runs it who would see that.
+    async fn let_stop(&self, done: &Done) -> Result<(), MirrorError> {
+        let stopping = done.events.iter().find_map(|event| {
+            let Fact::MemberStateChanged { member, state, .. } = &event.fact else { return None };
+            (*state == MemberState::Stopping).then_some(member)
+        });
+        let Some(member) = stopping.cloned() else { return Ok(()) };
+        let asked = member.clone();
+        if self.board.look(move |state| is_external_in(state, &asked)).await? {
+            let (state, reason) = (MemberState::Stopped, Some("agreed to stop".to_owned()));
+            let command = Command::SetMemberState { member, state, reason, pid: None };
+            let operation = OperationId(Uuid::now_v7());
+            drop(self.submit_as(Actor::system(), operation, command).await?);
+        }
+        Ok(())
+    }
+
     async fn outgoing(
         &self,
         to: &MemberName,
@@ -164,20 +191,20 @@ impl Mirror {
             (MessageKind::PlanApprovalResponse, MessageKind::PlanApprovalRequest),
         ];
         let asked = asked.into_iter().find(|(answer, _)| *answer == letter.kind);
-        if let Some((_, asked)) = asked.filter(|_| letter.request_id.is_none()) {
-            // Whoever does not say which request it answers means the last one.
-            let (to, from) = (to.clone(), from.to_owned());
-            let look = move |state: &State| {
-                let is_meant = |it: &troop_model::Request| {
-                    it.kind == asked && it.from == to && it.to.as_str() == from
-                };
-                let open = state.requests().filter(|(_, it)| is_meant(it));
-                open.max_by_key(|(_, it)| it.at).map(|(id, _)| *id)
-            };
-            letter.request_id = self.board.look(look).await?;
+        let mut request_id = None;
+        if let Some((_, asked)) = asked {
+            let (to, from, meant) = (to.clone(), from.to_owned(), letter.request_id.clone());
+            let look = move |state: &State| open_request(state, asked, (&to, &from), meant);
+            request_id = self.board.look(look).await?;
             letter.approve.get_or_insert(true);
+            if request_id.is_none() && letter.request_id.is_some() {
+                // Nobody here asked that, so it is told as it stands.
+                (letter.kind, letter.content) = (MessageKind::Message, letter.text);
+            }
+        } else if let Some(id) = letter.request_id.filter(|_| letter.summary.is_none()) {
+            letter.summary = Some(format!("{REQUEST}{id}"));
         }
-        let Letter { kind, content, summary, request_id, approve, .. } = letter;
+        let Letter { kind, content, summary, approve, .. } = letter;
         let to = to.to_string();
         Ok(Command::Send(Outgoing { to, kind, content, summary, request_id, approve }))
     }
@@ -235,6 +262,38 @@ impl Mirror {
         let from = raw.and_then(|raw| raw.get("from")).and_then(Value::as_str).map(str::to_owned);
         self.refuse(path, from.as_deref(), operation, reason).await
     }
+}
+
+/// The open request that an answer means: by its id here, or by what whoever asked calls it. Whoever does not say which
+/// means the last one.
+fn open_request(
+    state: &State,
+    kind: MessageKind,
+    (asker, answerer): (&MemberName, &str),
+    meant: Option<String>,
+) -> Option<Uuid> {
+    let open = state
+        .requests()
+        .filter(|(_, it)| it.kind == kind && it.from == *asker && it.to.as_str() == answerer);
+    let Some(meant) = meant else { return open.max_by_key(|(_, it)| it.at).map(|(id, _)| *id) };
+    if let Ok(id) = meant.parse() {
+        // If that is none, the board says so.
+        return Some(id);
+    }
+    let mut open = open.map(|(id, _)| *id);
+    open.find(|id| called(state, *id).as_ref() == Some(&meant))
+}
+
+/// The request that a message is or answers, as whoever asked calls it.
+fn request_id(state: &State, message: &Message) -> Option<String> {
+    let id = message.request_id?;
+    Some(called(state, id).unwrap_or_else(|| id.to_string()))
+}
+
+/// What whoever asked through a file calls a request.
+fn called(state: &State, request: Uuid) -> Option<String> {
+    let message = state.mailbox().iter().find(|it| it.id == request)?;
+    Some(message.summary.as_deref()?.strip_prefix(REQUEST)?.to_owned())
 }
 
 /// The message that was sent.

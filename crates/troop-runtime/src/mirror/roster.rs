@@ -9,7 +9,7 @@ use troop_model::{Command, MemberName, NewMember, OperationId, State};
 use super::{
     EXTERNAL, HALF, Mirror, MirrorError, Settled,
     disk::{self, Found, Stamp},
-    is_external,
+    is_external_in,
     layout::{self, MEMBER_ID, Unreadable},
     operation, tasks, unusable,
 };
@@ -104,7 +104,7 @@ impl Mirror {
         };
         let gone: Vec<_> = listed(&known.raw).difference(&listed(theirs)).cloned().collect();
         let look = move |state: &State| -> Vec<MemberName> {
-            gone.into_iter().filter(|it| is_external(state, it)).collect()
+            gone.into_iter().filter(|it| is_external_in(state, it)).collect()
         };
         for member in self.board.look(look).await? {
             let reason = Some("it was taken out of the team's config".to_owned());

@@ -4,18 +4,20 @@ use std::{path::Path, sync::Arc};
 
 use serde_json::{Map, Value};
 use troop_model::{
-    Command, MemberName, Metadata, NewTask, OperationId, Refusal, State, Task, TaskCommand,
+    Command, MemberName, Metadata, NewTask, OperationId, Origin, Refusal, State, Task, TaskCommand,
     TaskNumber,
 };
 
 use super::{
-    HALF, Mirror, MirrorError, Settled,
+    HALF, Item, Mirror, MirrorError, Settled,
     difference::{Reading, Wanted, difference, named},
     disk::{self, Found, MAX_FILE, Stamp},
-    is_external,
+    gate::Answer,
+    is_external_in,
     layout::{self, FILE, FileStatus, Layout, Names, TaskFile, Unreadable},
     lock, operation, unusable,
 };
+use crate::Request;
 
 /// A task's file as it was last written or taken.
 #[derive(Clone, Debug)]
@@ -113,7 +115,7 @@ impl Mirror {
             Ours::Live(ours) => {
                 // Somebody made another task under the same id at the same time.
                 Arc::make_mut(&mut self.ids).displace(ours.task.number);
-                self.dirty.insert(super::Item::Task(self.ids.of(ours.task.number)));
+                self.dirty.insert(Item::Task(self.ids.of(ours.task.number)));
                 self.take_new(&theirs).await
             }
             Ours::Over => {
@@ -148,17 +150,19 @@ impl Mirror {
         let is_later = theirs.found.stamp.at > ours.task.updated_at;
         let reading = if known.is_some() || is_later { Reading::Whole } else { Reading::Forward };
         let is_touched = known.as_ref() == Some(&theirs.raw) && ours.wants_renewal;
-        let before = known.unwrap_or_else(|| ours.raw.clone());
+        let before = known.as_ref().unwrap_or(&ours.raw);
         let read = |raw, before| read_task(self.places.layout, raw, before, &names);
         let number = ours.task.number;
-        match (read(&before, None), read(&theirs.raw, Some(&before))) {
+        match (read(before, None), read(&theirs.raw, Some(before))) {
             (Ok(before), Ok(now)) => {
                 let mut wanted = difference(&before, &now, reading);
                 if wanted.is_empty() && is_touched {
                     let by = ours.task.owner.as_ref().map(ToString::to_string);
                     self.renew(by, theirs, number).await?;
                 }
-                self.carry_out(&mut wanted, number, theirs, &names).await?;
+                if self.carry_out(&mut wanted, number, theirs, &names).await? == Settled::Waits {
+                    return Ok(Settled::Waits);
+                }
             }
             (_, Err(reason)) | (Err(reason), _) => {
                 let operation = self.operation(theirs, 0);
@@ -183,25 +187,25 @@ impl Mirror {
         }
         let by = file.created_by.as_ref().filter(|it| names.find(it).is_some());
         let created = match self.new_task(theirs.id, &file, &names) {
-            Ok(command) => {
-                self.submit_again(by.map(String::as_str), self.operation(theirs, 1), command)
-                    .await?
-            }
-            Err(refusal) => Err(refusal),
+            Ok(command) => self.give(theirs, by.map(String::as_str), 1, command).await?,
+            Err(refusal) => Answer::Refused(refusal.to_string()),
         };
         let number = match created {
-            Ok(done) => done.task(),
-            Err(refusal) => {
+            Answer::Done(done) => done.task(),
+            Answer::Refused(reason) => {
                 let (id, path, found) = (theirs.id, theirs.path, theirs.found);
-                return self.set_aside(id, path, found, &refusal.to_string()).await;
+                return self.set_aside(id, path, found, &reason).await;
             }
+            Answer::Waits => return Ok(Settled::Waits),
         };
         let Some(number) = number else { return Ok(Settled::Done) };
         Arc::make_mut(&mut self.ids).give(theirs.id, number);
         self.notice_taken(theirs.path, format!("{number} was created"));
         let fresh = TaskFile { status: FileStatus::Pending, owner: Some(None), ..file.clone() };
         let mut wanted = difference(&fresh, &file, Reading::Forward);
-        self.carry_out(&mut wanted, number, theirs, &names).await?;
+        if self.carry_out(&mut wanted, number, theirs, &names).await? == Settled::Waits {
+            return Ok(Settled::Waits);
+        }
         self.put(theirs.id, theirs.path, Some(theirs)).await?;
         Ok(Settled::Done)
     }
@@ -214,7 +218,7 @@ impl Mirror {
         let others: Vec<_> = file.waits_for.iter().flatten().filter(is_new).cloned().collect();
         let waits = !others.is_empty() && self.waited.insert(id.to_owned());
         if waits {
-            self.dirty.extend(others.into_iter().map(super::Item::Task));
+            self.dirty.extend(others.into_iter().map(Item::Task));
         }
         waits
     }
@@ -242,7 +246,7 @@ impl Mirror {
         number: TaskNumber,
         theirs: &Theirs<'_>,
         names: &Names,
-    ) -> Result<(), MirrorError> {
+    ) -> Result<Settled, MirrorError> {
         for (nth, Wanted { by, step }) in wanted.drain(..).enumerate() {
             let nth = nth as u8 + 2;
             let what = step.to_string();
@@ -250,26 +254,24 @@ impl Mirror {
             let find = |id: &str| ids.meant(id);
             let member = |text: &str| -> Option<MemberName> { names.find(text) };
             let done = match step.command(number, &find, &member) {
-                Ok(command) => {
-                    let operation = self.operation(theirs, nth);
-                    self.submit_again(by.as_deref(), operation, command).await?
-                }
-                Err(refusal) => Err(refusal),
+                Ok(command) => self.give(theirs, by.as_deref(), nth, command).await?,
+                Err(refusal) => Answer::Refused(refusal.to_string()),
             };
             let who = by.as_deref();
             match done {
-                Ok(_) => {
+                Answer::Done(_) => {
                     let who = who.unwrap_or("the lead");
                     self.notice_taken(theirs.path, format!("{number} was {what} by {who}"));
                 }
-                Err(refusal) => {
+                Answer::Refused(reason) => {
                     let operation = self.operation(theirs, nth | 0x80);
-                    let refusal = refusal.to_string();
-                    return self.refuse(theirs.path, who, operation, &refusal).await;
+                    self.refuse(theirs.path, who, operation, &reason).await?;
+                    return Ok(Settled::Done);
                 }
+                Answer::Waits => return Ok(Settled::Waits),
             }
         }
-        Ok(())
+        Ok(Settled::Done)
     }
 
     /// Whoever touches the file of a task that it holds is alive.
@@ -286,21 +288,19 @@ impl Mirror {
         Ok(())
     }
 
-    /// Gives a command again as a new one, if it is so old that nobody knows whether it was done: it was not, or the file
-    /// and the board would not differ.
-    async fn submit_again(
-        &self,
+    /// Gives a command that a file stands for, in the name of whom it names.
+    async fn give(
+        &mut self,
+        theirs: &Theirs<'_>,
         by: Option<&str>,
-        operation: OperationId,
+        nth: u8,
         command: Command,
-    ) -> Result<Result<crate::Done, Refusal>, MirrorError> {
-        match self.submit(by, operation, command.clone()).await? {
-            Err(Refusal::ForgottenOperation { .. }) => {
-                let operation = operation::anew(operation, self.clock.now());
-                self.submit(by, operation, command).await
-            }
-            answer => Ok(answer),
-        }
+    ) -> Result<Answer, MirrorError> {
+        let (operation, item) = (self.operation(theirs, nth), Item::Task(theirs.id.to_owned()));
+        let (actor, origin) = (super::actor(by), Origin::default());
+        let request = Request { operation, actor, origin, command, fence: None };
+        let anew = operation::anew(operation, self.clock.now());
+        Ok(self.gate.give(item, request, anew).await?)
     }
 
     fn operation(&self, theirs: &Theirs<'_>, nth: u8) -> OperationId {
@@ -379,7 +379,7 @@ impl Mirror {
                 let raw = layout::write_task(layout, state, &task, ids.as_ref(), kept.as_ref());
                 let lease = state.team().map(|team| team.settings.lease() / 2).unwrap_or_default();
                 let is_low = task.lease_until.is_some_and(|until| until.since(now) < lease);
-                let is_theirs = task.owner.as_ref().is_some_and(|it| is_external(state, it));
+                let is_theirs = task.owner.as_ref().is_some_and(|it| is_external_in(state, it));
                 Ours::Live(Box::new(Live { task, raw, wants_renewal: is_low && is_theirs }))
             }
             None if state.tasks().status(number).is_some() => Ours::Over,

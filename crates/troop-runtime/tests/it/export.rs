@@ -1,6 +1,6 @@
 //! A team's log as a file, from every store into every store, and teams as they once were.
 
-use troop_model::{State, Time, Version, decode};
+use troop_model::{State, Time, Version, decode, encode};
 use troop_runtime::{
     Board, BoardError, Clock, ExportError, ExportHeader, Following, Moment, Session, export,
     read_export, replay,
@@ -120,4 +120,30 @@ async fn a_file_that_is_not_whole_is_refused() {
         assert!(matches!(refused(nonsense), ExportError::NotAnExport), "{nonsense}");
     }
     assert_eq!(header.team, "crew");
+}
+
+#[test]
+fn fuzz_export() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let file = runtime.block_on(async {
+        let store = troop_testkit::memory_store().await;
+        let board = crew(store.store()).await;
+        add_tasks(&board, 2).await;
+        board.submit(by(LEAD, complete(1))).await.unwrap();
+        exported(&board, &*store).await.1
+    });
+    let (_, log) = read_export(file.as_bytes()).unwrap();
+    let lines: Vec<_> = file.lines().map(|line| line.as_bytes().to_vec()).collect();
+    troop_testkit::fuzz(&["\"version\":", "\"kind\":\"task.created\""], &lines, 300, |bytes| {
+        // What can be read can be written, and is the same then.
+        if let Ok(event) = decode(&String::from_utf8_lossy(bytes)) {
+            assert_eq!(decode(&encode(&event)).unwrap(), event);
+        }
+    });
+    troop_testkit::fuzz(&[], &[file.into_bytes()], 300, |bytes| {
+        // It is whole and as it was, or refused.
+        if let Ok((_, events)) = read_export(bytes) {
+            assert_eq!(events, log);
+        }
+    });
 }

@@ -2,6 +2,7 @@
 
 mod branches;
 mod breaking;
+mod budget;
 mod conversations;
 mod delegations;
 mod files;
@@ -11,6 +12,7 @@ mod late;
 mod mail;
 mod processes;
 mod recovery;
+mod shared;
 mod socket;
 mod stage;
 mod starting;

@@ -1,6 +1,7 @@
 //! Files that others write: programs that know nothing but the files work in the team, and nothing is lost.
 
 mod bad_input;
+mod interleaved;
 mod programs;
 mod stage;
 
@@ -352,4 +353,77 @@ async fn a_request_to_stop_is_answered_through_files() {
         mirror.pass().await.unwrap();
         assert_eq!(stage.n_requests().await, 0, "{layout}: the request is answered");
     }
+}
+
+#[tokio::test]
+async fn what_no_notice_told_of_is_found_by_looking() {
+    let stage = Stage::new(Layout::Seeds).await;
+    stage.submit("ann", create("write")).await;
+    let mut mirror = stage.mirror().await;
+    mirror.pass().await.unwrap();
+    let stop = tokio_util::sync::CancellationToken::new();
+    let kept = tokio_util::task::TaskTracker::new().spawn(mirror.run(stop.clone()));
+    stage.change("tasks/crew/task-1.json", &json!({"status": "claimed", "claimed_by": "pat"}));
+    let is_held = async || (stage.task(1).await.0 == Status::InProgress).then_some(());
+    troop_testkit::wait_for("a claim that is told of", is_held).await;
+    // Who watches a folder watches that one, and not another that takes its place.
+    let [folder, other] = ["tasks/crew", "tasks/other"].map(|it| stage.path(it));
+    std::fs::create_dir(&other).unwrap();
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, other.join(path.file_name().unwrap())).unwrap();
+    }
+    std::fs::rename(&folder, stage.path("tasks/old")).unwrap();
+    std::fs::rename(&other, &folder).unwrap();
+    stage.change("tasks/crew/task-1.json", &json!({"status": "done", "result": "written"}));
+    let is_done = async || (stage.task(1).await.0 == Status::Completed).then_some(());
+    troop_testkit::wait_for("an end that nobody is told of", is_done).await;
+    stop.cancel();
+    kept.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_request_keeps_the_id_that_its_writer_gave_it() {
+    let stage = Stage::new(Layout::Claude).await;
+    let mut mirror = stage.mirror().await;
+    mirror.pass().await.unwrap();
+    let text = |body: serde_json::Value| {
+        json!({"from": body["from"], "text": body.to_string(),
+        "timestamp": "2026-01-01T00:00:00.000Z", "read": false})
+    };
+    let id = "shutdown-1767225600000@pat";
+    let asked =
+        json!({"type": "shutdown_request", "requestId": id, "from": "team-lead", "reason": "done"});
+    stage.put_letter("bob", text(asked.clone()));
+    mirror.pass().await.unwrap();
+    assert_eq!(stage.n_requests().await, 1);
+    let request = stage.board.look(|state| state.requests().next().map(|(id, _)| *id)).await;
+    let answer = troop_model::Outgoing {
+        to: "ann".to_owned(),
+        kind: troop_model::MessageKind::ShutdownResponse,
+        content: "one moment".to_owned(),
+        summary: None,
+        request_id: request.unwrap(),
+        approve: Some(false),
+    };
+    stage.submit("bob", Command::Send(answer)).await;
+    mirror.pass().await.unwrap();
+    let [answer] = stage.inbox("ann").try_into().unwrap();
+    let answer: serde_json::Value = serde_json::from_str(answer["text"].as_str().unwrap()).unwrap();
+    assert_eq!((&answer["type"], &answer["requestId"]), (&json!("shutdown_rejected"), &json!(id)));
+    // Both live in files: the answer is to what was asked there.
+    stage.put_letter("pat", text(asked));
+    mirror.pass().await.unwrap();
+    assert_eq!(stage.n_requests().await, 1);
+    let agreed = json!({"type": "shutdown_approved", "requestId": id, "from": "pat"});
+    stage.put_letter("ann", text(agreed));
+    mirror.pass().await.unwrap();
+    assert_eq!(stage.n_requests().await, 0);
+    // An answer to what nobody asked here is told as it stands.
+    let stray = json!({"type": "shutdown_approved", "requestId": "shutdown-1@eve", "from": "pat"});
+    stage.put_letter("ann", text(stray));
+    mirror.pass().await.unwrap();
+    assert!(
+        stage.inbox("ann").last().unwrap()["text"].as_str().unwrap().contains("shutdown-1@eve")
+    );
 }

@@ -34,7 +34,7 @@ impl Seen {
     /// The API that is meant by the path.
     #[must_use]
     pub fn api(&self) -> Option<Api> {
-        let path = self.path.as_str();
+        let path = self.path.split_once('?').map_or(self.path.as_str(), |(path, _)| path);
         if path.ends_with("/v1/messages") {
             Some(Api::Anthropic)
         } else if path.ends_with("/chat/completions") {

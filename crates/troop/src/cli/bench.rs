@@ -15,6 +15,8 @@ pub(crate) enum BenchCommand {
     Team(BenchTeamArgs),
     /// Tool calls over MCP
     Mcp(BenchMcpArgs),
+    /// The built-in agent's own cost, beside a bare client of the same API
+    Agent(BenchAgentArgs),
     /// The observer on a long stream, beside bare typed parsing of the same bytes
     Observe(BenchObserveArgs),
     /// How soon what another program writes into a team's files is on the board
@@ -55,6 +57,16 @@ pub(crate) struct BenchTeamArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 3)]
     pub(crate) seconds: u64,
     /// Where to make the stores that are measured [default: the system's folder for temporary files]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) folder: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BenchAgentArgs {
+    /// How long each measurement runs; 0 does each thing once
+    #[arg(long, value_name = "SECONDS", default_value_t = 3)]
+    pub(crate) seconds: u64,
+    /// Where the agents that are measured work [default: the system's folder for temporary files]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) folder: Option<PathBuf>,
 }

@@ -13,7 +13,8 @@ pub(crate) enum MessageCommand {
         /// The same in a few words
         #[arg(long, value_name = "TEXT")]
         summary: Option<String>,
-        /// What for: message, shutdown_request, shutdown_response, plan_approval_request or plan_approval_response
+        /// What for: message, shutdown_request, shutdown_response, plan_approval_request, plan_approval_response,
+        /// permission_request or permission_response
         #[arg(long, value_name = "KIND", default_value = "message")]
         kind: String,
         /// The request that this answers
@@ -25,6 +26,19 @@ pub(crate) enum MessageCommand {
         /// The answer: no
         #[arg(long, requires = "request")]
         deny: bool,
+    },
+    /// Answer what a member asks: whether it may do something, or whether its plan is good
+    Answer {
+        /// Who asks
+        member: String,
+        /// yes or no
+        #[arg(value_parser = ["yes", "no"])]
+        answer: String,
+        /// Why, or what else to say; - for standard input
+        content: Option<String>,
+        /// Which request, if it made several
+        #[arg(long, value_name = "ID")]
+        request: Option<String>,
     },
     /// Say something to everybody else
     Broadcast {

@@ -15,6 +15,18 @@ pub(crate) struct RunArgs {
     /// How many teammates may run at once [default: `teams.maxTeammates` in config.json, or 5]
     #[arg(long, value_name = "N")]
     pub(crate) max_teammates: Option<u32>,
+    /// How many dollars the team may spend [default: `teams.budget` in config.json, or no limit]
+    #[arg(long, value_name = "DOLLARS")]
+    pub(crate) budget: Option<f64>,
+    /// What its members may do without asking: plan, default, accept-edits or bypass
+    #[arg(long, value_name = "MODE", default_value = "default")]
+    pub(crate) permissions: String,
+    /// The lead only coordinates [default: while the built-in agent leads and has teammates]
+    #[arg(long, overrides_with = "no_delegate")]
+    pub(crate) delegate: bool,
+    /// The lead works itself, too
+    #[arg(long, overrides_with = "delegate")]
+    pub(crate) no_delegate: bool,
     /// Settings of the team that differ: KEY=VALUE, for example assignment=claim where the lead delegates all work
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) settings: Vec<String>,

@@ -1,5 +1,6 @@
 //! `troop bench`: what the board, a running team and the observer cost, beside what the same machine can do at best.
 
+mod agent;
 mod callers;
 mod child;
 mod files;
@@ -60,6 +61,7 @@ pub(super) async fn run(command: &BenchCommand, printer: &Printer) -> Result<()>
         BenchCommand::Board(args) => board(args, printer).await,
         BenchCommand::Team(args) => running::run(args, printer).await,
         BenchCommand::Mcp(args) => mcp::run(args, printer).await,
+        BenchCommand::Agent(args) => Box::pin(agent::run(args, printer)).await,
         BenchCommand::Work(args) => work::run(args, printer).await,
         BenchCommand::Observe(args) => observe::run(args, printer),
         BenchCommand::Files(args) => shared::run(args, printer).await,

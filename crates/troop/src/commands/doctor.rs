@@ -2,10 +2,11 @@
 
 mod leftovers;
 
-use std::{env, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, env, path::PathBuf, sync::Arc};
 
 use anyhow::Result;
 use serde_json::json;
+use troop_model::{Status, TeamId};
 use troop_runtime::{Board, Clock, Following, Session};
 use troop_store::Missing;
 
@@ -20,6 +21,7 @@ use crate::{
 };
 
 pub(super) use leftovers::Care;
+use leftovers::Done;
 
 /// Clocks that are apart by more than this are worth a word.
 const TOLERATED_SKEW_SECONDS: u64 = 5;
@@ -62,8 +64,9 @@ pub(super) async fn run(
     checks.push(configuration(&surroundings));
     checks.push(teams(&surroundings));
     checks.push(hooks(&surroundings));
-    checks.extend(store(global, &surroundings).await);
-    checks.extend(leftovers::check(&surroundings, care).await);
+    let (stored, done) = store(global, &surroundings).await;
+    checks.extend(stored);
+    checks.extend(leftovers::check(&surroundings, care, &done).await);
     checks.push(agents(&surroundings));
     checks.extend(tools());
     show(&checks, printer)?;
@@ -141,16 +144,21 @@ fn hooks(surroundings: &Surroundings) -> Check {
     Check::good("hooks", says)
 }
 
-async fn store(global: &Global, surroundings: &Surroundings) -> Vec<Check> {
+/// The store and its teams, with what is done in those.
+async fn store(
+    global: &Global,
+    surroundings: &Surroundings,
+) -> (Vec<Check>, BTreeMap<TeamId, Done>) {
+    let mut done = BTreeMap::new();
     let url = match config::parse_store(&surroundings.store_url(global)) {
         Ok(url) => url,
-        Err(error) => return vec![Check::bad("store", &error)],
+        Err(error) => return (vec![Check::bad("store", &error)], done),
     };
     let is_default = surroundings.is_default_store(global);
     let missing = if is_default { Missing::Make } else { Missing::Refuse };
     let store = match troop_store::open(&url, missing).await {
         Ok(store) => store,
-        Err(error) => return vec![Check::bad("store", &error.into())],
+        Err(error) => return (vec![Check::bad("store", &error.into())], done),
     };
     let mut checks = vec![Check::good("store", url.to_string())];
     let session = Session::new(Arc::clone(&store), Clock::system(), Following::WhenAsked);
@@ -158,18 +166,28 @@ async fn store(global: &Global, surroundings: &Surroundings) -> Vec<Check> {
         Ok(teams) => teams,
         Err(error) => {
             checks.push(Check::bad("teams", &error.into()));
-            return checks;
+            return (checks, done);
         }
     };
     for team in teams.iter().filter(|team| !team.is_retired) {
         let name = format!("team {}", team.name);
         match Board::open(Arc::clone(&store), Clock::system(), Following::WhenAsked, team.id).await
         {
-            Ok(board) => checks.push(team_check(&name, &board).await),
+            Ok(board) => {
+                checks.push(team_check(&name, &board).await);
+                done.insert(team.id, board.look(done_in).await.unwrap_or_default());
+            }
             Err(error) => checks.push(Check::bad(&name, &error.into())),
         }
     }
-    checks
+    (checks, done)
+}
+
+/// Who did the tasks that are done and merged.
+fn done_in(state: &troop_model::State) -> Done {
+    let tasks = state.tasks().iter();
+    let done = tasks.filter(|it| it.status == Status::Completed && it.merged.is_some());
+    done.filter_map(|it| Some((it.number, it.owner.clone()?))).collect()
 }
 
 async fn team_check(name: &str, board: &Board) -> Check {

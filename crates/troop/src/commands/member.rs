@@ -84,7 +84,7 @@ async fn list(desk: &mut Desk, printer: &Printer) -> Result<()> {
     let now = desk.clock.now();
     let agents = Agents::read(&desk.surroundings);
     let rows: Vec<_> = members.iter().map(|member| row(member, &agents, now)).collect();
-    let header = ["  NAME", "ROLE", "AGENT", "STATE", "SINCE", "PROCESS", "MODE", "ABOUT"];
+    let header = ["  NAME", "ROLE", "AGENT", "STATE", "SINCE", "PROCESS", "MODE", "USED", "ABOUT"];
     printer.text(&render::table(&header, &rows, printer.width()))
 }
 
@@ -105,6 +105,7 @@ fn row(member: &Member, agents: &Agents, now: Time) -> Vec<String> {
         render::span(now.since(member.state_since)),
         member.pid.map(|pid| pid.to_string()).unwrap_or_default(),
         member.permissions.to_string(),
+        render::used(&member.usage),
         about.join("; "),
     ]
 }

@@ -8,7 +8,13 @@ use troop_model::{
 };
 
 use super::given;
-use crate::{cli::MessageCommand, desk::Desk, output::Printer, render, report::Usage};
+use crate::{
+    cli::MessageCommand,
+    desk::Desk,
+    output::Printer,
+    render,
+    report::{Refused, Usage},
+};
 
 pub(super) async fn run(command: MessageCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
     match command {
@@ -27,6 +33,12 @@ pub(super) async fn run(command: MessageCommand, desk: &mut Desk, printer: &Prin
             };
             send(outgoing, desk, printer).await
         }
+        MessageCommand::Answer { member, answer, content, request } => {
+            let said = content.map(given).transpose()?.unwrap_or_default();
+            let (member, request) = (member.as_str(), request.as_deref());
+            let outgoing = answer_to(member, request, (answer == "yes", said), desk).await?;
+            send(outgoing, desk, printer).await
+        }
         MessageCommand::Broadcast { content, summary } => {
             let outgoing = Outgoing {
                 to: troop_model::EVERYBODY.to_owned(),
@@ -41,6 +53,45 @@ pub(super) async fn run(command: MessageCommand, desk: &mut Desk, printer: &Prin
         MessageCommand::Read { all: true, .. } => read_all(desk, printer).await,
         MessageCommand::Read { peek, .. } => read(peek, desk, printer).await,
     }
+}
+
+/// The answer to what a member asks.
+async fn answer_to(
+    member: &str,
+    request: Option<&str>,
+    (is_yes, content): (bool, String),
+    desk: &mut Desk,
+) -> Result<Outgoing> {
+    let (board, name) = (desk.team(None).await?, member.to_owned());
+    let open = move |state: &State| {
+        let asker = Party::member(&state.find_member(&name)?.name);
+        let open = state.requests().filter(|(_, it)| it.from == asker);
+        Ok::<_, Refusal>(open.map(|(id, it)| (*id, it.kind)).collect::<Vec<_>>())
+    };
+    let open = board.look(open).await??;
+    let meant = open.iter().filter(|(id, _)| {
+        request.is_none_or(|request| id.to_string().starts_with(&request.to_lowercase()))
+    });
+    let (id, kind) = match meant.collect::<Vec<_>>().as_slice() {
+        [only] => **only,
+        [] => {
+            let hint = "see who does: `troop team status`";
+            return Err(Refused::new(format!("`{member}` asks nothing"), hint).into());
+        }
+        several => {
+            let ids: Vec<_> = several.iter().map(|(id, _)| id.to_string()).collect();
+            let hint = format!("say which: `--request {}`", ids.join("`, or `--request "));
+            return Err(Refused::new(format!("`{member}` asks several things"), hint).into());
+        }
+    };
+    Ok(Outgoing {
+        to: member.to_owned(),
+        kind: kind.answered_by().unwrap_or_default(),
+        content,
+        summary: None,
+        request_id: Some(id),
+        approve: Some(is_yes),
+    })
 }
 
 async fn send(outgoing: Outgoing, desk: &mut Desk, printer: &Printer) -> Result<()> {

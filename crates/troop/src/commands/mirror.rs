@@ -21,8 +21,8 @@ pub(super) async fn run(
     printer: &Printer,
 ) -> Result<()> {
     let board = desk.team(None).await?;
-    let options =
-        MirrorOptions { board, clock: desk.clock.clone(), folder: folder.to_owned(), layout };
+    let (clock, lead) = (desk.clock.clone(), Some(desk.folder(board.team())));
+    let options = MirrorOptions { board, clock, folder: folder.to_owned(), layout, lead };
     let mut mirror = Mirror::open(options).await.map_err(plain)?;
     let mut notices = mirror.notices();
     if once {

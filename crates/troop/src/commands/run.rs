@@ -5,9 +5,9 @@ use std::{path::Path, sync::Arc};
 use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::{
-    MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId, TeamName,
+    Dollars, MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId, TeamName,
 };
-use troop_runtime::{Board, Ended, TeamSummary};
+use troop_runtime::{Board, EXTERNAL, Ended, TeamSummary};
 use uuid::Uuid;
 
 use super::given;
@@ -24,21 +24,21 @@ use crate::{
 };
 
 pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
-    let goal = goal(given(args.goal)?)?;
+    let goal = goal(given(args.goal.clone())?)?;
     let trust = trust(desk, printer)?;
     let agents = Agents::read(&desk.surroundings);
     let runnable = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.other_store())?);
-    let lead = lead(args.agent, &desk.surroundings, &trust, &agents)?;
+    let mut lead = lead(args.agent.clone(), &desk.surroundings, &trust, &agents)?;
+    lead.permissions = Some(args.permissions.parse().map_err(Refusal::from)?);
     let members = agents.members(&args.members)?;
     check_names(&lead, &members)?;
+    // Some other program is each of these.
+    let (external, members): (Vec<_>, Vec<_>) =
+        members.into_iter().partition(|it| it.agent == EXTERNAL);
     runnable.check(&lead.agent, lead.model.as_deref())?;
     members.iter().try_for_each(|member| runnable.check_member(member))?;
-    let max_teammates = args.max_teammates.unwrap_or(desk.surroundings.teams.max_teammates);
-    let settings = Settings { max_teammates, checks: args.checks, ..Settings::default() };
-    let changes = super::settings::changes(&settings, &args.settings)?;
-    let settings = settings.changed(&changes).map_err(Refusal::BadSetting)?;
+    let settings = settings(&args, &desk.surroundings)?;
     let max_teammates = settings.max_teammates;
-    settings.check().map_err(Refusal::BadSetting)?;
     if members.len() > max_teammates as usize {
         let n_members = members.len();
         let message = format!(
@@ -47,12 +47,37 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
         let hint = format!("allow more: `--max-teammates {n_members}`, or name fewer");
         return Err(Refused::new(message, hint).into());
     }
+    let lead = (lead, external);
     let board = make_team(desk, &goal, lead, settings).await?;
     let leading =
         Leading { desk, board, printer, trust: &trust, agents: runnable, args: args.lead };
     let members = members.into_iter().map(|member| Spawn { member, prompt: None }).collect();
     let finished = leading.begin().await?.run(Beginning { members, goal: Some(goal) }).await?;
     conclude(&finished, printer)
+}
+
+/// What the team is to be like: as said, as configured, or as usual.
+fn settings(args: &RunArgs, surroundings: &Surroundings) -> Result<Settings> {
+    let teams = &surroundings.teams;
+    let mut settings = Settings {
+        max_teammates: args.max_teammates.unwrap_or(teams.max_teammates),
+        checks: args.checks.clone(),
+        budget: teams.budget,
+        ..Settings::default()
+    };
+    if let Some(dollars) = args.budget {
+        let Some(dollars) = Dollars::new(dollars) else {
+            let hint = "for example five dollars: `--budget 5`";
+            return Err(Usage::new(format!("the budget cannot be {dollars}"), hint).into());
+        };
+        settings.budget.dollars = Some(dollars);
+    }
+    settings.delegation.delegate_mode =
+        (args.delegate || args.no_delegate).then_some(args.delegate);
+    let changes = super::settings::changes(&settings, &args.settings)?;
+    let settings = settings.changed(&changes).map_err(Refusal::BadSetting)?;
+    settings.check().map_err(Refusal::BadSetting)?;
+    Ok(settings)
 }
 
 /// What this project may run; a person hears of what it may not.
@@ -167,7 +192,7 @@ fn check_names(lead: &NewMember, members: &[NewMember]) -> Result<()> {
 async fn make_team(
     desk: &mut Desk,
     goal: &str,
-    lead: NewMember,
+    (lead, members): (NewMember, Vec<NewMember>),
     settings: Settings,
 ) -> Result<Board> {
     let mut teams = desk.session.teams().await?;
@@ -188,7 +213,7 @@ async fn make_team(
         description: goal.to_owned(),
         settings,
         lead,
-        members: Vec::new(),
+        members,
     };
     let signature = desk.signature()?;
     let board = desk.session.create(&signature, new).await?.clone();

@@ -220,7 +220,7 @@ async fn purge_all(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
     check_unused(team, name, desk).await?;
     let (folder, environment) = (desk.folder(team), config::environment());
     for leftover in leftovers(&folder, &environment).await? {
-        rescue(&leftover, &environment).await?;
+        rescue(&leftover, &desk.surroundings.aside(), &environment).await?;
     }
     match std::fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -274,7 +274,7 @@ pub(super) fn status_json(state: &State, members: &[Member]) -> Value {
             json!({
                 "name": member.name, "role": member.role, "agent": member.agent, "state": member.state,
                 "state_since": member.state_since, "state_reason": member.state_reason, "tasks": held,
-                "unread": unread,
+                "unread": unread, "usage": member.usage,
             })
         })
         .collect();
@@ -287,8 +287,15 @@ pub(super) fn status_json(state: &State, members: &[Member]) -> Value {
     json!({
         "name": team.map(|team| &team.name), "status": team.map(|team| team.status), "version": state.version(),
         "tasks": counts, "archived": tasks.n_archived(), "members": members, "scopes": scopes,
-        "known_users": state.known_users(),
+        "known_users": state.known_users(), "usage": team.map(|team| &team.usage), "spending": state.spending(),
+        "budget": team.map(|team| &team.settings.budget), "requests": requests_json(state),
     })
+}
+
+/// What waits for an answer.
+fn requests_json(state: &State) -> Vec<Value> {
+    let row = |(id, it): (&Uuid, &troop_model::Request)| json!({"id": id, "kind": it.kind, "from": it.from, "to": it.to, "at": it.at});
+    state.requests().map(row).collect()
 }
 
 pub(super) fn team_name(text: &str) -> Result<TeamName> {

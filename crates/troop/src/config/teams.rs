@@ -5,7 +5,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use troop_model::Refusal;
+use troop_model::{Budget, Dollars, Refusal};
 
 use super::variable;
 
@@ -14,7 +14,7 @@ const GATE: &str = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS";
 const MOST: u32 = 100;
 
 /// The keys of `teams`.
-pub(super) const KEYS: [&str; 4] = ["enabled", "teammateMode", "maxTeammates", "checks"];
+pub(super) const KEYS: [&str; 5] = ["enabled", "teammateMode", "maxTeammates", "checks", "budget"];
 
 /// What a file says about teams.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -32,6 +32,29 @@ pub(crate) struct TeamsConfig {
     /// project is trusted.
     #[schemars(with = "Vec<String>", length(max = 20))]
     pub(super) checks: CheckList,
+    /// How much a team may use that `troop run` makes. Counts in your own file alone.
+    pub(super) budget: BudgetConfig,
+}
+
+/// How much a team may use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct BudgetConfig {
+    /// How much money; no limit unless said otherwise.
+    dollars: Option<Dollars>,
+    /// How many tokens; no limit unless said otherwise.
+    tokens: Option<u64>,
+    /// At which share of it people and the lead are warned; 80 unless said otherwise.
+    #[schemars(range(min = 1, max = 100))]
+    warn_percent: Option<u32>,
+}
+
+impl From<BudgetConfig> for Budget {
+    fn from(config: BudgetConfig) -> Self {
+        let BudgetConfig { dollars, tokens, warn_percent } = config;
+        let warn_percent = warn_percent.unwrap_or(Self::default().warn_percent);
+        Self { dollars, tokens, warn_percent }
+    }
 }
 
 /// Commands that must pass.
@@ -99,6 +122,8 @@ pub(crate) struct Teams {
     pub(crate) off: Option<Off>,
     pub(crate) teammate_mode: TeammateMode,
     pub(crate) max_teammates: u32,
+    /// What a new team may use.
+    pub(crate) budget: Budget,
 }
 
 /// What switched teams off, and how to switch them on again.
@@ -128,6 +153,7 @@ impl Teams {
             off,
             teammate_mode: mode.unwrap_or_default(),
             max_teammates: most.map_or(5, |MaxTeammates(most)| most),
+            budget: Budget::default(),
         }
     }
 }

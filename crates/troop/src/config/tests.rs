@@ -84,7 +84,9 @@ fn read_hooks(text: &str) -> (Result<usize, anyhow::Error>, Vec<String>) {
 #[test]
 fn teams_are_on_and_have_five_teammates_unless_said_otherwise() {
     let all = teams("{}");
-    assert_eq!(all, Teams { off: None, teammate_mode: TeammateMode::Auto, max_teammates: 5 });
+    let budget = troop_model::Budget::default();
+    let usual = Teams { off: None, teammate_mode: TeammateMode::Auto, max_teammates: 5, budget };
+    assert_eq!(all, usual);
 }
 
 #[test]
@@ -182,4 +184,32 @@ fn the_example_of_the_page_about_hooks_is_understood() {
     let (example, _) = rest.split_once("```").unwrap();
     let (n_hooks, warnings) = read_hooks(example);
     assert_eq!((n_hooks.unwrap(), warnings), (4, Vec::new()));
+}
+
+#[test]
+fn fuzz_config() {
+    let manual = ["hooks.md", "settings.md", "builtin.md", "checks.md"].map(|name| {
+        let path = troop_testkit::repository().join("docs").join(name);
+        std::fs::read_to_string(path).unwrap_or_default()
+    });
+    let parts = manual.iter().flat_map(|text| text.split("```json").skip(1));
+    let mut examples: Vec<_> =
+        parts.filter_map(|it| it.split("```").next()).map(|it| it.as_bytes().to_vec()).collect();
+    let all = r#"{"store": "files:x", "team": "blue", /* who */ "teams": {"enabled": true, "teammateMode": "tmux", "maxTeammates": 3},}"#;
+    examples.push(all.as_bytes().to_vec());
+    let words = ["// x\n", "/*", "*/", ",}", "\"teams\":", "\"hooks\":"];
+    troop_testkit::fuzz(&words, &examples, 600, |bytes| {
+        let text = String::from_utf8_lossy(bytes);
+        let (config, mut warnings) = read(&text);
+        match config {
+            // What is wrong is told in a line that names the file.
+            Err(error) => {
+                assert!(error.starts_with("`config.json` ") && error.lines().count() == 1);
+            }
+            Ok(config) => {
+                drop(hooks::read(config.hooks.as_ref(), Path::new("config.json"), &mut warnings));
+            }
+        }
+        assert!(warnings.iter().all(|it| it.lines().count() == 1), "{warnings:?}");
+    });
 }

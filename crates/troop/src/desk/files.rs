@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{State, TeamStatus, Version};
-use troop_runtime::{Board, Clock, Layout, Mirror, MirrorOptions};
+use troop_runtime::{Board, Clock, Layout, Mirror, MirrorOptions, find_lead};
 
 /// Where a store has its readable files, and whose they are.
 #[derive(Clone, Debug)]
@@ -32,13 +32,23 @@ enum Keeper {
 impl Shared {
     /// Takes in what others wrote, and writes what the board says. Files that cannot be used are no reason not to do what
     /// was asked: the log is the truth.
-    pub(super) async fn catch_up(&self, board: &Board, clock: &Clock) -> Result<Option<Kept>> {
+    ///
+    /// Where a lead runs, it keeps them in step already.
+    pub(super) async fn catch_up(
+        &self,
+        board: &Board,
+        clock: &Clock,
+        lead: PathBuf,
+    ) -> Result<Option<Kept>> {
+        if find_lead(&lead).is_some() {
+            return Ok(None);
+        }
         let is_gone =
             |state: &State| state.team().is_none_or(|it| it.status == TeamStatus::Deleted);
         if board.look(is_gone).await? {
             return Ok(None);
         }
-        let Some(mut mirror) = self.open(board, clock).await else { return Ok(None) };
+        let Some(mut mirror) = self.open(board, clock, lead).await else { return Ok(None) };
         if mirror.pass().await.is_err() {
             return Ok(None);
         }
@@ -47,9 +57,10 @@ impl Shared {
         Ok(Some(Kept { board: board.clone(), keeper }))
     }
 
-    async fn open(&self, board: &Board, clock: &Clock) -> Option<Mirror> {
+    async fn open(&self, board: &Board, clock: &Clock, lead: PathBuf) -> Option<Mirror> {
         let Self { folder, layout } = self.clone();
-        let options = MirrorOptions { board: board.clone(), clock: clock.clone(), folder, layout };
+        let (board, clock, lead) = (board.clone(), clock.clone(), Some(lead));
+        let options = MirrorOptions { board, clock, folder, layout, lead };
         Mirror::open(options).await.ok()
     }
 }

@@ -3,15 +3,11 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use tokio_util::task::TaskTracker;
 use troop_model::{Context, TeamId, decide};
-use troop_protocol::{Client, ClientError, Failure, Session};
-use troop_runtime::{Board, Done, Request, find_lead};
+use troop_protocol::{ClientError, Failure};
+use troop_runtime::{Board, Done, Request, relay};
 
 use super::Desk;
-
-/// How long a lead has to answer at all. One that was stopped, or hangs, must not hold up everybody else.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(2);
 
 impl Desk {
     /// Where what belongs to a team besides its log is kept.
@@ -42,26 +38,13 @@ impl Desk {
     /// Gives a command to the lead. None if nobody leads here, or it went away: then the board itself takes it, and if the
     /// lead did it after all, the same operation has one effect.
     pub(super) async fn relay(&self, board: &Board, request: &Request) -> Result<Option<Done>> {
-        let entry = find_lead(&self.folder(board.team()));
-        let Some(socket) = entry.and_then(|entry| entry.socket) else { return Ok(None) };
-        let tracker = TaskTracker::new();
-        let asked = async {
-            let client = tokio::time::timeout(PATIENCE, async {
-                let client = Client::connect(&socket, &tracker).await?;
-                let (actor, origin) = (request.actor.clone(), request.origin.clone());
-                client.open(&Session { actor, origin }).await?;
-                Ok::<_, ClientError>(client)
-            });
-            let client = client.await.unwrap_or(Err(ClientError::Gone))?;
-            client.call(request.command.clone(), request.operation).await
-        };
-        match asked.await {
-            Ok(answer) => {
+        match relay(&self.folder(board.team()), request).await {
+            Ok(Some(done)) => {
                 // What is shown next must show it.
                 board.catch_up().await?;
-                Ok(Some(Done { version: answer.version, events: answer.events.into() }))
+                Ok(Some(done))
             }
-            Err(ClientError::NoLead { .. } | ClientError::Gone) => Ok(None),
+            Ok(None) => Ok(None),
             Err(ClientError::Failed(failure)) => Err(self.explain(failure, board, request).await?),
             Err(error) => Err(error.into()),
         }

@@ -17,7 +17,7 @@ use troop_agent::{
     Turn, Work,
 };
 use troop_model::{NewMember, Role};
-use troop_runtime::{InProcess, Launch, LaunchSpec, Launched, Programs};
+use troop_runtime::{EXTERNAL, InProcess, Launch, LaunchSpec, Launched, Programs};
 use uuid::Uuid;
 
 use crate::{
@@ -97,6 +97,12 @@ impl Runnable {
 
     /// The agent for a key. None if a program of its own is to be started for it.
     fn find(&self, key: &str, model: Option<&str>) -> Result<Option<Box<dyn Agent>>> {
+        if key == EXTERNAL {
+            let message = format!("`{EXTERNAL}` is run by another program, and not by troop");
+            return Err(
+                Refused::new(message, "let it join: `troop member add NAME=external`").into()
+            );
+        }
         if self.untrusted.iter().any(|it| it == key) {
             let message =
                 format!("the agent `{key}` is this project's own, and the project is not trusted");

@@ -1,7 +1,7 @@
 //! A team whose lead is over, and what is left to complain about.
 
 use anyhow::Result;
-use troop_model::{Member, MemberState, Role, State, Status, Task, TaskNumber};
+use troop_model::{Member, MemberState, Role, Spending, State, Status, Task, TaskNumber};
 use troop_runtime::Ended;
 
 use super::Home;
@@ -52,6 +52,9 @@ impl Finished {
             return Err(Refused::new(message, on).into());
         }
         match Left::of(state) {
+            left if state.spending() == Spending::Spent && self.ended != Ended::Quiet => {
+                Err(left.spent(state, &name).into())
+            }
             left if left.n_open == 0 => Ok(()),
             // Who was stopped goes on where it was; what nobody could do needs something else.
             left if self.ended == Ended::Quiet => Err(left.complaint(state, &name).into()),
@@ -95,6 +98,23 @@ impl Left {
             1 => "1 task is not done".to_owned(),
             n => format!("{n} tasks are not done"),
         }
+    }
+
+    /// There was nothing left to spend.
+    fn spent(&self, state: &State, name: &str) -> Refused {
+        let Some(team) = state.team() else { return Refused::new(self.says(), String::new()) };
+        let (budget, used) = (&team.settings.budget, &team.usage);
+        let is_money = budget.dollars.is_some_and(|most| used.dollars >= most);
+        let more = if is_money {
+            format!("budget.dollars={}", (2.0 * used.dollars.as_f64()).ceil())
+        } else {
+            format!("budget.tokens={}", used.tokens().saturating_mul(2))
+        };
+        let told = budget.told(used).unwrap_or_default();
+        let message = format!("the team's budget is spent: {told}; {}", self.says());
+        let hint =
+            format!("raise it: `troop team set {name} {more}`, then go on: `troop resume {name}`");
+        Refused::new(message, hint)
     }
 
     /// What must happen before it can go on, if something must.

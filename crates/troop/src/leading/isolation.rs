@@ -4,17 +4,17 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::TeamName;
 use troop_runtime::{
-    Board, Ended, GitError, Isolation, IsolationOptions, Kept, Landed, Opened, find_lead,
+    Board, Ended, Ending, GitError, Ignored, Isolation, IsolationOptions, Landed, Opened, find_lead,
 };
 
 use crate::{config, desk::Desk, output::Printer, render, report::Refused};
 
+/// How many names are in one line.
+const MAX_NAMED: usize = 3;
+
 /// What became of what a team made.
 #[derive(Debug)]
-pub(crate) struct Home {
-    landed: Landed,
-    kept: Vec<Kept>,
-}
+pub(crate) struct Home(Ending);
 
 /// Opens the folders and branches of a team, unless it is to work in the project itself or somebody else leads it.
 pub(super) async fn open(desk: &Desk, board: &Board) -> Result<Opened> {
@@ -30,6 +30,7 @@ pub(super) async fn open(desk: &Desk, board: &Board) -> Result<Opened> {
     let options = IsolationOptions {
         project: desk.surroundings.project.clone(),
         folder: desk.folder(board.team()),
+        aside: desk.surroundings.aside(),
         team: team.clone(),
         environment: config::environment(),
     };
@@ -51,7 +52,7 @@ pub(super) async fn land(
     let is_over = matches!(ended, Ended::Quiet | Ended::Stopped { .. });
     let isolation = isolation.filter(|_| is_over)?;
     match isolation.land().await {
-        Ok((landed, kept)) => Some(Home { landed, kept }),
+        Ok(ending) => Some(Home(ending)),
         Err(error) => {
             let branch = isolation.branch();
             printer.warn(&format!(
@@ -67,7 +68,7 @@ impl Home {
     /// What people should know about it, a line each.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        match &self.landed {
+        match &self.0.landed {
             Landed::Nothing => {}
             Landed::Merged { branch, n_commits } => {
                 let (commits, are) =
@@ -83,7 +84,7 @@ impl Home {
                 lines.push(format!("what the team made waits on `{branch}`: {why}; {then}"));
             }
         }
-        for kept in &self.kept {
+        for kept in &self.0.kept {
             let what = if kept.is_dirty {
                 "changes that are not committed are"
             } else {
@@ -94,12 +95,13 @@ impl Home {
                 "{what} kept in the folder of {member}, {folder}; keep only the branch: `troop doctor --rescue`"
             ));
         }
+        lines.extend(self.0.ignored.iter().flat_map(ignored_lines));
         lines
     }
 
     /// The same for programs.
     pub(crate) fn json(&self) -> Value {
-        let landed = match &self.landed {
+        let landed = match &self.0.landed {
             Landed::Nothing => json!({"how": "nothing"}),
             Landed::Merged { branch, n_commits } => {
                 json!({"how": "merged", "branch": branch, "commits": n_commits})
@@ -108,11 +110,41 @@ impl Home {
                 json!({"how": "waits", "branch": branch, "why": why, "first": first, "hint": hint})
             }
         };
-        let kept = self.kept.iter().map(|it| {
+        let kept = self.0.kept.iter().map(|it| {
             json!({
                 "member": it.member, "folder": it.folder, "branch": it.branch, "dirty": it.is_dirty,
             })
         });
-        json!({"landed": landed, "kept": kept.collect::<Vec<_>>()})
+        let ignored = self.0.ignored.iter().map(
+            |it| json!({"member": it.member, "folder": it.place, "kept": it.kept, "gone": it.gone}),
+        );
+        let (kept, ignored): (Vec<_>, Vec<_>) = (kept.collect(), ignored.collect());
+        json!({"landed": landed, "kept": kept, "ignored": ignored})
     }
+}
+
+/// What people should know of that which git ignored in a folder that is gone.
+pub(crate) fn ignored_lines(ignored: &Ignored) -> Vec<String> {
+    let Ignored { member, place, kept, gone } = ignored;
+    let named = |names: &[String]| {
+        let more = names.len().saturating_sub(MAX_NAMED);
+        let mut named: Vec<_> = names.iter().take(MAX_NAMED).map(|it| format!("`{it}`")).collect();
+        named.extend((more > 0).then(|| format!("{more} more")));
+        render::one_line(&named.join(", "))
+    };
+    let mut lines = Vec::new();
+    if !kept.is_empty() {
+        lines.push(format!(
+            "not merged, because git ignores it: {} of {member}; kept in {}",
+            named(kept),
+            place.display()
+        ));
+    }
+    if !gone.is_empty() {
+        lines.push(format!(
+            "not merged, because git ignores it, and too large to be kept: {} of {member}; what is to stay is put into git (`git add -f FILE`) or the workspace (`troop workspace write NAME FILE`)",
+            named(gone)
+        ));
+    }
+    lines
 }

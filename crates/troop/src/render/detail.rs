@@ -2,7 +2,7 @@
 
 use troop_model::{
     Attachment, Evidence, MAX_SHOWN_RESULT, Member, MemberState, Message, MessageKind, Party, Role,
-    StartGate, State, Status, Task, Time, preview,
+    Spending, StartGate, State, Status, Task, Time, Usage, preview,
 };
 
 use super::{
@@ -43,6 +43,7 @@ pub(crate) fn task_detail(state: &State, task: &Task) -> String {
         ("unchecked", task.waived.as_deref().map(one_line)),
         ("failed", (task.n_failed_checks > 0).then(|| failed(task.n_failed_checks))),
         ("merged", task.merged.as_ref().map(|it| format!("{} into {}", it.commit, it.into))),
+        ("used", (!task.usage.is_nothing()).then(|| task.usage.to_string())),
         ("metadata", metadata(task)),
         ("id", Some(task.id.to_string())),
     ];
@@ -177,6 +178,8 @@ pub(crate) fn team_status(state: &State, members: &[Member], standing: &str, now
     for status in counts {
         line(&mut text, &format!("           {} {status}", tasks.n_with(*status)));
     }
+    cost(&mut text, state);
+    waiting(&mut text, state);
     text.push('\n');
     let who = |member: &Member| {
         let lead = if member.role == Role::Lead { ", lead" } else { "" };
@@ -193,10 +196,63 @@ pub(crate) fn team_status(state: &State, members: &[Member], standing: &str, now
         }
         notes.extend(non_empty(held.join(", ")));
         notes.extend((unread > 0).then(|| format!("{unread} unread")));
+        notes.extend(non_empty(used(&member.usage)));
         let (icon, notes) = (member_icon(member.state), paint(DIM, &notes.join(" · ")));
         line(&mut text, &format!("  {icon} {:<width$}  {notes}", who(member)));
     }
     text
+}
+
+/// What was used in a few letters: `12.3k tokens $0.12`. Nothing if nothing was.
+pub(crate) fn used(usage: &Usage) -> String {
+    if usage.is_nothing() {
+        return String::new();
+    }
+    let money = if usage.unpriced == usage.tokens() && usage.unpriced > 0 {
+        "$?".to_owned()
+    } else {
+        usage.dollars.to_string()
+    };
+    let tokens = match usage.tokens() {
+        n @ 0..1_000 => n.to_string(),
+        n @ 1_000..1_000_000 => format!("{}.{}k", n / 1_000, n % 1_000 / 100),
+        n => format!("{}.{}M", n / 1_000_000, n % 1_000_000 / 100_000),
+    };
+    format!("{tokens} tokens {money}")
+}
+
+/// What a team has used, and may use.
+fn cost(text: &mut String, state: &State) {
+    let Some(team) = state.team() else { return };
+    if !team.usage.is_nothing() {
+        line(text, &format!("  used     {}", team.usage));
+    }
+    if let Some(told) = team.settings.budget.told(&team.usage) {
+        let how = match state.spending() {
+            Spending::Within => "",
+            Spending::Near => "  almost spent",
+            Spending::Spent => "  spent: nothing more is begun",
+        };
+        line(text, &format!("  budget   {told}{how}"));
+    }
+}
+
+/// What waits for an answer, and how to give it.
+fn waiting(text: &mut String, state: &State) {
+    let asked = |id: &uuid::Uuid| {
+        let mut all = state.mailbox().iter();
+        all.find(|it| it.id == *id).map(|it| one_line(&preview(&it.content, 120)))
+    };
+    for (id, request) in state.requests() {
+        if request.kind == MessageKind::ShutdownRequest {
+            continue;
+        }
+        let (from, to) = (&request.from, &request.to);
+        let what = asked(id).unwrap_or_default();
+        line(text, &format!("  waits    {from} for {to}: {what}"));
+        let how = format!("           `troop message answer {from} yes`, or `no`");
+        line(text, &paint(DIM, &how));
+    }
 }
 
 /// A message for people.

@@ -130,6 +130,11 @@ impl Story {
             MessageKind::PlanApprovalResponse => {
                 format!("{from} rejects the plan of {to}{about}")
             }
+            MessageKind::PermissionRequest => format!(
+                "{from} asks {to}: {content}; answer: `troop message answer {from} yes`, or `no`"
+            ),
+            MessageKind::PermissionResponse if is_yes => format!("{from} allows it to {to}{about}"),
+            MessageKind::PermissionResponse => format!("{from} does not allow it to {to}{about}"),
             MessageKind::ShutdownRequest => format!("{from} asks {to} to stop{about}"),
             MessageKind::ShutdownResponse if is_yes => format!("{from} agrees to stop"),
             MessageKind::ShutdownResponse => format!("{from} does not want to stop{about}"),

@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{
     BOLD, DIM, Story, clean, detail::evidence_line, fit, one_line, pad, paint, second, status_icon,
-    status_style, story::Deed, took,
+    status_style, story::Deed, took, used,
 };
 
 /// The report of a team's work for people.
@@ -14,6 +14,7 @@ pub(crate) fn summary(story: &Story, width: usize) -> String {
     let mut text = format!("{}\n", paint(BOLD, &headline(story)));
     push(&mut text, tasks(story, width));
     push(&mut text, workers(story, width));
+    push(&mut text, cost(story));
     push(&mut text, incidents(story, width));
     push(&mut text, answer(story));
     text
@@ -129,6 +130,8 @@ fn workers(story: &Story, width: usize) -> Vec<String> {
             format!("worked {}", took(deeds.worked)),
             format!("{} sent", deeds.n_messages),
         ];
+        let used = state.member(name).map(|it| used(&it.usage)).filter(|it| !it.is_empty());
+        parts.extend(used);
         match deeds.n_crashes {
             0 => {}
             1 => parts.push("crashed once".to_owned()),
@@ -143,6 +146,14 @@ fn workers(story: &Story, width: usize) -> Vec<String> {
         )
     };
     workers.iter().map(line).collect()
+}
+
+/// What all of it has cost, and what it might have.
+fn cost(story: &Story) -> Vec<String> {
+    let Some(team) = story.state().team() else { return Vec::new() };
+    let budget = team.settings.budget.told(&team.usage);
+    let used = (!team.usage.is_nothing()).then(|| format!("  used {}", team.usage));
+    used.into_iter().chain(budget.map(|told| format!("  budget {told}"))).collect()
 }
 
 /// What went wrong, and what was done about it.
@@ -194,7 +205,7 @@ pub(crate) fn summary_json(story: &Story) -> Value {
                 "number": task.number, "subject": task.subject, "owner": task.owner, "attempts": task.attempts,
                 "status": state.tasks().status(task.number), "result": task.result,
                 "evidence": task.evidence.iter().map(EvidenceView::new).collect::<Vec<_>>(),
-                "checks_waived": task.waived, "merged": task.merged,
+                "checks_waived": task.waived, "merged": task.merged, "usage": task.usage,
                 "began_at": deed.map(|deed| deed.began_at), "ended_at": deed.map(|deed| deed.ended_at),
             })
         })
@@ -207,6 +218,7 @@ pub(crate) fn summary_json(story: &Story) -> Value {
             json!({
                 "name": name, "agent": state.member(name).map(|it| &it.agent), "completed": completed,
                 "worked_seconds": deeds.worked.as_secs_f64(), "messages": deeds.n_messages, "crashes": deeds.n_crashes,
+                "usage": state.member(name).map(|it| &it.usage),
             })
         })
         .collect();
@@ -234,5 +246,6 @@ pub(crate) fn summary_json(story: &Story) -> Value {
         "team": team.map(|team| &team.name), "id": team.map(|team| team.id), "began_at": tally.since,
         "ended_at": tally.until, "messages": tally.n_messages, "tasks": tasks, "members": members,
         "recoveries": recoveries, "vetoes": vetoes, "troubles": troubles, "plans": plans, "answer": tally.answer,
+        "usage": team.map(|team| &team.usage), "budget": team.map(|team| &team.settings.budget), "spending": state.spending(),
     })
 }

@@ -163,6 +163,14 @@ fn for_running(refusal: &Refusal) -> Option<String> {
         ),
         Refusal::LeadDelegates => "`troop task delegate TASK --to MEMBER`".to_owned(),
         Refusal::NotRunning { member, .. } => format!("start it: `troop member spawn {member}`"),
+        Refusal::BudgetSpent { .. } => {
+            "raise it: `troop team set budget.dollars=10`, or `budget.tokens=…`".to_owned()
+        }
+        Refusal::WiderThanOwn { member, .. } => {
+            format!(
+                "a person answers: `troop message answer {member} yes`, or gives more: `troop member mode {member} MODE`"
+            )
+        }
         Refusal::TooManyTeammates { .. } => {
             "stop one: `troop member stop NAME`, or allow more: `troop team set max_teammates=10`"
                 .to_owned()

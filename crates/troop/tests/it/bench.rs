@@ -156,3 +156,25 @@ fn the_benchmark_of_shared_files_waits_for_claims_and_messages() {
         ]
     );
 }
+
+#[test]
+fn the_benchmark_of_the_built_in_agent_compares_everything_that_the_issue_names() {
+    let troop = Troop::new();
+    let results = measure(&troop, "bench agent --seconds 0 --folder .");
+    assert_eq!(
+        subjects(&results),
+        [
+            "round: a tool round, over the time of the API",
+            "round: a whole tool round",
+            "context: a round with 1 MB of context",
+            "idle: memory before its first work",
+            "idle: memory after a piece of work",
+            "shown: the first word, after it was sent",
+        ]
+    );
+    for result in results["results"].as_array().unwrap() {
+        assert!(result["ours"].is_f64() && result["baseline"].is_f64(), "{result}");
+    }
+    let left: Vec<_> = std::fs::read_dir(troop.folder()).unwrap().collect();
+    assert_eq!(left.len(), 0, "the benchmark cleans up: {left:?}");
+}

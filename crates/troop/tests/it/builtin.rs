@@ -1,5 +1,7 @@
 //! Teams of built-in agents, with a model on loopback that says what it is told to.
 
+mod budget;
+mod leave;
 mod team;
 
 use std::{fs, path::Path, process::Command};

@@ -25,7 +25,7 @@ fn a_whole_team_works_through_a_crash_a_rejected_plan_and_a_veto() {
         "task-1 is merged into troop/tally\n",
         " is not done yet: it conflicts with what is in `troop/tally` now: `README.md`\n",
         "5 of 5 tasks done in ",
-        "5 commits of the team are on `main` now\n",
+        " commits of the team are on `main` now\n",
         "  rejected   the plan of cyd: ",
         "  recovered  task-2: ",
         "  vetoed     ",

@@ -47,7 +47,10 @@ fn what_teammates_do_in_their_folders_is_merged_and_lands_in_the_project() {
     );
     assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
     assert!(run.out.contains("task-1 is merged into troop/crew"), "{}", run.out);
-    assert!(run.out.contains("2 commits of the team are on `main` now"), "{}", run.out);
+    let n_commits =
+        git(troop.folder(), &["rev-list", "--count", "HEAD"]).parse::<u32>().unwrap() - 1;
+    let says = format!("{n_commits} commits of the team are on `main` now");
+    assert!(run.out.contains(&says), "{}", run.out);
     assert!(troop.folder().join("one").exists() && troop.folder().join("two").exists());
     assert_eq!(git(troop.folder(), &["status", "--porcelain"]), "");
     assert_eq!(git(troop.folder(), &["branch", "--format=%(refname:short)"]), "main");
@@ -283,4 +286,75 @@ fn a_team_that_is_erased_takes_its_files_along_unless_they_hold_work() {
     assert_eq!(troop.ok("team delete crew --purge"), "erased team crew\n");
     assert!(!folder.exists());
     assert_eq!(git(troop.folder(), &["show", "troop-work/crew/ann/task-1:half"]), "half");
+}
+
+#[test]
+fn an_attempt_that_is_not_needed_any_more_is_offered_for_dropping_first() {
+    let script = r#"
+when mail * from user
+    call task/create {"subject": "one", "description": "test -e ../once && echo 1 > one || { touch ../once; echo half > half; exit 1; }"}
+    wait until all tasks are done
+"#;
+    let troop = repository(script);
+    let run = troop.run(
+        "--team crew run 'write' --agent script:lead.script -m ann=command --set retry_backoff_seconds=0",
+    );
+    assert_eq!(run.code, 0, "{run:?}");
+    let doctor = troop.run("doctor").out;
+    assert!(doctor.contains("; task-1 is done without it, by ann\n"), "{doctor}");
+    let (_, fix) = doctor.split_once("  drop it: `").unwrap();
+    let (drop, rest) = fix.split_once('`').unwrap();
+    assert!(rest.starts_with("; or take it all the same: `git -C "), "{doctor}");
+    troop.ok("team delete crew --purge");
+    let erased = troop.run("doctor").out;
+    let says = "unmerged work, in a team that is not here any more, of ann on task-1 in branch troop-work/crew/ann/task-1";
+    assert!(erased.contains(says), "{erased}");
+    let dropped = Command::new("/bin/sh").args(["-c", drop]).output().unwrap();
+    assert!(dropped.status.success(), "{drop}: {dropped:?}");
+    let doctor = troop.run("doctor").out;
+    assert!(!doctor.contains("left behind"), "{doctor}");
+}
+
+#[test]
+fn what_git_ignores_is_named_at_the_end_and_where_it_is() {
+    let script = r#"
+when mail * from user
+    call task/create {"subject": "one", "description": "mkdir home; echo precious > home/out"}
+    wait until all tasks are done
+"#;
+    let troop = repository(script);
+    let run = troop.run("--team crew run 'write' --agent script:lead.script -m ann=command");
+    assert_eq!(run.code, 0, "{run:?}");
+    let says = "not merged, because git ignores it: `home/` of ann; kept in ";
+    let (_, place) = run.out.split_once(says).unwrap_or_else(|| panic!("{}", run.out));
+    let place = Path::new(place.lines().next().unwrap());
+    assert_eq!(fs::read_to_string(place.join("home/out")).unwrap(), "precious\n");
+    troop.ok("team delete crew --purge");
+    assert!(!place.exists());
+}
+
+#[test]
+fn a_folder_that_was_made_another_repository_is_rescued_and_its_team_erased() {
+    let script = r#"
+when mail * from user
+    call task/create {"subject": "one", "description": "rm .git; git init -q; echo half > half"}
+    wait for mail *failed after* from system
+"#;
+    let troop = repository(script);
+    let run = "run 'write' --agent script:lead.script -m ann=command --set max_attempts=1";
+    let run = troop.run(&format!("--team crew {run}"));
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.out.contains("your folder is a repository of its own now"), "{}", run.out);
+    troop.refused("team delete crew --purge");
+    let rescued = troop.run("doctor --rescue").out;
+    let aside = troop.folder().join("home/aside/crew-ann.git");
+    let says = format!(
+        "it is on `troop-work/crew/ann/task-1`; what git cannot keep is in {}\n",
+        aside.display()
+    );
+    assert!(rescued.contains(&says) && aside.join("HEAD").exists(), "{rescued}");
+    assert_eq!(git(troop.folder(), &["show", "troop-work/crew/ann/task-1:half"]), "half");
+    assert_eq!(troop.ok("team delete crew --purge"), "erased team crew\n");
+    let doctor = troop.run("doctor").out;
+    assert!(doctor.contains(&format!("or drop it: `rm -rf {}`", aside.display())), "{doctor}");
 }

@@ -44,6 +44,7 @@ fn a_task_has_the_fields_of_the_design_in_their_order() {
             "checks",
             "evidence",
             "merged",
+            "usage",
             "metadata",
         ]
     );

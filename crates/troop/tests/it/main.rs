@@ -11,6 +11,7 @@ mod bench;
 mod board;
 mod builtin;
 mod campaign;
+mod claude;
 mod delegation;
 mod demo;
 mod desk;

@@ -155,3 +155,31 @@ fn what_programs_do_is_neither_lost_nor_doubled_when_the_mirror_is_killed() {
     let status = troop.json("team status");
     assert_eq!(status["tasks"]["in_progress"], 20, "{status}");
 }
+
+#[tokio::test]
+async fn a_lead_works_with_a_program_that_knows_only_the_files() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("shared");
+    let troop = Troop::on(&format!("files:{}", folder.display()));
+    let script = "when started\n  call task/create {\"subject\": \"write\"}\n  call task/create {\"subject\": \"read\"}\n  wait until all tasks are done\n  message user all is done\n";
+    fs::write(troop.folder().join("lead.script"), script).unwrap();
+    let run = "--team blue run work --agent script:lead.script -m pat=external";
+    let mut lead = Printing::new(troop.start(run));
+    lead.wait_for("read");
+    let claimed = program(&folder, "pat", &["claim", "2"]).wait_with_output().unwrap();
+    assert!(claimed.status.success());
+    let claimed: Vec<String> = serde_json::from_slice(&claimed.stdout).unwrap();
+    assert_eq!(claimed.len(), 2);
+    for id in claimed {
+        let task = folder.join(format!("tasks/blue/{id}.json"));
+        let is_held = async || (read(&task)["status"] == "in_progress").then_some(());
+        troop_testkit::wait_for("it is held", is_held).await;
+        change(&task, &json!({"status": "done", "result": "by hand"}));
+    }
+    let ended = lead.end();
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let tasks = troop.json("task list --status all");
+    assert!(tasks["tasks"].as_array().unwrap().iter().all(|it| it["owner"] == "pat"), "{tasks}");
+    let (_, err) = troop.refused("member spawn quin=external");
+    assert!(err.contains("troop member add"), "{err}");
+}

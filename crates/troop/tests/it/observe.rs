@@ -133,7 +133,7 @@ fn a_stream_without_a_team_is_not_changed_and_yields_nothing() {
         {\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"a\",\
         \"content\":\"Task #1 created successfully: x\"}]}}\n\n\xff\xfe \"Task\x00\n"
         .to_vec();
-    stream.extend(vec![b'x'; 20_000_000]);
+    stream.extend(vec![b'x'; 100_000_000]);
     stream.extend(b"\nno end");
     assert!(bytes_through(&troop, &["observe", "--pass-through"], &stream) == stream);
     assert_eq!(bytes_through(&troop, &["observe", "--json"], &stream), b"");
@@ -408,4 +408,18 @@ async fn a_web_page_cannot_dial_in() {
     let mut agent = dial(&address).await;
     agent.close(None).await.unwrap();
     assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn fuzz_pass_through() {
+    let troop = Troop::new();
+    let examples = [V47.as_bytes().to_vec(), V177.as_bytes().to_vec()];
+    troop_testkit::fuzz(&["\"tool_use\"", "\r\n"], &examples, 8, |bytes| {
+        // A line that has no end yet cannot have anything behind it.
+        let stream = [bytes, b"\n"].concat();
+        let passed = bytes_through(&troop, &["observe", "--pass-through"], &stream);
+        let is_added = |line: &&[u8]| line.starts_with(b"{\"type\":\"team_");
+        let original = passed.split_inclusive(|it| *it == b'\n').filter(|it| !is_added(it));
+        assert!(original.collect::<Vec<_>>().concat() == stream, "something else came out");
+    });
 }

@@ -8,7 +8,7 @@ use troop_protocol::{Level, MessageIn};
 use uuid::Uuid;
 
 use super::{Deed, Hands};
-use crate::builtin::tools::Used;
+use crate::builtin::{permit::Permit, tools::Used};
 
 /// How much of an input is shown to who is asked.
 const MAX_INPUT: usize = 2_000;
@@ -22,8 +22,10 @@ impl Hands<'_> {
     ) -> Result<(), String> {
         let content = self.without_key(&question(deed, input));
         let asked = async {
-            let id = self.request(content).await?;
-            let answer = self.answer(id).await;
+            let id = self
+                .request(self.who_allows(deed), MessageKind::PermissionRequest, content)
+                .await?;
+            let answer = self.answer(id).await?;
             if answer.approve == Some(true) {
                 return Ok(());
             }
@@ -43,7 +45,8 @@ impl Hands<'_> {
             return Used::Bad("`plan` is missing: say what you want to do".to_owned());
         }
         let proposed = async {
-            let answer = self.answer(self.request(self.without_key(plan)).await?).await;
+            let (kind, plan) = (MessageKind::PlanApprovalRequest, self.without_key(plan));
+            let answer = self.answer(self.request(self.who_leads(), kind, plan).await?).await?;
             let is_good = answer.approve == Some(true);
             is_good.then_some(()).ok_or_else(|| {
                 format!("your plan was rejected: {}; change it and ask again", answer.content)
@@ -56,12 +59,24 @@ impl Hands<'_> {
         }
     }
 
-    /// Puts the question on the board, and gives the id by which its answer is known.
-    async fn request(&self, content: String) -> Result<Uuid, String> {
+    /// Who says whether a plan is good.
+    fn who_leads(&self) -> &'static str {
         let is_lead = self.team.as_ref().is_some_and(|team| team.role() == Role::Lead);
+        if is_lead { "user" } else { "lead" }
+    }
+
+    /// Who can allow something: the lead, if it might do so itself without asking, or else the person.
+    fn who_allows(&self, deed: &Deed<'_>) -> &'static str {
+        let Some(team) = &self.team else { return "lead" };
+        let might = |lead| self.rules.check(lead, deed) == Permit::Yes;
+        if team.lead_mode().is_some_and(might) { "lead" } else { "user" }
+    }
+
+    /// Puts the question on the board, and gives the id by which its answer is known.
+    async fn request(&self, to: &str, kind: MessageKind, content: String) -> Result<Uuid, String> {
         let message = Outgoing {
-            to: if is_lead { "user" } else { "lead" }.to_owned(),
-            kind: MessageKind::PlanApprovalRequest,
+            to: to.to_owned(),
+            kind,
             content,
             summary: None,
             request_id: None,
@@ -71,7 +86,7 @@ impl Hands<'_> {
             format!("nobody could be asked whether this may be done: {error}")
         };
         let sent = self.turn.call(Command::Send(message)).await.map_err(|error| wrong(&error))?;
-        self.turn.log(Level::Info, "waits for leave").await;
+        self.turn.log(Level::Info, &format!("waits for an answer of {to}")).await;
         let id = sent.events.iter().find_map(|event| {
             if let Fact::MessageSent { request_id, .. } = &event.fact { *request_id } else { None }
         });
@@ -79,13 +94,20 @@ impl Hands<'_> {
     }
 
     /// Waits for the answer to a question. Who may answer it is for the board to say.
-    async fn answer(&self, id: Uuid) -> MessageIn {
+    async fn answer(&self, id: Uuid) -> Result<MessageIn, String> {
         loop {
-            let message = self.turn.next_mail().await;
-            if message.kind == MessageKind::PlanApprovalResponse && message.request_id == Some(id) {
-                return message;
+            let is_answer =
+                |it: &MessageIn| it.kind.answers().is_some() && it.request_id == Some(id);
+            let (mut answers, others): (Vec<_>, Vec<_>) =
+                self.turn.mail().into_iter().partition(is_answer);
+            self.later.lock().unwrap_or_else(PoisonError::into_inner).extend(others);
+            if let Some(answer) = answers.pop() {
+                return Ok(answer);
             }
-            self.later.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+            if let Some(why) = self.turn.spent() {
+                return Err(format!("nobody has answered so far, and {why}"));
+            }
+            self.turn.news().await;
         }
     }
 }

@@ -51,12 +51,12 @@ async fn what_a_rule_forbids_is_not_done_in_any_mode() {
 }
 
 /// Hears the question, and puts it on a board that knows only this.
-async fn is_asked(lead: &mut Lead) -> Value {
+async fn is_asked(lead: &mut Lead, kind: &str) -> Value {
     loop {
         let sent = json!({"version": 7, "events": [{
             "version": 7, "schema": 1, "at": "2026-01-01T00:00:00Z", "actor": {"kind": "agent", "name": "ann"},
             "operation": REQUEST, "kind": "message.sent", "id": REQUEST, "from": "ann", "to": "lead",
-            "message_kind": "plan_approval_request", "content": "may I?", "request_id": REQUEST, "readers": ["lead"],
+            "message_kind": kind, "content": "may I?", "request_id": REQUEST, "readers": ["lead"],
         }]});
         if let Some((method, params)) = lead.answers_request(sent).await {
             assert_eq!(method, "message/send");
@@ -71,8 +71,8 @@ async fn what_needs_leave_is_asked_for_and_the_answer_holds() {
     let mock = MockModel::with([writes(), Answer::text("fine")]).await;
     let mut lead = writer(&folder, &mock, "accept-edits", Rules::default()).await;
     lead.assign("task-1", "write").await;
-    let asked = is_asked(&mut lead).await;
-    assert_eq!((&asked["to"], &asked["kind"]), (&json!("lead"), &json!("plan_approval_request")));
+    let asked = is_asked(&mut lead, "permission_request").await;
+    assert_eq!((&asked["to"], &asked["kind"]), (&json!("lead"), &json!("permission_request")));
     assert!(
         asked["content"].as_str().unwrap().starts_with("may I use Bash `touch b.txt`?"),
         "{asked}"
@@ -80,8 +80,8 @@ async fn what_needs_leave_is_asked_for_and_the_answer_holds() {
     // Somebody else's yes, and a yes to something else, are none.
     lead.mail("yes, do it").await;
     let other = "01890a5d-ac96-774b-bcce-b302099a8058";
-    lead.say("team.message", json!({"from": "lead", "content": "", "kind": "plan_approval_response", "request_id": other, "approve": true})).await;
-    let no = json!({"from": "lead", "content": "not here", "kind": "plan_approval_response", "requestId": REQUEST, "approve": false});
+    lead.say("team.message", json!({"from": "lead", "content": "", "kind": "permission_response", "request_id": other, "approve": true})).await;
+    let no = json!({"from": "lead", "content": "not here", "kind": "permission_response", "requestId": REQUEST, "approve": false});
     lead.say("team.message", no).await;
     assert_eq!(ended(&mut lead).await, completed("fine"));
     let told = mock.requests().pop().unwrap().last();
@@ -96,8 +96,8 @@ async fn with_leave_it_is_done() {
     let mock = MockModel::with([writes(), Answer::text("fine")]).await;
     let mut lead = writer(&folder, &mock, "accept-edits", Rules::default()).await;
     lead.assign("task-1", "write").await;
-    is_asked(&mut lead).await;
-    let yes = json!({"from": "lead", "content": "", "kind": "plan_approval_response", "requestId": REQUEST, "approve": true});
+    is_asked(&mut lead, "permission_request").await;
+    let yes = json!({"from": "lead", "content": "", "kind": "permission_response", "requestId": REQUEST, "approve": true});
     lead.say("team.message", yes).await;
     assert_eq!(ended(&mut lead).await, completed("fine"));
     assert!(folder.path().join("b.txt").exists());
@@ -109,7 +109,7 @@ async fn who_waits_for_leave_can_be_interrupted() {
     let mock = MockModel::with([writes(), Answer::text("never mind")]).await;
     let mut lead = writer(&folder, &mock, "default", Rules::default()).await;
     lead.assign("task-1", "write").await;
-    is_asked(&mut lead).await;
+    is_asked(&mut lead, "permission_request").await;
     lead.mails_and_knows("leave that to bob").await;
     lead.say("turn/interrupt", json!({})).await;
     lead.mail("leave it").await;
@@ -130,7 +130,7 @@ async fn a_plan_waits_for_its_answer_and_is_not_forgotten() {
     .await;
     let mut lead = writer(&folder, &mock, "plan", Rules::default()).await;
     lead.assign("task-1", "write").await;
-    let asked = is_asked(&mut lead).await;
+    let asked = is_asked(&mut lead, "plan_approval_request").await;
     assert_eq!(asked["content"], "write a.txt, nothing else");
     set_mode(&mut lead, "accept-edits").await;
     let yes = json!({"from": "lead", "content": "", "kind": "plan_approval_response", "requestId": REQUEST, "approve": true});

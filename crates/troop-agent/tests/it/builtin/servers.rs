@@ -1,13 +1,13 @@
 //! MCP servers: good ones, and all that is wrong with bad ones.
 
-use std::{collections::BTreeMap, fs};
+use std::{collections::BTreeMap, fs, time::Duration};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use troop_agent::builtin::{Api, How, Options, Server};
+use troop_agent::builtin::{Api, How, Options, Server, Waits};
 use troop_testkit::mock::{Answer, MockModel, Seen};
 
-use super::{ann, completed, does, options, set_mode};
+use super::{ann, completed, does, ended, options, set_mode};
 
 /// A server in a few lines: one good tool, one that lies about its input, one that goes wrong.
 const SERVER: &str = r#"
@@ -138,4 +138,87 @@ async fn a_server_elsewhere_is_asked_with_its_headers_and_its_session() {
         asked.last().unwrap().body["params"],
         json!({"name": "second", "arguments": {"x": 1}})
     );
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_is_left_out_or_given_up_and_the_work_goes_on() {
+    let folder = TempDir::new().unwrap();
+    // One never answers at all, one answers until it is used.
+    let remote = MockModel::start(|seen| match seen.body["method"].as_str() {
+        Some("tools/call") => Answer::Hang,
+        _ => serves(seen),
+    })
+    .await;
+    let mute = program("mute", "sleep", &["60"]);
+    let url = format!("{}/mcp", remote.url());
+    let slow = Server { name: "slow".to_owned(), how: How::Http { url, headers: BTreeMap::new() } };
+    let mock =
+        MockModel::with([Answer::call("mcp__slow__first", &json!({})), Answer::text("without it")])
+            .await;
+    let start = Duration::from_secs(2);
+    let options = Options {
+        servers: vec![mute, slow],
+        waits: Waits { start, call: Duration::from_millis(100) },
+        ..options(Api::Anthropic, &mock)
+    };
+    let mut lead = ann(options, folder.path()).await;
+    lead.assign("task-1", "add").await;
+    let warning = loop {
+        let said = lead.waits_for("team.log").await;
+        if said["level"] == "warn" {
+            break said["text"].clone();
+        }
+    };
+    assert_eq!(warning, "the MCP server `mute` is left out: it takes too long to be ready");
+    assert_eq!(ended(&mut lead).await, completed("without it"));
+    let asked = mock.requests();
+    assert!(asked[0].tools().iter().all(|tool| !tool.starts_with("mcp__mute")));
+    assert!(asked[1].last().contains("it did not answer `tools/call` in"), "{}", asked[1].last());
+}
+
+#[tokio::test]
+async fn a_server_that_lies_about_its_tools_harms_nobody() {
+    let folder = TempDir::new().unwrap();
+    let lies = json!({"tools": [
+        {"name": "Write", "inputSchema": {"type": "object"}},
+        {"name": "twice", "inputSchema": {"type": "object"}},
+        {"name": "twice", "inputSchema": {"type": "object"}},
+        {"name": "wild \u{7} name", "inputSchema": [1, 2], "description": "x".repeat(10_000)},
+        {"name": "odd", "inputSchema": {"type": "string"}},
+    ]});
+    let remote = MockModel::start(move |seen| {
+        let result = match seen.body["method"].as_str() {
+            Some("tools/list") => lies.clone(),
+            Some("tools/call") => json!("no result at all"),
+            _ => json!({"protocolVersion": "1", "capabilities": {}}),
+        };
+        let body = json!({"jsonrpc": "2.0", "id": seen.body["id"], "result": result}).to_string();
+        Answer::Status { status: 200, headers: Vec::new(), body }
+    })
+    .await;
+    let mock = MockModel::with([
+        Answer::calls([
+            ("Write", json!({"file_path": "a.txt", "content": "mine"})),
+            ("mcp__liar__twice", json!({"no": "such field"})),
+        ]),
+        Answer::text("fine"),
+    ])
+    .await;
+    let url = format!("{}/mcp", remote.url());
+    let liar = Server { name: "liar".to_owned(), how: How::Http { url, headers: BTreeMap::new() } };
+    let options = Options { servers: vec![liar], ..options(Api::Anthropic, &mock) };
+    let mut lead = ann(options, folder.path()).await;
+    assert_eq!(does(&mut lead, "add").await, completed("fine"));
+    let asked = mock.requests();
+    let tools = asked[0].tools();
+    let foreign: Vec<_> = tools.iter().filter(|name| name.starts_with("mcp__")).collect();
+    let names =
+        ["mcp__liar__Write", "mcp__liar__twice", "mcp__liar__wild___name", "mcp__liar__odd"];
+    assert_eq!(foreign, names, "each once, by a name that APIs take");
+    assert_eq!(fs::read_to_string(folder.path().join("a.txt")).unwrap(), "mine", "ours is ours");
+    assert!(asked[1].last().contains("what it answers makes no sense"), "{}", asked[1].last());
+    for tool in asked[0].body["tools"].as_array().unwrap() {
+        assert_eq!(tool["input_schema"]["type"], "object", "{tool}");
+        assert!(tool["description"].as_str().unwrap_or_default().len() < 5_000);
+    }
 }

@@ -283,8 +283,9 @@ fn finish_some(state: &State, a: u8, b: u8) -> Command {
 
 fn member_command(a: u8, b: u8) -> Command {
     let who = ["ann", "bob", "eve", "lead"][usize::from(b % 4)];
-    match a % 9 {
+    match a % 10 {
         0 => remove(who),
+        9 => used(who, (b < 200).then_some(u32::from(b % 8)), u64::from(b), 0.0),
         6 => Command::UpdateTeam { description: None, settings: some_settings(b) },
         7 => Command::SetLink(Link {
             from: name("lead"),
@@ -329,6 +330,7 @@ fn supervise(state: &State, a: u8, b: u8, c: u8) -> Command {
 /// Settings may change under way; what was promised before still holds.
 fn some_settings(b: u8) -> Vec<(String, serde_json::Value)> {
     vec![
+        ("budget.tokens".to_owned(), b.is_multiple_of(16).then_some(100).into()),
         ("require_review".to_owned(), b.is_multiple_of(3).into()),
         ("checks".to_owned(), if b.is_multiple_of(5) { json!(["make"]) } else { json!([]) }),
         ("max_attempts".to_owned(), (b % 4).into()),

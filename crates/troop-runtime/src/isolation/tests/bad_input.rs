@@ -48,7 +48,7 @@ async fn a_project_without_a_branch_is_used_and_left_where_it_is() {
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
     write(&ann, "one.txt", "1");
     merge(&isolation, &one).await;
-    let (landed, _) = isolation.land().await.unwrap();
+    let Ending { landed, .. } = isolation.land().await.unwrap();
     let crate::isolation::Landed::Waits { why, hint, .. } = landed else { panic!("{landed:?}") };
     assert_eq!(
         (why.as_str(), hint.as_str()),
@@ -124,7 +124,7 @@ async fn submodules_are_left_as_they_are_and_that_is_said() {
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
     write(&ann, "one.txt", "1");
     merge(&isolation, &one).await;
-    let (_, kept) = isolation.land().await.unwrap();
+    let Ending { kept, .. } = isolation.land().await.unwrap();
     assert!(scene.git(&["ls-tree", "main", "sub"]).await.starts_with("160000 commit"));
     assert!(
         scene.project().join("sub/README.md").exists() && scene.project().join("one.txt").exists()
@@ -225,7 +225,7 @@ async fn what_a_person_does_not_want_to_see_is_merged_and_not_removed() {
     let finished = isolation.finish(&one, Aim::Merge, &check).await.unwrap();
     assert!(matches!(finished.outcome, Outcome::Merged(_)), "{finished:?}");
     assert_eq!(scene.in_team("precious.txt").await, "1");
-    let (_, kept) = isolation.land().await.unwrap();
+    let Ending { kept, .. } = isolation.land().await.unwrap();
     let kept: Vec<_> = kept.iter().map(|it| (it.member.as_str(), it.is_dirty)).collect();
     assert_eq!(kept, [("bob", true)]);
     assert_eq!(fs::read_to_string(bob.join("half.txt")).unwrap(), "half");

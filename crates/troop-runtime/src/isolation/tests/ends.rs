@@ -1,7 +1,7 @@
 //! The end of a team: landing, tidying, and what is left.
 
 use super::*;
-use crate::isolation::{Landed, LeftoverState, leftovers, rescue};
+use crate::isolation::{Landed, LeftoverState, leftovers, orphans, rescue};
 
 #[tokio::test]
 async fn what_a_team_made_lands_in_the_project_and_nothing_else_is_left() {
@@ -11,7 +11,7 @@ async fn what_a_team_made_lands_in_the_project_and_nothing_else_is_left() {
     isolation.place(&member("bob")).await.unwrap();
     write(&ann, "one.txt", "1");
     merge(&isolation, &one).await;
-    let (landed, kept) = isolation.land().await.unwrap();
+    let Ending { landed, kept, .. } = isolation.land().await.unwrap();
     assert_eq!(landed, Landed::Merged { branch: "main".into(), n_commits: 1 });
     assert_eq!(kept, []);
     assert_eq!(fs::read_to_string(scene.project().join("one.txt")).unwrap(), "1");
@@ -32,7 +32,7 @@ async fn work_that_is_not_merged_is_never_deleted_and_can_be_rescued() {
     git(&bob, &["add", "--all"]).await;
     git(&bob, &["commit", "-m", "own"]).await;
     write(&cyd, "loose.txt", "loose");
-    let (landed, kept) = isolation.land().await.unwrap();
+    let Ending { landed, kept, .. } = isolation.land().await.unwrap();
     assert_eq!(landed, Landed::Nothing);
     let kept: Vec<_> = kept.iter().map(|it| (it.member.as_str(), it.is_dirty)).collect();
     assert_eq!(kept, [("ann", true), ("bob", false), ("cyd", true)]);
@@ -42,7 +42,8 @@ async fn work_that_is_not_merged_is_never_deleted_and_can_be_rescued() {
     let tasks = [Some(TaskNumber(1)), Some(TaskNumber(2)), None];
     assert_eq!(states, [(dirty.clone(), tasks[0]), (unmerged, tasks[1]), (dirty, tasks[2])]);
     for leftover in &found {
-        let branch = rescue(leftover, &environment()).await.unwrap().unwrap();
+        let rescued = rescue(leftover, &scene.aside(), &environment()).await.unwrap();
+        let branch = rescued.branch.unwrap();
         let files = scene.git(&["ls-tree", "--name-only", &branch]).await;
         assert!(
             ["half.txt", "own.txt", "loose.txt"].iter().any(|it| files.contains(it)),
@@ -65,12 +66,12 @@ async fn a_project_that_moved_meanwhile_is_left_alone() {
     scene.write("mine.txt", "mine");
     scene.git(&["add", "--all"]).await;
     scene.git(&["commit", "-m", "mine"]).await;
-    let (landed, _) = isolation.land().await.unwrap();
+    let Ending { landed, .. } = isolation.land().await.unwrap();
     let why = "`main` has moved meanwhile".to_owned();
     let hint = "git merge troop/demo".to_owned();
     assert_eq!(landed, Landed::Waits { branch: "troop/demo".into(), why, first: None, hint });
     scene.git(&["merge", "--no-edit", "troop/demo"]).await;
-    assert_eq!(scene.open().await.land().await.unwrap().0, Landed::Nothing);
+    assert_eq!(scene.open().await.land().await.unwrap().landed, Landed::Nothing);
 }
 
 #[tokio::test]
@@ -81,7 +82,7 @@ async fn local_changes_that_would_be_overwritten_are_not() {
     write(&ann, "README.md", "ann's\n");
     merge(&isolation, &one).await;
     scene.write("README.md", "mine, and not committed\n");
-    let (landed, _) = isolation.land().await.unwrap();
+    let Ending { landed, .. } = isolation.land().await.unwrap();
     let Landed::Waits { why, .. } = landed else { panic!("{landed:?}") };
     assert_eq!(why, "README.md here is not committed");
     assert_eq!(
@@ -98,7 +99,7 @@ async fn a_project_on_another_branch_is_left_alone() {
     write(&ann, "one.txt", "1");
     merge(&isolation, &one).await;
     scene.git(&["checkout", "-q", "-b", "else"]).await;
-    let (landed, _) = isolation.land().await.unwrap();
+    let Ending { landed, .. } = isolation.land().await.unwrap();
     let Landed::Waits { why, .. } = landed else { panic!("{landed:?}") };
     assert_eq!(why, "the project is on `else` now, and was on `main`");
 }
@@ -128,7 +129,7 @@ async fn a_folder_whose_repository_is_gone_is_reported_and_kept() {
     fs::remove_dir_all(scene.project()).unwrap();
     let found = leftovers(&scene.team(), &environment()).await.unwrap();
     assert!(matches!(found[0].state, LeftoverState::Lost { .. }), "{found:?}");
-    assert!(rescue(&found[0], &environment()).await.is_err());
+    assert!(rescue(&found[0], &scene.aside(), &environment()).await.is_err());
     assert!(ann.exists());
 }
 
@@ -143,14 +144,14 @@ async fn a_person_who_looks_at_what_the_team_made_does_not_lose_it() {
         write(&ann, "one.txt", "1");
         merge(&isolation, &one).await;
         scene.git(look).await;
-        let (landed, _) = isolation.land().await.unwrap();
+        let Ending { landed, .. } = isolation.land().await.unwrap();
         let Landed::Waits { first, hint, .. } = landed else { panic!("{landed:?}") };
         assert_eq!(first.as_deref(), Some("go back: `git switch main`"));
         assert_eq!(hint, "git merge troop/demo");
         assert_eq!(scene.in_team("one.txt").await, "1");
         scene.git(&["switch", "--quiet", "main"]).await;
         scene.git(&["merge", "--quiet", "troop/demo"]).await;
-        assert_eq!(scene.open().await.land().await.unwrap().0, Landed::Nothing);
+        assert_eq!(scene.open().await.land().await.unwrap().landed, Landed::Nothing);
         assert_eq!(scene.git(&["branch", "--format=%(refname:short)"]).await, "main");
     }
 }
@@ -181,7 +182,8 @@ async fn what_is_rescued_for_one_team_stays_when_another_is_rescued() {
     }
     for folder in [&red, &blue] {
         let found = leftovers(folder, &environment()).await.unwrap();
-        let branch = rescue(&found[0], &environment()).await.unwrap().unwrap();
+        let rescued = rescue(&found[0], &scene.aside(), &environment()).await.unwrap();
+        let branch = rescued.branch.unwrap();
         let found = leftovers(folder, &environment()).await.unwrap();
         let listed: Vec<_> = found.iter().map(|it| it.branch.clone()).collect();
         assert_eq!(listed, [Some(branch)]);
@@ -203,7 +205,7 @@ async fn the_next_run_of_a_team_lands_where_it_began() {
         let (one, ann) = scene.begin(&isolation, "ann", task).await;
         write(&ann, &format!("{task}.txt"), "made");
         merge(&isolation, &one).await;
-        let (landed, _) = isolation.land().await.unwrap();
+        let Ending { landed, .. } = isolation.land().await.unwrap();
         assert_eq!(landed, Landed::Merged { branch: branch.into(), n_commits: 1 });
     }
 }
@@ -231,7 +233,7 @@ async fn results_that_wait_are_found_until_they_are_in_the_project() {
     write(&ann, "hi.txt", "ann's");
     merge(&isolation, &one).await;
     scene.write("hi.txt", "mine, and not committed");
-    let (landed, _) = isolation.land().await.unwrap();
+    let Ending { landed, .. } = isolation.land().await.unwrap();
     let Landed::Waits { why, first, hint, .. } = landed else { panic!("{landed:?}") };
     assert_eq!(why, "hi.txt here is not committed");
     assert_eq!((first.as_deref(), hint.as_str()), (Some("move it"), "git merge troop/demo"));
@@ -241,4 +243,86 @@ async fn results_that_wait_are_found_until_they_are_in_the_project() {
     fs::remove_file(scene.project().join("hi.txt")).unwrap();
     scene.git(&["merge", "--quiet", "troop/demo"]).await;
     assert!(leftovers(&scene.team(), &environment()).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn small_things_that_git_ignores_are_kept_with_the_team_and_large_ones_are_named() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    let (two, bob) = scene.begin(&isolation, "bob", 2).await;
+    let (_, cyd) = scene.begin(&isolation, "cyd", 3).await;
+    scene.begin(&isolation, "dan", 4).await;
+    write(&ann, "out/small.log", "precious");
+    write(&ann, "more.log", "more");
+    fs::File::create(ann.join("a-large.log")).unwrap().set_len(20_000_000).unwrap();
+    write(&bob, "only.log", "only");
+    write(&cyd, "kept.log", "kept");
+    write(&cyd, "half.txt", "half");
+    merge(&isolation, &one).await;
+    merge(&isolation, &two).await;
+    let Ending { kept, ignored, .. } = isolation.land().await.unwrap();
+    let [of_ann, of_bob] = ignored.as_slice() else { panic!("{ignored:?}") };
+    assert_eq!((of_ann.member.as_str(), of_bob.member.as_str()), ("ann", "bob"));
+    assert_eq!(of_ann.place, scene.team().join("ignored/ann").canonicalize().unwrap());
+    assert_eq!(of_ann.gone, ["a-large.log"]);
+    for (file, text) in [("out/small.log", "precious"), ("more.log", "more")] {
+        assert_eq!(fs::read_to_string(of_ann.place.join(file)).unwrap(), text);
+    }
+    assert_eq!((of_bob.kept.as_slice(), of_bob.gone.len()), (&["only.log".to_owned()][..], 0));
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    assert!(cyd.join("kept.log").exists(), "a folder that stays has all that was in it");
+    let found = leftovers(&scene.team(), &environment()).await.unwrap();
+    let rescued = rescue(&found[0], &scene.aside(), &environment()).await.unwrap();
+    let ignored = rescued.ignored.unwrap();
+    assert_eq!(fs::read_to_string(ignored.place.join("kept.log")).unwrap(), "kept");
+}
+
+#[tokio::test]
+async fn what_git_ignores_is_still_there_if_its_folder_cannot_be_removed() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    write(&ann, "out.log", "precious");
+    merge(&isolation, &one).await;
+    scene.git(&["worktree", "lock", &ann.to_string_lossy()]).await;
+    let Ending { kept, ignored, .. } = isolation.land().await.unwrap();
+    assert_eq!((kept.len(), ignored.len()), (1, 0));
+    assert_eq!(fs::read_to_string(ann.join("out.log")).unwrap(), "precious");
+}
+
+#[tokio::test]
+async fn merges_count_as_commits_of_the_team() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    let (two, bob) = scene.begin(&isolation, "bob", 2).await;
+    write(&ann, "one.txt", "1");
+    write(&bob, "two.txt", "2");
+    merge(&isolation, &one).await;
+    merge(&isolation, &two).await;
+    let before = scene.git(&["rev-parse", "main"]).await;
+    let Ending { landed, .. } = isolation.land().await.unwrap();
+    assert_eq!(landed, Landed::Merged { branch: "main".into(), n_commits: 3 });
+    let log = scene.git(&["log", "--format=%h", &format!("{before}..main")]).await;
+    assert_eq!(log.lines().count(), 3);
+}
+
+#[tokio::test]
+async fn branches_of_teams_that_were_erased_are_found_in_their_project() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (_, ann) = scene.begin(&isolation, "ann", 1).await;
+    scene.begin(&isolation, "bob", 2).await;
+    write(&ann, "half.txt", "half");
+    isolation.save(&member("ann")).await.unwrap();
+    let (project, team) = (scene.project(), scene.team());
+    let known = orphans(&project, std::slice::from_ref(&team), &environment()).await.unwrap();
+    assert!(known.is_empty(), "what a team left is found there: {known:?}");
+    fs::remove_dir_all(&team).unwrap();
+    let found = orphans(&project, &[team], &environment()).await.unwrap();
+    let found: Vec<_> = found.iter().map(|it| (it.state.clone(), it.branch.as_deref())).collect();
+    assert_eq!(found, [(LeftoverState::Orphaned, Some("troop-work/demo/ann/task-1"))]);
+    let plain = tempfile::tempdir().unwrap();
+    assert!(orphans(plain.path(), &[], &environment()).await.unwrap().is_empty());
 }

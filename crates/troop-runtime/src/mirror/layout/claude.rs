@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value, json};
 use troop_model::{Member, Message, MessageKind, Party, Role, State, Status, Task, Team, Time};
-use uuid::Uuid;
 
 use super::{
     FILE, FileStatus, Letter, Names, TaskFile, TaskIds, Unreadable, status_of,
@@ -77,12 +76,16 @@ pub(super) fn is_of(file: &Map<String, Value>, task: &Task) -> bool {
     id.and_then(Value::as_str) == Some(task.id.to_string().as_str())
 }
 
-pub(super) fn letter(message: &Message, names: &Names) -> Map<String, Value> {
+pub(super) fn letter(
+    message: &Message,
+    request_id: Option<&str>,
+    names: &Names,
+) -> Map<String, Value> {
     let is_lead = |party: &Party| names.lead().is_some_and(|lead| *party == *lead);
     let from = if is_lead(&message.from) { LEAD } else { message.from.as_str() };
     let mut letter = object(json!({
         "from": from,
-        "text": body(message, from).map_or_else(|| message.content.clone(), |it| it.to_string()),
+        "text": body(message, request_id, from).map_or_else(|| message.content.clone(), |it| it.to_string()),
         "timestamp": millis(message.sent_at),
         "read": false,
         "summary": message.summary,
@@ -93,8 +96,8 @@ pub(super) fn letter(message: &Message, names: &Names) -> Map<String, Value> {
 }
 
 /// The JSON that stands in the text of a message which is more than words.
-fn body(message: &Message, from: &str) -> Option<Value> {
-    let (id, said, at) = (message.request_id, &message.content, millis(message.sent_at));
+fn body(message: &Message, id: Option<&str>, from: &str) -> Option<Value> {
+    let (said, at) = (&message.content, millis(message.sent_at));
     Some(match message.kind {
         MessageKind::ShutdownRequest => {
             json!({"type": "shutdown_request", "requestId": id, "from": from, "reason": said, "timestamp": at})
@@ -111,6 +114,13 @@ fn body(message: &Message, from: &str) -> Option<Value> {
         MessageKind::PlanApprovalResponse => {
             json!({"type": "plan_approval_response", "requestId": id, "approved": message.approve, "feedback": said, "timestamp": at})
         }
+        MessageKind::PermissionRequest => {
+            json!({"type": "permission_request", "request_id": id, "agent_id": from, "description": said, "timestamp": at})
+        }
+        MessageKind::PermissionResponse => {
+            let subtype = if message.approve == Some(true) { "success" } else { "error" };
+            json!({"type": "permission_response", "request_id": id, "subtype": subtype, "error": said, "timestamp": at})
+        }
         MessageKind::Idle => {
             json!({"type": "idle_notification", "from": from, "timestamp": at, "result": said})
         }
@@ -124,13 +134,15 @@ fn body(message: &Message, from: &str) -> Option<Value> {
 
 pub(super) fn read_letter(file: &Map<String, Value>) -> Result<Letter, Unreadable> {
     let missing = |key: &str| Unreadable::Shape(format!("the message has no `{key}`"));
+    let text = at(file, "text").ok_or_else(|| missing("text"))?;
     let mut letter = Letter {
         from: at(file, "from").ok_or_else(|| missing("from"))?,
         kind: MessageKind::Message,
-        content: at(file, "text").ok_or_else(|| missing("text"))?,
+        content: text.clone(),
         summary: at(file, "summary"),
         request_id: None,
         approve: None,
+        text,
     };
     let body =
         letter.content.trim_start().starts_with('{').then(|| {
@@ -143,7 +155,7 @@ pub(super) fn read_letter(file: &Map<String, Value>) -> Result<Letter, Unreadabl
 }
 
 fn read_body(letter: &mut Letter, body: &Map<String, Value>) {
-    let request_id: Option<Uuid> = at(body, "requestId").and_then(|it| it.parse().ok());
+    let request_id = at(body, "requestId").or_else(|| at(body, "request_id"));
     let reason = || at(body, "reason").or_else(|| at(body, "feedback")).unwrap_or_default();
     match at(body, "type").as_deref() {
         Some("shutdown_request") => {
@@ -160,6 +172,11 @@ fn read_body(letter: &mut Letter, body: &Map<String, Value>) {
         Some("plan_approval_response") if request_id.is_some() => {
             letter.approve = body.get("approved").and_then(Value::as_bool);
             (letter.kind, letter.content) = (MessageKind::PlanApprovalResponse, reason());
+        }
+        Some("permission_response") if request_id.is_some() => {
+            letter.approve = at(body, "subtype").map(|it| it == "success");
+            let said = at(body, "error").unwrap_or_default();
+            (letter.kind, letter.content) = (MessageKind::PermissionResponse, said);
         }
         Some("idle_notification") => {
             let result = at(body, "result").or_else(|| at(body, "idleReason"));

@@ -72,7 +72,7 @@ pub(super) fn is_of(file: &Map<String, Value>, task: &Task) -> bool {
     at(file, "uuid") == Some(task.id.to_string()) || is_created_then
 }
 
-pub(super) fn letter(message: &Message) -> Map<String, Value> {
+pub(super) fn letter(message: &Message, request_id: Option<&str>) -> Map<String, Value> {
     let is_plain = message.kind == MessageKind::Message;
     let kind = if is_plain { "direct" } else { message.kind.as_str() };
     let mut letter = object(json!({
@@ -83,7 +83,7 @@ pub(super) fn letter(message: &Message) -> Map<String, Value> {
         "content": message.content,
         "timestamp": message.sent_at,
         "summary": message.summary,
-        "request_id": message.request_id,
+        "request_id": request_id,
         "approve": message.approve,
         "task": message.task.map(|it| it.to_string()),
         "stored": true,
@@ -101,14 +101,16 @@ pub(super) fn read_letter(file: &Map<String, Value>) -> Result<Letter, Unreadabl
         "shutdown" => MessageKind::ShutdownRequest,
         other => MessageKind::parse(other).unwrap_or_default(),
     };
+    let text = at(file, "content").or_else(|| at(file, "text")).unwrap_or_default();
     let request_id = at(file, "request_id").or_else(|| at(file, "requestId"));
     Ok(Letter {
         from: at(file, "from").ok_or_else(|| missing("from"))?,
         kind,
-        content: at(file, "content").or_else(|| at(file, "text")).unwrap_or_default(),
+        content: text.clone(),
         summary: at(file, "summary"),
-        request_id: request_id.and_then(|it| it.parse().ok()),
+        request_id,
         approve: ["approve", "approved"].iter().find_map(|key| file.get(*key)?.as_bool()),
+        text,
     })
 }
 

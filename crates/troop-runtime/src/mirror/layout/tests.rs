@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use troop_model::MessageKind;
 
+use super::super::difference::{Reading, difference};
 use super::{FileStatus, Layout, Unreadable, read_array, read_letter, read_object, read_task};
 
 #[test]
@@ -93,4 +94,44 @@ fn what_may_be_half_a_file_is_told_from_what_is_none() {
     assert_eq!(read_array(b" \n"), Ok(Vec::new()));
     let deep = "[".repeat(10_000);
     assert!(matches!(read_array(deep.as_bytes()), Err(Unreadable::NotJson(_))));
+}
+
+/// What files say, whatever it is: understood or not, and a file that did not change says nothing new.
+fn read_any(bytes: &[u8]) {
+    for layout in [Layout::Seeds, Layout::Claude] {
+        for entry in read_array(bytes).iter().flatten().filter_map(Value::as_object) {
+            drop(read_letter(layout, entry));
+        }
+        let Ok(file) = read_object(bytes) else { continue };
+        drop(read_letter(layout, &file));
+        super::entries(&file);
+        let task = json!({"id": "1", "subject": "x", "status": "pending", "metadata": {"a": 1}});
+        let before = task.as_object().unwrap();
+        let (Ok(was), Ok(is)) =
+            (read_task(layout, before, None), read_task(layout, &file, Some(before)))
+        else {
+            continue;
+        };
+        difference(&was, &is, Reading::Whole);
+        difference(&is, &was, Reading::Forward);
+        let same = read_task(layout, &file, Some(&file)).unwrap();
+        assert_eq!(difference(&same, &same, Reading::Whole), [], "{layout}");
+    }
+}
+
+#[test]
+fn fuzz_files() {
+    let examples = [
+        json!({"id": "task-1", "subject": "x", "description": "", "status": "claimed", "claimedBy": "", "claimed_by": "pat",
+            "dependsOn": ["task-2"], "createdBy": "ann", "result": null, "metadata": {"a": [1]}}),
+        json!({"id": 1, "subject": "x", "status": "completed", "owner": "pat", "blocks": [], "blockedBy": ["2", 3],
+            "activeForm": "doing", "metadata": {"troop": {"id": "x"}}}),
+        json!({"id": "msg-1", "from": "pat", "to": "ann", "type": "shutdown_response", "content": "no", "request_id": "r", "approve": false}),
+        json!([{"from": "pat", "text": "{\"type\":\"shutdown_approved\",\"requestId\":\"shutdown-1@pat\"}", "read": false}]),
+        json!({"name": "crew", "members": [{"name": "pat", "agentId": "pat@crew"}, {"name": ""}]}),
+    ];
+    let examples = examples.map(|it| it.to_string().into_bytes());
+    let words =
+        ["\"status\":\"deleted\"", "\"owner\":\"\"", "\"metadata\":{}", "plan_approval_request"];
+    troop_testkit::fuzz(&words, &examples, 1_500, read_any);
 }

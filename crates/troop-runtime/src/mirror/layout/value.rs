@@ -68,7 +68,8 @@ pub(super) fn at(file: &Map<String, Value>, key: &str) -> Option<String> {
     file.get(key).and_then(text)
 }
 
-/// The first of several keys that says something else than before; if none does, the first that says something.
+/// The first of several keys that says something else than before; if none does, the first that says something. An empty
+/// text counts only if no other does: it may be older than what is compared with.
 pub(super) fn newest<'a>(
     file: &'a Map<String, Value>,
     before: Option<&Map<String, Value>>,
@@ -78,5 +79,7 @@ pub(super) fn newest<'a>(
     let is_new = |(key, value): &(&&str, &Value)| {
         before.is_some_and(|before| before.get(**key) != Some(*value))
     };
-    said().find(is_new).or_else(|| said().next()).map(|(_, value)| value)
+    let fresh = || said().filter(|it| is_new(it));
+    let full = fresh().find(|(_, value)| value.as_str() != Some(""));
+    full.or_else(|| fresh().next()).or_else(|| said().next()).map(|(_, value)| value)
 }

@@ -72,6 +72,7 @@ impl Mirror {
     ) -> Result<Sorted, MirrorError> {
         let written_at = found.map_or(self.clock.now(), |found| found.stamp.at);
         let (mut sorted, mut seen) = (Sorted::default(), Vec::new());
+        let names = self.names().await?;
         for value in there {
             let Some(entry) = value.as_object() else {
                 self.notice_refused(path, "an entry of it is not an object");
@@ -97,6 +98,10 @@ impl Mirror {
                     sorted.entries.push(value.clone());
                 }
                 None if is_read => sorted.entries.push(value.clone()),
+                // The client notes there what it takes on by itself. That is nobody else's.
+                None if names.is_same(entry.get("from"), &mail.member) => {
+                    sorted.entries.push(value.clone());
+                }
                 None => {
                     let nth = seen.iter().filter(|it| *it == &entry).count();
                     seen.push(entry);
@@ -151,7 +156,7 @@ impl Mirror {
         }
         let names = self.names().await?;
         let there: BTreeSet<Uuid> = sorted.inbox.letters.values().copied().collect();
-        for Missing { message, was_delivered } in &mail.missing {
+        for Missing { message, was_delivered, request_id } in &mail.missing {
             if there.contains(&message.id) || sorted.read.contains(&message.id) {
                 continue;
             }
@@ -159,7 +164,8 @@ impl Mirror {
                 sorted.read.push(message.id);
                 continue;
             }
-            let letter = layout::write_letter(self.places.layout, message, &names);
+            let letter =
+                layout::write_letter(self.places.layout, message, request_id.as_deref(), &names);
             sorted.entries.push(Value::Object(letter));
             sorted.inbox.letters.insert(message.id.to_string(), message.id);
             sorted.delivered.push(message.id);

@@ -159,7 +159,7 @@ impl Mirror {
             return Ok(());
         }
         let there: BTreeSet<Uuid> = inbox.letters.values().copied().collect();
-        for Missing { message, was_delivered } in &mail.missing {
+        for Missing { message, was_delivered, request_id } in &mail.missing {
             if there.contains(&message.id) {
                 continue;
             }
@@ -168,7 +168,12 @@ impl Mirror {
                 continue;
             }
             let name = file_name(message.id);
-            let letter = layout::write_letter(self.places.layout, message, &Names::default());
+            let letter = layout::write_letter(
+                self.places.layout,
+                message,
+                request_id.as_deref(),
+                &Names::default(),
+            );
             self.write(&folder.join(&name), &Value::Object(letter))?;
             inbox.letters.insert(name, message.id);
             delivered.push(message.id);

@@ -48,6 +48,7 @@ impl Project {
         let options = IsolationOptions {
             project: self.path(),
             folder: self.0.path().join("team"),
+            aside: self.0.path().join("aside"),
             team: "crew".parse().unwrap(),
             environment: std::env::vars_os().collect(),
         };
@@ -224,6 +225,38 @@ async fn what_does_not_fit_comes_back_to_its_owner_who_repairs_it() {
     let note = "bob: it conflicts with what is in `troop/crew` now: `text`";
     assert_eq!(refused.as_deref(), Some(note));
     assert_eq!(project.in_team("text"), "one\nboth\nthree");
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn who_lost_its_folder_has_nothing_merged_that_it_did_not_make() {
+    let project = Project::new();
+    let stage = project.stage(|_| {}).await;
+    let repository = project.path();
+    stage.plays.add(
+        "careless",
+        play(move |mut part| {
+            let repository = repository.clone();
+            async move {
+                part.ready(true).await;
+                part.idle().await;
+                let Some(task) = part.task().await else { return };
+                let folder = part.spec.path.to_string_lossy().into_owned();
+                git(&repository, &["worktree", "remove", "--force", &folder]);
+                part.complete(&task).await;
+                while let Some(said) = part.hear().await {
+                    let FromLead::Message(message) = said else { continue };
+                    assert!(message.content.starts_with("your folder was deleted"), "{message:?}");
+                    write(&part.spec.path, &task.subject);
+                    part.complete(&task).await;
+                }
+            }
+        }),
+    );
+    stage.spawn("bob", "careless").await;
+    stage.task_for("write a 1", "bob").await;
+    stage.until("task 1 is done", is_done(1)).await;
+    assert_eq!(project.in_team("a"), "1");
     stage.stop().await;
 }
 

@@ -107,7 +107,8 @@ async fn an_interruption_and_another_mode_reach_the_wire() {
     let wanted = FromLead::Interrupt { reason: "wait".to_owned(), task_id: None };
     assert_eq!(told.recv().await.unwrap(), wanted);
     let permissions = Permissions::AcceptEdits;
-    stage.lead_does(Command::SetMemberMode { member: name("bob"), permissions }).await;
+    let mode = Command::SetMemberMode { member: name("bob"), permissions };
+    stage.submit(Actor::human("zoe"), mode).await.unwrap();
     assert!(is_context(&told.recv().await.unwrap(), permissions));
 }
 

@@ -212,3 +212,55 @@ proptest! {
         runtime.block_on(write_any(bytes, layout));
     }
 }
+
+#[test]
+fn fuzz_mirror() {
+    let examples = [
+        json!({"id": "task-1", "subject": "write", "status": "claimed", "claimed_by": "pat", "metadata": {"a": 1}}),
+        json!({"id": "1", "subject": "write", "status": "in_progress", "owner": "pat", "blockedBy": ["2"]}),
+        json!([{"from": "quin", "text": "hi", "read": false, "timestamp": "2026-01-01T00:00:00Z"}]),
+        json!({"name": "crew", "members": [{"name": "ann"}, {"name": "pat"}, {"name": "rob", "agentType": "x"}]}),
+    ];
+    let examples = examples.map(|it| it.to_string().into_bytes());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    troop_testkit::fuzz(&["\"pat\"", "\"deleted\"", "task-1"], &examples, 24, |bytes| {
+        for layout in [Layout::Seeds, Layout::Claude] {
+            runtime.block_on(write_any(bytes.to_vec(), layout));
+        }
+    });
+}
+
+#[tokio::test]
+async fn tasks_that_wait_for_each_other_are_refused_and_put_back() {
+    let stage = Stage::new(Layout::Seeds).await;
+    stage.submit("ann", create("write")).await;
+    stage.submit("ann", create("read")).await;
+    let mut mirror = stage.mirror().await;
+    let mut notices = mirror.notices();
+    mirror.pass().await.unwrap();
+    stage.change("tasks/crew/task-1.json", &json!({"dependsOn": ["task-2"]}));
+    mirror.pass().await.unwrap();
+    stage.change("tasks/crew/task-2.json", &json!({"dependsOn": ["task-1"]}));
+    stage.change("tasks/crew/task-1.json", &json!({"dependsOn": ["task-2", "task-1"]}));
+    mirror.pass().await.unwrap();
+    assert_eq!(stage.read("tasks/crew/task-1.json")["dependsOn"], json!(["task-2"]));
+    assert_eq!(stage.read("tasks/crew/task-2.json")["dependsOn"], json!([]));
+    // New ones, of which each waits for the other: no order of taking them works.
+    stage.write("tasks/crew/a.json", &json!({"id": "a", "subject": "a", "dependsOn": ["b"]}));
+    stage.write("tasks/crew/b.json", &json!({"id": "b", "subject": "b", "dependsOn": ["a"]}));
+    mirror.pass().await.unwrap();
+    let mut refused = Vec::new();
+    while let Ok(notice) = notices.try_recv() {
+        refused.extend(match notice {
+            Notice::Refused { path, .. } => Some(path),
+            Notice::Taken { .. } => None,
+        });
+    }
+    refused.sort();
+    let refused: Vec<_> = refused.iter().filter_map(|it| it.strip_prefix("tasks/crew/")).collect();
+    assert_eq!(refused, ["a.json", "b.json", "task-1.json", "task-2.json"]);
+    assert_eq!(stage.n_tasks().await, 2);
+    let before = mirror.n_written();
+    mirror.pass().await.unwrap();
+    assert_eq!(mirror.n_written(), before, "it comes to rest");
+}

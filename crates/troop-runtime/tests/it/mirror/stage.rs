@@ -41,8 +41,8 @@ impl Stage {
 
     pub(crate) async fn mirror(&self) -> Mirror {
         let (board, folder) = (self.board.clone(), self.folder.path().to_owned());
-        let (clock, layout) = (Clock::system(), self.layout);
-        Mirror::open(MirrorOptions { board, clock, folder, layout }).await.unwrap()
+        let (clock, layout, lead) = (Clock::system(), self.layout, None);
+        Mirror::open(MirrorOptions { board, clock, folder, layout, lead }).await.unwrap()
     }
 
     pub(crate) async fn submit(&self, member: &str, command: Command) {

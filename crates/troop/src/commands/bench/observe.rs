@@ -1,5 +1,6 @@
 //! What observing a stream costs, beside parsing it, and how much memory it takes.
 
+mod node;
 mod stream;
 
 use std::{
@@ -31,10 +32,40 @@ const PART: &str = "observe";
 /// How much memory an observer may take, in megabytes.
 const LIMIT: f64 = 20.0;
 const MEGABYTE: u64 = 1_000_000;
+/// How many times as fast as bare parsing in Node the pipeline is to be. The original reads a third of what that parses, and
+/// eight times as fast as the original is wanted.
+const NODE: f64 = 8.0 / 3.0;
 
 pub(super) fn run(args: &BenchObserveArgs, printer: &Printer) -> Result<()> {
-    let outcomes = [throughput(args)?, memory(args)?];
+    let mut outcomes = vec![throughput(args)?];
+    if node::is_there() {
+        outcomes.push(beside_node(args)?);
+    } else {
+        printer.warn("there is no `node` to compare with `JSON.parse`");
+    }
+    outcomes.push(memory(args)?);
     print(&outcomes, args.seconds, printer)
+}
+
+/// The pipeline beside bare parsing in the language of the original, which parses, too, and does more.
+fn beside_node(args: &BenchObserveArgs) -> Result<Outcome> {
+    let (place, stream) = (Place::new(None)?, Stream::default().take(args.messages));
+    let file = place.join("stream.ndjson");
+    std::fs::write(&file, &stream)?;
+    let slice = Duration::from_secs(args.seconds) / ROUNDS;
+    let (mut ours, mut baseline) = (Tally::default(), 0.0);
+    for _ in 0..ROUNDS {
+        baseline += node::rate(&file, slice)? / f64::from(ROUNDS);
+        ours += repeat(slice, &stream, observe)?;
+    }
+    let subject = Subject {
+        part: PART,
+        what: "the whole pipeline",
+        against: "`JSON.parse` of the same bytes in Node",
+        unit: Unit::MegabytesPerSecond,
+    };
+    let [ours, baseline] = [ours.rate(), baseline].map(|rate| rate / MEGABYTE as f64);
+    Ok(Outcome::new(subject, ours, baseline, Target::AtLeast(NODE)))
 }
 
 fn throughput(args: &BenchObserveArgs) -> Result<Outcome> {

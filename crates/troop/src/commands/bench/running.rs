@@ -21,6 +21,8 @@ use troop_runtime::{
     Request, Subscription, Timing, Until,
 };
 
+pub(super) use idle::memory;
+
 use super::{announce, outcome::Outcome, place::Place, print, team};
 use crate::{
     cli::{BenchTeamArgs, BenchTeamPart},

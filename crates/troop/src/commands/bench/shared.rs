@@ -38,6 +38,7 @@ pub(super) async fn run(args: &BenchFilesArgs, printer: &Printer) -> Result<()> 
         clock: Clock::system(),
         folder: shared.clone(),
         layout: Layout::Seeds,
+        lead: None,
     };
     let mut mirror = Mirror::open(options).await?;
     mirror.pass().await?;

@@ -1,15 +1,24 @@
 //! What teams left behind in folders and branches of their own.
 
-use std::path::PathBuf;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
-use troop_model::{MemberName, TaskNumber};
-use troop_runtime::{Clock, Leftover, LeftoverState, find_lead, leftovers, rescue};
+use troop_model::{MemberName, TaskNumber, TeamId};
+use troop_runtime::{
+    Clock, Leftover, LeftoverState, Rescued, find_lead, leftovers, orphans, rescue,
+};
 
 use super::{Check, State};
 use crate::{
     config::{self, Surroundings},
+    leading::ignored_lines,
     render,
 };
+
+/// Who did the tasks of a team that are done and merged.
+pub(super) type Done = BTreeMap<TaskNumber, MemberName>;
 
 /// Whether what is left is only looked at, or brought to safety.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,17 +28,25 @@ pub(in crate::commands) enum Care {
 }
 
 /// The folders and branches that teams left behind, each a thing to look at.
-pub(super) async fn check(surroundings: &Surroundings, care: Care) -> Vec<Check> {
+pub(super) async fn check(
+    surroundings: &Surroundings,
+    care: Care,
+    done: &BTreeMap<TeamId, Done>,
+) -> Vec<Check> {
     let (mut checks, environment) = (Vec::new(), config::environment());
-    for folder in teams(surroundings) {
+    let teams = entries(&surroundings.home.join("teams"));
+    for folder in &teams {
+        let id = folder.file_name().and_then(|name| name.to_str()?.parse().ok()).map(TeamId);
+        let done = id.and_then(|id| done.get(&id));
         // What is in use is not left behind.
-        if find_lead(&folder).is_some() {
+        if find_lead(folder).is_some() {
             continue;
         }
-        match leftovers(&folder, &environment).await {
+        match leftovers(folder, &environment).await {
             Ok(found) => {
                 for leftover in found {
-                    checks.push(one(&leftover, care).await);
+                    let done_by = leftover.task.and_then(|task| done?.get(&task));
+                    checks.push(one(&leftover, done_by, care, surroundings).await);
                 }
             }
             Err(error) => checks.push(Check {
@@ -43,45 +60,94 @@ pub(super) async fn check(surroundings: &Surroundings, care: Care) -> Vec<Check>
             }),
         }
     }
+    // A project that cannot be looked at has nothing to show; what is wrong with git is said elsewhere.
+    let orphans = orphans(&surroundings.project, &teams, &environment).await.unwrap_or_default();
+    for orphan in &orphans {
+        checks.push(one(orphan, None, care, surroundings).await);
+    }
+    checks.extend(aside(surroundings));
     checks
 }
 
-fn teams(surroundings: &Surroundings) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(surroundings.home.join("teams"));
-    let mut folders: Vec<_> =
+/// What was moved out of the way, and belongs to nobody any more.
+fn aside(surroundings: &Surroundings) -> Vec<Check> {
+    let check = |path: PathBuf| Check {
+        name: "set aside".to_owned(),
+        state: State::Missing,
+        says: format!("what git could not keep, in {}", path.display()),
+        fix: Some(format!("move it where you want it; or drop it: `rm -rf {}`", path.display())),
+    };
+    entries(&surroundings.aside()).into_iter().map(check).collect()
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder);
+    let mut paths: Vec<_> =
         entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    folders.sort();
-    folders
+    paths.sort();
+    paths
 }
 
-async fn one(leftover: &Leftover, care: Care) -> Check {
+async fn one(
+    leftover: &Leftover,
+    done_by: Option<&MemberName>,
+    care: Care,
+    surroundings: &Surroundings,
+) -> Check {
     let name = "left behind".to_owned();
-    let says = describe(leftover);
-    let is_lost = matches!(leftover.state, LeftoverState::Lost { .. });
-    if care == Care::Rescue && leftover.folder.is_some() && !is_lost {
-        return match rescue(leftover, &config::environment()).await {
-            Ok(Some(branch)) => Check::good(&name, format!("rescued: {says}; it is on `{branch}`")),
-            Ok(None) => Check::good(&name, format!("removed: {says}")),
-            Err(error) => {
-                let place = leftover.folder.as_ref().unwrap_or(&leftover.project).display();
-                let fix = format!("see what is there: `git -C {place} status`; then try again");
-                Check { name, state: State::Bad, says: error.chain(), fix: Some(fix) }
-            }
-        };
+    let mut says = describe(leftover);
+    if let (Some(task), Some(member)) = (leftover.task, done_by) {
+        says.push_str(&format!("; {task} is done without it, by {member}"));
     }
-    Check { name, state: State::Missing, says, fix: Some(fix(leftover)) }
+    let Some(folder) = leftover.folder.as_ref().filter(|_| care == Care::Rescue) else {
+        let fix = fix(leftover, done_by.is_some());
+        return Check { name, state: State::Missing, says, fix: Some(fix) };
+    };
+    match rescue(leftover, &surroundings.aside(), &config::environment()).await {
+        Ok(Rescued { branch, aside, ignored }) => {
+            let is_merged = branch.is_none() && aside.is_empty();
+            let how = if is_merged { "removed" } else { "rescued" };
+            let branch = branch.map(|branch| format!("; it is on `{branch}`")).unwrap_or_default();
+            let aside =
+                aside.iter().map(|it| format!("; what git cannot keep is in {}", it.display()));
+            let ignored = ignored.iter().flat_map(ignored_lines).map(|line| format!("; {line}"));
+            let besides: String = aside.chain(ignored).collect();
+            Check::good(&name, format!("{how}: {says}{branch}{besides}"))
+        }
+        Err(error) => {
+            let (folder, project) = (folder.display(), leftover.project.display());
+            let is_lost = matches!(leftover.state, LeftoverState::Lost { .. });
+            let fix = if is_lost {
+                fix(leftover, false)
+            } else {
+                format!(
+                    "see what is there: `git -C {folder} status`; if you need none of it: `git -C {project} worktree remove --force {folder}`"
+                )
+            };
+            Check { name, state: State::Bad, says: error.chain(), fix: Some(fix) }
+        }
+    }
 }
 
-fn fix(leftover: &Leftover) -> String {
+fn fix(leftover: &Leftover, is_done_without: bool) -> String {
     let project = leftover.project.display();
     match (&leftover.state, &leftover.folder, &leftover.branch) {
         (LeftoverState::Lost { .. }, Some(folder), _) => {
             format!("look at it; if you do not need it: `rm -r {}`", folder.display())
         }
-        (_, Some(_), _) => "commit it and keep only its branch: `troop doctor --rescue`".to_owned(),
-        (_, None, Some(branch)) => format!(
-            "take it: `git -C {project} merge {branch}`; or drop it: `git -C {project} branch -D {branch}`"
+        (LeftoverState::Unmerged, Some(folder), Some(branch)) if is_done_without => format!(
+            "drop it: `git -C {project} worktree remove {} && git -C {project} branch -D {branch}`; or keep only its branch: `troop doctor --rescue`",
+            folder.display()
         ),
+        (_, Some(_), _) => "commit it and keep only its branch: `troop doctor --rescue`".to_owned(),
+        (_, None, Some(branch)) => {
+            let take = format!("`git -C {project} merge {branch}`");
+            let drop = format!("`git -C {project} branch -D {branch}`");
+            match is_done_without {
+                true => format!("drop it: {drop}; or take it all the same: {take}"),
+                false => format!("take it: {take}; or drop it: {drop}"),
+            }
+        }
         (_, None, None) => format!("look at `{project}`"),
     }
 }
@@ -92,6 +158,8 @@ fn describe(leftover: &Leftover) -> String {
         LeftoverState::Unmerged => "unmerged work".to_owned(),
         LeftoverState::Merged => "a folder whose work is merged".to_owned(),
         LeftoverState::Waiting => "results that are not in the project".to_owned(),
+        LeftoverState::Orphaned => "unmerged work, in a team that is not here any more,".to_owned(),
+        LeftoverState::Replaced => "a folder made a repository of its own,".to_owned(),
         LeftoverState::Lost { says } => format!("a folder that git does not know: {says}"),
     };
     let nobody = if leftover.state == LeftoverState::Waiting { "the team" } else { "somebody" };

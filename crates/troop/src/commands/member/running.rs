@@ -9,7 +9,7 @@ use troop_model::{
     Command, Fact, Member, MemberName, MemberState, MessageKind, NewMember, Outgoing, Permissions,
     Refusal, Spawn,
 };
-use troop_runtime::{BoardResult, Subscription};
+use troop_runtime::{BoardResult, EXTERNAL, Subscription};
 
 use super::find;
 use crate::{
@@ -32,6 +32,11 @@ pub(super) async fn spawn(
         Some(known) if !text.contains('=') => again(known),
         Some(_) | None => Agents::read(&desk.surroundings).member(text)?,
     };
+    if member.agent == EXTERNAL {
+        let message = format!("`{}` is run by another program, and not by troop", member.name);
+        let hint = format!("let it join: `troop member add {}={EXTERNAL}`", member.name);
+        return Err(Refused::new(message, hint).into());
+    }
     member.permissions = plan.then_some(Permissions::Plan);
     let board = desk.team(None).await?;
     let mut news = board.subscribe(board.look(troop_model::State::version).await?);
@@ -102,7 +107,7 @@ pub(super) async fn stop(
     printer: &Printer,
 ) -> Result<()> {
     let member = find(desk, name).await?;
-    if !member.is_running() {
+    if !member.is_running() && member.agent != EXTERNAL {
         return Err(Refusal::NotRunning { member: member.name, state: member.state }.into());
     }
     let request = Outgoing {

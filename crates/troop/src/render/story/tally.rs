@@ -180,7 +180,8 @@ impl Tally {
         if readers.is_empty() && *message_kind == MessageKind::Message {
             return;
         }
-        if *to == Party::user() && before.lead().is_some_and(|lead| *from == lead.name) {
+        let is_said = *message_kind == MessageKind::Message;
+        if is_said && *to == Party::user() && before.lead().is_some_and(|lead| *from == lead.name) {
             self.answer = Some(content.clone());
         }
         let (at, member, feedback) = (event.at, to.clone(), content.clone());
@@ -198,7 +199,9 @@ impl Tally {
             | MessageKind::Broadcast
             | MessageKind::ShutdownRequest
             | MessageKind::ShutdownResponse
-            | MessageKind::PlanApprovalRequest => {}
+            | MessageKind::PlanApprovalRequest
+            | MessageKind::PermissionRequest
+            | MessageKind::PermissionResponse => {}
         }
         if *message_kind != MessageKind::System {
             self.n_messages += 1;

@@ -8,7 +8,7 @@ use troop_testkit::mock::{Answer, MockModel, Seen};
 use super::{KEY, git, member, repository, run};
 
 /// A lead that has two files written, and says so.
-fn leads(seen: &Seen) -> Answer {
+pub(super) fn leads(seen: &Seen) -> Answer {
     let last = seen.last();
     if last.contains("write a greeting") {
         Answer::call("TaskList", &json!({}))
@@ -25,7 +25,7 @@ fn leads(seen: &Seen) -> Answer {
 }
 
 /// A teammate that writes the file of its task.
-fn works(seen: &Seen) -> Answer {
+pub(super) fn works(seen: &Seen) -> Answer {
     let last = seen.last();
     match last.split("write the file ").nth(1).and_then(|rest| rest.split_whitespace().next()) {
         Some(file) => Answer::call("Write", &json!({"file_path": file, "content": "hello\n"})),
@@ -52,7 +52,7 @@ async fn a_team_goes_from_a_goal_to_what_is_merged() {
     assert!(!events.contains(KEY) && !run.out.contains(KEY));
 }
 
-const TEAM: [&str; 10] = [
+pub(super) const TEAM: [&str; 10] = [
     "--team",
     "crew",
     "run",
@@ -64,41 +64,6 @@ const TEAM: [&str; 10] = [
     "-m",
     "bob=builtin",
 ];
-
-/// A lead that lets everybody write files, and nothing else.
-fn decides(seen: &Seen) -> Answer {
-    let last = seen.last();
-    let Some(request) = last.split("kind=\"plan_approval_request\" request_id=\"").nth(1) else {
-        return leads(seen);
-    };
-    let id = request.split('"').next().unwrap_or_default();
-    let before = last.split("kind=\"plan_approval_request\"").next().unwrap_or_default();
-    let from = before.rsplit("from=\"").next().unwrap_or_default().split('"').next();
-    let approve = request.contains("may I use Write");
-    let answer = json!({"type": "plan_approval_response", "recipient": from, "request_id": id,
-                        "approve": approve, "content": "as agreed"});
-    Answer::call("SendMessage", &answer)
-}
-
-#[tokio::test]
-async fn a_teammate_asks_its_lead_for_leave_and_the_lead_decides() {
-    let troop = repository(&[]);
-    let mock = MockModel::start(|seen| match member(seen).as_str() {
-        "lead" => decides(seen),
-        _ if seen.last().contains("write the file ") => works(seen),
-        _ if seen.last().contains("made `") => {
-            Answer::call("Bash", &json!({"command": "touch no.txt"}))
-        }
-        _ => Answer::text("It is written."),
-    })
-    .await;
-    let run = run(&troop, &mock, &TEAM).await;
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
-    assert!(troop.folder().join("one.txt").exists() && troop.folder().join("two.txt").exists());
-    let told: Vec<_> = mock.requests().iter().map(Seen::last).collect();
-    let refused = told.iter().filter(|it| it.contains("`lead` said no: as agreed")).count();
-    assert_eq!(refused, 2, "each was told no once: {told:#?}");
-}
 
 #[tokio::test]
 async fn a_lead_coordinates_and_its_teammates_keep_their_tools_and_make_no_teams() {

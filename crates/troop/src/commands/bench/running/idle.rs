@@ -56,12 +56,12 @@ pub(super) async fn measure(bench: &Bench) -> Result<Vec<Outcome>> {
 
 /// In megabytes.
 #[derive(Clone, Copy, Debug)]
-struct Memory {
-    resident: f64,
+pub(in crate::commands::bench) struct Memory {
+    pub(in crate::commands::bench) resident: f64,
     private: f64,
 }
 
-fn memory(pid: u32) -> Result<Memory> {
+pub(in crate::commands::bench) fn memory(pid: u32) -> Result<Memory> {
     let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
     let megabytes = |field: &str| -> Result<f64> {
         let line = rollup.lines().find_map(|line| line.strip_prefix(field));

@@ -59,6 +59,7 @@ async fn ours(folder: &Path, n_branches: u32) -> Result<(Isolation, Vec<troop_ru
     let options = IsolationOptions {
         project,
         folder: folder.join("team"),
+        aside: folder.join("aside"),
         team: "bench".parse().context("a name")?,
         environment: config::environment(),
     };

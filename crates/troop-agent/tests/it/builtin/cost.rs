@@ -1,0 +1,112 @@
+//! What thinking costs, and what happens when a team can spend no more.
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use troop_agent::builtin::{Api, Options, Price};
+use troop_testkit::mock::{Answer, MockModel, Reply};
+
+use super::{ann, ended, options, set_mode};
+use crate::lead::Lead;
+
+const PRICE: Price = Price { input: 3.0, cache_read: 0.3, cache_write: 3.75, output: 15.0 };
+
+/// A reply that cost so many tokens: read, read from what is at hand, said.
+fn costing(answer: Answer, tokens: (u64, u64, u64)) -> Answer {
+    let Answer::Reply(reply) = answer else { panic!("only a reply costs something") };
+    Answer::Reply(Reply { tokens, ..reply })
+}
+
+/// What is said about costs before the task is over, and how it ended.
+async fn costs(lead: &mut Lead) -> (Vec<Value>, Value) {
+    let mut costs = Vec::new();
+    loop {
+        let (said, params) = lead.hear().await;
+        match said.as_str() {
+            "turn/usage" => costs.push(params),
+            "team.taskUpdate" if params["status"] != "in_progress" => return (costs, params),
+            _ => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_reply_is_told_with_its_task_and_its_price_where_that_is_known() {
+    for (price, dollars) in
+        [(Some(PRICE), [json!(0.000_45), json!(0.000_093)]), (None, [Value::Null, Value::Null])]
+    {
+        let folder = TempDir::new().unwrap();
+        let mock = MockModel::with([
+            costing(Answer::call("LS", &json!({})), (100, 0, 10)),
+            costing(Answer::text("fine"), (1, 50, 5)),
+        ])
+        .await;
+        let options = Options { price, ..options(Api::Anthropic, &mock) };
+        let mut lead = ann(options, folder.path()).await;
+        lead.assign("task-1", "look").await;
+        let (costs, report) = costs(&mut lead).await;
+        assert_eq!(report["status"], "completed");
+        let wanted = [(100, 0, 10), (1, 50, 5)].into_iter().zip(dollars).map(|((input, kept, output), dollars)| {
+            let mut said = json!({
+                "model": "test-model", "taskId": "task-1", "input": input, "cacheRead": kept, "cacheWrite": 0, "output": output,
+            });
+            if !dollars.is_null() {
+                said["dollars"] = dollars;
+            }
+            said
+        });
+        assert_eq!(costs, wanted.collect::<Vec<_>>());
+    }
+}
+
+/// Says that nothing more may be spent, or that more may.
+async fn is_spent(lead: &mut Lead, why: Option<&str>) {
+    let context = json!({"tasks": [], "mode": "bypass", "spent": why});
+    lead.say("team.updateContext", context).await;
+}
+
+#[tokio::test]
+async fn who_can_spend_no_more_gives_its_task_back_at_the_next_safe_point_and_remembers() {
+    let folder = TempDir::new().unwrap();
+    let command = "until [ -e go ]; do sleep 0.01; done; echo gone";
+    let mock =
+        MockModel::with([Answer::call("Bash", &json!({"command": command})), Answer::text("fine")])
+            .await;
+    let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;
+    lead.assign("task-1", "look").await;
+    mock.is_asked(1).await;
+    is_spent(&mut lead, Some("the budget is spent")).await;
+    // It hears that before the command ends.
+    lead.mails_and_knows("go").await;
+    std::fs::write(folder.path().join("go"), "").unwrap();
+    let given_back = ("pending".to_owned(), "the budget is spent".to_owned());
+    assert_eq!(ended(&mut lead).await, given_back);
+    assert_eq!(mock.requests().len(), 1, "nobody asks what cannot be paid");
+    lead.assign("task-2", "another").await;
+    assert_eq!(lead.waits_for("team.taskUpdate").await["status"], "in_progress");
+    assert_eq!(ended(&mut lead).await, given_back);
+    is_spent(&mut lead, None).await;
+    lead.assign("task-1", "look").await;
+    assert_eq!(lead.waits_for("team.taskUpdate").await["status"], "in_progress");
+    assert_eq!(ended(&mut lead).await.0, "completed");
+    let asked = mock.requests().pop().unwrap();
+    assert!(asked.body.to_string().contains("gone"), "what it did is remembered");
+}
+
+#[tokio::test]
+async fn who_waits_for_leave_while_all_is_spent_does_not_wait_for_ever() {
+    let folder = TempDir::new().unwrap();
+    let mock = MockModel::with([Answer::call("Bash", &json!({"command": "touch x"}))]).await;
+    let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;
+    set_mode(&mut lead, "default").await;
+    lead.assign("task-1", "look").await;
+    let id = "01890a5d-ac96-774b-bcce-b302099a8057";
+    let sent = json!({"version": 7, "events": [{
+        "version": 7, "schema": 1, "at": "2026-01-01T00:00:00Z", "actor": {"kind": "agent", "name": "ann"},
+        "operation": id, "kind": "message.sent", "id": id, "from": "ann", "to": "lead",
+        "message_kind": "permission_request", "content": "may I?", "request_id": id, "readers": ["lead"],
+    }]});
+    while lead.answers_request(sent.clone()).await.is_none() {}
+    is_spent(&mut lead, Some("the budget is spent")).await;
+    assert_eq!(ended(&mut lead).await.0, "pending");
+    assert!(!folder.path().join("x").exists());
+}

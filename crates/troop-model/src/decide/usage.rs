@@ -1,0 +1,95 @@
+//! Rules of what a team may use: what was used is noted, people are warned in time, and then nothing more is begun.
+
+use smol_str::SmolStr;
+
+use super::Draft;
+use crate::{
+    Budget, Fact, MemberName, MessageKind, Party, Refusal, Spending, TaskRef, Usage, text,
+};
+
+pub(super) fn report(
+    draft: &mut Draft<'_>,
+    member: &MemberName,
+    task: Option<&TaskRef>,
+    model: Option<&str>,
+    usage: Usage,
+) -> Result<(), Refusal> {
+    let member = draft.state.find_member(member.as_str())?.name.clone();
+    if draft.member().is_some_and(|own| *own != member) {
+        return Err(Refusal::Forbidden {
+            who: draft.ctx.actor.name.clone(),
+            what: "say what somebody else used",
+            may: "only they themselves",
+        });
+    }
+    if usage.is_nothing() {
+        return Ok(());
+    }
+    // What a task cost is what its holder used for it. All else counts for the member and the team alone.
+    let task = task.and_then(|task| draft.live(task).ok());
+    let task = task.filter(|it| it.owner.as_ref() == Some(&member) && !it.status.is_terminal());
+    let task = task.map(|task| task.number);
+    let model = model.map(|it| text::line("model", it).map(SmolStr::from)).transpose()?;
+    let team = draft.team()?;
+    let (budget, before) = (team.settings.budget, team.usage);
+    draft.push(Fact::UsageReported { member, task, model, usage });
+    tell_if_worse(draft, (&budget, before), (&budget, before + usage));
+    if budget.dollars.is_some() && before.unpriced == 0 && usage.unpriced > 0 {
+        tell(
+            draft,
+            "the price of some tokens is unknown, so the budget in dollars does not count them; say what the model costs \
+             (`price` in `models` of `config.json`), or set a budget in tokens (`budget.tokens`)",
+        );
+    }
+    Ok(())
+}
+
+/// Tells people and the lead if a team stands worse than before, and the lead if it can go on.
+pub(super) fn tell_if_worse(
+    draft: &mut Draft<'_>,
+    (old, before): (&Budget, Usage),
+    (new, after): (&Budget, Usage),
+) {
+    let (was, is) = (old.standing(&before), new.standing(&after));
+    let told = new.told(&after).unwrap_or_else(|| "there is no limit".to_owned());
+    match is {
+        Spending::Near if was < is => {
+            let percent = new.warn_percent;
+            tell(draft, &format!("more than {percent}% of the team's budget is spent: {told}"));
+        }
+        Spending::Spent if was < is => tell(
+            draft,
+            &format!(
+                "the team's budget is spent: {told}; nothing more is begun until it is raised"
+            ),
+        ),
+        Spending::Within | Spending::Near if was == Spending::Spent => {
+            tell_lead(draft, &format!("the team's budget was raised: {told}; go on"));
+        }
+        Spending::Within | Spending::Near | Spending::Spent => {}
+    }
+}
+
+/// Refuses what would cost something once the budget is spent.
+pub(super) fn check(draft: &Draft<'_>) -> Result<(), Refusal> {
+    let team = draft.team()?;
+    let budget = &team.settings.budget;
+    match budget.standing(&team.usage) {
+        Spending::Within | Spending::Near => Ok(()),
+        Spending::Spent => {
+            Err(Refusal::BudgetSpent { told: budget.told(&team.usage).unwrap_or_default() })
+        }
+    }
+}
+
+fn tell(draft: &mut Draft<'_>, content: &str) {
+    tell_lead(draft, content);
+    draft.tell(Party::user(), MessageKind::System, content.to_owned(), None);
+}
+
+fn tell_lead(draft: &mut Draft<'_>, content: &str) {
+    let lead = draft.state.lead().map(|lead| Party::member(&lead.name));
+    if let Some(lead) = lead {
+        draft.tell(lead, MessageKind::System, content.to_owned(), None);
+    }
+}

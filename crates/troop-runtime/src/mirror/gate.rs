@@ -1,0 +1,142 @@
+//! The way to the board for what others do to tasks. Where a lead runs it leads through the lead, whose hooks judge it as they
+//! judge anybody's.
+//!
+//! Hooks and checks may take their time, and nobody waits for them with a file's lock: a file that waits for its answer is
+//! left as it is, and looked at again when the answer is there.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use tokio::{
+    sync::mpsc,
+    time::{Instant, timeout_at},
+};
+use tokio_util::task::TaskTracker;
+use troop_model::{OperationId, Refusal};
+use troop_protocol::{ClientError, FailureKind};
+
+use super::Item;
+use crate::{Board, BoardError, Done, Request, find_lead, relay::relay};
+
+/// How long a file stays locked for an answer.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// What came of a command.
+#[derive(Clone, Debug)]
+pub(super) enum Answer {
+    Done(Done),
+    Refused(String),
+    /// It is not known yet.
+    Waits,
+}
+
+/// What the lead or the board said in the end.
+type Said = Result<Answer, BoardError>;
+
+#[derive(Debug)]
+pub(super) struct Gate {
+    board: Board,
+    /// Where a lead is found, if one runs.
+    lead: Option<PathBuf>,
+    waiting: BTreeMap<OperationId, Item>,
+    answered: BTreeMap<OperationId, (Item, Said)>,
+    said: mpsc::UnboundedReceiver<(OperationId, Said)>,
+    say: mpsc::UnboundedSender<(OperationId, Said)>,
+    tracker: TaskTracker,
+}
+
+impl Gate {
+    pub(super) fn new(board: Board, lead: Option<PathBuf>) -> Self {
+        let (say, said) = mpsc::unbounded_channel();
+        let (waiting, answered) = (BTreeMap::new(), BTreeMap::new());
+        Self { board, lead, waiting, answered, said, say, tracker: TaskTracker::new() }
+    }
+
+    /// Whether something that an item's files say waits for its answer.
+    pub(super) fn holds(&self, item: &Item) -> bool {
+        self.waiting.values().any(|it| it == item)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Forgets answers to what an item's files do not say any more.
+    pub(super) fn forget(&mut self, item: &Item) {
+        self.answered.retain(|_, (it, _)| it != item);
+    }
+
+    /// Waits for the next answer, and says which item it is about.
+    pub(super) async fn next(&mut self) -> Item {
+        loop {
+            let Some((operation, said)) = self.said.recv().await else {
+                return std::future::pending().await;
+            };
+            if let Some(item) = self.note(operation, said) {
+                return item;
+            }
+        }
+    }
+
+    fn note(&mut self, operation: OperationId, said: Said) -> Option<Item> {
+        let item = self.waiting.remove(&operation)?;
+        self.answered.insert(operation, (item.clone(), said));
+        Some(item)
+    }
+
+    /// Gives a command. `anew` is the operation to give it as, if it is so old that nobody knows whether it was done: it was
+    /// not, or the file and the board would not differ.
+    pub(super) async fn give(&mut self, item: Item, request: Request, anew: OperationId) -> Said {
+        let operation = request.operation;
+        if let Some((_, said)) = self.answered.remove(&operation) {
+            return said;
+        }
+        let Some(lead) = self.lead.clone().filter(|folder| find_lead(folder).is_some()) else {
+            return give(&self.board, None, request, anew).await;
+        };
+        let (board, say) = (self.board.clone(), self.say.clone());
+        self.waiting.insert(operation, item);
+        self.tracker.spawn(async move {
+            let said = give(&board, Some(lead), request, anew).await;
+            // If the mirror has ended, the next one asks again.
+            drop(say.send((operation, said)));
+        });
+        let deadline = Instant::now() + PATIENCE;
+        while let Ok(Some((answered, said))) = timeout_at(deadline, self.said.recv()).await {
+            self.note(answered, said);
+            if let Some((_, said)) = self.answered.remove(&operation) {
+                return said;
+            }
+        }
+        Ok(Answer::Waits)
+    }
+}
+
+async fn give(board: &Board, lead: Option<PathBuf>, request: Request, anew: OperationId) -> Said {
+    let forgotten = Refusal::ForgottenOperation { operation: request.operation }.to_string();
+    match give_once(board, lead.clone(), request.clone()).await {
+        Ok(Answer::Refused(reason)) if reason == forgotten => {
+            give_once(board, lead, Request { operation: anew, ..request }).await
+        }
+        said => said,
+    }
+}
+
+async fn give_once(board: &Board, lead: Option<PathBuf>, request: Request) -> Said {
+    if let Some(lead) = lead {
+        match relay(&lead, &request).await {
+            Ok(Some(done)) => {
+                // What is written next must show it.
+                board.catch_up().await?;
+                return Ok(Answer::Done(done));
+            }
+            Ok(None) => {}
+            Err(ClientError::Failed(failure)) if failure.kind == FailureKind::Unavailable => {}
+            Err(error) => return Ok(Answer::Refused(error.to_string())),
+        }
+    }
+    match board.submit(request).await {
+        Ok(done) => Ok(Answer::Done(done)),
+        Err(BoardError::Refused(refusal)) => Ok(Answer::Refused(refusal.to_string())),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,200 @@
+//! A lead whose team shares files: what comes from them passes its hooks, and who lives in them counts.
+
+use std::{fs, path::Path};
+
+use rustix::fs::{FlockOperation, flock};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use troop_model::{
+    Command, MemberState, MessageKind, NewMember, Outgoing, Party, State, Status, TaskNumber,
+};
+use troop_runtime::{Clock, EXTERNAL, Ended, Layout, Mirror, MirrorOptions, Notice, Until};
+use troop_testkit::wait_for;
+
+use super::{
+    hooks::hooks,
+    is_done,
+    stage::{Setting, Stage},
+};
+use crate::support::name;
+
+/// Lets a program join that knows only files.
+async fn join(stage: &Stage, member: &str) {
+    let (name, agent, expertise) = (name(member), EXTERNAL.into(), String::new());
+    let member = NewMember { name, agent, expertise, model: None, permissions: None };
+    stage.lead_does(Command::AddMember(member)).await;
+}
+
+async fn mirror(stage: &Stage, folder: &Path) -> Mirror {
+    let (board, clock, folder) = (stage.board.clone(), Clock::system(), folder.to_owned());
+    let (layout, lead) = (Layout::Seeds, Some(stage.folder.path().to_owned()));
+    Mirror::open(MirrorOptions { board, clock, folder, layout, lead }).await.unwrap()
+}
+
+fn change(path: &Path, change: &Value) {
+    let mut file: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    for (key, value) in change.as_object().unwrap() {
+        file[key] = value.clone();
+    }
+    fs::write(path, file.to_string()).unwrap();
+}
+
+fn status(path: &Path) -> String {
+    let file: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    file["status"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn hooks_judge_what_comes_from_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let completed = "test -e fixed || { echo 'tests are missing' >&2; exit 2; }";
+    let created =
+        "case \"$HOOK_teamTaskSubject\" in bad*) echo 'we do not do that' >&2; exit 2;; esac";
+    let hooks = hooks(folder.path(), &[("TaskCompleted", completed), ("TaskCreated", created)]);
+    let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
+    join(&stage, "pat").await;
+    stage.task("write").await;
+    let shared = tempfile::tempdir().unwrap();
+    let mut mirror = mirror(&stage, shared.path()).await;
+    let mut notices = mirror.notices();
+    mirror.pass().await.unwrap();
+    let task = shared.path().join("tasks/crew/task-1.json");
+    change(&task, &json!({"status": "claimed", "claimed_by": "pat"}));
+    mirror.pass().await.unwrap();
+    change(&task, &json!({"status": "done", "result": "written"}));
+    mirror.pass().await.unwrap();
+    assert_eq!(status(&task), "in_progress", "it is put back");
+    let told = stage.until("pat is told", |state| {
+        let pat = Party::member(&name("pat"));
+        state.mailbox().unread_of(&pat).next().map(|it| it.content.clone())
+    });
+    assert!(told.await.ends_with("was refused: tests are missing"));
+    fs::write(folder.path().join("fixed"), "").unwrap();
+    change(&task, &json!({"status": "done", "result": "written"}));
+    mirror.pass().await.unwrap();
+    stage.until("it is done", is_done(1)).await;
+    assert_eq!(status(&task), "completed");
+    while notices.try_recv().is_ok() {}
+    let bad = shared.path().join("tasks/crew/bad.json");
+    fs::write(&bad, json!({"id": "bad", "subject": "bad idea"}).to_string()).unwrap();
+    mirror.pass().await.unwrap();
+    let Ok(Notice::Refused { reason, .. }) = notices.try_recv() else { panic!("not refused") };
+    assert_eq!(reason, "we do not do that");
+    assert!(!bad.exists() && bad.with_extension("json.refused").exists());
+    let good = shared.path().join("tasks/crew/good.json");
+    fs::write(&good, json!({"id": "good", "subject": "good idea"}).to_string()).unwrap();
+    mirror.pass().await.unwrap();
+    assert_eq!(status(&good), "pending");
+    assert_eq!(stage.board.look(|state| state.tasks().len()).await.unwrap(), 2);
+    let files = fs::read_dir(shared.path().join("tasks/crew")).unwrap();
+    let files: Vec<_> = files.map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+    assert_eq!(files.iter().filter(|it| it.ends_with(".json")).count(), 2, "{files:?}");
+}
+
+#[tokio::test]
+async fn a_hook_that_takes_its_time_holds_up_no_other_file_and_no_lock() {
+    let folder = tempfile::tempdir().unwrap();
+    let gate = folder.path().join("gate");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &gate, rustix::fs::Mode::RWXU).unwrap();
+    // It goes on when somebody writes.
+    let hooks = hooks(folder.path(), &[("TaskCompleted", "echo >> asked; read word < gate")]);
+    let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
+    join(&stage, "pat").await;
+    stage.task("write").await;
+    stage.task("read").await;
+    let shared = tempfile::tempdir().unwrap();
+    let mut mirror = mirror(&stage, shared.path()).await;
+    mirror.pass().await.unwrap();
+    let stop = CancellationToken::new();
+    let tracker = tokio_util::task::TaskTracker::new();
+    let kept = tracker.spawn(mirror.run(stop.clone()));
+    let task = |number: u32| shared.path().join(format!("tasks/crew/task-{number}.json"));
+    let claimed = |number: u32| {
+        let what = format!("task {number} is claimed");
+        let look = move |state: &State| {
+            let status = state.tasks().status(TaskNumber(number));
+            (status == Some(Status::InProgress)).then_some(())
+        };
+        (what, look)
+    };
+    change(&task(1), &json!({"status": "claimed", "claimed_by": "pat"}));
+    let (what, look) = claimed(1);
+    stage.until(&what, look).await;
+    wait_for("the file says so", async || (status(&task(1)) == "in_progress").then_some(())).await;
+    change(&task(1), &json!({"status": "done", "result": "written"}));
+    let asked = folder.path().join("asked");
+    wait_for("the hook is asked", async || asked.exists().then_some(())).await;
+    change(&task(2), &json!({"status": "claimed", "claimed_by": "pat"}));
+    let (what, look) = claimed(2);
+    stage.until(&what, look).await;
+    let lock = fs::File::options().write(true).open(task(1).with_extension("lock")).unwrap();
+    wait_for("the lock is free", async || {
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()
+    })
+    .await;
+    flock(&lock, FlockOperation::Unlock).unwrap();
+    assert_eq!(status(&task(1)), "done", "what was written stays meanwhile");
+    tokio::task::spawn_blocking(move || fs::write(gate, "go\n")).await.unwrap().unwrap();
+    stage.until("it is done", is_done(1)).await;
+    wait_for("the file says so", async || (status(&task(1)) == "completed").then_some(())).await;
+    assert_eq!(fs::read_to_string(asked).unwrap(), "\n", "it was asked once");
+    stop.cancel();
+    kept.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_team_whose_work_is_for_programs_elsewhere_waits_for_them() {
+    let mut stage = Stage::new(Setting::default()).await;
+    join(&stage, "pat").await;
+    stage.task_for("write", "pat").await;
+    let version = stage.board.look(State::version).await.unwrap();
+    stage.lead.as_ref().unwrap().handle().end(Until::QuietAfter(version)).await;
+    let shared = tempfile::tempdir().unwrap();
+    let mut mirror = mirror(&stage, shared.path()).await;
+    mirror.pass().await.unwrap();
+    let task = shared.path().join("tasks/crew/task-1.json");
+    change(&task, &json!({"status": "claimed", "claimed_by": "pat"}));
+    mirror.pass().await.unwrap();
+    change(&task, &json!({"status": "done", "result": "written"}));
+    mirror.pass().await.unwrap();
+    stage.until("it is done", is_done(1)).await;
+    let ended = stage.lead.take().unwrap().ended().await;
+    assert_eq!(ended, Ended::Quiet);
+    let trace = stage.trace().await;
+    let at = |kind: &str| trace.iter().position(|it| it == kind).unwrap();
+    assert!(at("task.completed") < at("lead.released"), "{trace:?}");
+    assert_eq!(stage.n_times("pat", MemberState::Spawning).await, 0, "it was never started");
+}
+
+#[tokio::test]
+async fn a_program_elsewhere_reads_that_it_is_to_stop_and_answers_itself() {
+    let stage = Stage::new(Setting::default()).await;
+    join(&stage, "pat").await;
+    let shared = tempfile::tempdir().unwrap();
+    let mut mirror = mirror(&stage, shared.path()).await;
+    let request = Outgoing {
+        to: "pat".to_owned(),
+        kind: MessageKind::ShutdownRequest,
+        content: "all is done".to_owned(),
+        summary: None,
+        request_id: None,
+        approve: None,
+    };
+    stage.lead_does(Command::Send(request)).await;
+    // Whatever the lead does about it, it has done before this.
+    stage.task("later").await;
+    let look = |state: &State| state.lead().map(|it| it.name.clone());
+    let lead = stage.board.look(look).await.unwrap().unwrap();
+    let version = stage.board.look(State::version).await.unwrap();
+    stage.lead.as_ref().unwrap().handle().end(Until::QuietAfter(version)).await;
+    mirror.pass().await.unwrap();
+    let inbox = shared.path().join("teams/crew/inbox");
+    let letters = fs::read_dir(inbox.join("pat")).unwrap();
+    let [letter] = letters.map(|it| it.unwrap().path()).collect::<Vec<_>>().try_into().unwrap();
+    let letter: Value = serde_json::from_slice(&fs::read(letter).unwrap()).unwrap();
+    assert_eq!(letter["type"], "shutdown_request");
+    let answer = json!({"from": "pat", "type": "shutdown_response", "request_id": letter["request_id"], "approve": true});
+    fs::write(inbox.join(format!("{lead}/answer.json")), answer.to_string()).unwrap();
+    mirror.pass().await.unwrap();
+    stage.until_state("pat", MemberState::Stopped).await;
+}

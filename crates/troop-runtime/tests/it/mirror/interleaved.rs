@@ -1,0 +1,338 @@
+//! Any order of what we write and what others write, under the locks: all of it is on the board or was refused, once.
+
+use std::{collections::BTreeMap, fs};
+
+use proptest::prelude::*;
+use rustix::fs::{FlockOperation, flock};
+use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedReceiver;
+use troop_model::{Command, Fact, Metadata, State, TaskCommand, TaskNumber, TaskUpdate, Version};
+use troop_runtime::{Layout, Mirror, Notice};
+
+use super::stage::Stage;
+use crate::support::{by, claim, complete, create, name, numbered, say};
+
+/// One thing that somebody does.
+#[derive(Clone, Copy, Debug)]
+enum Deed {
+    WeCreate,
+    WeClaim(u32),
+    WeComplete(u32),
+    WeNote(u32),
+    WeSay,
+    TheyCreate,
+    TheyClaim(u32, &'static str),
+    TheyComplete(u32),
+    TheyNote(u32),
+    TheySay,
+    TheyRead,
+    Pass,
+    Restart,
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    let task = || 1..5_u32;
+    let who = prop_oneof![Just("pat"), Just("quin")];
+    prop_oneof![
+        Just(Deed::WeCreate),
+        task().prop_map(Deed::WeClaim),
+        task().prop_map(Deed::WeComplete),
+        task().prop_map(Deed::WeNote),
+        Just(Deed::WeSay),
+        Just(Deed::TheyCreate),
+        (task(), who).prop_map(|(task, who)| Deed::TheyClaim(task, who)),
+        task().prop_map(Deed::TheyComplete),
+        task().prop_map(Deed::TheyNote),
+        Just(Deed::TheySay),
+        Just(Deed::TheyRead),
+        Just(Deed::Pass),
+        Just(Deed::Restart),
+    ]
+}
+
+/// What others did, and is not yet known to have come to the board.
+#[derive(Default)]
+struct Theirs {
+    /// By the file's path: what was done there since it was looked at.
+    claims: Vec<(u32, &'static str)>,
+    notes: Vec<(u32, String)>,
+    ends: Vec<u32>,
+    created: Vec<String>,
+    said: Vec<String>,
+}
+
+struct Play {
+    stage: Stage,
+    mirror: Mirror,
+    notices: UnboundedReceiver<Notice>,
+    theirs: Theirs,
+    /// What the mirror refused, by path.
+    refused: BTreeMap<String, Vec<String>>,
+    n_deeds: usize,
+}
+
+impl Play {
+    async fn new(layout: Layout) -> Self {
+        let stage = Stage::new(layout).await;
+        let mut mirror = stage.mirror().await;
+        let notices = mirror.notices();
+        let (theirs, refused) = (Theirs::default(), BTreeMap::new());
+        Self { stage, mirror, notices, theirs, refused, n_deeds: 0 }
+    }
+
+    fn path(&self, number: u32) -> String {
+        match self.stage.layout {
+            Layout::Seeds => format!("tasks/crew/task-{number}.json"),
+            Layout::Claude => format!("tasks/crew/{number}.json"),
+        }
+    }
+
+    /// Changes a file as others do: under its lock, read, change, write. Nothing happens where there is no file yet.
+    fn under_lock(&self, number: u32, change: impl FnOnce(&mut Value) -> bool) -> bool {
+        let path = self.stage.path(&self.path(number));
+        if !path.exists() {
+            return false;
+        }
+        let lock = path.with_extension("json.lock");
+        let held = match self.stage.layout {
+            Layout::Seeds => {
+                let file = fs::File::create(&lock).unwrap();
+                flock(&file, FlockOperation::LockExclusive).unwrap();
+                Some(file)
+            }
+            Layout::Claude => {
+                fs::create_dir(&lock).unwrap();
+                None
+            }
+        };
+        let mut file: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let is_changed = change(&mut file);
+        if is_changed {
+            let half = path.with_extension("tmp");
+            fs::write(&half, file.to_string()).unwrap();
+            fs::rename(half, &path).unwrap();
+        }
+        if held.is_none() {
+            fs::remove_dir(&lock).unwrap();
+        }
+        is_changed
+    }
+
+    async fn ours(&self, member: &str, command: Command) {
+        // What the rules are against is not done, and that is all.
+        drop(self.stage.board.submit(by(member, command)).await);
+    }
+
+    async fn act(&mut self, deed: Deed) {
+        self.n_deeds += 1;
+        let mark = format!("mark {}", self.n_deeds);
+        match deed {
+            Deed::WeCreate => self.ours("ann", create(&mark)).await,
+            Deed::WeClaim(number) => self.ours("bob", claim(number)).await,
+            Deed::WeComplete(number) => self.ours("bob", complete(number)).await,
+            Deed::WeNote(number) => {
+                let metadata = [(mark, json!("ours"))].into_iter().collect();
+                let change =
+                    TaskUpdate { metadata: Some(Metadata(metadata)), ..TaskUpdate::default() };
+                let update =
+                    TaskCommand::Update { task: numbered(number), change: Box::new(change) };
+                self.ours("ann", Command::Task(update)).await;
+            }
+            Deed::WeSay => self.ours("ann", say("pat", &mark)).await,
+            Deed::TheyCreate
+            | Deed::TheyClaim(..)
+            | Deed::TheyComplete(_)
+            | Deed::TheyNote(_)
+            | Deed::TheySay
+            | Deed::TheyRead => self.they_act(deed, mark),
+            Deed::Pass => self.pass().await,
+            Deed::Restart => {
+                self.hear();
+                self.mirror = self.stage.mirror().await;
+                self.notices = self.mirror.notices();
+            }
+        }
+    }
+
+    fn they_act(&mut self, deed: Deed, mark: String) {
+        let owner = if self.stage.layout == Layout::Seeds { "claimed_by" } else { "owner" };
+        match deed {
+            Deed::TheyCreate => {
+                let file = json!({"id": format!("new-{}", self.n_deeds), "subject": mark});
+                let path = format!("tasks/crew/new-{}.json", self.n_deeds);
+                self.stage.write(&path, &file);
+                self.theirs.created.push(mark);
+            }
+            Deed::TheyClaim(number, who) => {
+                let take = |file: &mut Value| {
+                    let is_free = file["status"] == "pending"
+                        && file[owner].as_str().is_none_or(str::is_empty);
+                    if is_free {
+                        file["status"] = json!("in_progress");
+                        file[owner] = json!(who);
+                    }
+                    is_free
+                };
+                if self.under_lock(number, take) {
+                    self.theirs.claims.push((number, who));
+                }
+            }
+            Deed::TheyComplete(number) => {
+                let end = |file: &mut Value| {
+                    let is_theirs = file["status"] == "in_progress"
+                        && ["pat", "quin"].iter().any(|it| file[owner] == *it);
+                    if is_theirs {
+                        file["status"] = json!("completed");
+                    }
+                    is_theirs
+                };
+                if self.under_lock(number, end) {
+                    self.theirs.ends.push(number);
+                }
+            }
+            Deed::TheyNote(number) => {
+                let note = |file: &mut Value| {
+                    if !file["metadata"].is_object() {
+                        file["metadata"] = json!({});
+                    }
+                    file["metadata"][&mark] = json!("theirs");
+                    true
+                };
+                if self.under_lock(number, note) {
+                    self.theirs.notes.push((number, mark));
+                }
+            }
+            Deed::TheySay => {
+                let letter = json!({"from": "pat", "text": mark, "content": mark, "read": false,
+                    "timestamp": "2026-01-01T00:00:00.000Z"});
+                self.stage.put_letter("quin", letter);
+                self.theirs.said.push(mark);
+            }
+            Deed::TheyRead => {
+                if !self.stage.inbox("pat").is_empty() {
+                    self.stage.take_letters("pat");
+                }
+            }
+            Deed::WeCreate
+            | Deed::WeClaim(_)
+            | Deed::WeComplete(_)
+            | Deed::WeNote(_)
+            | Deed::WeSay
+            | Deed::Pass
+            | Deed::Restart => {}
+        }
+    }
+
+    async fn pass(&mut self) {
+        self.mirror.pass().await.unwrap();
+        self.hear();
+    }
+
+    fn hear(&mut self) {
+        while let Ok(notice) = self.notices.try_recv() {
+            if let Notice::Refused { path, reason } = notice {
+                self.refused.entry(path).or_default().push(reason);
+            }
+        }
+    }
+
+    /// All that others did is on the board once, or was refused; the files say what the board says.
+    async fn check(&mut self, counts_notes: bool) {
+        self.pass().await;
+        self.pass().await;
+        let written = self.mirror.n_written();
+        self.pass().await;
+        assert_eq!(self.mirror.n_written(), written, "it comes to rest");
+        let mut facts = Vec::new();
+        let mut log = self.stage.board.subscribe(Version::ZERO);
+        while let Some(event) = log.next_stored().await.unwrap() {
+            facts.push(event.fact.clone());
+        }
+        let n_with = |is_it: &dyn Fn(&Fact) -> bool| facts.iter().filter(|it| is_it(it)).count();
+        for subject in &self.theirs.created {
+            let is_it = |fact: &Fact| matches!(fact, Fact::TaskCreated { subject: it, .. } if it == subject);
+            assert_eq!(n_with(&is_it), 1, "{subject}");
+        }
+        for said in &self.theirs.said {
+            let is_it =
+                |fact: &Fact| matches!(fact, Fact::MessageSent { content, .. } if content == said);
+            assert_eq!(n_with(&is_it), 1, "{said}");
+        }
+        let is_refused = |number: u32| self.refused.contains_key(&self.path(number));
+        for (number, who) in &self.theirs.claims {
+            let is_it = |fact: &Fact| {
+                matches!(fact, Fact::TaskClaimed { task, owner, .. }
+                if task.0 == *number && *owner == name(who))
+            };
+            assert!(n_with(&is_it) >= 1 || is_refused(*number), "{number} by {who}");
+        }
+        for number in &self.theirs.ends {
+            let is_it =
+                |fact: &Fact| matches!(fact, Fact::TaskCompleted { task, .. } if task.0 == *number);
+            assert!(n_with(&is_it) == 1 || is_refused(*number), "{number} was ended");
+        }
+        for (number, mark) in self.theirs.notes.iter().filter(|_| counts_notes) {
+            let (task, key) = (TaskNumber(*number), mark.clone());
+            let look = move |state: &State| {
+                state.tasks().get(task).is_some_and(|it| it.metadata.0.contains_key(&key))
+            };
+            let is_there = self.stage.board.look(look).await.unwrap();
+            assert!(is_there || is_refused(*number), "{mark} in {number}");
+        }
+        self.check_files().await;
+    }
+
+    async fn check_files(&self) {
+        let owner = if self.stage.layout == Layout::Seeds { "claimed_by" } else { "owner" };
+        for number in 1..5 {
+            let path = self.path(number);
+            if !self.stage.path(&path).exists() {
+                continue;
+            }
+            let file = self.stage.read(&path);
+            let (status, holder) = self.stage.task(number).await;
+            assert_eq!(file["status"], status.as_str(), "{file}");
+            assert_eq!(
+                file[owner].as_str().unwrap_or_default(),
+                holder.map(|it| it.to_string()).unwrap_or_default(),
+                "{file}"
+            );
+        }
+    }
+}
+
+fn run(deeds: &[Deed], layout: Layout) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    // What a mirror that starts finds older than the board's last change counts only as far as it goes forward.
+    let counts_notes = !deeds.iter().any(|it| matches!(it, Deed::Restart));
+    runtime.block_on(async {
+        let mut play = Play::new(layout).await;
+        for deed in [Deed::WeCreate, Deed::WeCreate, Deed::WeCreate, Deed::Pass] {
+            play.act(deed).await;
+        }
+        for deed in deeds {
+            play.act(*deed).await;
+        }
+        play.check(counts_notes).await;
+    });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn no_order_of_our_writes_and_theirs_loses_anything(
+        deeds in prop::collection::vec(deed(), 1..30),
+        is_claude: bool,
+    ) {
+        run(&deeds, if is_claude { Layout::Claude } else { Layout::Seeds });
+    }
+
+    #[test]
+    fn nor_does_one_without_restarts(
+        deeds in prop::collection::vec(deed().prop_filter("none", |it| !matches!(it, Deed::Restart)), 1..30),
+        is_claude: bool,
+    ) {
+        run(&deeds, if is_claude { Layout::Claude } else { Layout::Seeds });
+    }
+}

@@ -1,0 +1,98 @@
+//! Teams of built-in agents that may not spend everything.
+
+use std::{
+    fs,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+};
+
+use serde_json::json;
+use troop_testkit::mock::{Answer, MockModel};
+
+use super::{
+    member, repository, run,
+    team::{TEAM, leads, works},
+};
+use crate::troop::Troop;
+
+/// Somebody for whom every reply of the mock costs a dollar and a half.
+fn priced() -> Troop {
+    let troop = repository(&[]);
+    let price = json!({"input": 100_000, "output": 100_000});
+    let config = json!({
+        "models": {"claude-sonnet-4-5": {"price": price}}, "permissions": {"allow": ["Edit"]},
+        "teams": {"budget": {"warnPercent": 50}},
+    });
+    fs::write(troop.folder().join("home/config.json"), config.to_string()).unwrap();
+    troop
+}
+
+#[tokio::test]
+async fn a_budget_ends_a_run_and_a_raised_one_finishes_it() {
+    let troop = priced();
+    let is_raised = Arc::new(AtomicBool::new(false));
+    let may_work = Arc::clone(&is_raised);
+    let mock = MockModel::start(move |seen| match member(seen).as_str() {
+        "lead" => leads(seen),
+        _ if may_work.load(SeqCst) => works(seen),
+        // It goes round in circles.
+        _ => Answer::call("LS", &json!({})),
+    })
+    .await;
+    let mut words = TEAM.to_vec();
+    words.extend(["--budget", "20"]);
+    let first = run(&troop, &mock, &words).await;
+    assert_eq!(first.code, 1, "{}\n{}", first.out, first.err);
+    let told = "troop → user: more than 50% of the team's budget is spent: $";
+    assert!(first.out.contains(told), "{}", first.out);
+    assert!(first.out.contains("troop → user: the team's budget is spent: $"), "{}", first.out);
+    assert!(first.out.contains("of $20.00"), "{}", first.out);
+    let says = "; 2 tasks are not done\nhint: raise it: `troop team set crew budget.dollars=";
+    assert!(first.err.contains(says), "{}", first.err);
+
+    let status = troop.json("team status");
+    assert_eq!((&status["spending"], &status["tasks"]["pending"]), (&json!("spent"), &json!(2)));
+    let of_all = status["usage"]["dollars"].as_f64().unwrap();
+    let members = status["members"].as_array().unwrap();
+    let of_each = members.iter().map(|it| it["usage"]["dollars"].as_f64().unwrap());
+    assert!((of_each.sum::<f64>() - of_all).abs() < 1e-6 && of_all >= 20.0, "{status:#}");
+    assert!(troop.ok("team status").contains("  spent: nothing more is begun"));
+    assert!(troop.ok("member list").contains(" tokens $"), "{}", troop.ok("member list"));
+    let task = troop.json("task get 1");
+    assert!(task["usage"]["output"].as_u64().unwrap() > 0, "{task:#}");
+    let events = troop.ok("events");
+    assert!(events.contains("the team's budget is spent: $"), "given back, and why: {events}");
+
+    let n_asked = mock.requests().len();
+    let refused = run(&troop, &mock, &["resume", "crew"]).await;
+    assert_eq!(refused.code, 1, "{}", refused.out);
+    assert!(refused.err.contains("the team's budget is spent"), "{}", refused.err);
+    assert_eq!(mock.requests().len(), n_asked, "what cannot be paid is not asked");
+
+    troop.ok("team set crew budget.dollars=1000");
+    is_raised.store(true, SeqCst);
+    let second = run(&troop, &mock, &["resume", "crew"]).await;
+    assert_eq!(second.code, 0, "{}\n{}", second.out, second.err);
+    for file in ["one.txt", "two.txt"] {
+        assert_eq!(fs::read_to_string(troop.folder().join(file)).unwrap(), "hello\n");
+    }
+    assert!(second.out.contains("of $1000.00"), "{}", second.out);
+}
+
+#[tokio::test]
+async fn a_model_without_a_price_counts_tokens_and_says_so() {
+    let troop = repository(&["Edit"]);
+    let mock =
+        MockModel::start(|seen| if member(seen) == "lead" { leads(seen) } else { works(seen) })
+            .await;
+    let run = run(&troop, &mock, &TEAM).await;
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(run.out.contains(" tokens, price unknown"), "{}", run.out);
+    let usage = &troop.json("team status")["usage"];
+    let tokens = ["input", "cache_read", "cache_write", "output"].map(|it| usage[it].as_u64());
+    let sum: u64 = tokens.into_iter().flatten().sum();
+    assert_eq!(usage["unpriced"].as_u64(), Some(sum), "{usage}");
+    assert_eq!(sum, 15 * mock.requests().len() as u64, "all of it is counted once");
+}

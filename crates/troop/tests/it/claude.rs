@@ -1,0 +1,279 @@
+//! The real Claude Code and troop in one team, through its files. `cargo xtask test` installs the client.
+//!
+//! A model on loopback tells the client what to do. It runs in a network of its own, where there is nothing else, so that it
+//! can reach nobody. Where that cannot be had, or the client is missing, these tests fail and say what to do: a test that is
+//! skipped in silence holds nothing.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use troop_testkit::{
+    mock::{Answer, MockModel, Seen},
+    repository, wait_for,
+};
+
+use crate::troop::{Printing, Troop};
+
+/// Set in the process that has a network of its own.
+const ALONE: &str = "TROOP_TEST_ALONE";
+
+/// Plays a test in a network of its own: this very test once more, as another process.
+fn alone<F: Future<Output = ()>>(test: &str, play: impl FnOnce() -> F) {
+    if std::env::var_os(ALONE).is_some() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        return runtime.block_on(play());
+    }
+    let up = "ip link set lo up";
+    // Who is not root may be, in a namespace of its own.
+    let found = [&["--net"][..], &["--net", "--map-root-user"]].into_iter().find(|own| {
+        let tried = Command::new("unshare").args(*own).args(["sh", "-c", up]).output();
+        tried.is_ok_and(|output| output.status.success())
+    });
+    let own = found.expect("a network namespace can be made: `unshare --net` and `ip` are needed, and the right to use them");
+    let status = Command::new("unshare")
+        .args(own)
+        .args(["sh", "-c", &format!("{up} && exec \"$0\" \"$@\"")])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env(ALONE, "1")
+        .status()
+        .unwrap();
+    assert!(status.success(), "in a network of its own: {status}");
+}
+
+/// A home of the client, and what it is told.
+struct Home {
+    folder: PathBuf,
+    model: MockModel,
+}
+
+/// The client at work, on a terminal of its own. It ends with this.
+struct Client(Child);
+
+impl Home {
+    async fn new(folder: &Path, script: impl FnMut(&Seen) -> Answer + Send + 'static) -> Self {
+        let (folder, model) = (folder.join("client"), MockModel::start(script).await);
+        let work = folder.join("work");
+        fs::create_dir_all(&work).unwrap();
+        // What it would ask a person when it starts for the first time.
+        let known = json!({
+            "hasCompletedOnboarding": true,
+            "theme": "dark",
+            "bypassPermissionsModeAccepted": true,
+            "customApiKeyResponses": {"approved": ["dummy"], "rejected": []},
+            "projects": {work.to_str().unwrap(): {"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
+        });
+        fs::write(folder.join(".claude.json"), known.to_string()).unwrap();
+        Self { folder, model }
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.folder.join(".claude").join(path)
+    }
+
+    fn read(&self, path: &str) -> Option<Value> {
+        // It writes some of them in place.
+        serde_json::from_slice(&fs::read(self.path(path)).ok()?).ok()
+    }
+
+    fn start(&self, arguments: &str) -> Client {
+        let program = repository().join("target/claude-code/node_modules/.bin/claude");
+        assert!(program.exists(), "Claude Code is not there; `cargo xtask test` installs it");
+        let line = format!("{} --permission-mode bypassPermissions {arguments}", program.display());
+        let mut script = Command::new("script");
+        script.args(["-qfec", &line]).arg(self.folder.join("screen"));
+        script.current_dir(self.folder.join("work")).env_clear();
+        for (name, value) in [
+            ("HOME", self.folder.to_str().unwrap()),
+            ("PATH", "/usr/bin:/bin"),
+            ("TERM", "xterm-256color"),
+            ("SHELL", "/bin/sh"),
+            ("ANTHROPIC_BASE_URL", &self.model.url()),
+            ("ANTHROPIC_API_KEY", "dummy"),
+            ("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "1"),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+            ("DISABLE_AUTOUPDATER", "1"),
+            ("DISABLE_TELEMETRY", "1"),
+            ("DISABLE_ERROR_REPORTING", "1"),
+            ("IS_SANDBOX", "1"),
+        ] {
+            script.env(name, value);
+        }
+        // It reads its terminal, so somebody must keep it open.
+        script.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        Client(script.spawn().unwrap())
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // The terminal goes with its keeper, and the client with its terminal.
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+/// How often the model has spoken in this conversation.
+fn n_said(seen: &Seen) -> usize {
+    seen.messages().iter().filter(|it| it["role"] == "assistant").count()
+}
+
+/// What a teammate does: claims and completes a task, tells the lead, and stops when it is asked to.
+fn teammate(seen: &Seen) -> Answer {
+    let last = seen.last();
+    if !seen.tools().iter().any(|it| it == "SendMessage") {
+        return Answer::text("ok");
+    }
+    let asked = last.split_once("\"requestId\":\"").filter(|_| last.contains("shutdown_request"));
+    if let Some((_, rest)) = asked {
+        let id = rest.split('"').next().unwrap();
+        let agreed = json!({"type": "shutdown_response", "request_id": id, "approve": true});
+        return Answer::call("SendMessage", &json!({"to": "team-lead", "message": agreed}));
+    }
+    match n_said(seen) {
+        0 if !last.contains("please do task 1") => Answer::text("I was told nothing"),
+        0 => {
+            let claim = json!({"taskId": "1", "status": "in_progress", "owner": "bob"});
+            Answer::call("TaskUpdate", &claim)
+        }
+        1 => Answer::call("TaskUpdate", &json!({"taskId": "1", "status": "completed"})),
+        2 => {
+            let done = json!({"to": "team-lead", "summary": "done", "message": "task 1 is done"});
+            Answer::call("SendMessage", &done)
+        }
+        _ => Answer::text("there is nothing else"),
+    }
+}
+
+#[test]
+fn the_real_client_is_a_teammate_of_a_lead() {
+    alone("claude::the_real_client_is_a_teammate_of_a_lead", || async {
+        let troop = Troop::new();
+        let home = Home::new(troop.folder(), teammate).await;
+        let script = "when started\n  call task/create {\"subject\": \"write it\"}\n  message bob please do task 1\n  \
+                      wait until all tasks are done\n  \
+                      call message/send {\"to\": \"bob\", \"kind\": \"shutdown_request\", \"content\": \"all is done\"}\n";
+        fs::write(troop.folder().join("lead.script"), script).unwrap();
+        let run = "--team crew run 'write it' --agent script:lead.script -m bob=external";
+        let mut lead = Printing::new(troop.start(run));
+        lead.wait_for("write it");
+        let shared = home.path("");
+        let mirror = format!("--team crew team mirror {} --layout claude", shared.display());
+        let mut mirror = Printing::new(troop.start(&mirror));
+        mirror.wait_for("mirrored to");
+        wait_for("the client's file of the team", async || {
+            home.read("teams/crew/config.json").map(drop)
+        })
+        .await;
+        let arguments = "--agent-id bob@crew --agent-name bob --team-name crew --agent-color blue --agent-type general-purpose";
+        let mut client = home.start(arguments);
+        let has_ended = async || client.0.try_wait().unwrap();
+        let status = wait_for("the client stops when it is asked to", has_ended).await;
+        assert!(status.success(), "{status}");
+        let ended = tokio::task::spawn_blocking(|| lead.end()).await.unwrap();
+        assert_eq!(ended.code, 0, "{ended:?}");
+        wait_for("bob has stopped", async || {
+            let members = troop.json("--team crew member list");
+            let members = members["members"].as_array().unwrap().clone();
+            members.iter().find(|it| it["name"] == "bob" && it["state"] == "stopped").map(drop)
+        })
+        .await;
+        mirror.signal(Signal::TERM);
+        let told = mirror.end();
+        assert!(!told.out.contains("refused"), "{}", told.out);
+        let task = troop.json("--team crew task get 1");
+        assert_eq!((&task["status"], &task["owner"]), (&json!("completed"), &json!("bob")));
+        let log = troop.ok("--team crew events --json");
+        let events: Vec<Value> = log.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+        let by_bob = |kind: &str| {
+            let mut events = events.iter();
+            events.any(|it| it["kind"] == kind && it["actor"]["name"] == "bob")
+        };
+        assert!(by_bob("task.claimed") && by_bob("task.completed") && by_bob("message.read"));
+        let said = events.iter().filter(|it| it["from"] == "bob" && it["kind"] == "message.sent");
+        let said: Vec<_> = said.map(|it| (&it["message_kind"], &it["content"])).collect();
+        assert!(said.contains(&(&json!("message"), &json!("task 1 is done"))), "{said:?}");
+        assert!(said.iter().any(|(kind, _)| *kind == "shutdown_response"), "{said:?}");
+    });
+}
+
+/// What a lead does: makes a team, two tasks and a teammate, and says what is to be done. Then both think for ever, so that
+/// what they said to each other stays in their inboxes.
+fn lead(seen: &Seen) -> Answer {
+    let tools = seen.tools();
+    let has = |tool: &str| tools.iter().any(|it| it == tool);
+    if !has("SendMessage") {
+        return Answer::text("ok");
+    }
+    let nth = n_said(seen);
+    if !has("TeamCreate") {
+        let hello = json!({"to": "team-lead", "summary": "hello", "message": "ann is here"});
+        return if nth == 0 { Answer::call("SendMessage", &hello) } else { Answer::Hang };
+    }
+    let steps = [
+        ("TeamCreate", json!({"team_name": "my-team", "description": "two tasks"})),
+        ("TaskCreate", json!({"subject": "Task A", "description": "the first"})),
+        ("TaskCreate", json!({"subject": "Task B", "description": "the second"})),
+        ("TaskUpdate", json!({"taskId": "2", "addBlockedBy": ["1"]})),
+        (
+            "Agent",
+            json!({"team_name": "my-team", "name": "ann", "description": "a helper", "prompt": "say hello",
+                "subagent_type": "general-purpose"}),
+        ),
+        ("TaskUpdate", json!({"taskId": "1", "owner": "ann", "status": "in_progress"})),
+        ("SendMessage", json!({"to": "ann", "summary": "go", "message": "begin with task 1"})),
+    ];
+    steps.get(nth).map_or(Answer::Hang, |(name, input)| Answer::call(name, input))
+}
+
+#[test]
+fn a_team_that_the_real_client_made_is_read() {
+    alone("claude::a_team_that_the_real_client_made_is_read", || async {
+        let troop = Troop::new();
+        let home = Home::new(troop.folder(), lead).await;
+        let _client = home.start("'make a team'");
+        for inbox in ["ann", "team-lead"] {
+            wait_for(&format!("mail for {inbox}"), async || {
+                let inbox = home.read(&format!("teams/my-team/inboxes/{inbox}.json"))?;
+                let is_said = |it: &Value| it["summary"] == "go" || it["summary"] == "hello";
+                inbox.as_array()?.iter().any(is_said).then_some(())
+            })
+            .await;
+        }
+        troop.ok("team create my-team");
+        let mirror = format!("team mirror {} --layout claude --once", home.path("").display());
+        let told = troop.ok(&mirror);
+        assert!(!told.contains("refused"), "{told}");
+        let members = troop.json("member list");
+        let ann = members["members"].as_array().unwrap().iter().find(|it| it["name"] == "ann");
+        assert_eq!(ann.unwrap()["agent"], "external");
+        assert_eq!(ann.unwrap()["expertise"], "general-purpose");
+        let [first, second] = [1, 2].map(|it| troop.json(&format!("task get {it}")));
+        assert_eq!(
+            (&first["subject"], &first["status"]),
+            (&json!("Task A"), &json!("in_progress"))
+        );
+        assert_eq!((&first["owner"], &first["description"]), (&json!("ann"), &json!("the first")));
+        assert_eq!((&second["subject"], &second["status"]), (&json!("Task B"), &json!("blocked")));
+        assert_eq!(second["blocked_by"], json!([1]));
+        let mail = |member: &str| {
+            let mail = troop.json(&format!("--as {member} message read"));
+            let mail = mail["messages"].as_array().unwrap().clone();
+            let said = mail.iter().map(|it| (it["from"].clone(), it["content"].clone()));
+            said.collect::<Vec<_>>()
+        };
+        assert!(mail("ann").contains(&(json!("lead"), json!("begin with task 1"))));
+        assert!(mail("lead").contains(&(json!("ann"), json!("ann is here"))));
+        // It is still the client's own, and what the board says of it is there to be read.
+        assert_eq!(troop.ok(&mirror), "");
+        troop.ok("--as ann task complete 1 --result 'all of it'");
+        troop.ok(&mirror);
+        let file = home.read("tasks/my-team/1.json").unwrap();
+        assert_eq!((&file["status"], &file["blocks"]), (&json!("completed"), &json!(["2"])));
+    });
+}
