@@ -15,8 +15,8 @@ impl Dispatcher {
         let silent = self.silent_holder(event);
         let loser = self.loser(event);
         self.state.apply(event);
-        let is_cost = matches!(event.fact, Fact::UsageReported { .. });
-        self.has_new_context |= event.fact.task().is_some() && !is_cost;
+        let moves_task = moves_task(&event.fact);
+        self.has_new_context |= moves_task;
         self.keep_work(event);
         self.n_teams += u64::from(changes_team(&event.fact));
         if let Some(member) = silent {
@@ -65,15 +65,12 @@ impl Dispatcher {
             Fact::TaskCreated { task, .. } => self.created(event, *task),
             Fact::TaskCompleted { .. } | Fact::TaskApproved { .. } => self.task_is_over(event),
             Fact::MessageSent { readers, message_kind, supersedes, .. } => {
-                let (readers, kind) = (readers.clone(), *message_kind);
-                if let Some(older) = supersedes {
-                    readers.iter().for_each(|it| self.mail_was_superseded(it, *older));
-                }
-                self.mail_came(&readers, kind).await;
+                let older = supersedes.iter();
+                older.for_each(|older| self.mail_was_superseded(readers, *older));
+                self.mail_came(readers, *message_kind).await;
             }
             Fact::MessageRead { reader, messages } => self.mail_was_read(reader, messages),
-            Fact::UsageReported { .. } => {}
-            _ if event.fact.task().is_some() => self.has_news = true,
+            _ if moves_task => self.has_news = true,
             _ => {}
         }
         if self.budget_has_turned() {
@@ -204,6 +201,11 @@ fn frees_folder(fact: &Fact) -> bool {
             | Fact::TaskReleased { .. }
             | Fact::TaskDeleted { .. }
     )
+}
+
+/// Whether something happened to a task. What it cost is no reason to look at it again.
+fn moves_task(fact: &Fact) -> bool {
+    fact.task().is_some() && !matches!(fact, Fact::UsageReported { .. })
 }
 
 /// Whether TEAM.md says something else after this.
