@@ -102,12 +102,10 @@ impl Dispatcher {
         }
     }
 
-    /// Forgets what members were handed and need not read any more, because something newer took its place.
-    pub(super) fn mail_was_superseded(&mut self, readers: &[Party], message: Uuid) {
-        for reader in readers {
-            if let Some(link) = self.links.get_mut(reader.as_str()) {
-                link.handed.remove(&message);
-            }
+    /// Forgets what a member was handed and need not read any more, because something newer took its place.
+    pub(super) fn mail_was_superseded(&mut self, reader: &Party, message: Uuid) {
+        if let Some(link) = self.links.get_mut(reader.as_str()) {
+            link.handed.remove(&message);
         }
     }
 

@@ -12,19 +12,7 @@ impl Dispatcher {
     /// Takes one event into account and acts on it.
     #[expect(clippy::wildcard_enum_match_arm, reason = "what is not here needs no act of the lead")]
     pub(super) async fn follow(&mut self, event: &Event) {
-        let silent = self.silent_holder(event);
-        let loser = self.loser(event);
-        self.state.apply(event);
-        let moves_task = moves_task(&event.fact);
-        self.has_new_context |= moves_task;
-        self.keep_work(event);
-        self.n_teams += u64::from(changes_team(&event.fact));
-        if let Some(member) = silent {
-            self.hangs(&member);
-        }
-        if let Some((task, member)) = loser {
-            self.break_off(task, &member, event.fact.kind());
-        }
+        self.take_in(event);
         match &event.fact {
             Fact::LeadTaken { fence, .. } if *fence != self.fence => {
                 self.ended = Some(Ended::Superseded);
@@ -65,12 +53,15 @@ impl Dispatcher {
             Fact::TaskCreated { task, .. } => self.created(event, *task),
             Fact::TaskCompleted { .. } | Fact::TaskApproved { .. } => self.task_is_over(event),
             Fact::MessageSent { readers, message_kind, supersedes, .. } => {
-                let older = supersedes.iter();
-                older.for_each(|older| self.mail_was_superseded(readers, *older));
-                self.mail_came(readers, *message_kind).await;
+                let (readers, kind) = (readers.clone(), *message_kind);
+                if let Some(older) = supersedes {
+                    readers.iter().for_each(|it| self.mail_was_superseded(it, *older));
+                }
+                self.mail_came(&readers, kind).await;
             }
             Fact::MessageRead { reader, messages } => self.mail_was_read(reader, messages),
-            _ if moves_task => self.has_news = true,
+            Fact::UsageReported { .. } => {}
+            _ if event.fact.task().is_some() => self.has_news = true,
             _ => {}
         }
         if self.budget_has_turned() {
@@ -79,6 +70,22 @@ impl Dispatcher {
         if frees_folder(&event.fact) {
             self.end_proofs(&event.fact);
             self.begin_waiting();
+        }
+    }
+
+    /// Takes one event into account, and tells who loses by it.
+    fn take_in(&mut self, event: &Event) {
+        let (silent, loser) = (self.silent_holder(event), self.loser(event));
+        self.state.apply(event);
+        let is_cost = matches!(event.fact, Fact::UsageReported { .. });
+        self.has_new_context |= event.fact.task().is_some() && !is_cost;
+        self.keep_work(event);
+        self.n_teams += u64::from(changes_team(&event.fact));
+        if let Some(member) = silent {
+            self.hangs(&member);
+        }
+        if let Some((task, member)) = loser {
+            self.break_off(task, &member, event.fact.kind());
         }
     }
 
@@ -201,11 +208,6 @@ fn frees_folder(fact: &Fact) -> bool {
             | Fact::TaskReleased { .. }
             | Fact::TaskDeleted { .. }
     )
-}
-
-/// Whether something happened to a task. What it cost is no reason to look at it again.
-fn moves_task(fact: &Fact) -> bool {
-    fact.task().is_some() && !matches!(fact, Fact::UsageReported { .. })
 }
 
 /// Whether TEAM.md says something else after this.

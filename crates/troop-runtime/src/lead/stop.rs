@@ -59,8 +59,11 @@ pub(super) struct TeamStop {
 }
 
 impl Dispatcher {
-    /// Stops a member because somebody sent it a request to.
+    /// Stops a member because somebody sent it a request to. Who runs elsewhere reads the request there.
     pub(super) async fn stop_as_asked(&mut self, member: &MemberName) {
+        if self.state.member(member).is_some_and(is_external) {
+            return;
+        }
         let Some(request) = self.stop_request(member) else { return };
         let (id, from) = (request.id, request.from);
         let reason = match request.content.as_str() {

@@ -41,10 +41,12 @@ fn anthropic(reply: &Reply) -> Vec<Value> {
     let (input, cache_read, output) = reply.tokens;
     let usage = json!({"input_tokens": input, "cache_read_input_tokens": cache_read,
                        "cache_creation_input_tokens": 0, "output_tokens": 1});
-    let mut events = vec![
-        json!({"type": "message_start", "message": {"role": "assistant", "content": [], "usage": usage}}),
-        json!({"type": "ping"}),
-    ];
+    // Clients hold messages of one id for parts of one message.
+    let id = format!("msg_{}", uuid::Uuid::now_v7().simple());
+    let begun =
+        json!({"id": id, "type": "message", "role": "assistant", "content": [], "usage": usage});
+    let mut events =
+        vec![json!({"type": "message_start", "message": begun}), json!({"type": "ping"})];
     for (index, said) in reply.said.iter().enumerate() {
         let (block, deltas) = anthropic_block(said);
         events.push(json!({"type": "content_block_start", "index": index, "content_block": block}));

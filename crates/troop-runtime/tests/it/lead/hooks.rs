@@ -181,11 +181,8 @@ async fn a_vetoed_task_is_not_created_and_who_asked_hears_why() {
     assert_eq!(n_tasks, 0);
     let log = stage.log().await;
     let refused = log.iter().find_map(|event| {
-        if let Fact::TaskRefused { task, subject, who, reason, .. } = &event.fact {
-            Some((*task, subject.clone()?, who.name.clone(), reason.clone()))
-        } else {
-            None
-        }
+        let Fact::TaskRefused { task, subject, who, reason, .. } = &event.fact else { return None };
+        Some((*task, subject.clone()?, who.name.clone(), reason.clone()))
     });
     assert_eq!(refused, Some((None, "do it".into(), "bob".into(), "too vague".into())));
     // One that somebody puts on the board directly is taken off it again.

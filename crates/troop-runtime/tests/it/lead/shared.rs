@@ -5,7 +5,9 @@ use std::{fs, path::Path};
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use troop_model::{Command, MemberState, NewMember, Party, State, Status, TaskNumber};
+use troop_model::{
+    Command, MemberState, MessageKind, NewMember, Outgoing, Party, State, Status, TaskNumber,
+};
 use troop_runtime::{Clock, EXTERNAL, Ended, Layout, Mirror, MirrorOptions, Notice, Until};
 use troop_testkit::wait_for;
 
@@ -162,4 +164,37 @@ async fn a_team_whose_work_is_for_programs_elsewhere_waits_for_them() {
     let at = |kind: &str| trace.iter().position(|it| it == kind).unwrap();
     assert!(at("task.completed") < at("lead.released"), "{trace:?}");
     assert_eq!(stage.n_times("pat", MemberState::Spawning).await, 0, "it was never started");
+}
+
+#[tokio::test]
+async fn a_program_elsewhere_reads_that_it_is_to_stop_and_answers_itself() {
+    let stage = Stage::new(Setting::default()).await;
+    join(&stage, "pat").await;
+    let shared = tempfile::tempdir().unwrap();
+    let mut mirror = mirror(&stage, shared.path()).await;
+    let request = Outgoing {
+        to: "pat".to_owned(),
+        kind: MessageKind::ShutdownRequest,
+        content: "all is done".to_owned(),
+        summary: None,
+        request_id: None,
+        approve: None,
+    };
+    stage.lead_does(Command::Send(request)).await;
+    // Whatever the lead does about it, it has done before this.
+    stage.task("later").await;
+    let look = |state: &State| state.lead().map(|it| it.name.clone());
+    let lead = stage.board.look(look).await.unwrap().unwrap();
+    let version = stage.board.look(State::version).await.unwrap();
+    stage.lead.as_ref().unwrap().handle().end(Until::QuietAfter(version)).await;
+    mirror.pass().await.unwrap();
+    let inbox = shared.path().join("teams/crew/inbox");
+    let letters = fs::read_dir(inbox.join("pat")).unwrap();
+    let [letter] = letters.map(|it| it.unwrap().path()).collect::<Vec<_>>().try_into().unwrap();
+    let letter: Value = serde_json::from_slice(&fs::read(letter).unwrap()).unwrap();
+    assert_eq!(letter["type"], "shutdown_request");
+    let answer = json!({"from": "pat", "type": "shutdown_response", "request_id": letter["request_id"], "approve": true});
+    fs::write(inbox.join(format!("{lead}/answer.json")), answer.to_string()).unwrap();
+    mirror.pass().await.unwrap();
+    stage.until_state("pat", MemberState::Stopped).await;
 }
