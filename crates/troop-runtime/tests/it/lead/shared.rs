@@ -182,11 +182,11 @@ async fn a_program_elsewhere_reads_that_it_is_to_stop_and_answers_itself() {
     };
     stage.lead_does(Command::Send(request)).await;
     // Whatever the lead does about it, it has done before this.
-    stage.task("later").await;
+    stage.spawn("bob", "worker").await;
+    stage.task_for("later", "bob").await;
+    stage.until("it is done", is_done(1)).await;
     let look = |state: &State| state.lead().map(|it| it.name.clone());
     let lead = stage.board.look(look).await.unwrap().unwrap();
-    let version = stage.board.look(State::version).await.unwrap();
-    stage.lead.as_ref().unwrap().handle().end(Until::QuietAfter(version)).await;
     mirror.pass().await.unwrap();
     let inbox = shared.path().join("teams/crew/inbox");
     let letters = fs::read_dir(inbox.join("pat")).unwrap();
