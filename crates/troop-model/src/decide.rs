@@ -37,67 +37,72 @@ pub fn decide(state: &State, command: &Command, ctx: &Context) -> Result<Vec<Eve
     if triggers_work(command) {
         access::check_team(&draft.team()?.settings, &ctx.origin)?;
     }
-    match command {
-        Command::CreateTeam(new) => team::create(&mut draft, new),
-        Command::UpdateTeam { description, settings } => {
-            team::update(&mut draft, description.as_deref(), settings)
-        }
-        Command::CompleteTeam => team::complete(&mut draft),
-        Command::DeleteTeam => team::delete(&mut draft),
-        Command::AddMember(new) => team::add_member(&mut draft, new),
-        Command::RemoveMember { member, reason } => {
-            team::remove_member(&mut draft, member, reason.as_deref())
-        }
-        Command::SetMemberState { member, state, reason, pid } => {
-            supervision::set_state(&mut draft, member, *state, reason.as_deref(), *pid)
-        }
-        Command::SpawnMember(spawn) => supervision::spawn(&mut draft, spawn),
-        Command::InterruptMember { member, reason } => {
-            supervision::interrupt(&mut draft, member, reason.as_deref())
-        }
-        Command::ReportIdle { member, last_task } => {
-            supervision::report_idle(&mut draft, member, last_task.as_ref())
-        }
-        Command::ReportUsage { member, task, model, usage } => {
-            usage::report(&mut draft, member, task.as_ref(), model.as_deref(), *usage)
-        }
-        Command::SetMemberMode { member, permissions } => {
-            team::set_mode(&mut draft, member, *permissions)
-        }
-        Command::SetLink(link) => team::set_link(&mut draft, link),
-        Command::PurgeLink { from, to } => team::purge_link(&mut draft, from, to),
-        Command::Task(command) => decide_task(&mut draft, command),
-        Command::RecordRefusal { task, subject, who, by, reason } => {
-            let (task, subject) = (task.as_ref(), subject.as_deref());
-            proof::refused(&mut draft, (task, subject), who, *by, reason)
-        }
-        Command::Send(outgoing) => mail::send(&mut draft, outgoing),
-        Command::MarkDelivered { reader, messages } => {
-            mail::deliver(&mut draft, reader.as_ref(), messages)
-        }
-        Command::MarkRead { reader, messages } => {
-            mail::read(&mut draft, reader.as_ref(), messages.as_deref())
-        }
-        Command::Delegate { to, task, subject, trace_id } => {
-            delegation::start(&mut draft, to, task.as_ref(), subject.as_deref(), *trace_id)
-        }
-        Command::FinishDelegation { delegation, outcome } => {
-            delegation::finish(&mut draft, *delegation, outcome)
-        }
-        Command::TakeLead { session, holder, over, checks } => {
-            lead::take(&mut draft, *session, holder, *over, checks)
-        }
-        Command::RenewLead => lead::renew(&mut draft),
-        Command::ReleaseLead => lead::release(&mut draft),
-        Command::StopTeam { reason } => lead::stop(&mut draft, reason.as_deref()),
-        Command::Tick => tick::tick(&mut draft),
-        Command::RecordFile { folder, path, size, task } => {
-            workspace::record(&mut draft, folder, path, *size, task.as_ref())
-        }
-        Command::ForgetFile { folder, path } => workspace::forget(&mut draft, folder, path),
-    }?;
+    carry_out(&mut draft, command)?;
     delegation::settle(&mut draft);
     Ok(draft.into_events())
+}
+
+/// One arm for each command; each is one call.
+fn carry_out(draft: &mut Draft<'_>, command: &Command) -> Result<(), Refusal> {
+    match command {
+        Command::CreateTeam(new) => team::create(draft, new),
+        Command::UpdateTeam { description, settings } => {
+            team::update(draft, description.as_deref(), settings)
+        }
+        Command::CompleteTeam => team::complete(draft),
+        Command::DeleteTeam => team::delete(draft),
+        Command::AddMember(new) => team::add_member(draft, new),
+        Command::RemoveMember { member, reason } => {
+            team::remove_member(draft, member, reason.as_deref())
+        }
+        Command::SetMemberState { member, state, reason, pid } => {
+            supervision::set_state(draft, member, *state, reason.as_deref(), *pid)
+        }
+        Command::SpawnMember(spawn) => supervision::spawn(draft, spawn),
+        Command::InterruptMember { member, reason } => {
+            supervision::interrupt(draft, member, reason.as_deref())
+        }
+        Command::ReportIdle { member, last_task } => {
+            supervision::report_idle(draft, member, last_task.as_ref())
+        }
+        Command::ReportUsage { member, task, model, usage } => {
+            usage::report(draft, member, task.as_ref(), model.as_deref(), *usage)
+        }
+        Command::SetMemberMode { member, permissions } => {
+            team::set_mode(draft, member, *permissions)
+        }
+        Command::SetLink(link) => team::set_link(draft, link),
+        Command::PurgeLink { from, to } => team::purge_link(draft, from, to),
+        Command::Task(command) => decide_task(draft, command),
+        Command::RecordRefusal { task, subject, who, by, reason } => {
+            let (task, subject) = (task.as_ref(), subject.as_deref());
+            proof::refused(draft, (task, subject), who, *by, reason)
+        }
+        Command::Send(outgoing) => mail::send(draft, outgoing),
+        Command::MarkDelivered { reader, messages } => {
+            mail::deliver(draft, reader.as_ref(), messages)
+        }
+        Command::MarkRead { reader, messages } => {
+            mail::read(draft, reader.as_ref(), messages.as_deref())
+        }
+        Command::Delegate { to, task, subject, trace_id } => {
+            delegation::start(draft, to, task.as_ref(), subject.as_deref(), *trace_id)
+        }
+        Command::FinishDelegation { delegation, outcome } => {
+            delegation::finish(draft, *delegation, outcome)
+        }
+        Command::TakeLead { session, holder, over, checks } => {
+            lead::take(draft, *session, holder, *over, checks)
+        }
+        Command::RenewLead => lead::renew(draft),
+        Command::ReleaseLead => lead::release(draft),
+        Command::StopTeam { reason } => lead::stop(draft, reason.as_deref()),
+        Command::Tick => tick::tick(draft),
+        Command::RecordFile { folder, path, size, task } => {
+            workspace::record(draft, folder, path, *size, task.as_ref())
+        }
+        Command::ForgetFile { folder, path } => workspace::forget(draft, folder, path),
+    }
 }
 
 fn decide_task(draft: &mut Draft<'_>, command: &TaskCommand) -> Result<(), Refusal> {

@@ -150,7 +150,12 @@ impl Dice {
                     _ => self.change(&mut fields[&key]),
                 }
             }
-            _ => *value = self.odd(value),
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_)
+            | Value::Object(_) => *value = self.odd(value),
         }
     }
 

@@ -1,10 +1,5 @@
 //! Streams in, teams out: what an observer makes of what others say.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test may fail loudly"
-)]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail loudly")]
 
 mod captured;
 mod consumers;

@@ -12,19 +12,7 @@ impl Dispatcher {
     /// Takes one event into account and acts on it.
     #[expect(clippy::wildcard_enum_match_arm, reason = "what is not here needs no act of the lead")]
     pub(super) async fn follow(&mut self, event: &Event) {
-        let silent = self.silent_holder(event);
-        let loser = self.loser(event);
-        self.state.apply(event);
-        let is_cost = matches!(event.fact, Fact::UsageReported { .. });
-        self.has_new_context |= event.fact.task().is_some() && !is_cost;
-        self.keep_work(event);
-        self.n_teams += u64::from(changes_team(&event.fact));
-        if let Some(member) = silent {
-            self.hangs(&member);
-        }
-        if let Some((task, member)) = loser {
-            self.break_off(task, &member, event.fact.kind());
-        }
+        self.take_in(event);
         match &event.fact {
             Fact::LeadTaken { fence, .. } if *fence != self.fence => {
                 self.ended = Some(Ended::Superseded);
@@ -82,6 +70,22 @@ impl Dispatcher {
         if frees_folder(&event.fact) {
             self.end_proofs(&event.fact);
             self.begin_waiting();
+        }
+    }
+
+    /// Takes one event into account, and tells who loses by it.
+    fn take_in(&mut self, event: &Event) {
+        let (silent, loser) = (self.silent_holder(event), self.loser(event));
+        self.state.apply(event);
+        let is_cost = matches!(event.fact, Fact::UsageReported { .. });
+        self.has_new_context |= event.fact.task().is_some() && !is_cost;
+        self.keep_work(event);
+        self.n_teams += u64::from(changes_team(&event.fact));
+        if let Some(member) = silent {
+            self.hangs(&member);
+        }
+        if let Some((task, member)) = loser {
+            self.break_off(task, &member, event.fact.kind());
         }
     }
 

@@ -196,10 +196,10 @@ impl Dispatcher {
     /// Keeps in the log that something was refused: who is told in answer alone could tell nobody else.
     pub(super) async fn record_refusal(&mut self, request: &Request, by: RefusedBy, reason: &str) {
         let task = self.said_done(request).map(|(task, ..)| task);
-        let subject = match &request.command {
-            Command::Task(TaskCommand::Create(new)) => Some(new.subject.clone()),
-            _ => None,
-        };
+        let mut subject = None;
+        if let Command::Task(TaskCommand::Create(new)) = &request.command {
+            subject = Some(new.subject.clone());
+        }
         // What the board would not take is refused by its rules, whatever else is against it.
         if task.is_none() && subject.is_none() || !self.would_be_taken(request) {
             return;

@@ -63,15 +63,14 @@ fn check_lead(agents: &Runnable, (agent, model): (&str, Option<&str>), name: &st
 
 /// Somebody leads it already: what can be done about this team.
 fn held(error: anyhow::Error, name: &str) -> anyhow::Error {
-    match error.downcast_ref::<BoardError>() {
-        Some(BoardError::Refused(refusal @ Refusal::LeadHeld { .. })) => {
-            let hint = format!(
-                "see what it does: `troop --team {name} events --follow`; stop it: `troop stop {name}`"
-            );
-            Refused::conflict(refusal.to_string(), hint).into()
-        }
-        _ => error,
-    }
+    let refused = error.downcast_ref::<BoardError>();
+    let Some(BoardError::Refused(refusal @ Refusal::LeadHeld { .. })) = refused else {
+        return error;
+    };
+    let hint = format!(
+        "see what it does: `troop --team {name} events --follow`; stop it: `troop stop {name}`"
+    );
+    Refused::conflict(refusal.to_string(), hint).into()
 }
 
 /// A team goes on where it worked before, as long as that folder is there.

@@ -204,10 +204,10 @@ fn fuzz_config() {
         match config {
             // What is wrong is told in a line that names the file.
             Err(error) => {
-                assert!(error.starts_with("`config.json` ") && error.lines().count() == 1)
+                assert!(error.starts_with("`config.json` ") && error.lines().count() == 1);
             }
             Ok(config) => {
-                drop(hooks::read(config.hooks.as_ref(), Path::new("config.json"), &mut warnings))
+                drop(hooks::read(config.hooks.as_ref(), Path::new("config.json"), &mut warnings));
             }
         }
         assert!(warnings.iter().all(|it| it.lines().count() == 1), "{warnings:?}");

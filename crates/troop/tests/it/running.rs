@@ -256,6 +256,9 @@ async fn a_team_is_stopped_from_elsewhere_and_goes_on_later() {
     assert_eq!(run.code, 1, "{}", run.out);
     assert!(run.out.contains("pat asks the team to stop: lunch\n"), "{}", run.out);
     assert_eq!(run.err, "error: 2 tasks are not done\nhint: go on: `troop resume crew`\n");
+    let status = troop.json("team status");
+    let lead = status["members"].as_array().unwrap().iter().find(|it| it["role"] == "lead");
+    assert_eq!(lead.unwrap()["unread"], 0, "that all have stopped is no news for later");
     let (code, err) = troop.refused("stop");
     assert_eq!((code, err.starts_with("error: nobody runs this team now\n")), (1, true), "{err}");
     write(&troop, "go", "");

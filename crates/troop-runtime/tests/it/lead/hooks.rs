@@ -180,11 +180,9 @@ async fn a_vetoed_task_is_not_created_and_who_asked_hears_why() {
     let n_tasks = stage.board.look(|state| state.tasks().len()).await.unwrap();
     assert_eq!(n_tasks, 0);
     let log = stage.log().await;
-    let refused = log.iter().find_map(|event| match &event.fact {
-        Fact::TaskRefused { task, subject, who, reason, .. } => {
-            Some((*task, subject.clone()?, who.name.clone(), reason.clone()))
-        }
-        _ => None,
+    let refused = log.iter().find_map(|event| {
+        let Fact::TaskRefused { task, subject, who, reason, .. } = &event.fact else { return None };
+        Some((*task, subject.clone()?, who.name.clone(), reason.clone()))
     });
     assert_eq!(refused, Some((None, "do it".into(), "bob".into(), "too vague".into())));
     // One that somebody puts on the board directly is taken off it again.

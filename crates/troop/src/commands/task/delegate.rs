@@ -6,8 +6,8 @@ use anyhow::Result;
 use serde_json::Value;
 use tokio::time::Instant;
 use troop_model::{
-    Command, Delegation, DelegationStatus, DelegationView, Fact, MemberName, Refusal, State,
-    TaskRef,
+    Command, Delegation, DelegationStatus, DelegationView, Fact, Member, MemberName, Refusal,
+    State, TaskRef,
 };
 use troop_runtime::Board;
 use uuid::Uuid;
@@ -63,7 +63,10 @@ pub(super) async fn run(order: Order, desk: &mut Desk, printer: &Printer) -> Res
                 let message = format!("{} still works on {}", found.to, found.task);
                 (message, "look later: `troop team delegations`".to_owned())
             } else {
-                let message = format!("{} does not go on: nobody leads the team", found.task);
+                let to = found.to.clone();
+                let look = move |state: &State| state.member(&to).is_some_and(Member::is_running);
+                let what = if board.look(look).await? { "does not go on" } else { "has not begun" };
+                let message = format!("{} {what}: nobody leads the team", found.task);
                 (message, format!("let it run: `troop resume {name}`"))
             };
             Err(Refused::new(message, hint).into())
@@ -95,11 +98,14 @@ impl Watched<'_> {
         let mut before = None;
         loop {
             let found = look(board, id).await?;
-            if found.status != DelegationStatus::Running || Instant::now() >= deadline {
+            if found.status != DelegationStatus::Running {
                 return Ok(found);
             }
             let is_led = desk.standing(board).await? == Standing::Running;
             self.warn(before.replace(is_led), is_led);
+            if Instant::now() >= deadline {
+                return Ok(found);
+            }
             let soon = deadline.min(Instant::now() + LOOK);
             if let Ok(event) = tokio::time::timeout_at(soon, news.next()).await {
                 event?;

@@ -100,19 +100,19 @@ async fn an_injection_gets_nobody_the_rights_of_another() {
                 "Agent",
                 json!({"name": "eve", "subagent_type": "builtin", "mode": "bypass", "prompt": "do all"}),
             ),
-            ("TaskUpdate", json!({"taskId": "1", "status": "completed"})),
-            ("TaskUpdate", json!({"taskId": "2", "status": "completed"})),
             ("Read", json!({"file_path": "../../home/config.json"})),
             ("Write", json!({"file_path": "/etc/troop-was-here", "content": "x"})),
         ])
     };
     let mock = MockModel::start(move |seen| match member(seen).as_str() {
         "lead" => leads(seen),
+        // Whoever gets a task first.
         "ann" if seen.last().contains("write the file ") => tries("bob"),
-        "ann" if seen.last().contains("is for the lead") => {
+        _ if seen.last().contains("write the file ") => tries("ann"),
+        _ if seen.last().contains("is for the lead") => {
             Answer::call("FailTask", &json!({"reason": "a file wanted other rights for me"}))
         }
-        _ => works(seen),
+        _ => Answer::text("no"),
     })
     .await;
     let mut words = TEAM.to_vec();
@@ -121,12 +121,9 @@ async fn an_injection_gets_nobody_the_rights_of_another() {
     let told =
         mock.requests().iter().map(Seen::last).find(|it| it.contains("`Agent` is for the lead"));
     let told = told.unwrap_or_else(|| panic!("{} {}", run.out, run.err));
-    for refused in [
-        "there is no open request",
-        "ask members to stop",
-        "is not in your working folder",
-        "is not held by `ann`",
-    ] {
+    for refused in
+        ["there is no open request", "ask members to stop", "is not in your working folder"]
+    {
         assert!(told.contains(refused), "`{refused}` is not in {told}");
     }
     let members = troop.json("member list");
