@@ -130,22 +130,22 @@ async fn each_knows_its_team_by_its_part_in_it_from_the_beginning() {
         MockModel::start(|seen| if member(seen) == "lead" { leads(seen) } else { works(seen) })
             .await;
     run(&troop, &mock, &TEAM).await;
-    let first = |name: &str| {
-        let asked = mock.requests();
-        let seen = asked.iter().find(|seen| member(seen) == name).unwrap();
-        seen.last()
-    };
-    let (lead, ann) = (first("lead"), first("ann"));
+    let asked = mock.requests();
+    let lead = asked.iter().find(|seen| member(seen) == "lead").unwrap().last();
+    // Whoever was there first; the other may have found nothing left to do.
+    let worker = asked.iter().find(|seen| member(seen) != "lead").unwrap();
+    let (name, worker) = (member(worker), worker.last());
+    let other = if name == "ann" { "bob" } else { "ann" };
     let both = ["<system_context name=\"TEAM.md\">", "# Team crew", "write a greeting"];
     for part in both.iter().chain(&["`ann` (member)", "`bob` (member)", "Sequential", "Parallel"]) {
         assert!(lead.contains(part), "`{part}` is not in {lead}");
     }
-    for part in
-        both.iter().chain(&["You are `ann`, a member", "`bob` (member)", "send `lead` a message"])
-    {
-        assert!(ann.contains(part), "`{part}` is not in {ann}");
+    let own = [format!("You are `{name}`, a member"), format!("`{other}` (member)")];
+    let own = own.iter().map(String::as_str).chain(["send `lead` a message"]);
+    for part in both.into_iter().chain(own) {
+        assert!(worker.contains(part), "`{part}` is not in {worker}");
     }
-    assert!(!ann.contains("Sequential"), "how to lead is for the lead: {ann}");
+    assert!(!worker.contains("Sequential"), "how to lead is for the lead: {worker}");
 }
 
 #[tokio::test]
