@@ -397,7 +397,8 @@ impl Observer {
             let Some(what) = diff(change) else { continue };
             let known = || self.memory.session.team.as_ref().map(|it| it.name.clone());
             let team = gone.or_else(known).unwrap_or_default();
-            self.memory.sequence += 1;
+            // What was saved may say anything.
+            self.memory.sequence = self.memory.sequence.saturating_add(1);
             self.has_changed = true;
             let event = TeamEvent {
                 sequence: self.memory.sequence,

@@ -6,7 +6,10 @@ use anyhow::Result;
 use serde_json::Value;
 
 use super::{Config, hooks::suggestion, teams, teams::TeammateMode};
-use crate::report::{Usage, in_plain_words, nearest};
+use crate::{
+    render::one_line,
+    report::{Usage, in_plain_words, nearest},
+};
 
 /// The keys of a configuration file.
 pub(super) const KEYS: [&str; 11] = [
@@ -34,7 +37,7 @@ pub(super) fn read(path: &Path, warnings: &mut Vec<String>) -> Result<Config> {
 pub(super) fn parse(text: &str, path: &Path, warnings: &mut Vec<String>) -> Result<Config> {
     let wrong = |what: String| {
         Usage::new(
-            format!("`{}` is not a configuration: {what}", path.display()),
+            format!("`{}` is not a configuration: {}", path.display(), one_line(&what)),
             format!("its keys are: {}", KEYS.join(", ")),
         )
     };
@@ -133,6 +136,7 @@ fn warn_of_unknown(
     for key in value.as_object().into_iter().flat_map(|fields| fields.keys()) {
         if !known.contains(&key.as_str()) {
             let near = nearest(key, known.iter().copied()).map(suggestion).unwrap_or_default();
+            let key = one_line(key);
             warnings.push(format!("`{}`: unknown key `{place}{key}`{near}", path.display()));
         }
     }

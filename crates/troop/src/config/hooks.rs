@@ -7,7 +7,10 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 use troop_runtime::{HookEvent, HooksConfig, Mistake, MistakeKind};
 
-use crate::report::{Usage, nearest};
+use crate::{
+    render::one_line,
+    report::{Usage, nearest},
+};
 
 /// The hooks of a person and those of a project, which are not to be trusted alike.
 #[derive(Clone, Debug)]
@@ -41,7 +44,8 @@ pub(super) fn read(
             MistakeKind::UnknownKey { key, known } => {
                 let near = nearest(key, known.iter().copied()).map(suggestion);
                 let near = near.unwrap_or_default();
-                warnings.push(format!("`{}`: {mistake}{near}", path.display()));
+                let what = one_line(&mistake.to_string());
+                warnings.push(format!("`{}`: {what}{near}", path.display()));
             }
             MistakeKind::UnknownEvent(_) | MistakeKind::Wrong(_) => {
                 return Err(error(&mistake, path).into());
@@ -61,7 +65,8 @@ pub(super) fn read_foreign(
     let (config, mistakes) = HooksConfig::read(hooks);
     for mistake in mistakes {
         if let MistakeKind::Wrong(_) = mistake.kind {
-            warnings.push(format!("`{}`: {mistake}; troop does not run it", path.display()));
+            let what = one_line(&mistake.to_string());
+            warnings.push(format!("`{}`: {what}; troop does not run it", path.display()));
         }
     }
     config
