@@ -7,9 +7,12 @@ mod openai;
 
 use std::{fmt, str::FromStr};
 
-use super::model::ModelError;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
 use super::{
     chat::{Asked, Reply, Shown},
+    model::ModelError,
     secret::Secret,
     sse::Event,
 };
@@ -72,6 +75,16 @@ pub(crate) trait Reader: Send {
 pub(crate) enum Progress {
     More,
     Over,
+}
+
+/// What an event says, unless that is an error of the API.
+fn said_in<T: DeserializeOwned>(event: &Event) -> Result<T, ModelError> {
+    let senseless = |_| ModelError::senseless(&event.data);
+    let value: Value = serde_json::from_str(&event.data).map_err(senseless)?;
+    match of_error(&value) {
+        Some(error) => Err(error),
+        None => serde_json::from_value(value).map_err(senseless),
+    }
 }
 
 impl Api {

@@ -183,13 +183,13 @@ async fn begin(
         };
         let client = json!({"name": "troop", "version": env!("CARGO_PKG_VERSION")});
         let hello = json!({"protocolVersion": VERSION, "capabilities": {}, "clientInfo": client});
-        link.request("initialize", &hello, patience).await?;
+        link.ask("initialize", &hello).await?;
         link.notify("notifications/initialized").await?;
         let (mut told, mut cursor) = (Vec::new(), None);
         for _ in 0..MAX_PAGES {
             let params =
                 cursor.map_or_else(|| json!({}), |cursor: String| json!({"cursor": cursor}));
-            let page: Page = understood(link.request("tools/list", &params, patience).await?)?;
+            let page: Page = understood(link.ask("tools/list", &params).await?)?;
             told.extend(page.tools);
             cursor = page.next_cursor;
             if cursor.is_none() {
@@ -204,21 +204,23 @@ async fn begin(
 }
 
 impl Link {
+    async fn ask(&self, method: &str, params: &Value) -> Result<Value, String> {
+        match self {
+            Self::Local(local) => local.request(method, params).await,
+            Self::Remote(remote) => remote.request(method, params).await,
+        }
+    }
+
+    /// The same, for no longer than this.
     async fn request(
         &self,
         method: &str,
         params: &Value,
         patience: Duration,
     ) -> Result<Value, String> {
-        let asked = async {
-            match self {
-                Self::Local(local) => local.request(method, params).await,
-                Self::Remote(remote) => remote.request(method, params).await,
-            }
-        };
         let late =
             || Err(format!("it did not answer `{method}` in {} seconds", patience.as_secs()));
-        timeout(patience, asked).await.unwrap_or_else(|_| late())
+        timeout(patience, self.ask(method, params)).await.unwrap_or_else(|_| late())
     }
 
     async fn notify(&self, method: &str) -> Result<(), String> {

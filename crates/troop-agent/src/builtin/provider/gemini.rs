@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Options, Progress, Provider, Reader, of_error};
+use super::{Options, Progress, Provider, Reader, said_in};
 use crate::builtin::{
     chat::{Asked, Ending, Message, Part, Reply, Said, Shown, ToolCall, ToolSpec, Usage},
     model::ModelError,
@@ -260,12 +260,7 @@ impl Reader for Reading {
         event: &Event,
         show: &mut dyn FnMut(Shown<'_>),
     ) -> Result<Progress, ModelError> {
-        let senseless = |_| ModelError::senseless(&event.data);
-        let value: Value = serde_json::from_str(&event.data).map_err(senseless)?;
-        if let Some(error) = of_error(&value) {
-            return Err(error);
-        }
-        let chunk = Chunk::deserialize(value).map_err(senseless)?;
+        let chunk: Chunk = said_in(event)?;
         if let Some(counted) = chunk.usage_metadata {
             self.count(&counted);
         }

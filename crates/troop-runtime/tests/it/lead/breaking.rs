@@ -11,7 +11,7 @@ use super::{
     branches::person,
     is_done,
     isolation::{Project, git, write},
-    stage::{Part, Play, play, quick, without_restarts},
+    stage::{Part, Play, Stage, play, quick, without_restarts},
 };
 
 /// Waits until it is told that a task is not its own any more.
@@ -57,6 +57,17 @@ fn patient() -> Timing {
     Timing { grace: Duration::from_secs(60), ..without_restarts() }
 }
 
+/// A team whose only member is in the middle of task 1.
+async fn at_work(project: &Project) -> Stage {
+    let stage = project.stage_with(patient(), |_| {}).await;
+    let (begun, mut has_begun) = mpsc::unbounded_channel();
+    stage.plays.add("slow", slow(begun));
+    stage.task("write one 1").await;
+    stage.spawn("bob", "slow").await;
+    has_begun.recv().await.unwrap();
+    stage
+}
+
 fn cancel(task: u32) -> TaskCommand {
     TaskCommand::Cancel { task: TaskNumber(task).into(), reason: "not needed".to_owned() }
 }
@@ -69,12 +80,7 @@ fn complete(task: u32) -> TaskCommand {
 #[tokio::test]
 async fn what_is_still_written_for_a_task_that_was_called_off_does_not_come_in_with_the_next() {
     let project = Project::new();
-    let stage = project.stage_with(patient(), |_| {}).await;
-    let (begun, mut has_begun) = mpsc::unbounded_channel();
-    stage.plays.add("slow", slow(begun));
-    stage.task("write one 1").await;
-    stage.spawn("bob", "slow").await;
-    has_begun.recv().await.unwrap();
+    let stage = at_work(&project).await;
     person(&stage, cancel(1)).await;
     stage.task("write two 2").await;
     stage.until("task 2 is done", is_done(2)).await;
@@ -86,12 +92,7 @@ async fn what_is_still_written_for_a_task_that_was_called_off_does_not_come_in_w
 #[tokio::test]
 async fn what_a_person_says_to_be_done_is_merged_when_its_holder_has_broken_off() {
     let project = Project::new();
-    let stage = project.stage_with(patient(), |_| {}).await;
-    let (begun, mut has_begun) = mpsc::unbounded_channel();
-    stage.plays.add("slow", slow(begun));
-    stage.task("write one 1").await;
-    stage.spawn("bob", "slow").await;
-    has_begun.recv().await.unwrap();
+    let stage = at_work(&project).await;
     person(&stage, complete(1)).await;
     let merged = |state: &State| state.tasks().get(TaskNumber(1))?.merged.clone();
     stage.until("task 1 is merged", merged).await;
