@@ -1,5 +1,6 @@
 //! What teammates write, as it reaches a session: tags in the text of a user message.
 
+use memchr::{memchr, memmem};
 use serde::Deserialize;
 
 use crate::{
@@ -9,6 +10,9 @@ use crate::{
 
 const OPEN: &str = "<teammate-message";
 const CLOSE: &str = "</teammate-message>";
+
+/// How far a tag is looked at for its end, so that a line full of tags is not read over and over.
+const MAX_HEAD: usize = 4096;
 
 /// What a teammate wrote.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,7 +39,7 @@ pub(crate) fn find(text: &str) -> Vec<Mail> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some((_, after)) = rest.split_once(OPEN) {
-        let Some((head, after_head)) = after.split_once('>') else { break };
+        let Some((head, after_head)) = split_head(after) else { break };
         let Some((body, after_body)) = after_head.split_once(CLOSE) else { break };
         rest = after_body;
         let Some(from) = attribute(head, "teammate_id").filter(|it| !it.is_empty()) else {
@@ -45,6 +49,21 @@ pub(crate) fn find(text: &str) -> Vec<Mail> {
         found.push(Mail { from, color, summary, content: content(body.trim()) });
     }
     found
+}
+
+/// What stands in the tag, and what behind it. A `>` within quotes is part of what is said, as in `a -> b`.
+fn split_head(text: &str) -> Option<(&str, &str)> {
+    let near = text.as_bytes().get(..MAX_HEAD).unwrap_or(text.as_bytes());
+    let line = near.get(..memchr(b'\n', near).unwrap_or(near.len())).unwrap_or_default();
+    let mut is_quoted = false;
+    let end = line.iter().position(|byte| {
+        is_quoted ^= *byte == b'"';
+        *byte == b'>' && !is_quoted
+    });
+    // A quote that is never closed is part of what is said, too.
+    let end = end.or_else(|| memmem::find(line, b"\">").map(|at| at + 1));
+    let end = end.or_else(|| memchr(b'>', text.as_bytes()))?;
+    Some((text.get(..end)?, text.get(end + 1..)?))
 }
 
 fn attribute(head: &str, name: &str) -> Option<String> {

@@ -60,6 +60,27 @@ fn what_is_structured_is_read() {
 }
 
 #[test]
+fn an_arrow_in_a_summary_is_no_end_of_it() {
+    for (summary, found) in [
+        ("parser -> done", "parser -> done"),
+        ("<b>", "<b>"),
+        ("now > \"then\" > later", "now > "),
+        ("a 5\" disk", "a 5"),
+    ] {
+        let text = format!(
+            "<teammate-message teammate_id=\"ann\" summary=\"{summary}\" color=\"red\">\n\
+             {{\"type\":\"shutdown_approved\",\"requestId\":\"a > b\"}}\n</teammate-message>"
+        );
+        let mails = find(&text);
+        assert_eq!(mails.len(), 1, "{text}");
+        assert_eq!(mails[0].summary.as_deref(), Some(found), "{text}");
+        let request_id = Some("a > b".to_owned());
+        let approved = Content::ShutdownResponse { request_id, approved: true, reason: None };
+        assert_eq!(mails[0].content, approved, "{text}");
+    }
+}
+
+#[test]
 fn what_is_structured_in_an_unknown_way_is_text() {
     for body in [r#"{"type":"task_assignment","taskId":"1"}"#, "{broken", "[1]", "7", ""] {
         assert_eq!(one(body), Content::Text(body.to_owned()));
@@ -87,4 +108,6 @@ fn a_text_full_of_beginnings_is_read_once() {
     let text = "<teammate-message x>".repeat(200_000);
     assert_eq!(find(&text), []);
     assert_eq!(find(&(text + "</teammate-message>")), []);
+    let text = "<teammate-message \">a</teammate-message>\"".repeat(20_000);
+    assert_eq!(find(&text), []);
 }
