@@ -14,6 +14,8 @@ use crate::vocabulary::Operation;
 
 /// How many uses may wait, and how many that waited too long are remembered.
 const MAX_WAITING: usize = 256;
+/// How much all of these may hold. The last one is kept whatever it holds.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
 /// How many results are kept that came before their use, and how long each may be.
 const MAX_EARLY: usize = 64;
 const MAX_EARLY_LINE: usize = 16 * 1024;
@@ -34,6 +36,13 @@ pub(crate) struct Pending {
     pub(crate) received_at: Time,
     /// Whether consumers were told of it.
     pub(crate) is_announced: bool,
+}
+
+impl Pending {
+    fn n_bytes(&self) -> usize {
+        let actor = self.actor.as_ref().map_or(0, String::len);
+        self.id.len() + self.tool.len() + actor + self.operation.n_bytes()
+    }
 }
 
 /// What waits for its other half.
@@ -64,6 +73,17 @@ impl Correlator {
         self.waiting.push_back(pending);
         if self.waiting.len() > MAX_WAITING {
             self.give_up_oldest();
+        }
+        self.forget_to(MAX_BYTES);
+    }
+
+    /// Forgets the oldest until what is left holds no more than this.
+    fn forget_to(&mut self, max_bytes: usize) {
+        let all = self.late.iter().chain(&self.waiting);
+        let mut n_bytes: usize = all.map(Pending::n_bytes).sum();
+        while n_bytes > max_bytes && self.late.len() + self.waiting.len() > 1 {
+            let oldest = self.late.pop_front().or_else(|| self.waiting.pop_front());
+            n_bytes -= oldest.map_or(0, |it| it.n_bytes());
         }
     }
 

@@ -124,6 +124,28 @@ impl Operation {
         }
     }
 
+    /// How much of a text is kept with it.
+    pub(crate) fn n_bytes(&self) -> usize {
+        let texts = |texts: &[&Option<String>]| -> usize {
+            texts.iter().map(|it| it.as_ref().map_or(0, String::len)).sum()
+        };
+        match self {
+            Self::CreateTeam { name } => name.len(),
+            Self::Spawn(it) => it.name.len() + texts(&[&it.team, &it.agent_type, &it.model]),
+            Self::CreateTask { subject, description, active_form } => {
+                subject.len() + texts(&[description, active_form])
+            }
+            Self::UpdateTask(it) => {
+                let others = it.add_blocks.iter().chain(&it.add_blocked_by);
+                let others = others.map(|it| size_of_val(it) + it.as_str().len());
+                texts(&[&it.owner, &it.subject, &it.description, &it.active_form])
+                    + others.sum::<usize>()
+            }
+            Self::Send(it) => it.content.len() + texts(&[&it.to, &it.summary, &it.request_id]),
+            Self::DeleteTeam | Self::ListTasks | Self::GetTask { .. } => 0,
+        }
+    }
+
     /// Whether this alone says that there is a team, or will be.
     pub(crate) fn is_about_a_team_for_sure(&self) -> bool {
         match self {

@@ -95,6 +95,27 @@ fn shelves_stay_small_whatever_comes() {
 }
 
 #[test]
+fn what_waits_holds_only_so_much() {
+    let letter = |id: &str, n_bytes| {
+        let content = "x".repeat(n_bytes);
+        let letter = crate::vocabulary::Letter { content, ..Default::default() };
+        Pending { operation: Operation::Send(letter), ..pending(id, at(0)) }
+    };
+    let mut it = Correlator::default();
+    it.add(pending("first", at(0)));
+    for nth in 0..600 {
+        it.add(letter(&format!("long {nth}"), 1 << 20));
+    }
+    let held: usize = it.waiting.iter().chain(&it.late).map(Pending::n_bytes).sum();
+    assert!(held <= MAX_BYTES, "{held}");
+    assert!(!it.is_awaited("first") && !it.is_awaited("long 590"));
+    assert!(it.is_awaited("long 597") && it.is_awaited("long 599"), "the last ones are known");
+    it.add(letter("huge", 2 * MAX_BYTES));
+    assert!(it.take("huge").is_some() && it.n_waiting() == 0, "one alone may be longer");
+    assert!(serde_json::to_vec(&it).unwrap().len() < 2 * MAX_BYTES);
+}
+
+#[test]
 fn what_is_saved_is_what_was_known() {
     let mut it = Correlator::default();
     it.add(pending("a", at(0)));
