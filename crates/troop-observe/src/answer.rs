@@ -233,12 +233,12 @@ impl<'a> Listed<'a> {
             }
             _ => (rest, Vec::new()),
         };
-        let (subject, owner) = match rest.rsplit_once(" (") {
-            Some((subject, owner)) if owner.ends_with(')') => {
-                (subject, Some(owner.trim_end_matches(')')))
-            }
-            _ => (rest, None),
-        };
+        // A subject may end in brackets, too, but a name is one word.
+        let named = rest.strip_suffix(')').and_then(|rest| rest.rsplit_once(" ("));
+        let is_part_of_a_name = |it: char| !it.is_whitespace() && !matches!(it, '(' | ')');
+        let named =
+            named.filter(|(_, name)| !name.is_empty() && name.chars().all(is_part_of_a_name));
+        let (subject, owner) = named.map_or((rest, None), |(rest, name)| (rest, Some(name)));
         let (task, status) = (TaskId::new(task)?, TaskStatus::parse(status)?);
         Some(Self { task, status, subject, owner, blocked_by })
     }

@@ -107,6 +107,21 @@ fn lists_are_read_line_by_line() {
 }
 
 #[test]
+fn brackets_at_the_end_of_a_subject_are_no_owner() {
+    for (subject, owner) in [
+        ("Fix parser (part 2)", None),
+        ("Fix parser (part 2)", Some("ann")),
+        ("Call (it())", None),
+        ("Nothing ()", None),
+    ] {
+        let shown = owner.map(|it| format!(" ({it})")).unwrap_or_default();
+        let it = answer(&json!(format!("#1 [pending] {subject}{shown}")), None);
+        let listed = it.listed().next().unwrap();
+        assert_eq!((listed.subject, listed.owner), (subject, owner));
+    }
+}
+
+#[test]
 fn half_a_character_is_no_reason_to_lose_the_text() {
     let content: &RawValue =
         serde_json::from_str(r#""Task #1 created successfully: \ud83d""#).unwrap();
