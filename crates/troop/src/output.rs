@@ -15,7 +15,7 @@ use crate::{
 const DEFAULT_WIDTH: usize = 100;
 
 /// Where output goes, and in which form.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Printer {
     /// Whether programs read it.
     pub(crate) json: bool,

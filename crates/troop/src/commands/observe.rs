@@ -5,12 +5,12 @@ mod pieces;
 mod showing;
 mod state;
 
+use std::time::Duration;
+
 use anyhow::Result;
 use serde_json::json;
-use tokio::{
-    signal::unix::{SignalKind, signal},
-    sync::mpsc,
-};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 use troop_observe::Source;
 use troop_runtime::Clock;
 
@@ -19,19 +19,78 @@ use self::{
     showing::{Form, Showing},
     state::Keeper,
 };
-use crate::{cli::ObserveArgs, output::Printer, render};
+use crate::{
+    cli::ObserveArgs,
+    output::Printer,
+    render,
+    report::Stopped,
+    signals::{Signals, Wanted},
+};
 
 /// How many pieces of the stream wait at most.
 const MAX_WAITING: usize = 4;
+/// How long who was asked to stop may wait for others.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How the two who take part in a stop know of each other.
+#[derive(Clone, Debug, Default)]
+struct Stop {
+    is_asked: CancellationToken,
+    /// Nothing more is heard; what is left is to show what is known, which may take as long as somebody reads it.
+    is_done: CancellationToken,
+}
 
 pub(super) async fn run(args: &ObserveArgs, printer: &Printer) -> Result<()> {
     if args.capabilities {
         return capabilities(printer);
     }
+    let (signals, stop) = (Signals::listen()?, Stop::default());
+    let (tell, ended) = oneshot::channel();
+    // Who writes to somebody that does not read waits, and hears no signals meanwhile. So that is another thread, which ends
+    // with the program.
+    let work = {
+        let (args, printer, stop) = (args.clone(), printer.clone(), stop.clone());
+        move || -> Result<()> {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            runtime.block_on(observe(&args, &printer, &stop))
+        }
+    };
+    let working = std::thread::spawn(move || drop(tell.send(work())));
+    tokio::select! {
+        ended = ended => ended.unwrap_or_else(|_| match working.join() {
+            Ok(()) => Ok(()),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }),
+        wanted = enough(signals, &stop) => Err(Stopped(wanted).into()),
+    }
+}
+
+/// Asks to stop when a signal says so; gives which signal it was when there is no more waiting.
+async fn enough(mut signals: Signals, stop: &Stop) -> Wanted {
+    let first = signals.next().await;
+    stop.is_asked.cancel();
+    let is_stuck = async {
+        tokio::time::sleep(GRACE).await;
+        if stop.is_done.is_cancelled() {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        () = is_stuck => first,
+        second = signals.next() => second,
+    }
+}
+
+async fn observe(args: &ObserveArgs, printer: &Printer, stop: &Stop) -> Result<()> {
     let (mut keeper, observer) = Keeper::open(args.state.as_deref(), args.file.as_deref())?;
     let mut showing = Showing::new(observer, Form::of(args, printer), printer);
-    hear(args, &mut showing, &mut keeper, printer).await?;
-    let shown = showing.end(Clock::system().now());
+    hear(args, &mut showing, &mut keeper, printer, stop).await?;
+    stop.is_done.cancel();
+    let now = Clock::system().now();
+    if showing.take_last(now, keeper.has_a_place())? {
+        keeper.advance_to_the_end();
+    }
+    let shown = showing.end(now);
     keeper.save(showing.observer())?;
     shown
 }
@@ -41,6 +100,7 @@ async fn hear(
     showing: &mut Showing<'_>,
     keeper: &mut Keeper,
     printer: &Printer,
+    stop: &Stop,
 ) -> Result<()> {
     let (tell, pieces) = mpsc::channel(MAX_WAITING);
     match (&args.listen, &args.file) {
@@ -48,22 +108,27 @@ async fn hear(
             let listener = listen::bind(*address).await?;
             listen::announce(&listener, printer)?;
             // Each ends when the other does.
-            let consuming = consume(pieces, showing, keeper);
-            tokio::try_join!(consuming, listen::serve(listener, tell)).map(|_| ())
+            let consuming = consume(pieces, showing, keeper, stop);
+            tokio::try_join!(consuming, listen::serve(listener, tell, printer)).map(|_| ())
         }
         (None, Some(file)) => {
-            pieces::of_file(file, keeper.offset(), args.follow, tell)?;
-            consume(pieces, showing, keeper).await
+            pieces::of_file(file, keeper.read_so_far(), args.follow, tell)?;
+            consume(pieces, showing, keeper, stop).await
         }
         (None, None) => {
             pieces::of_stdin(tell);
-            consume(pieces, showing, keeper).await
+            consume(pieces, showing, keeper, stop).await
         }
     }
 }
 
-async fn consume(pieces: Pieces, showing: &mut Showing<'_>, keeper: &mut Keeper) -> Result<()> {
-    let taken = take_all(pieces, showing, keeper).await;
+async fn consume(
+    pieces: Pieces,
+    showing: &mut Showing<'_>,
+    keeper: &mut Keeper,
+    stop: &Stop,
+) -> Result<()> {
+    let taken = take_all(pieces, showing, keeper, stop).await;
     if taken.is_err() {
         // What was seen is known, even if nobody reads on.
         keeper.save(showing.observer())?;
@@ -76,20 +141,19 @@ async fn take_all(
     mut pieces: Pieces,
     showing: &mut Showing<'_>,
     keeper: &mut Keeper,
+    stop: &Stop,
 ) -> Result<()> {
     let clock = Clock::system();
-    let mut interrupted = signal(SignalKind::interrupt())?;
-    let mut terminated = signal(SignalKind::terminate())?;
     loop {
         let piece = tokio::select! {
             piece = pieces.recv() => piece,
-            _ = interrupted.recv() => return Ok(()),
-            _ = terminated.recv() => return Ok(()),
+            () = stop.is_asked.cancelled() => return Ok(()),
         };
         match piece.transpose()? {
             None => return Ok(()),
             Some(Piece::Bytes(bytes)) => {
-                keeper.advance(showing.take(&bytes, clock.now())?);
+                showing.take(&bytes, clock.now())?;
+                keeper.advance(&bytes);
             }
             Some(Piece::Restarted(inode)) => {
                 showing.restart();

@@ -1,19 +1,17 @@
 //! `troop observe`: somebody else's stream.
 
+mod again;
+mod listening;
+mod stopping;
+
 use std::{
     fs::{self, File, OpenOptions},
     io::{Read as _, Write as _},
-    process::{Child, Stdio},
+    process::Stdio,
 };
 
-use futures_util::{SinkExt as _, StreamExt as _};
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
-use tokio_tungstenite::{
-    WebSocketStream, client_async,
-    tungstenite::{Message, client::IntoClientRequest as _},
-};
 
 use crate::troop::{Printing, Troop};
 
@@ -342,72 +340,6 @@ fn who_is_asked_to_stop_shows_what_is_known() {
     assert!(child.wait().unwrap().success());
     let state: Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(state["agents"], json!(["alice"]));
-}
-
-/// Starts an observer that an agent can dial; gives it and where.
-fn listening(troop: &Troop, arguments: &[&str]) -> (Child, String) {
-    let mut command = troop.command(&[&["observe", "--listen", "127.0.0.1:0"], arguments].concat());
-    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let stderr = child.stderr.as_mut().unwrap();
-    let mut said = Vec::new();
-    while !said.ends_with(b"\n") {
-        let mut byte = [0];
-        stderr.read_exact(&mut byte).unwrap();
-        said.extend(byte);
-    }
-    let said = String::from_utf8(said).unwrap();
-    let (_, address) = said.trim().split_once("ws://").unwrap();
-    (child, address.to_owned())
-}
-
-async fn dial(address: &str) -> WebSocketStream<TcpStream> {
-    let stream = TcpStream::connect(address).await.unwrap();
-    client_async(format!("ws://{address}/"), stream).await.unwrap().0
-}
-
-#[tokio::test]
-async fn an_agent_that_dials_in_is_heard_and_spoken_to() {
-    let troop = Troop::new();
-    let (mut child, address) = listening(&troop, &["--pass-through"]);
-    let mut agent = dial(&address).await;
-    let prompt = "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n";
-    child.stdin.as_mut().unwrap().write_all(prompt.as_bytes()).unwrap();
-    let heard = agent.next().await.unwrap().unwrap();
-    assert_eq!(heard.to_text().unwrap(), prompt, "what is said to it arrives as it is");
-    let (first, second) = V47.split_at(V47.match_indices('\n').nth(6).unwrap().0 + 1);
-    for line in first.lines() {
-        agent.send(Message::text(line)).await.unwrap();
-    }
-    // The connection breaks; the agent dials again, and repeats what it had said last.
-    agent.flush().await.unwrap();
-    drop(agent);
-    let mut agent = dial(&address).await;
-    for line in first.lines().skip(3).chain(second.lines()) {
-        agent.send(Message::text(format!("{line}\n"))).await.unwrap();
-    }
-    agent.close(None).await.unwrap();
-    let mut printed = String::new();
-    child.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
-    assert!(child.wait().unwrap().success());
-    let added = printed.lines().filter(|line| line.starts_with("{\"type\":\"team_")).count();
-    assert_eq!(added, 2 * V47.matches("\"type\":\"tool_use\"").count());
-}
-
-#[tokio::test]
-async fn a_web_page_cannot_dial_in() {
-    let troop = Troop::new();
-    let (mut child, address) = listening(&troop, &["--state-json"]);
-    let stream = TcpStream::connect(&address).await.unwrap();
-    let mut request = format!("ws://{address}/").into_client_request().unwrap();
-    request.headers_mut().insert("origin", "https://example.com".parse().unwrap());
-    let error = client_async(request, stream).await.unwrap_err();
-    assert!(error.to_string().contains("403"), "{error}");
-    // Somebody who is no agent does not keep the agent away.
-    drop(TcpStream::connect(&address).await.unwrap());
-    let mut agent = dial(&address).await;
-    agent.close(None).await.unwrap();
-    assert!(child.wait().unwrap().success());
 }
 
 #[test]

@@ -1,13 +1,17 @@
 //! The inverted connection: an agent dials in with `--sdk-url` and talks; what comes on standard input is said to it.
 
 use std::{
+    convert::Infallible,
     io::{self, BufRead as _},
     net::SocketAddr,
     time::Duration,
 };
 
 use anyhow::{Context as _, Result};
-use futures_util::{SinkExt as _, StreamExt as _};
+use futures_util::{
+    SinkExt as _, StreamExt as _,
+    stream::{SplitSink, SplitStream},
+};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::mpsc,
@@ -26,6 +30,11 @@ use troop_observe::MAX_LINE;
 use super::pieces::{Piece, Tell};
 use crate::{output::Printer, report::Refused};
 
+/// The longest message, which is in memory as a whole: much more than is looked at, because it is passed on.
+const MAX_MESSAGE: usize = 32 * MAX_LINE;
+/// How much of a message is passed on at once.
+const PIECE: usize = 1 << 20;
+
 /// How long somebody may take to say hello.
 const HELLO: Duration = Duration::from_secs(10);
 
@@ -35,6 +44,8 @@ enum End {
     Over,
     /// The connection broke. The agent will dial again.
     Broken,
+    /// The agent said more than anybody can take.
+    TooLong,
 }
 
 pub(super) async fn bind(address: SocketAddr) -> Result<TcpListener> {
@@ -60,24 +71,32 @@ pub(super) fn announce(listener: &TcpListener, printer: &Printer) -> Result<()> 
 }
 
 /// Hears one agent, over as many connections as it needs.
-pub(super) async fn serve(listener: TcpListener, tell: Tell) -> Result<()> {
+pub(super) async fn serve(listener: TcpListener, tell: Tell, printer: &Printer) -> Result<()> {
     let mut input = input();
     loop {
         let (stream, _) = tokio::select! {
             accepted = listener.accept() => accepted.context("nobody can dial in any more")?,
             () = tell.closed() => return Ok(()),
         };
-        let Ok(Ok(mut socket)) = tokio::time::timeout(HELLO, greet(stream)).await else { continue };
-        if let End::Over = converse(&mut socket, &tell, &mut input).await {
-            return Ok(());
+        let end = tokio::select! {
+            end = attend(stream, &tell, &mut input) => end,
+            () = tell.closed() => return Ok(()),
+        };
+        match end {
+            End::Over => return Ok(()),
+            End::Broken => {}
+            End::TooLong => printer.warn(&format!(
+                "the agent said more than {} MiB at once, so its connection was closed",
+                MAX_MESSAGE >> 20
+            )),
         }
     }
 }
 
 async fn greet(stream: TcpStream) -> Result<WebSocketStream<TcpStream>, Error> {
     let config = WebSocketConfig::default()
-        .max_message_size(Some(2 * MAX_LINE))
-        .max_frame_size(Some(2 * MAX_LINE));
+        .max_message_size(Some(MAX_MESSAGE))
+        .max_frame_size(Some(MAX_MESSAGE));
     accept_hdr_async_with_config(stream, refuse_browsers, Some(config)).await
 }
 
@@ -92,41 +111,54 @@ fn refuse_browsers(request: &Request, response: Response) -> Result<Response, Er
     Ok(response)
 }
 
-async fn converse(
-    socket: &mut WebSocketStream<TcpStream>,
-    tell: &Tell,
-    input: &mut mpsc::Receiver<String>,
-) -> End {
+/// Hears who dialled in to the end, and says what there is to say.
+async fn attend(stream: TcpStream, tell: &Tell, input: &mut mpsc::Receiver<String>) -> End {
+    let Ok(Ok(socket)) = tokio::time::timeout(HELLO, greet(stream)).await else {
+        return End::Broken;
+    };
+    let (says, hears) = socket.split();
+    // At the same time: an agent may talk first and read later.
+    tokio::select! {
+        end = hear(hears, tell) => end,
+        never = say(says, input) => match never {},
+    }
+}
+
+async fn hear(mut agent: SplitStream<WebSocketStream<TcpStream>>, tell: &Tell) -> End {
     loop {
-        tokio::select! {
-            heard = socket.next() => {
-                let bytes = match heard {
-                    Some(Ok(Message::Text(text))) => text.as_bytes().to_vec(),
-                    Some(Ok(Message::Binary(bytes))) => bytes.to_vec(),
-                    Some(Ok(Message::Close(_)) | Err(Error::ConnectionClosed)) => return End::Over,
-                    Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => continue,
-                    Some(Err(_)) | None => return End::Broken,
-                };
-                if tell.send(Ok(Piece::Bytes(whole_lines(bytes)))).await.is_err() {
-                    return End::Over;
-                }
+        let bytes = match agent.next().await {
+            Some(Ok(Message::Text(text))) => text.into(),
+            Some(Ok(Message::Binary(bytes))) => bytes,
+            Some(Ok(Message::Close(_)) | Err(Error::ConnectionClosed)) => return End::Over,
+            Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => continue,
+            Some(Err(Error::Capacity(_))) => return End::TooLong,
+            Some(Err(_)) | None => return End::Broken,
+        };
+        let n_pieces = bytes.len().div_ceil(PIECE);
+        for (nth, piece) in bytes.chunks(PIECE).enumerate() {
+            let mut piece = piece.to_vec();
+            // What is one message here is at least one line elsewhere.
+            if nth + 1 == n_pieces && !piece.ends_with(b"\n") {
+                piece.push(b'\n');
             }
-            Some(line) = input.recv() => {
-                if socket.send(Message::text(line)).await.is_err() {
-                    return End::Broken;
-                }
+            if tell.send(Ok(Piece::Bytes(piece))).await.is_err() {
+                return End::Over;
             }
-            () = tell.closed() => return End::Over,
         }
     }
 }
 
-/// What is one message here is at least one line elsewhere.
-fn whole_lines(mut bytes: Vec<u8>) -> Vec<u8> {
-    if !bytes.ends_with(b"\n") {
-        bytes.push(b'\n');
+/// Says what there is to say, for ever: whether it is over is for who hears the agent to find out.
+async fn say(
+    mut agent: SplitSink<WebSocketStream<TcpStream>, Message>,
+    input: &mut mpsc::Receiver<String>,
+) -> Infallible {
+    while let Some(line) = input.recv().await {
+        if agent.send(Message::text(line)).await.is_err() {
+            break;
+        }
     }
-    bytes
+    std::future::pending().await
 }
 
 /// The lines of standard input, with their ends.

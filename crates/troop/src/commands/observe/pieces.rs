@@ -24,7 +24,31 @@ const PIECE: usize = 64 * 1024;
 const LOOK: Duration = Duration::from_secs(1);
 
 /// How many of the last bytes are looked at again, to see whether the file is still the same.
-const TAIL: usize = 256;
+const TAIL: u64 = 256;
+
+/// How that ends which was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tail(Vec<u8>);
+
+impl Tail {
+    /// What stands in a file before this place; an error if it is shorter.
+    pub(super) fn before(file: &File, at: u64) -> io::Result<Self> {
+        let n_bytes = at.min(TAIL);
+        let mut bytes = vec![0; n_bytes as usize];
+        file.read_exact_at(&mut bytes, at - n_bytes)?;
+        Ok(Self(bytes))
+    }
+
+    pub(super) fn add(&mut self, bytes: &[u8]) {
+        let last = bytes.get(bytes.len().saturating_sub(TAIL as usize)..).unwrap_or_default();
+        self.0.extend_from_slice(last);
+        self.0.drain(..self.0.len().saturating_sub(TAIL as usize));
+    }
+
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
 
 /// Something that comes from a stream.
 #[derive(Debug)]
@@ -38,11 +62,14 @@ pub(super) type Pieces = mpsc::Receiver<Result<Piece>>;
 pub(super) type Tell = mpsc::Sender<Result<Piece>>;
 
 pub(super) fn of_stdin(tell: Tell) {
-    std::thread::spawn(move || pump(&mut io::stdin().lock(), &tell, &mut Vec::new()).map(drop));
+    std::thread::spawn(move || {
+        pump(&mut io::stdin().lock(), &tell, &mut Tail::default()).map(drop)
+    });
 }
 
-/// Reads a file from an offset on; where it is followed, for ever.
-pub(super) fn of_file(path: &Path, offset: u64, follow: bool, tell: Tell) -> Result<()> {
+/// Reads a file from where it was read to; where it is followed, for ever.
+pub(super) fn of_file(path: &Path, read: (u64, Tail), follow: bool, tell: Tell) -> Result<()> {
+    let (offset, mut tail) = read;
     let shown = path.display();
     let open = || {
         let mut file = File::open(path)?;
@@ -55,10 +82,10 @@ pub(super) fn of_file(path: &Path, offset: u64, follow: bool, tell: Tell) -> Res
     }
     let mut file = open().with_context(|| format!("`{shown}` cannot be read"))?;
     if !follow {
-        std::thread::spawn(move || pump(&mut file, &tell, &mut Vec::new()).map(drop));
+        std::thread::spawn(move || pump(&mut file, &tell, &mut tail).map(drop));
         return Ok(());
     }
-    let mut follower = Follower::new(path, file, offset)?;
+    let mut follower = Follower::new(path, file, offset, tail)?;
     std::thread::spawn(move || {
         if let Some(Err(error)) = follower.run(&tell) {
             // If nobody listens any more, nobody needs to know.
@@ -69,7 +96,7 @@ pub(super) fn of_file(path: &Path, offset: u64, follow: bool, tell: Tell) -> Res
 }
 
 /// Passes on all that can be read now, and keeps how it ends; gives how much it was, or nothing if nobody takes it.
-fn pump(from: &mut impl Read, tell: &Tell, tail: &mut Vec<u8>) -> Option<u64> {
+fn pump(from: &mut impl Read, tell: &Tell, tail: &mut Tail) -> Option<u64> {
     let mut n_read = 0;
     loop {
         let mut bytes = vec![0; PIECE];
@@ -78,8 +105,7 @@ fn pump(from: &mut impl Read, tell: &Tell, tail: &mut Vec<u8>) -> Option<u64> {
             Ok(n) => {
                 n_read += n as u64;
                 bytes.truncate(n);
-                tail.extend_from_slice(bytes.get(n.saturating_sub(TAIL)..).unwrap_or_default());
-                tail.drain(..tail.len().saturating_sub(TAIL));
+                tail.add(&bytes);
                 tell.blocking_send(Ok(Piece::Bytes(bytes))).ok()?;
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -97,15 +123,14 @@ struct Follower {
     path: PathBuf,
     file: File,
     at: u64,
-    /// How that ends which was read.
-    tail: Vec<u8>,
+    tail: Tail,
     news: Receiver<()>,
     /// Tells as long as it is there.
     _watcher: notify::RecommendedWatcher,
 }
 
 impl Follower {
-    fn new(path: &Path, file: File, at: u64) -> Result<Self> {
+    fn new(path: &Path, file: File, at: u64, tail: Tail) -> Result<Self> {
         // The folder, because a file that is replaced is no longer the one that was watched.
         let path = fs::canonicalize(path)?;
         let folder = path.parent().unwrap_or(Path::new("/"));
@@ -120,41 +145,49 @@ impl Follower {
         watcher
             .watch(folder, notify::RecursiveMode::NonRecursive)
             .with_context(|| format!("`{}` cannot be watched", folder.display()))?;
-        Ok(Self { path, file, at, tail: Vec::new(), news, _watcher: watcher })
+        Ok(Self { path, file, at, tail, news, _watcher: watcher })
     }
 
     /// Goes on until nobody takes what is read.
     fn run(&mut self, tell: &Tell) -> Option<io::Result<()>> {
         loop {
-            // Before anything is read of a file that was written anew; but what was added to one that is replaced is read.
-            let mut is_new = self.rewind_if_rewritten().transpose();
-            if is_new.is_none() {
-                self.at += pump(&mut self.file, tell, &mut self.tail)?;
-                is_new = self.open_if_replaced().transpose();
-            }
-            match is_new {
-                Some(Ok(inode)) => tell.blocking_send(Ok(Piece::Restarted(inode))).ok()?,
-                Some(Err(error)) => return Some(Err(error)),
-                None if self.news.recv_timeout(LOOK) == Err(RecvTimeoutError::Disconnected) => {
+            match self.look(tell)? {
+                Ok(true) => {}
+                Ok(false)
+                    if self.news.recv_timeout(LOOK) == Err(RecvTimeoutError::Disconnected) =>
+                {
                     return None;
                 }
-                None => {}
+                Ok(false) => {}
+                Err(error) => return Some(Err(error)),
             }
         }
     }
 
+    /// Passes on what is new; tells whether the file is another one now, so that there may be more. Nothing if nobody takes it.
+    fn look(&mut self, tell: &Tell) -> Option<io::Result<bool>> {
+        // Before anything is read of a file that was written anew; but what was added to one that is replaced is read.
+        let mut is_new = self.rewind_if_rewritten().transpose();
+        if is_new.is_none() {
+            self.at += pump(&mut self.file, tell, &mut self.tail)?;
+            is_new = self.open_if_replaced().transpose();
+        }
+        let Some(is_new) = is_new else { return Some(Ok(false)) };
+        match is_new {
+            Ok(inode) => tell.blocking_send(Ok(Piece::Restarted(inode))).ok()?,
+            Err(error) => return Some(Err(error)),
+        }
+        Some(Ok(true))
+    }
+
     /// If what was read is no longer there, goes back to the beginning; gives which file it is.
     fn rewind_if_rewritten(&mut self) -> io::Result<Option<u64>> {
-        let mut tail = vec![0; self.tail.len()];
-        let start = self.at.saturating_sub(tail.len() as u64);
-        let is_there = self.file.read_exact_at(&mut tail, start);
-        let ours = self.file.metadata()?;
-        if is_there.is_ok() && tail == self.tail && ours.len() >= self.at {
+        if Tail::before(&self.file, self.at).is_ok_and(|tail| tail == self.tail) {
             return Ok(None);
         }
         self.file.rewind()?;
         self.begin();
-        Ok(Some(ours.ino()))
+        Ok(Some(self.file.metadata()?.ino()))
     }
 
     /// If there is another file now, opens that; gives which one it is.
@@ -173,6 +206,9 @@ impl Follower {
 
     fn begin(&mut self) {
         self.at = 0;
-        self.tail.clear();
+        self.tail = Tail::default();
     }
 }
+
+#[cfg(test)]
+mod tests;

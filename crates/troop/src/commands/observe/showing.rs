@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use serde::Serialize;
+use serde::{Serialize, de::IgnoredAny};
 use tokio::time::Instant;
 use troop_model::Time;
 use troop_observe::{Counts, Lines, Observer, Output, Session};
@@ -50,8 +50,6 @@ impl Form {
 pub(super) struct Showing<'a> {
     observer: Observer,
     lines: Lines,
-    /// How much was taken of a line that is not over yet.
-    n_begun: u64,
     /// How many lines there were, and whether any of them can be JSON.
     n_lines: u64,
     has_objects: bool,
@@ -92,7 +90,6 @@ impl<'a> Showing<'a> {
         Self {
             observer,
             lines: Lines::default(),
-            n_begun: 0,
             n_lines: 0,
             has_objects: false,
             page,
@@ -111,18 +108,14 @@ impl<'a> Showing<'a> {
         std::mem::take(&mut self.has_changed)
     }
 
-    /// Takes the next bytes. Gives how many bytes of whole lines that makes, with what came before.
-    pub(super) fn take(&mut self, bytes: &[u8], now: Time) -> Result<u64> {
-        let (mut rest, mut n_whole) = (bytes, 0);
+    /// Takes the next bytes.
+    pub(super) fn take(&mut self, bytes: &[u8], now: Time) -> Result<()> {
+        let mut rest = bytes;
         while !rest.is_empty() {
             let (n_taken, line) = self.lines.next(rest);
             let (taken, after) = rest.split_at(n_taken);
             rest = after;
             self.page.pass(taken);
-            self.n_begun += n_taken as u64;
-            if taken.ends_with(b"\n") {
-                n_whole += std::mem::take(&mut self.n_begun);
-            }
             if let Some(line) = line {
                 self.n_lines += 1;
                 self.has_objects |= is_object(line);
@@ -130,14 +123,12 @@ impl<'a> Showing<'a> {
             }
         }
         self.has_changed |= self.observer.has_changed();
-        self.page.print(self.printer)?;
-        Ok(n_whole)
+        self.page.print(self.printer)
     }
 
     /// What comes next is the beginning of another file.
     pub(super) fn restart(&mut self) {
         self.lines.clear();
-        self.n_begun = 0;
     }
 
     /// Draws the screen anew, if there is one; while there is more to see, not too often.
@@ -154,18 +145,26 @@ impl<'a> Showing<'a> {
         Ok(())
     }
 
-    /// The stream is over: shows what is left to show.
-    pub(super) fn end(&mut self, now: Time) -> Result<()> {
+    /// The stream is over, maybe without the end of its last line. Takes that line, if it is whole or will not come again.
+    /// Tells whether it was whole.
+    pub(super) fn take_last(&mut self, now: Time, comes_again: bool) -> Result<bool> {
+        let Some(line) = self.lines.end() else { return Ok(false) };
+        self.n_lines += 1;
+        self.has_objects |= is_object(line);
         // An object that was cut off does not close, so what can be read is whole.
-        if let Some(line) = self.lines.end() {
-            self.n_lines += 1;
-            self.has_objects |= is_object(line);
+        let is_whole = serde_json::from_slice::<IgnoredAny>(line).is_ok();
+        if is_whole || !comes_again {
             let said = self.observer.line(line, now);
             if said.len() > 0 {
                 self.page.pass(b"\n");
             }
             self.page.add(said)?;
         }
+        Ok(is_whole)
+    }
+
+    /// Shows what is left to show.
+    pub(super) fn end(&mut self, now: Time) -> Result<()> {
         self.page.add(self.observer.end(now))?;
         self.page.print(self.printer)?;
         self.draw(true)?;

@@ -1,7 +1,7 @@
 //! What is known, kept in a file, so that another run goes on from there.
 
 use std::{
-    fs,
+    fs::{self, File},
     io::{self, Write as _},
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
@@ -11,10 +11,12 @@ use std::{
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 use tokio::time::Instant;
 use troop_observe::Observer;
 
+use super::pieces::Tail;
 use crate::report::Refused;
 
 /// Saving takes at most one part in this many of the time, while there is more to read.
@@ -25,16 +27,22 @@ const SHARE: u32 = 10;
 pub(super) struct Keeper {
     path: Option<PathBuf>,
     place: Option<Place>,
+    /// How far the file was read, and how that ends: it may be in the middle of a line.
+    at: u64,
+    tail: Tail,
     /// When it was saved, and how long that took.
     saved: Option<(Instant, Duration)>,
 }
 
-/// How far a file was read: to the end of its last whole line.
+/// How far a file was taken in: to the end of a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Place {
     file: PathBuf,
     inode: u64,
     offset: u64,
+    /// What the bytes before it are, in short. A file that was written anew has others there.
+    #[serde(default)]
+    tail: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -48,44 +56,60 @@ struct Kept<'a> {
 impl Keeper {
     /// Reads what was kept, if there is anything, and goes on where that ended.
     pub(super) fn open(path: Option<&Path>, file: Option<&Path>) -> Result<(Self, Observer)> {
-        let mut place = file.and_then(|file| {
-            let (file, metadata) = (fs::canonicalize(file).ok()?, fs::metadata(file).ok()?);
-            Some((Place { file, inode: metadata.ino(), offset: 0 }, metadata.len()))
-        });
         let mut observer = Observer::default();
+        let (mut place, mut tail) = (file.and_then(begin), Tail::default());
         if let Some(kept) = path.map(read).transpose()?.flatten() {
             let path = path.unwrap_or(Path::new(""));
             let kept: Kept<'_> =
                 serde_json::from_str(&kept).map_err(|error| refuse(path, &error))?;
             observer = Observer::restore(kept.observer.get().as_bytes())
                 .map_err(|error| refuse(path, &error))?;
-            if let (Some((place, length)), Some(read)) = (&mut place, kept.read) {
-                let is_same = place.file == read.file && place.inode == read.inode;
-                if is_same && read.offset <= *length {
-                    *place = read;
-                }
+            if let (Some(place), Some(read)) = (&mut place, kept.read)
+                && (&place.file, place.inode) == (&read.file, read.inode)
+                && let Some(found) = find(&read)
+            {
+                (*place, tail) = (read, found);
             }
         }
-        let place = place.map(|(place, _)| place);
-        Ok((Self { path: path.map(Path::to_owned), place, saved: None }, observer))
+        let at = place.as_ref().map_or(0, |place| place.offset);
+        Ok((Self { path: path.map(Path::to_owned), place, at, tail, saved: None }, observer))
     }
 
-    /// Where to begin to read.
-    pub(super) fn offset(&self) -> u64 {
-        self.place.as_ref().map_or(0, |place| place.offset)
+    /// How far the file was read, and how that ends.
+    pub(super) fn read_so_far(&self) -> (u64, Tail) {
+        (self.at, self.tail.clone())
     }
 
-    /// So many bytes of whole lines were taken.
-    pub(super) fn advance(&mut self, n_bytes: u64) {
-        if let Some(place) = &mut self.place {
-            place.offset += n_bytes;
+    /// These bytes came next. What is not a whole line yet will be read again.
+    pub(super) fn advance(&mut self, bytes: &[u8]) {
+        let end = bytes.iter().rposition(|byte| *byte == b'\n');
+        if let (Some(place), Some(end)) = (&mut self.place, end) {
+            let mut tail = self.tail.clone();
+            tail.add(bytes.get(..=end).unwrap_or_default());
+            place.move_to(self.at + end as u64 + 1, &tail);
         }
+        self.at += bytes.len() as u64;
+        self.tail.add(bytes);
+    }
+
+    /// The last line has no end, but is whole.
+    pub(super) fn advance_to_the_end(&mut self) {
+        if let Some(place) = &mut self.place {
+            place.move_to(self.at, &self.tail);
+        }
+    }
+
+    /// Whether what was not taken in will be read again.
+    pub(super) fn has_a_place(&self) -> bool {
+        self.path.is_some() && self.place.is_some()
     }
 
     /// The file is another one, or begins again.
     pub(super) fn restart(&mut self, inode: u64) {
+        (self.at, self.tail) = (0, Tail::default());
         if let Some(place) = &mut self.place {
-            (place.inode, place.offset) = (inode, 0);
+            place.inode = inode;
+            place.move_to(0, &self.tail);
         }
     }
 
@@ -105,6 +129,30 @@ impl Keeper {
         self.saved = Some((Instant::now(), start.elapsed()));
         Ok(())
     }
+}
+
+impl Place {
+    fn move_to(&mut self, offset: u64, tail: &Tail) {
+        self.offset = offset;
+        self.tail = digest(tail);
+    }
+}
+
+/// The beginning of a file, if there is one.
+fn begin(file: &Path) -> Option<Place> {
+    let (path, metadata) = (fs::canonicalize(file).ok()?, fs::metadata(file).ok()?);
+    let tail = digest(&Tail::default());
+    Some(Place { file: path, inode: metadata.ino(), offset: 0, tail })
+}
+
+/// How that ends which was read of a file, if it is still there.
+fn find(place: &Place) -> Option<Tail> {
+    let tail = Tail::before(&File::open(&place.file).ok()?, place.offset).ok()?;
+    (digest(&tail) == place.tail).then_some(tail)
+}
+
+fn digest(tail: &Tail) -> String {
+    Sha256::digest(tail.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn read(path: &Path) -> Result<Option<String>> {

@@ -1,0 +1,133 @@
+//! An agent that dials in.
+
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    process::{Child, Stdio},
+};
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::Value;
+use tokio::{io::AsyncWriteExt as _, net::TcpStream};
+use tokio_tungstenite::{
+    WebSocketStream, client_async,
+    tungstenite::{Message, client::IntoClientRequest as _},
+};
+
+use super::{Troop, V47, with_streams};
+
+/// Starts an observer that an agent can dial; gives it and where.
+pub(super) fn listening(troop: &Troop, arguments: &[&str]) -> (Child, String) {
+    let mut command = troop.command(&[&["observe", "--listen", "127.0.0.1:0"], arguments].concat());
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let stderr = child.stderr.as_mut().unwrap();
+    let mut said = Vec::new();
+    while !said.ends_with(b"\n") {
+        let mut byte = [0];
+        stderr.read_exact(&mut byte).unwrap();
+        said.extend(byte);
+    }
+    let said = String::from_utf8(said).unwrap();
+    let (_, address) = said.trim().split_once("ws://").unwrap();
+    (child, address.to_owned())
+}
+
+pub(super) async fn dial(address: &str) -> WebSocketStream<TcpStream> {
+    let stream = TcpStream::connect(address).await.unwrap();
+    client_async(format!("ws://{address}/"), stream).await.unwrap().0
+}
+
+#[tokio::test]
+async fn an_agent_that_dials_in_is_heard_and_spoken_to() {
+    let troop = with_streams();
+    let (mut child, address) = listening(&troop, &["--pass-through", "--state", "heard.json"]);
+    let mut agent = dial(&address).await;
+    let prompt = "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n";
+    child.stdin.as_mut().unwrap().write_all(prompt.as_bytes()).unwrap();
+    let heard = agent.next().await.unwrap().unwrap();
+    assert_eq!(heard.to_text().unwrap(), prompt, "what is said to it arrives as it is");
+    let (first, second) = V47.split_at(V47.match_indices('\n').nth(6).unwrap().0 + 1);
+    for line in first.lines() {
+        agent.send(Message::text(line)).await.unwrap();
+    }
+    // The connection breaks; the agent dials again, and repeats what it had said last.
+    agent.flush().await.unwrap();
+    drop(agent);
+    let mut agent = dial(&address).await;
+    for line in first.lines().skip(3).chain(second.lines()) {
+        agent.send(Message::text(format!("{line}\n"))).await.unwrap();
+    }
+    agent.close(None).await.unwrap();
+    let mut printed = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
+    assert!(child.wait().unwrap().success());
+    let added = printed.lines().filter(|line| line.starts_with("{\"type\":\"team_")).count();
+    assert_eq!(added, 2 * V47.matches("\"type\":\"tool_use\"").count());
+    // What is known is what one who heard it without a break knows.
+    troop.ok("observe 47.ndjson --json --state read.json");
+    let known = |file: &str| {
+        let kept = fs::read_to_string(troop.folder().join(file)).unwrap();
+        let kept: Value = serde_json::from_str(&kept).unwrap();
+        kept["observer"]["memory"]["session"].clone()
+    };
+    assert_eq!(known("heard.json"), known("read.json"));
+    assert_eq!(known("heard.json")["team"]["members"][0]["name"], "alice");
+}
+
+#[tokio::test]
+async fn a_message_that_is_too_long_to_be_looked_at_is_passed_on() {
+    let troop = Troop::new();
+    let (mut child, address) = listening(&troop, &["--pass-through"]);
+    let mut agent = dial(&address).await;
+    let long = "x".repeat(17 << 20);
+    let sending = async {
+        for text in [&long, "", "next"] {
+            agent.send(Message::text(text)).await.unwrap();
+        }
+        agent.close(None).await.unwrap();
+    };
+    let mut stdout = child.stdout.take().unwrap();
+    let reading = tokio::task::spawn_blocking(move || {
+        let mut printed = String::new();
+        stdout.read_to_string(&mut printed).unwrap();
+        printed
+    });
+    let ((), printed) = tokio::join!(sending, reading);
+    assert!(child.wait().unwrap().success());
+    assert!(printed.unwrap() == format!("{long}\nnext\n"), "something else came out");
+}
+
+#[tokio::test]
+async fn a_message_that_nobody_could_take_is_told_of() {
+    let troop = Troop::new();
+    let (mut child, address) = listening(&troop, &["--json"]);
+    let mut agent = dial(&address).await;
+    // A text of one gigabyte is announced.
+    let head = [&[0x81, 0xff][..], &(1_u64 << 30).to_be_bytes(), &[0; 4]].concat();
+    agent.get_mut().write_all(&head).await.unwrap();
+    // It is waited for the next.
+    dial(&address).await.close(None).await.unwrap();
+    assert!(child.wait().unwrap().success());
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    let warning =
+        "warning: the agent said more than 256 MiB at once, so its connection was closed\n";
+    assert_eq!(said, warning);
+}
+
+#[tokio::test]
+async fn a_web_page_cannot_dial_in() {
+    let troop = Troop::new();
+    let (mut child, address) = listening(&troop, &["--state-json"]);
+    let stream = TcpStream::connect(&address).await.unwrap();
+    let mut request = format!("ws://{address}/").into_client_request().unwrap();
+    request.headers_mut().insert("origin", "https://example.com".parse().unwrap());
+    let error = client_async(request, stream).await.unwrap_err();
+    assert!(error.to_string().contains("403"), "{error}");
+    // Somebody who is no agent does not keep the agent away.
+    drop(TcpStream::connect(&address).await.unwrap());
+    let mut agent = dial(&address).await;
+    agent.close(None).await.unwrap();
+    assert!(child.wait().unwrap().success());
+}
