@@ -64,7 +64,10 @@ impl Answer {
         let said = said(result.content);
         let mut fields = Fields::default();
         let mut has_failed = refuses(&said);
-        if let Ok(raw) = serde_json::from_str::<&RawValue>(said.trim()) {
+        // Most are a text for people, and to fail to read that takes its time.
+        let may_be_json =
+            said.trim_start().starts_with(|it: char| matches!(it, '{' | '"' | '0'..='9'));
+        if may_be_json && let Ok(raw) = serde_json::from_str::<&RawValue>(said.trim()) {
             has_failed |= fields.add(Some(raw));
             // Some say nothing but the number.
             fields.task = fields.task.or_else(|| raw::task(Some(raw)));

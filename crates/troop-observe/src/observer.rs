@@ -428,3 +428,6 @@ fn begins_task(signal: &Signal<'_>, team: &Team) -> Option<String> {
     }
     update.owner.clone().or_else(|| team.tasks.get(&update.task)?.owner.clone())
 }
+
+#[cfg(test)]
+mod tests;

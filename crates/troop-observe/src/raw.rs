@@ -1,10 +1,11 @@
 //! JSON that others wrote, read without trust: what has the wrong type is not there, and nothing else suffers.
 
-use std::fmt;
+use std::{borrow::Cow, fmt, marker::PhantomData};
 
+use memchr::memchr;
 use serde::{
     Deserialize, Deserializer,
-    de::{Error, Visitor},
+    de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
 };
 use serde_json::value::RawValue;
 
@@ -15,12 +16,23 @@ pub(crate) type Raw<'a> = Option<&'a RawValue>;
 
 /// A text. What is half a character, as JavaScript leaves it when it cuts, becomes a mark of that.
 pub(crate) fn text(raw: Raw<'_>) -> Option<String> {
+    said(raw).map(Cow::into_owned)
+}
+
+/// A text, as it stands there if nothing in it is written in another way.
+pub(crate) fn said(raw: Raw<'_>) -> Option<Cow<'_, str>> {
     let raw = raw?.get();
     // Cheaper than to find out by failing.
-    if !raw.starts_with('"') {
-        return None;
+    let within = raw.strip_prefix('"')?.strip_suffix('"')?;
+    if memchr(b'\\', within.as_bytes()).is_none() {
+        return Some(Cow::Borrowed(within));
     }
-    serde_json::from_str(raw).ok().map(|Lossy(text)| text)
+    serde_json::from_str(raw).ok().map(|Lossy(text)| Cow::Owned(text))
+}
+
+/// Whether something is just this word.
+pub(crate) fn is(raw: Raw<'_>, word: &str) -> bool {
+    said(raw).is_some_and(|it| it == word)
 }
 
 /// A text that says something.
@@ -72,6 +84,58 @@ pub(crate) fn object<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Option<T> {
         return None;
     }
     serde_json::from_str(raw).ok()
+}
+
+/// An object of a known shape within another one; nothing where something else stands.
+#[derive(Debug, Default)]
+pub(crate) struct Part<T>(pub(crate) Option<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Part<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(PartVisitor(PhantomData)).map(Self)
+    }
+}
+
+struct PartVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for PartVisitor<T> {
+    type Value = Option<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Option<T>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(Some)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Option<T>, A::Error> {
+        IgnoredAny.visit_seq(seq).map(|_| None)
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<Option<T>, E> {
+        Ok(None)
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<Option<T>, E> {
+        Ok(None)
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<Option<T>, E> {
+        Ok(None)
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<Option<T>, E> {
+        Ok(None)
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<Option<T>, E> {
+        Ok(None)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Option<T>, E> {
+        Ok(None)
+    }
 }
 
 struct Lossy(String);

@@ -6,7 +6,7 @@ use troop_model::Time;
 
 use crate::{
     mail::{self, Mail},
-    raw::{Raw, elements, id, object, text},
+    raw::{Part, Raw, elements, id, is, object, said, text},
     team::Session,
     vocabulary::{Meaning, understand},
 };
@@ -88,7 +88,7 @@ struct Line<'a> {
     r#type: Raw<'a>,
     subtype: Raw<'a>,
     role: Raw<'a>,
-    message: Raw<'a>,
+    message: Part<Message<'a>>,
     content: Raw<'a>,
     uuid: Raw<'a>,
     timestamp: Raw<'a>,
@@ -136,15 +136,15 @@ struct Block<'a> {
 
 /// What a line says; an error if it is no JSON object.
 pub(crate) fn recognise(line: &[u8]) -> Result<Option<Recognised<'_>>, NotAnObject> {
-    let line = line.trim_ascii();
-    if !line.starts_with(b"{") {
+    let line = std::str::from_utf8(line.trim_ascii()).map_err(|_| NotAnObject)?;
+    if !line.starts_with('{') {
         return if line.is_empty() { Ok(None) } else { Err(NotAnObject) };
     }
-    let line: Line<'_> = serde_json::from_slice(line).map_err(|_| NotAnObject)?;
+    let mut line: Line<'_> = serde_json::from_str(line).map_err(|_| NotAnObject)?;
     // The Agent SDK hands messages out without what is around them.
-    let message = object::<Message<'_>>(line.message).unwrap_or_default();
+    let message = line.message.0.take().unwrap_or_default();
     let content = message.content.or(line.content);
-    let kind = text(line.r#type).or_else(|| text(line.role)).or_else(|| text(message.role));
+    let kind = said(line.r#type).or_else(|| said(line.role)).or_else(|| said(message.role));
     let (speaker, signals) = match kind.as_deref() {
         Some("assistant") => (Speaker::Assistant, uses(content)),
         Some("user") => (Speaker::User, answers(content, &line)),
@@ -158,7 +158,7 @@ pub(crate) fn recognise(line: &[u8]) -> Result<Option<Recognised<'_>>, NotAnObje
         message_id: id(message.id),
         uuid: id(line.uuid),
         session_id: text(line.session_id).or_else(|| text(line.session_id_of_transcript)),
-        at: text(line.timestamp).and_then(|it| it.parse().ok()),
+        at: said(line.timestamp).and_then(|it| it.parse().ok()),
         parent: id(line.parent_tool_use_id),
         team: text(line.team_name).filter(|it| !it.is_empty()),
         agent: text(line.agent_name).filter(|it| !it.is_empty()),
@@ -181,13 +181,17 @@ fn untyped<'a>(content: Raw<'a>, line: &Line<'a>) -> (Speaker, Vec<Signal<'a>>) 
 }
 
 fn blocks(content: Raw<'_>) -> impl Iterator<Item = Block<'_>> {
-    elements(content).into_iter().filter_map(|it| object(Some(it)))
+    let all = content.filter(|it| it.get().starts_with('['));
+    let all: Option<Vec<Part<Block<'_>>>> = all.and_then(|it| serde_json::from_str(it.get()).ok());
+    // If one of them cannot be read, the others can.
+    let one_by_one = || elements(content).into_iter().map(|it| Part(object(Some(it)))).collect();
+    all.unwrap_or_else(one_by_one).into_iter().filter_map(|it| it.0)
 }
 
 /// Whether a block is of this type; some do not say, and are known by what they have.
 fn is_type(block: &Block<'_>, kind: &str, sign: Raw<'_>) -> bool {
     match block.r#type {
-        Some(_) => text(block.r#type).is_some_and(|it| it == kind),
+        Some(_) => is(block.r#type, kind),
         None => sign.is_some(),
     }
 }
