@@ -16,15 +16,13 @@ fn seen(stream: &[u8], filters: bool) -> Value {
             observer.read(line, now);
         }
         let outputs = if filters { observer.line(line, now) } else { observer.out.drain(..) };
+        // As text, because what is passed on may be deeper than anybody reads.
         said.extend(outputs.map(|output| match output {
-            Output::Supplement(it) => serde_json::to_value(it).unwrap(),
-            Output::Event(it) => serde_json::to_value(it).unwrap(),
+            Output::Supplement(it) => serde_json::to_string(&it).unwrap(),
+            Output::Event(it) => {
+                serde_json::to_string(&TeamEvent { at: now, session_id: None, ..*it }).unwrap()
+            }
         }));
-    }
-    for it in &mut said {
-        for key in ["at", "session_id"] {
-            it.as_object_mut().unwrap().remove(key);
-        }
     }
     let session = Session { session_id: None, ..observer.session() };
     let Counts { incomplete, unknown_tools, lines: _, unreadable: _ } = observer.counts();
