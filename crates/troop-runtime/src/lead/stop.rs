@@ -101,6 +101,15 @@ impl Dispatcher {
         self.timers.set(self.timing.term, Due::Term(runner.clone()));
     }
 
+    /// A member had its time to end after it was told to, or after it closed its wire.
+    pub(super) fn term_is_over(&mut self, runner: &Runner) {
+        let has_ended = |link: &mut Link| link.exit.is_some() && link.stop.is_none();
+        // Who has ended by itself, and is only waited for because of what it said, keeps nobody from stopping.
+        if !self.link(runner).is_some_and(has_ended) {
+            self.kill(runner);
+        }
+    }
+
     /// Stops everybody, and then this lead.
     pub(super) async fn begin_team_stop(&mut self, reason: &str) {
         self.stop_team(Ended::Stopped { reason: reason.to_owned() }, reason).await;
