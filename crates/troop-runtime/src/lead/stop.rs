@@ -2,6 +2,7 @@
 
 use troop_model::{
     Assignment, Command, Member, MemberName, MemberState, Party, Role, Status, Team, Version,
+    WITH_TEAM,
 };
 use troop_protocol::FromLead;
 use uuid::Uuid;
@@ -24,9 +25,6 @@ pub(super) struct Stop {
     /// Whether it is not asked for its opinion.
     pub(super) is_forced: bool,
 }
-
-/// How the reason begins for which a member does not run that was stopped with all others.
-pub const WITH_TEAM: &str = "its team stopped";
 
 impl Stop {
     /// The reason as the log has it.

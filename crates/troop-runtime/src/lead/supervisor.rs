@@ -10,7 +10,7 @@ use tokio::{
     process::Child,
     sync::mpsc,
 };
-use troop_model::{Command, Member, MemberName, MemberState, Permissions, Role};
+use troop_model::{Command, Member, MemberName, MemberState, Permissions, Role, WITH_TEAM};
 use troop_protocol::{Peer, PeerOptions, Ready};
 use uuid::Uuid;
 
@@ -20,7 +20,6 @@ use super::{
     input::{Due, Ear, Input},
     launch::{LaunchSpec, Life},
     link::{Body, Link, Phase},
-    stop::WITH_TEAM,
     transcript::Line,
 };
 use crate::{
