@@ -48,8 +48,9 @@ fn shapes(line: &str) -> Vec<String> {
     let kind = fields.remove("type").unwrap_or_default();
     shapes.push(Value::from(fields.clone()).to_string());
     let text = Value::from(fields.clone()).to_string();
-    shapes.push(format!("{},\"type\":{kind}}}", text.trim_end_matches('}')));
-    shapes.push(format!("{{\"uuid\":\"u\",\"type\":{kind},{}", &text[1..]));
+    let within = text.strip_prefix('{').and_then(|it| it.strip_suffix('}')).unwrap();
+    shapes.push(format!("{{{within},\"type\":{kind}}}"));
+    shapes.push(format!("{{\"parentUuid\":null,\"type\":{kind},{within}}}"));
     fields.insert("type".to_owned(), kind);
     fields.insert("teamName".to_owned(), "blue".into());
     fields.insert("agentName".to_owned(), "ann".into());
