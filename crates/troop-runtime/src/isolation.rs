@@ -13,6 +13,7 @@ mod merge;
 mod names;
 mod record;
 mod repository;
+mod submodules;
 mod tie;
 mod watch;
 mod worktree;

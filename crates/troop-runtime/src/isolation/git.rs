@@ -162,6 +162,19 @@ impl Git {
         other
     }
 
+    /// The same in a repository of which only this is looked at, wherever its files are.
+    pub(super) fn with_own(&self, own: &Path) -> Self {
+        let mut other = self.at(own);
+        let names = ["GIT_DIR", "GIT_WORK_TREE"];
+        other.environment.extend(names.map(|name| (name.into(), own.into())));
+        other
+    }
+
+    /// Where it runs.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Commits under a name of our own, if the person has told git none.
     pub(super) async fn find_identity(&mut self) -> GitResult<()> {
         let asked = self.ask(&["-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT"]);

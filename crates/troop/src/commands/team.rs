@@ -191,7 +191,8 @@ async fn delete(name: Option<&str>, purge: bool, desk: &mut Desk, printer: &Prin
     }
     drop(board);
     if purge {
-        check_unused(id, &name, desk).await?;
+        // Nothing is marked as deleted before its folders are gone.
+        clear(id, &name, desk).await?;
     }
     let signature = desk.signature()?;
     desk.session.delete(signature).await?;
@@ -217,11 +218,8 @@ async fn runs(board: &Board, name: &str, desk: &Desk) -> Result<Refused> {
 
 /// Erases a team with its folder. First the folder, so that what was not done is done by the same command again.
 async fn purge_all(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
-    check_unused(team, name, desk).await?;
-    let (folder, environment) = (desk.folder(team), config::environment());
-    for leftover in leftovers(&folder, &environment).await? {
-        rescue(&leftover, &desk.surroundings.aside(), &environment).await?;
-    }
+    clear(team, name, desk).await?;
+    let folder = desk.folder(team);
     match std::fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             let what = format!("`{}` cannot be removed", folder.display());
@@ -240,11 +238,31 @@ async fn check_unused(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
         return Err(Refused::new(message, format!("stop it first: `troop stop {name}`")).into());
     }
     let left = leftovers(&folder, &config::environment()).await?;
-    let mut left = left.iter().filter(|it| it.state != LeftoverState::Merged);
-    let Some(folder) = left.find_map(|it| it.folder.as_ref()) else { return Ok(()) };
+    let left = left.iter().filter(|it| it.state != LeftoverState::Merged);
+    let left: Vec<_> = left.filter_map(|it| it.folder.as_ref()).collect();
+    let named: Vec<_> = left.iter().map(|folder| format!("`{}`", folder.display())).collect();
+    let hold = match left.len() {
+        0 => return Ok(()),
+        1 => "holds",
+        _ => "hold",
+    };
     let message =
-        format!("team `{name}` cannot be erased: `{}` holds unmerged work", folder.display());
+        format!("team `{name}` cannot be erased: {} {hold} unmerged work", named.join(", "));
     Err(Refused::new(message, "keep it on a branch first: `troop doctor --rescue`").into())
+}
+
+/// Removes the folders of teammates, all of whose work is merged.
+async fn clear(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
+    check_unused(team, name, desk).await?;
+    let environment = config::environment();
+    for leftover in leftovers(&desk.folder(team), &environment).await? {
+        let rescued = rescue(&leftover, &desk.surroundings.aside(), &environment).await;
+        rescued.map_err(|error| {
+            let message = format!("team `{name}` cannot be erased: {}", error.chain());
+            Refused::new(message, "see what is left and what to do: `troop doctor`")
+        })?;
+    }
+    Ok(())
 }
 
 fn said(printer: &Printer, what: &str, name: &str) -> Result<()> {

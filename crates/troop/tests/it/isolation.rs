@@ -289,6 +289,25 @@ fn a_team_that_is_erased_takes_its_files_along_unless_they_hold_work() {
 }
 
 #[test]
+fn a_team_whose_folders_cannot_be_removed_is_not_erased() {
+    let script = r#"
+when mail * from user
+    call task/create {"subject": "one", "description": "echo 1 > one; git worktree lock ."}
+    wait until all tasks are done
+"#;
+    let troop = repository(script);
+    let run = troop.run("--team crew run 'write' --agent script:lead.script -m ann=command");
+    assert_eq!(run.code, 0, "{run:?}");
+    let (_, err) = troop.refused("team delete crew --purge");
+    assert!(err.starts_with("error: team `crew` cannot be erased: `git worktree remove "), "{err}");
+    assert!(err.ends_with("hint: see what is left and what to do: `troop doctor`\n"), "{err}");
+    let folder = troop.json("team show crew")["id"].as_str().unwrap().to_owned();
+    let ann = troop.folder().join("home/teams").join(folder).join("worktrees/ann");
+    git(troop.folder(), &["worktree", "unlock", &ann.to_string_lossy()]);
+    assert_eq!(troop.ok("team delete crew --purge"), "erased team crew\n");
+}
+
+#[test]
 fn an_attempt_that_is_not_needed_any_more_is_offered_for_dropping_first() {
     let script = r#"
 when mail * from user
