@@ -116,6 +116,8 @@ impl Isolation {
         };
         git = git.at(&repository.top);
         git.find_identity().await?;
+        repository.check_filters(&git).await?;
+        record::check_names(&git).await?;
         fs::create_dir_all(&folder).map_err(GitError::file(&folder))?;
         let folder = folder.canonicalize().map_err(GitError::file(&folder))?;
         let notices = repository.notices(&git).await?;

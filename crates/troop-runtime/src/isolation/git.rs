@@ -89,6 +89,22 @@ pub enum GitError {
         /// In which way.
         how: Torn,
     },
+    /// Somebody has a branch where those of teams are to be: git keeps branches like files.
+    #[error("the branch `{branch}` is in the way: those of teams are to be below `{branch}/`")]
+    InTheWay {
+        /// Which.
+        branch: String,
+    },
+    /// What is in some files cannot be committed, because a program that changes them on the way does not work.
+    #[error("the filter `{filter}`, which `{file}` here requires, does not work: {says}")]
+    Filter {
+        /// Which.
+        filter: String,
+        /// A file that needs it.
+        file: String,
+        /// What git says.
+        says: String,
+    },
     /// A file beside it cannot be used.
     #[error("`{}` cannot be used", path.display())]
     File {

@@ -64,8 +64,7 @@ async fn take_away(project: &Git, folder: &Path) -> GitResult<()> {
     if submodules::are_in(folder) {
         // Git itself does not look into them, and refuses.
         submodules::keep(&git, folder, project).await?;
-        let is_clean =
-            !is_dirty(&git).await? && submodules::dirty(&git, folder).await?.is_empty();
+        let is_clean = !is_dirty(&git).await? && submodules::dirty(&git, folder).await?.is_empty();
         remove.extend(is_clean.then_some("--force"));
     }
     project.run(&remove).await.map(drop)

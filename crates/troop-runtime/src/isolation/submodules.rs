@@ -150,7 +150,8 @@ pub(super) async fn follow(git: &Git, folder: &Path, project: &Git) -> GitResult
     for submodule in filled(git, folder).await? {
         let Some(path) = &submodule.path else { continue };
         // One inside of another follows with that.
-        let Some(named) = git.ask(&["rev-parse", "--quiet", "--verify", &format!(":{path}")]).await?
+        let Some(named) =
+            git.ask(&["rev-parse", "--quiet", "--verify", &format!(":{path}")]).await?
         else {
             continue;
         };

@@ -5,7 +5,8 @@ mod delegations;
 use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::{
-    Command, Member, NewTeamCommand, Refusal, Role, Settings, State, TeamId, TeamName, TeamView,
+    Command, Member, MemberName, MemberState, NewTeamCommand, Refusal, Role, Settings, State,
+    TeamId, TeamName, TeamView,
 };
 use troop_runtime::{Board, LeftoverState, find_lead, leftovers, rescue};
 use uuid::Uuid;
@@ -74,12 +75,26 @@ async fn create(new: NewTeamCommand, desk: &mut Desk, printer: &Printer) -> Resu
     let signature = desk.signature()?;
     let name = new.name.clone();
     let n_members = new.members.len();
+    if let Some(free) = other_name(name.as_str(), desk).await? {
+        let hint = format!(
+            "take another name, like `{free}`; or free this one: `troop team delete {name}`"
+        );
+        return Err(Refused::conflict(format!("there is a team `{name}` already"), hint).into());
+    }
     desk.session.create(&signature, new).await?;
     if printer.json {
         return show(None, desk, printer).await;
     }
     let members = if n_members == 1 { "member" } else { "members" };
     printer.text(&format!("created team {name}: a lead and {n_members} {members}\n"))
+}
+
+/// A name like the one that is wanted, if somebody has that.
+pub(super) async fn other_name(wanted: &str, desk: &Desk) -> Result<Option<String>> {
+    let teams = desk.session.teams().await?;
+    let names: Vec<_> =
+        teams.iter().filter(|it| !it.is_retired).map(|it| it.name.as_str()).collect();
+    Ok(names.contains(&wanted).then(|| super::run::first_free(wanted, &names)))
 }
 
 async fn list(all: bool, desk: &Desk, printer: &Printer) -> Result<()> {
@@ -189,10 +204,15 @@ async fn delete(name: Option<&str>, purge: bool, desk: &mut Desk, printer: &Prin
     if desk.standing(&board).await? == Standing::Running {
         return Err(runs(&board, &name, desk).await?.into());
     }
+    let dead = dead(&board, desk).await?;
     drop(board);
     if purge {
         // Nothing is marked as deleted before its folders are gone.
         clear(id, &name, desk).await?;
+    }
+    for member in dead {
+        let reason = Some("its lead ended".to_owned());
+        desk.submit(Command::RemoveMember { member, reason }).await?;
     }
     let signature = desk.signature()?;
     desk.session.delete(signature).await?;
@@ -200,6 +220,19 @@ async fn delete(name: Option<&str>, purge: bool, desk: &mut Desk, printer: &Prin
         purge_all(id, &name, desk).await?;
     }
     said(printer, if purge { "erased" } else { "deleted" }, &name)
+}
+
+/// Who counts as running, and ended with the lead: nobody was left to write that down.
+async fn dead(board: &Board, desk: &Desk) -> Result<Vec<MemberName>> {
+    let running = board.look(|state| {
+        let running = state.members().filter(|it| it.role == Role::Member && it.is_running());
+        running.map(|it| it.name.clone()).collect::<Vec<_>>()
+    });
+    let (running, now) = (running.await?, desk.roster(board).await?);
+    let is_dead = |name: &MemberName| {
+        now.iter().any(|it| it.name == *name && it.state == MemberState::Crashed)
+    };
+    Ok(running.into_iter().filter(is_dead).collect())
 }
 
 /// Refuses that a team is deleted that runs.
@@ -214,6 +247,13 @@ async fn runs(board: &Board, name: &str, desk: &Desk) -> Result<Refused> {
         if running.is_empty() { String::new() } else { format!("; {}", running.join(", ")) };
     let message = format!("team `{name}` is led by {}{running}", render::one_line(&holder));
     Ok(Refused::conflict(message, format!("stop it first: `troop stop {name}`")))
+}
+
+/// Erases the team that this session has.
+pub(super) async fn erase(desk: &mut Desk) -> Result<()> {
+    let team = desk.session.team()?.team();
+    desk.session.delete(desk.signature()?).await?;
+    purge_all(team, "", desk).await
 }
 
 /// Erases a team with its folder. First the folder, so that what was not done is done by the same command again.
