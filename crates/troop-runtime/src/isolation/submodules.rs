@@ -12,7 +12,7 @@ use std::{
 use super::{
     git::{Git, GitResult},
     tie,
-    worktree::{commit_all, is_dirty, repositories, written_submodules},
+    worktree::{commit_all, is_dirty, named_submodules, repositories},
 };
 
 /// Brings commits from one repository to another, and nothing else.
@@ -50,8 +50,9 @@ async fn filled(git: &Git, folder: &Path) -> GitResult<Vec<Submodule>> {
             found.push(Submodule { own, name, path });
         }
     }
-    let written = written_submodules(git, ".gitmodules").await?;
-    for path in repositories(git, folder).await?.into_iter().filter(|it| written.contains(it)) {
+    let written = named_submodules(git, ".gitmodules").await?;
+    let is_written = |path: &String| written.iter().any(|(_, it)| it == path);
+    for path in repositories(git, folder).await?.into_iter().filter(is_written) {
         let own = folder.join(&path).join(".git");
         found.push(Submodule { own, name: PathBuf::from(&path), path: Some(path) });
     }
@@ -72,7 +73,7 @@ fn kept_below(folder: &Path, name: &Path) -> Vec<PathBuf> {
     entries.sort();
     for entry in entries {
         let own = folder.join(&entry);
-        if own.join("HEAD").is_file() && own.join("objects").is_dir() {
+        if is_repository(&own) {
             found.extend(kept_below(folder, &entry.join("modules")));
             found.push(entry);
         } else {
@@ -143,6 +144,32 @@ pub(super) async fn keep(git: &Git, folder: &Path, project: &Git) -> GitResult<(
     Ok(())
 }
 
+/// Lets submodules that are not filled in a folder be filled from the project, where only that has their commits: what members
+/// made is not where submodules come from before somebody pushed it.
+pub(super) async fn prepare(git: &Git, folder: &Path, project: &Git) -> GitResult<()> {
+    let Some(modules) = tie::place_of(folder).map(|own| own.join("modules")) else { return Ok(()) };
+    if !folder.join(".gitmodules").is_file() {
+        return Ok(());
+    }
+    for (name, path) in named_submodules(git, ".gitmodules").await? {
+        let (own, entry) = (modules.join(&name), format!(":{path}"));
+        let named = git.ask(&["rev-parse", "--quiet", "--verify", &entry]).await?;
+        let Some(named) = named.filter(|_| !is_repository(&own)) else { continue };
+        let submodule = Submodule { own: own.clone(), name: name.into(), path: Some(path) };
+        let theirs = submodule.in_project(project).await?;
+        let held = format!("refs/troop/{named}");
+        let is_ours = ["rev-parse", "--quiet", "--verify", &held];
+        if is_repository(&theirs) && project.with_own(&theirs).ask(&is_ours).await?.is_some() {
+            make(&own, &theirs, project).await?;
+            let (from, held) = (theirs.to_string_lossy(), format!("{held}:{held}"));
+            let wanted = [&*from, "+refs/remotes/*:refs/remotes/*", &held];
+            let fetch: Vec<_> = FETCH.into_iter().chain(wanted).collect();
+            project.with_own(&own).run(&fetch).await?;
+        }
+    }
+    Ok(())
+}
+
 /// Puts the submodules of a folder on the commits that it names, after all in them was kept: what was done in them for one
 /// task must not come in with another. Those for which that cannot be done, and which are to be emptied.
 pub(super) async fn follow(git: &Git, folder: &Path, project: &Git) -> GitResult<Vec<String>> {
@@ -187,8 +214,8 @@ impl Submodule {
             return Ok(());
         }
         let theirs = self.in_project(project).await?;
-        if !theirs.join("HEAD").is_file() {
-            self.make(&theirs, project).await?;
+        if !is_repository(&theirs) {
+            make(&theirs, &self.own, project).await?;
         }
         let own = self.own.to_string_lossy();
         let wanted = std::iter::once(&*own).chain(held.iter().map(String::as_str));
@@ -208,16 +235,21 @@ impl Submodule {
         }
         Ok(Path::new(&all).join("modules").join(&self.name))
     }
+}
 
-    /// Makes a place for a submodule that was never filled in the project, as git would.
-    async fn make(&self, theirs: &Path, project: &Git) -> GitResult<()> {
-        project.run(&["init", "--quiet", "--bare", &theirs.to_string_lossy()]).await?;
-        let git = project.with_own(theirs);
-        git.run(&["config", "core.bare", "false"]).await?;
-        let from = ["config", "remote.origin.url"];
-        if let Some(from) = project.with_own(&self.own).ask(&from).await? {
-            git.run(&["remote", "add", "origin", &from]).await?;
-        }
-        Ok(())
+/// Whether something is kept of a submodule here.
+fn is_repository(own: &Path) -> bool {
+    own.join("HEAD").is_file() && own.join("objects").is_dir()
+}
+
+/// Makes a place for a submodule where it was never filled, like git would, after another place for the same.
+async fn make(own: &Path, like: &Path, project: &Git) -> GitResult<()> {
+    project.run(&["init", "--quiet", "--bare", &own.to_string_lossy()]).await?;
+    let git = project.with_own(own);
+    git.run(&["config", "core.bare", "false"]).await?;
+    let from = ["config", "remote.origin.url"];
+    if let Some(from) = project.with_own(like).ask(&from).await? {
+        git.run(&["remote", "add", "origin", &from]).await?;
     }
+    Ok(())
 }

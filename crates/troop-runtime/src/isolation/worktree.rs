@@ -125,6 +125,7 @@ impl Isolation {
     pub(super) async fn follow(&self, member: &MemberName, git: &Git) -> GitResult<Vec<PathBuf>> {
         let (inner, folder) = (&self.inner, names::folder(&self.inner.worktrees, member));
         let mut aside = Vec::new();
+        submodules::prepare(git, &folder, &inner.git).await?;
         for path in submodules::follow(git, &folder, &inner.git).await? {
             let name = names::aside(self.branch(), member, &format!("-{path}"));
             aside.push(set_aside(&folder.join(&path), &inner.aside, &name)?);
@@ -334,12 +335,22 @@ pub(super) async fn new_repositories(git: &Git, old: &str, new: &str) -> GitResu
 const REFERENCE: &str = "160000";
 
 /// Where the submodules are that are written down in a file or a blob.
-pub(super) async fn written_submodules(git: &Git, written: &str) -> GitResult<Vec<String>> {
+async fn written_submodules(git: &Git, written: &str) -> GitResult<Vec<String>> {
+    let named = named_submodules(git, written).await?;
+    Ok(named.into_iter().map(|(_, path)| path).collect())
+}
+
+/// What the submodules are called that are written down in a file or a blob, and where they are.
+pub(super) async fn named_submodules(git: &Git, written: &str) -> GitResult<Vec<(String, String)>> {
     let place: &[&str] = if written.starts_with("--") { &[written] } else { &["--file", written] };
     let mut asked = vec!["config", "-z"];
     asked.extend(place);
     asked.extend(["--get-regexp", r"^submodule\..*\.path$"]);
     let said = git.ask(&asked).await?.unwrap_or_default();
-    let paths = parts(&said).filter_map(|part| part.split_once('\n'));
-    Ok(paths.map(|(_, path)| path.to_owned()).collect())
+    let named = parts(&said).filter_map(|part| {
+        let (key, path) = part.split_once('\n')?;
+        let name = key.strip_prefix("submodule.")?.strip_suffix(".path")?;
+        Some((name.to_owned(), path.to_owned()))
+    });
+    Ok(named.collect())
 }

@@ -117,6 +117,9 @@ async fn a_submodule_whose_commit_others_made_is_there_with_the_next_task() {
     merge(&isolation, &one).await;
     isolation.begin(&work("bob", 3)).await.unwrap();
     assert_eq!(fs::read_to_string(bob.join("sub/one.txt")).unwrap(), "of ann");
+    // Who fills it only now finds it, too, though nobody has pushed it.
+    let (_, cyd) = nested.begin(&isolation, "cyd", 4).await;
+    assert_eq!(fs::read_to_string(cyd.join("sub/one.txt")).unwrap(), "of ann");
     // One that nobody here has is emptied, and what was in its place is kept.
     git(&bob, &["update-index", "--cacheinfo", &format!("160000,{},sub", "1".repeat(40))]).await;
     write(&bob, "sub/x.log", "ignored");
