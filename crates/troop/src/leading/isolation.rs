@@ -43,19 +43,15 @@ fn cannot(error: &GitError, team: &TeamName, is_new: bool) -> anyhow::Error {
         true => "work without: `troop run GOAL --set isolation=none`".to_owned(),
         false => format!("work without: `troop team set {team} isolation=none`"),
     };
-    let hint = match error {
+    let first = match error {
         GitError::InTheWay { branch } => {
-            format!("rename it: `git branch -m {branch} old-{branch}`; or {without}")
+            format!("rename it: `git branch -m {branch} old-{branch}`; or ")
         }
-        GitError::Filter { filter, .. } => {
-            let first = match filter.as_str() {
-                "lfs" => "install `git-lfs`",
-                _ => "repair it, and see: `git add --renormalize .`",
-            };
-            format!("{first}; or {without}")
-        }
-        _ => without,
+        GitError::Filter { filter, .. } if filter == "lfs" => "install `git-lfs`; or ".to_owned(),
+        GitError::Filter { .. } => "repair it, and see: `git add --renormalize .`; or ".to_owned(),
+        GitError::NotStarted { .. } | GitError::Failed { .. } | _ => String::new(),
     };
+    let hint = format!("{first}{without}");
     Refused::new(message, hint).into()
 }
 
