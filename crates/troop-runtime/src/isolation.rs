@@ -4,7 +4,6 @@
 //! repository); when the task is done, all that is in the folder is committed and merged into the team's branch. Nothing is
 //! ever dropped: what is not merged stays on its branch, and a folder that holds something else is not removed.
 
-mod git;
 mod ignored;
 mod land;
 mod late;
@@ -29,7 +28,6 @@ use std::{
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, Semaphore};
 use troop_model::{MemberName, TaskNumber, TeamName};
 
-pub use git::GitError;
 pub use ignored::Ignored;
 pub use land::{Ending, Kept, Landed};
 pub use late::Done as LateDone;
@@ -39,9 +37,10 @@ pub use tie::Torn;
 pub use watch::{Clash, Sight, Watcher};
 pub use worktree::Begun;
 
-use git::{Git, GitResult};
 use record::Record;
 use repository::Repository;
+
+use crate::git::{Git, GitError, GitResult};
 
 /// What isolation needs to begin.
 #[derive(Clone, Debug)]

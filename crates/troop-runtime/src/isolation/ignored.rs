@@ -10,13 +10,8 @@ use std::{
 
 use troop_model::MemberName;
 
-use super::{
-    git::{Git, GitError, GitResult, parts},
-    merge::MAX_NAMED,
-    submodules,
-    tie::free_path,
-    worktree::is_dirty,
-};
+use super::{merge::MAX_NAMED, submodules, tie::free_path, worktree::is_dirty};
+use crate::git::{Git, GitError, GitResult, parts};
 
 /// How many bytes of what git ignores in one folder are kept.
 const MAX_KEPT: u64 = 10_000_000;

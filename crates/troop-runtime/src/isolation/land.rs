@@ -6,13 +6,13 @@ use troop_model::MemberName;
 
 use super::{
     Isolation,
-    git::{Git, GitError, GitResult, parts},
     ignored::{self, Ignored},
     leftovers::folders,
     merge::MAX_NAMED,
     names, submodules, tie,
     worktree::{head, is_dirty},
 };
+use crate::git::{Git, GitError, GitResult, parts};
 
 /// What became of a team's work at its end.
 #[derive(Debug, PartialEq, Eq)]

@@ -9,7 +9,6 @@ use std::{
 use troop_model::{MemberName, TaskNumber, Time};
 
 use super::{
-    git::{Git, GitError, GitResult},
     ignored::{self, Ignored},
     land::is_in_another,
     names,
@@ -18,6 +17,7 @@ use super::{
     tie::{self, Torn, set_aside},
     worktree::{commit_all, free_name, head, is_dirty, repositories},
 };
+use crate::git::{Git, GitError, GitResult};
 
 /// Something that a team left behind.
 #[derive(Clone, Debug)]

@@ -8,13 +8,14 @@ use std::{
 use troop_model::{Evidence, TaskNumber};
 
 use super::{
-    Isolation, Work,
-    git::{Git, GitError, GitResult, parts},
-    names, submodules,
+    Isolation, Work, names, submodules,
     tie::Torn,
     worktree::{commit_all, free_name, head, new_repositories},
 };
-use crate::Checks;
+use crate::{
+    Checks,
+    git::{Git, GitError, GitResult, parts},
+};
 
 /// How often a merge is made anew because somebody else moved the team's branch meanwhile.
 const MAX_ROUNDS: usize = 10;

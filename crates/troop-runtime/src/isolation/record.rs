@@ -8,11 +8,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 use troop_model::TeamName;
 
-use super::{
-    git::{Git, GitError, GitResult},
-    names,
-    repository::Repository,
-};
+use super::{names, repository::Repository};
+use crate::git::{Git, GitError, GitResult};
 
 /// How many names are tried for a team's branch.
 const MAX_NAMES: u32 = 100;

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::git::{Git, GitError, GitResult, parts};
+use crate::git::{Git, GitError, GitResult, parts};
 
 /// The first git that merges without a working folder.
 const OLDEST: (u32, u32) = (2, 38);

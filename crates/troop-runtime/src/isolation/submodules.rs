@@ -10,10 +10,10 @@ use std::{
 };
 
 use super::{
-    git::{Git, GitResult},
     tie,
     worktree::{commit_all, is_dirty, named_submodules, repositories},
 };
+use crate::git::{Git, GitResult};
 
 /// Brings commits from one repository to another, and nothing else.
 const FETCH: [&str; 5] =

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::git::{GitError, GitResult};
+use crate::git::{GitError, GitResult};
 
 /// In which way a folder is not what was made for a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,11 +8,10 @@ use std::{
 use troop_model::MemberName;
 
 use super::{
-    Isolation, Work,
-    git::{Git, GitError, GitResult, parts},
-    names, submodules,
+    Isolation, Work, names, submodules,
     tie::{self, Torn, set_aside},
 };
+use crate::git::{Git, GitError, GitResult, parts};
 
 /// The folder is ready for a task.
 #[derive(Clone, Debug, PartialEq, Eq)]

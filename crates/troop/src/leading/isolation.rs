@@ -49,7 +49,13 @@ fn cannot(error: &GitError, team: &TeamName, is_new: bool) -> anyhow::Error {
         }
         GitError::Filter { filter, .. } if filter == "lfs" => "install `git-lfs`; or ".to_owned(),
         GitError::Filter { .. } => "repair it, and see: `git add --renormalize .`; or ".to_owned(),
-        GitError::NotStarted { .. } | GitError::Failed { .. } | _ => String::new(),
+        GitError::NotStarted { .. }
+        | GitError::Hangs { .. }
+        | GitError::Failed { .. }
+        | GitError::Nonsense { .. }
+        | GitError::Torn { .. }
+        | GitError::File { .. }
+        | _ => String::new(),
     };
     let hint = format!("{first}{without}");
     Refused::new(message, hint).into()
