@@ -12,9 +12,11 @@ mod ids;
 mod layout;
 mod lock;
 mod mail;
+mod marks;
 mod operation;
 mod roster;
 mod tasks;
+mod tell;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -31,23 +33,20 @@ use tokio::{
     time::{Instant, MissedTickBehavior, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
-use troop_model::{
-    Actor, ActorKind, Command, Event, Fact, Member, MemberName, MessageKind, OperationId, Origin,
-    Outgoing, Refusal, State, TaskNumber, TeamStatus,
-};
+use troop_model::{Member, MemberName, Refusal, State, TeamStatus};
 
 use self::{
     disk::Stamp,
     ear::Ear,
     gate::Gate,
-    ids::Ids,
+    ids::{FileId, Ids},
     layout::{Names, Places},
     lock::Lock,
     mail::Inbox,
     roster::Config,
     tasks::Known,
 };
-use crate::{Board, BoardError, Clock, Done, Request, Subscription};
+use crate::{Board, BoardError, Clock};
 
 pub use layout::{Layout, UnknownLayout};
 
@@ -120,7 +119,7 @@ pub enum Notice {
 enum Item {
     Config,
     Inbox(String),
-    Task(String),
+    Task(FileId),
 }
 
 /// What came of looking at an item.
@@ -141,7 +140,7 @@ pub struct Mirror {
     clock: Clock,
     places: Places,
     ids: Arc<Ids>,
-    tasks: BTreeMap<String, Known>,
+    tasks: BTreeMap<FileId, Known>,
     inboxes: BTreeMap<String, Inbox>,
     config: Option<Config>,
     dirty: BTreeSet<Item>,
@@ -151,7 +150,7 @@ pub struct Mirror {
     /// Whether a file could not be used, so that all is to be looked at again.
     has_failed: bool,
     /// New tasks that waited once for those that they wait for.
-    waited: BTreeSet<String>,
+    waited: BTreeSet<FileId>,
 }
 
 impl Mirror {
@@ -257,141 +256,6 @@ impl Mirror {
         }
     }
 
-    /// Marks what an event touches, and what those do which are there already.
-    async fn follow(&mut self, event: &Event, news: &mut Subscription) -> Result<(), MirrorError> {
-        let mut numbers = self.mark_event(event);
-        while let Some(event) = news.ready() {
-            numbers.extend(self.mark_event(&event));
-        }
-        self.mark_tasks(numbers).await
-    }
-
-    fn mark_event(&mut self, event: &Event) -> Vec<TaskNumber> {
-        #[expect(clippy::wildcard_enum_match_arm, reason = "what is not here stands in no file")]
-        match &event.fact {
-            Fact::MemberAdded { member, .. } | Fact::MemberRemoved { member, .. } => {
-                self.dirty.insert(Item::Config);
-                self.dirty.insert(self.inbox_of(member.as_str()));
-            }
-            Fact::MemberStateChanged { member, .. } => {
-                self.dirty.insert(self.inbox_of(member.as_str()));
-            }
-            Fact::MessageSent { readers, .. } => {
-                for reader in readers {
-                    self.dirty.insert(self.inbox_of(reader.as_str()));
-                }
-            }
-            Fact::MessageRead { reader, .. } => {
-                self.dirty.insert(self.inbox_of(reader.as_str()));
-            }
-            Fact::TeamUpdated { .. } => {
-                self.dirty.insert(Item::Config);
-            }
-            _ => return event.fact.task().into_iter().collect(),
-        }
-        Vec::new()
-    }
-
-    /// Marks tasks, and those that wait for them or that they wait for: their files tell of each other.
-    async fn mark_tasks(&mut self, numbers: Vec<TaskNumber>) -> Result<(), MirrorError> {
-        if numbers.is_empty() {
-            return Ok(());
-        }
-        self.learn_ids(numbers.clone()).await?;
-        let look = move |state: &State| {
-            let tasks = state.tasks();
-            let mut touched: BTreeSet<TaskNumber> = numbers.iter().copied().collect();
-            for number in &numbers {
-                touched.extend(tasks.dependents(*number));
-                let task = tasks.get(*number);
-                touched.extend(task.iter().flat_map(|it| &it.blocked_by).map(|it| it.task));
-            }
-            touched
-        };
-        let touched = self.board.look(look).await?;
-        self.dirty.extend(touched.into_iter().map(|it| Item::Task(self.ids.of(it))));
-        Ok(())
-    }
-
-    /// Learns which of these tasks were taken from files that have ids of their own, by this mirror or another.
-    async fn learn_ids(&mut self, numbers: Vec<TaskNumber>) -> Result<(), MirrorError> {
-        let look = move |state: &State| -> Vec<(TaskNumber, String)> {
-            let tasks = numbers.iter().filter_map(|it| state.tasks().get(*it));
-            tasks.filter_map(|it| Some((it.number, layout::file_of(it)?.to_owned()))).collect()
-        };
-        for (number, id) in self.board.look(look).await? {
-            if self.ids.number(&id) != Some(number) {
-                Arc::make_mut(&mut self.ids).give(&id, number);
-            }
-        }
-        Ok(())
-    }
-
-    async fn mark_everything(&mut self) -> Result<(), MirrorError> {
-        let ids = Arc::clone(&self.ids);
-        let look = move |state: &State| {
-            let tasks = state.tasks().numbers().map(|it| Item::Task(ids.of(it)));
-            let members = state.members().map(|it| it.name.clone()).collect::<Vec<_>>();
-            (tasks.collect::<Vec<_>>(), members)
-        };
-        let (tasks, members) = self.board.look(look).await?;
-        self.dirty.insert(Item::Config);
-        self.dirty.extend(tasks);
-        for member in members {
-            self.dirty.insert(self.inbox_of(member.as_str()));
-        }
-        self.mark_changed()
-    }
-
-    /// Finds what nobody was told of, and tries again what did not work.
-    async fn look_around(&mut self) -> Result<(), MirrorError> {
-        if std::mem::take(&mut self.has_failed) {
-            return self.mark_everything().await;
-        }
-        self.mark_changed()
-    }
-
-    /// Marks what differs on the disk from what was seen there last.
-    fn mark_changed(&mut self) -> Result<(), MirrorError> {
-        let folder = self.places.tasks();
-        let names = disk::list(&folder).map_err(unusable(&folder))?;
-        let mut seen = BTreeSet::new();
-        for name in names {
-            let id = name.trim_end_matches(".json").to_owned();
-            let stamp = Stamp::of(&folder.join(&name)).map_err(unusable(&folder))?;
-            if self.tasks.get(&id).is_none_or(|known| Some(known.stamp) != stamp) {
-                self.dirty.insert(Item::Task(id.clone()));
-            }
-            seen.insert(id);
-        }
-        let gone = self.tasks.keys().filter(|id| !seen.contains(*id));
-        self.dirty.extend(gone.cloned().map(Item::Task));
-        self.dirty.insert(Item::Config);
-        self.mark_inboxes()
-    }
-
-    /// Marks what paths are about that somebody wrote.
-    fn mark_paths(&mut self, first: PathBuf, ear: &mut Ear) {
-        let mut next = Some(first);
-        while let Some(path) = next {
-            self.dirty.extend(self.item_at(&path));
-            next = ear.ready();
-        }
-    }
-
-    fn item_at(&self, path: &Path) -> Option<Item> {
-        if path == self.places.config() {
-            return Some(Item::Config);
-        }
-        let name = path.file_name()?.to_str().filter(|it| disk::is_meant(it));
-        if path.parent()? == self.places.tasks() {
-            return name.map(|it| Item::Task(it.trim_end_matches(".json").to_owned()));
-        }
-        let rest = path.strip_prefix(self.places.inboxes()).ok()?;
-        let owner = rest.components().next()?.as_os_str().to_str()?;
-        Some(Item::Inbox(owner.trim_end_matches(".json").to_owned()))
-    }
-
     /// Looks at all that is marked.
     async fn settle(&mut self) -> Result<(), MirrorError> {
         // Members first, so that their names are known; then what they do.
@@ -428,7 +292,7 @@ impl Mirror {
     pub fn clear(self) -> Result<(), MirrorError> {
         let config = self.places.config();
         disk::remove(&config).map_err(unusable(&config))?;
-        for folder in [self.places.tasks(), self.places.inboxes()] {
+        for folder in [self.places.tasks(), self.places.inboxes(), self.places.all_noted()] {
             match std::fs::remove_dir_all(&folder) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(unusable(&folder)(error));
@@ -445,73 +309,6 @@ impl Mirror {
         Ok(self.board.look(Names::new).await?)
     }
 
-    /// Gives a command in the name of whom a file names; of the lead, if it names nobody.
-    async fn submit(
-        &self,
-        by: Option<&str>,
-        operation: OperationId,
-        command: Command,
-    ) -> Result<Result<Done, Refusal>, MirrorError> {
-        self.submit_as(actor(by), operation, command).await
-    }
-
-    async fn submit_as(
-        &self,
-        actor: Actor,
-        operation: OperationId,
-        command: Command,
-    ) -> Result<Result<Done, Refusal>, MirrorError> {
-        let request = Request { operation, actor, origin: Origin::default(), command, fence: None };
-        match self.board.submit(request).await {
-            Ok(done) => Ok(Ok(done)),
-            Err(BoardError::Refused(refusal)) => Ok(Err(refusal)),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Tells whoever wrote something that it was refused, and the lead if nobody knows who that is.
-    async fn refuse(
-        &mut self,
-        path: &Path,
-        who: Option<&str>,
-        operation: OperationId,
-        reason: &str,
-    ) -> Result<(), MirrorError> {
-        self.notice_refused(path, reason);
-        let names = self.names().await?;
-        let to = who.and_then(|who| names.find(who)).or_else(|| names.lead().cloned());
-        let Some(to) = to else { return Ok(()) };
-        let content =
-            format!("what was written to `{}` was refused: {reason}", self.places.shown(path));
-        let told = Command::Send(Outgoing {
-            to: to.to_string(),
-            kind: MessageKind::System,
-            content,
-            summary: None,
-            request_id: None,
-            approve: None,
-        });
-        // A mailbox that is full is no reason to stop.
-        drop(self.submit_as(Actor::system(), operation, told).await?);
-        Ok(())
-    }
-
-    fn notice_refused(&self, path: &Path, reason: &str) {
-        let (path, reason) = (self.places.shown(path), reason.to_owned());
-        self.notice(Notice::Refused { path, reason });
-    }
-
-    fn notice_taken(&self, path: &Path, what: String) {
-        self.notice(Notice::Taken { path: self.places.shown(path), what });
-    }
-
-    fn notice(&self, notice: Notice) {
-        if let Some(notices) = &self.notices {
-            // Nobody may listen any more.
-            drop(notices.send(notice));
-        }
-    }
-
     async fn lock(&self, path: &Path) -> Result<Option<Lock>, MirrorError> {
         Lock::take(self.places.layout, path, &self.clock).await.map_err(unusable(path))
     }
@@ -520,26 +317,11 @@ impl Mirror {
         self.n_written += 1;
         disk::write(path, value).map_err(unusable(path))
     }
-
-    /// The inbox of a member, as the files call it.
-    fn inbox_of(&self, member: &str) -> Item {
-        let is_lead = self.ids.lead.as_ref().is_some_and(|lead| lead.as_str() == member);
-        Item::Inbox(match self.places.layout {
-            Layout::Claude if is_lead => "team-lead".to_owned(),
-            Layout::Claude | Layout::Seeds => member.to_owned(),
-        })
-    }
 }
 
 fn unusable(path: &Path) -> impl Fn(io::Error) -> MirrorError {
     let path = path.to_owned();
     move |source| MirrorError::File { path: path.clone(), source }
-}
-
-/// Whom a file names; the lead, if it names nobody.
-fn actor(by: Option<&str>) -> Actor {
-    let name = by.unwrap_or(troop_model::LEAD_ALIASES[0]);
-    Actor { kind: ActorKind::Agent, name: name.into() }
 }
 
 fn is_external_in(state: &State, member: &MemberName) -> bool {

@@ -71,22 +71,54 @@ pub(super) fn read(path: &Path) -> io::Result<Option<Found>> {
     Ok(Some(Found { stamp, bytes: is_whole.then_some(bytes) }))
 }
 
-/// Puts a file in its place in one step, so that nobody reads half of it.
+/// Puts a value in its place in one step, so that nobody reads half of it.
 pub(super) fn write(path: &Path, value: &Value) -> io::Result<Stamp> {
+    put(path, &pretty(value)?)
+}
+
+/// Does so only where there is no file; none if there is one.
+pub(super) fn write_new(path: &Path, value: &Value) -> io::Result<Option<Stamp>> {
+    let (half, stamp) = write_beside(path, &pretty(value)?)?;
+    let linked = fs::hard_link(&half, path);
+    let put = match linked {
+        Ok(()) => Ok(Some(stamp)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+        // Not every file system has links.
+        Err(_) if path.symlink_metadata().is_ok() => Ok(None),
+        Err(_) => return in_place(&half, path, stamp).map(Some),
+    };
+    drop(fs::remove_file(&half));
+    put
+}
+
+/// Puts bytes in their place in one step.
+pub(super) fn put(path: &Path, bytes: &[u8]) -> io::Result<Stamp> {
+    let (half, stamp) = write_beside(path, bytes)?;
+    in_place(&half, path, stamp)
+}
+
+fn pretty(value: &Value) -> io::Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec_pretty(value)?;
     bytes.push(b'\n');
+    Ok(bytes)
+}
+
+fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<(PathBuf, Stamp)> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let half = path.with_file_name(format!(".{name}.tmp.{}", Uuid::now_v7().simple()));
     let mut file = File::options().create_new(true).write(true).open(&half)?;
-    let written = file.write_all(&bytes).and_then(|()| file.metadata());
-    // The log is the truth, so nothing is lost if the machine stops before this is on the disk.
-    match written.and_then(|found| fs::rename(&half, path).map(|()| Stamp::new(&found))) {
-        Ok(stamp) => Ok(stamp),
+    match file.write_all(bytes).and_then(|()| file.metadata()) {
+        Ok(found) => Ok((half, Stamp::new(&found))),
         Err(error) => {
             drop(fs::remove_file(&half));
             Err(error)
         }
     }
+}
+
+fn in_place(half: &Path, path: &Path, stamp: Stamp) -> io::Result<Stamp> {
+    // The log is the truth, so nothing is lost if the machine stops before this is on the disk.
+    fs::rename(half, path).map(|()| stamp).inspect_err(|_| drop(fs::remove_file(half)))
 }
 
 /// Moves away what cannot be taken, so that it is neither lost nor looked at again.

@@ -15,10 +15,8 @@ use thiserror::Error;
 use troop_model::{MemberName, Message, MessageKind, State, Status, Task, TaskNumber, TeamName};
 use uuid::Uuid;
 
+use super::ids::FileId;
 pub(super) use value::{read_array, read_object};
-
-/// The key of a task's metadata that says under which id another program made it.
-pub(super) const FILE: &str = "file";
 
 /// The key of a member in a config that the board knows, or knew.
 pub(super) const MEMBER_ID: &str = "memberId";
@@ -91,8 +89,8 @@ impl Places {
         })
     }
 
-    pub(super) fn task(&self, id: &str) -> PathBuf {
-        self.tasks().join(format!("{id}.json"))
+    pub(super) fn task(&self, id: &FileId) -> PathBuf {
+        self.tasks().join(id.file_name())
     }
 
     /// A member's inbox: a folder of messages, or one file with all of them.
@@ -101,6 +99,16 @@ impl Places {
             Layout::Seeds => self.inboxes().join(member),
             Layout::Claude => self.inboxes().join(format!("{member}.json")),
         }
+    }
+
+    /// What lies in the inboxes of this folder, as far as troop put it there or saw it.
+    pub(super) fn all_noted(&self) -> PathBuf {
+        self.team().join(".delivered")
+    }
+
+    /// What lies in one of them.
+    pub(super) fn noted(&self, member: &str) -> PathBuf {
+        self.all_noted().join(member)
     }
 
     /// A path as it is told to people: from the folder that holds all of it.
@@ -188,19 +196,6 @@ pub(super) trait TaskIds {
     fn id_of(&self, number: TaskNumber) -> String;
 }
 
-/// The id of a task that has no other.
-pub(super) fn natural_id(layout: Layout, number: TaskNumber) -> String {
-    match layout {
-        Layout::Seeds => number.to_string(),
-        Layout::Claude => number.0.to_string(),
-    }
-}
-
-/// The id of a task whose natural one somebody else has taken.
-pub(super) fn other_id(layout: Layout, number: TaskNumber) -> String {
-    format!("{}-troop", natural_id(layout, number))
-}
-
 /// A task as its file has it. What others keep in the file besides stays there.
 pub(super) fn write_task(
     layout: Layout,
@@ -252,11 +247,6 @@ pub(super) fn is_ours(layout: Layout, file: &Map<String, Value>) -> bool {
         Layout::Seeds => file.contains_key("uuid"),
         Layout::Claude => file.get("metadata").and_then(|it| it.get("troop")).is_some(),
     }
-}
-
-/// The id of the file that a task was taken from.
-pub(super) fn file_of(task: &Task) -> Option<&str> {
-    task.metadata.0.get(FILE).and_then(Value::as_str)
 }
 
 /// A message as a file or an entry of one.

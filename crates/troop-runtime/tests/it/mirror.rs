@@ -2,6 +2,8 @@
 
 mod bad_input;
 mod interleaved;
+mod lost;
+mod outside;
 mod programs;
 mod stage;
 

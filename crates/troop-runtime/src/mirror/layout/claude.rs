@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use troop_model::{Member, Message, MessageKind, Party, Role, State, Status, Task, Team, Time};
 
 use super::{
-    FILE, FileStatus, Letter, Names, TaskFile, TaskIds, Unreadable, status_of,
+    FileStatus, Letter, Names, TaskFile, TaskIds, Unreadable, status_of,
     value::{at, object, text, texts},
 };
 
@@ -25,7 +25,6 @@ pub(super) fn task(state: &State, task: &Task, ids: &dyn TaskIds) -> Map<String,
     let blocked_by: Vec<_> = task.blocked_by.iter().map(|it| ids.id_of(it.task)).collect();
     let blocks: Vec<_> = state.tasks().dependents(task.number).map(|it| ids.id_of(it)).collect();
     let mut metadata = task.metadata.0.clone();
-    metadata.shift_remove(FILE);
     let active_form = metadata.shift_remove(ACTIVE_FORM).unwrap_or(Value::Null);
     metadata.insert("troop".to_owned(), json!({"id": task.id, "status": status.as_str()}));
     object(json!({

@@ -10,7 +10,7 @@ use super::stage::Stage;
 use crate::support::{create, say};
 
 /// Makes a file so old that nobody can be still writing it.
-fn age(stage: &Stage, path: &str) {
+pub(super) fn age(stage: &Stage, path: &str) {
     let file = fs::File::options().write(true).open(stage.path(path)).unwrap();
     let then = file.metadata().unwrap().modified().unwrap() - Duration::from_secs(60);
     file.set_modified(then).unwrap();

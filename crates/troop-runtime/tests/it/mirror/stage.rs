@@ -39,6 +39,12 @@ impl Stage {
         Self { board, folder: TempDir::new().unwrap(), layout }
     }
 
+    /// The same team in another folder.
+    pub(crate) fn beside(&self) -> Self {
+        let (board, folder) = (self.board.clone(), TempDir::new().unwrap());
+        Self { board, folder, layout: self.layout }
+    }
+
     pub(crate) async fn mirror(&self) -> Mirror {
         let (board, folder) = (self.board.clone(), self.folder.path().to_owned());
         let (clock, layout, lead) = (Clock::system(), self.layout, None);
