@@ -4,9 +4,11 @@
 //! changed there becomes commands, and then the file says what the board says: so what was refused is put back, and nothing
 //! that others wrote is overwritten unread.
 
+mod ages;
 mod difference;
 mod disk;
 mod ear;
+mod folders;
 mod gate;
 mod ids;
 mod layout;
@@ -30,12 +32,13 @@ use serde_json::Value;
 use thiserror::Error;
 use tokio::{
     sync::mpsc,
-    time::{Instant, MissedTickBehavior, sleep_until},
+    time::{Instant, MissedTickBehavior, sleep, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
-use troop_model::{Member, MemberName, Refusal, State, TeamStatus};
+use troop_model::{Member, MemberName, Refusal, State, TeamName, TeamStatus};
 
 use self::{
+    ages::Ages,
     disk::Stamp,
     ear::Ear,
     gate::Gate,
@@ -46,7 +49,7 @@ use self::{
     roster::Config,
     tasks::Known,
 };
-use crate::{Board, BoardError, Clock};
+use crate::{Board, BoardError, Clock, Subscription};
 
 pub use layout::{Layout, UnknownLayout};
 
@@ -57,9 +60,16 @@ pub const EXTERNAL: &str = "external";
 const POLL: Duration = Duration::from_secs(2);
 /// How soon a file is looked at again that was half written or locked.
 const AGAIN: Duration = Duration::from_millis(20);
-/// How old a file must be for nobody to be still writing it.
+/// How old half a file must be for nobody to be still writing it.
 const HALF: Duration = Duration::from_secs(2);
-/// How often files are looked at again in one pass, where they wait for each other.
+/// How long a pass waits for what is half written or locked.
+const PASS: Duration = Duration::from_millis(100);
+/// How long a lock is waited for that somebody else has. Programs let go of one soon after they wrote; what is kept longer is
+/// looked at again later, and holds up nothing else.
+const LOCKED: Duration = Duration::from_millis(4);
+/// How often a lock is tried meanwhile.
+const TRIED: Duration = Duration::from_micros(500);
+/// How often files are looked at again in one pass, where they change each other.
 const ROUNDS: usize = 4;
 
 /// What a mirror needs to begin.
@@ -92,6 +102,30 @@ pub enum MirrorError {
         /// Why.
         #[source]
         source: io::Error,
+    },
+    /// The folder has the files of another team.
+    #[error(
+        "`{}` holds the files of another team `{team}`; name another folder, or delete `teams/{team}` and `tasks/{team}` there",
+        folder.display()
+    )]
+    OtherTeam {
+        /// Which folder.
+        folder: PathBuf,
+        /// What both are called.
+        team: TeamName,
+    },
+    /// The folder has the team's files already, in another layout.
+    #[error(
+        "`{}` holds the files of `{team}` in the layout `{layout}`; keep to that one, or name another folder",
+        folder.display()
+    )]
+    OtherLayout {
+        /// Which folder.
+        folder: PathBuf,
+        /// Whose files.
+        team: TeamName,
+        /// The layout that they have.
+        layout: Layout,
     },
 }
 
@@ -145,6 +179,16 @@ pub struct Mirror {
     config: Option<Config>,
     dirty: BTreeSet<Item>,
     later: BTreeSet<Item>,
+    /// What was locked or half written when it was looked at last.
+    locked: BTreeSet<Item>,
+    /// When those are looked at again.
+    again: Option<Instant>,
+    /// How long the lock of what is looked at now is waited for.
+    patience: Duration,
+    /// Since when what is half written or locked was seen so.
+    ages: Ages,
+    /// How often files are looked at unasked.
+    poll: Duration,
     notices: Option<mpsc::UnboundedSender<Notice>>,
     n_written: u64,
     /// Whether a file could not be used, so that all is to be looked at again.
@@ -159,14 +203,15 @@ impl Mirror {
         let MirrorOptions { board, clock, folder, layout, lead } = options;
         let look = move |state: &State| {
             let name = state.team().map(|team| team.name.clone()).ok_or(Refusal::NoTeam)?;
-            Ok::<_, Refusal>((name, Ids::new(layout, state)))
+            let members: BTreeSet<_> = state.members().map(|it| it.id).collect();
+            Ok::<_, Refusal>((name, Ids::new(layout, state), members))
         };
-        let (team, ids) = board.look(look).await?.map_err(BoardError::from)?;
+        let (team, ids, members) = board.look(look).await?.map_err(BoardError::from)?;
+        // The file system's notices have whole paths.
+        let folder = std::path::absolute(&folder).map_err(unusable(&folder))?;
         let places = Places::new(layout, &folder, team);
-        for folder in [places.tasks(), places.inboxes()] {
-            std::fs::create_dir_all(&folder).map_err(unusable(&folder))?;
-        }
-        Ok(Self {
+        folders::check(&places, &members)?;
+        let mirror = Self {
             gate: Gate::new(board.clone(), lead),
             board,
             clock,
@@ -177,11 +222,23 @@ impl Mirror {
             config: None,
             dirty: BTreeSet::new(),
             later: BTreeSet::new(),
+            locked: BTreeSet::new(),
+            again: None,
+            patience: LOCKED,
+            ages: Ages::default(),
+            poll: POLL,
             notices: None,
             n_written: 0,
             has_failed: false,
             waited: BTreeSet::new(),
-        })
+        };
+        mirror.make_folders()?;
+        Ok(mirror)
+    }
+
+    /// Looks at files unasked that often, if not every two seconds. It is a safety net for where the system gives no notices.
+    pub fn poll_every(&mut self, pause: Duration) {
+        self.poll = pause;
     }
 
     /// Hears from now on what the mirror takes and refuses.
@@ -202,26 +259,37 @@ impl Mirror {
         let version = self.board.catch_up().await?;
         let mut news = self.board.subscribe(version);
         self.mark_everything().await?;
+        let mut deadline = Instant::now() + PASS;
         loop {
-            for _ in 0..ROUNDS {
-                self.settle().await?;
+            self.settle_all(&mut news).await?;
+            if !self.later.is_empty() && Instant::now() < deadline {
+                sleep(LOCKED).await;
                 self.dirty.append(&mut self.later);
-                // What was taken from one file may change another.
-                let mut numbers = Vec::new();
-                while let Some(event) = news.next_stored().await? {
-                    numbers.extend(self.mark_event(&event));
-                }
-                self.mark_tasks(numbers).await?;
-                if self.dirty.is_empty() {
-                    break;
-                }
-            }
-            if self.gate.is_empty() {
+            } else if !self.gate.is_empty() {
+                let item = self.gate.next().await;
+                self.dirty.insert(item);
+                deadline = Instant::now() + PASS;
+            } else {
+                self.dirty.append(&mut self.later);
                 return Ok(());
             }
-            let item = self.gate.next().await;
-            self.dirty.insert(item);
         }
+    }
+
+    /// Looks at all that is marked, and at what that changes.
+    async fn settle_all(&mut self, news: &mut Subscription) -> Result<(), MirrorError> {
+        for _ in 0..ROUNDS {
+            self.settle().await?;
+            let mut numbers = Vec::new();
+            while let Some(event) = news.next_stored().await? {
+                numbers.extend(self.mark_event(&event));
+            }
+            self.mark_tasks(numbers).await?;
+            if self.dirty.is_empty() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Keeps files and board in step until it is told to stop, or the team is gone.
@@ -229,12 +297,12 @@ impl Mirror {
         let mut ear = Ear::new(&self.places);
         let version = self.board.look(State::version).await?;
         let mut news = self.board.subscribe(version);
-        self.mark_everything().await?;
+        let marked = self.mark_everything().await;
+        self.bear(marked)?;
         self.settle().await?;
-        let mut poll = tokio::time::interval(POLL);
+        let mut poll = tokio::time::interval(self.poll);
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let again = Instant::now() + AGAIN;
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return Ok(()),
@@ -244,10 +312,14 @@ impl Mirror {
                 },
                 path = ear.next() => self.mark_paths(path, &mut ear),
                 item = self.gate.next() => drop(self.dirty.insert(item)),
-                () = sleep_until(again), if !self.later.is_empty() => {
+                () = until(self.again) => {
+                    self.again = None;
                     self.dirty.append(&mut self.later);
                 }
-                _ = poll.tick() => self.look_around().await?,
+                _ = poll.tick() => {
+                    let looked = self.look_around(&mut ear).await;
+                    self.bear(looked)?;
+                }
             }
             if self.is_over().await? {
                 return self.clear();
@@ -263,24 +335,39 @@ impl Mirror {
             if self.gate.holds(&item) {
                 continue;
             }
+            // What was locked before is tried once: others must not wait for it.
+            self.patience = if self.locked.contains(&item) { Duration::ZERO } else { LOCKED };
             let settled = match &item {
                 Item::Config => self.settle_config().await,
                 Item::Inbox(owner) => self.settle_inbox(owner).await,
                 Item::Task(id) => self.settle_task(id).await,
             };
-            match settled {
-                Ok(Settled::Done) => self.gate.forget(&item),
-                Ok(Settled::Waits) => {}
-                Ok(Settled::Later) => drop(self.later.insert(item)),
-                Err(error @ MirrorError::Board(_)) => return Err(error),
-                // One file that cannot be used is no reason to leave the others.
-                Err(MirrorError::File { path, source }) => {
-                    self.notice_refused(&path, &source.to_string());
-                    self.has_failed = true;
+            match self.bear(settled)? {
+                Some(Settled::Later) => {
+                    self.again.get_or_insert_with(|| Instant::now() + AGAIN);
+                    self.locked.insert(item.clone());
+                    self.later.insert(item);
+                    continue;
                 }
+                Some(Settled::Done) => self.gate.forget(&item),
+                Some(Settled::Waits) | None => {}
             }
+            self.locked.remove(&item);
         }
         Ok(())
+    }
+
+    /// One file that cannot be used is no reason to leave the others.
+    fn bear<T>(&mut self, result: Result<T, MirrorError>) -> Result<Option<T>, MirrorError> {
+        match result {
+            Ok(done) => Ok(Some(done)),
+            Err(MirrorError::File { path, source }) => {
+                self.notice_refused(&path, &source.to_string());
+                self.has_failed = true;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     async fn is_over(&self) -> Result<bool, MirrorError> {
@@ -288,34 +375,39 @@ impl Mirror {
         Ok(status == Some(TeamStatus::Deleted))
     }
 
-    /// Takes the files of a team away that is gone.
-    pub fn clear(self) -> Result<(), MirrorError> {
-        let config = self.places.config();
-        disk::remove(&config).map_err(unusable(&config))?;
-        for folder in [self.places.tasks(), self.places.inboxes(), self.places.all_noted()] {
-            match std::fs::remove_dir_all(&folder) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(unusable(&folder)(error));
-                }
-                _ => {}
-            }
-        }
-        // Another program may keep more there.
-        drop(std::fs::remove_dir(self.places.team()));
-        Ok(())
-    }
-
     async fn names(&self) -> Result<Names, MirrorError> {
         Ok(self.board.look(Names::new).await?)
     }
 
-    async fn lock(&self, path: &Path) -> Result<Option<Lock>, MirrorError> {
-        Lock::take(self.places.layout, path, &self.clock).await.map_err(unusable(path))
+    /// Takes the lock of a file; none if somebody else keeps it.
+    async fn lock(&mut self, path: &Path) -> Result<Option<Lock>, MirrorError> {
+        let deadline = Instant::now() + self.patience;
+        loop {
+            let now = self.clock.now();
+            let taken = Lock::take(self.places.layout, path, &mut self.ages, now);
+            match taken.map_err(unusable(path))? {
+                None if Instant::now() < deadline => sleep(TRIED).await,
+                taken => return Ok(taken),
+            }
+        }
+    }
+
+    /// Whether nobody is still writing a file that was half written then.
+    fn is_abandoned(&mut self, path: &Path, stamp: Stamp) -> bool {
+        self.ages.is_over(path, stamp, self.clock.now(), HALF)
     }
 
     fn write(&mut self, path: &Path, value: &Value) -> Result<Stamp, MirrorError> {
         self.n_written += 1;
         disk::write(path, value).map_err(unusable(path))
+    }
+}
+
+/// Waits until then; for ever, if there is no such moment.
+async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
     }
 }
 

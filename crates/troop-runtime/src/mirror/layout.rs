@@ -70,6 +70,15 @@ impl Places {
         Self { layout, team, root: root.to_owned() }
     }
 
+    /// The same team's files in another layout.
+    pub(super) fn in_layout(&self, layout: Layout) -> Self {
+        Self { layout, ..self.clone() }
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
     pub(super) fn tasks(&self) -> PathBuf {
         self.root.join("tasks").join(self.team.as_str())
     }
@@ -241,12 +250,13 @@ pub(super) fn is_of(layout: Layout, file: &Map<String, Value>, task: &Task) -> b
         }
 }
 
-/// Whether troop wrote a file, for whichever task.
-pub(super) fn is_ours(layout: Layout, file: &Map<String, Value>) -> bool {
-    match layout {
-        Layout::Seeds => file.contains_key("uuid"),
-        Layout::Claude => file.get("metadata").and_then(|it| it.get("troop")).is_some(),
-    }
+/// The task that a file says it is about, if troop wrote it or what it was copied from.
+pub(super) fn own_id(layout: Layout, file: &Map<String, Value>) -> Option<Uuid> {
+    let id = match layout {
+        Layout::Seeds => file.get("uuid"),
+        Layout::Claude => file.get("metadata").and_then(|it| it.get("troop")?.get("id")),
+    };
+    id.and_then(Value::as_str)?.parse().ok()
 }
 
 /// A message as a file or an entry of one.

@@ -94,6 +94,7 @@ impl Mirror {
     }
 
     pub(super) async fn mark_everything(&mut self) -> Result<(), MirrorError> {
+        self.make_folders()?;
         let ids = Arc::clone(&self.ids);
         let look = move |state: &State| {
             let tasks = state.tasks().numbers().map(|it| Item::Task(ids.of(it)));
@@ -103,6 +104,8 @@ impl Mirror {
         let (tasks, members) = self.board.look(look).await?;
         self.dirty.insert(Item::Config);
         self.dirty.extend(tasks);
+        // Of those that the board has no more, there may be files.
+        self.dirty.extend(self.tasks.keys().cloned().map(Item::Task));
         for member in members {
             self.dirty.insert(self.inbox_of(member.as_str()));
         }
@@ -110,7 +113,12 @@ impl Mirror {
     }
 
     /// Finds what nobody was told of, and tries again what did not work.
-    pub(super) async fn look_around(&mut self) -> Result<(), MirrorError> {
+    pub(super) async fn look_around(&mut self, ear: &mut Ear) -> Result<(), MirrorError> {
+        self.ages.forget_old();
+        if self.make_folders()? {
+            ear.listen(&self.places);
+            self.has_failed = true;
+        }
         if std::mem::take(&mut self.has_failed) {
             return self.mark_everything().await;
         }

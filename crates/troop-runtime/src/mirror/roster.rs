@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 use troop_model::{Command, MemberName, NewMember, OperationId, State};
 
 use super::{
-    EXTERNAL, HALF, Mirror, MirrorError, Settled,
+    EXTERNAL, Mirror, MirrorError, Settled,
     disk::{self, Found, Stamp},
     is_external_in,
     layout::{self, MEMBER_ID, Unreadable},
@@ -36,7 +36,9 @@ impl Mirror {
             Ok(theirs) => theirs,
             Err(reason) => {
                 let at = found.as_ref().map_or(self.clock.now(), |found| found.stamp.at);
-                if matches!(reason, Unreadable::NotJson(_)) && self.clock.now().since(at) < HALF {
+                let is_half = matches!(reason, Unreadable::NotJson(_))
+                    && found.as_ref().is_some_and(|it| !self.is_abandoned(&path, it.stamp));
+                if is_half {
                     return Ok(Settled::Later);
                 }
                 disk::set_aside(&path).map_err(unusable(&path))?;

@@ -4,12 +4,12 @@ use std::{path::Path, sync::Arc};
 
 use serde_json::{Map, Value};
 use troop_model::{
-    Command, MemberName, Metadata, NewTask, OperationId, Origin, Refusal, State, Task, TaskCommand,
-    TaskNumber,
+    Command, Fact, MemberName, Metadata, NewTask, OperationId, Origin, Refusal, State, Task,
+    TaskCommand, TaskNumber, Version,
 };
 
 use super::{
-    HALF, Item, Mirror, MirrorError, Settled,
+    Item, Mirror, MirrorError, Settled,
     difference::{Reading, Wanted, difference, named},
     disk::{self, Found, MAX_FILE, Stamp},
     gate::Answer,
@@ -100,7 +100,7 @@ impl Mirror {
     ) -> Result<Settled, MirrorError> {
         let raw = match read(found) {
             Ok(raw) => raw,
-            Err(Unreadable::NotJson(_)) if self.clock.now().since(found.stamp.at) < HALF => {
+            Err(Unreadable::NotJson(_)) if !self.is_abandoned(path, found.stamp) => {
                 return Ok(Settled::Later);
             }
             Err(reason) => return self.set_aside(id, path, found, &reason.to_string()).await,
@@ -122,14 +122,29 @@ impl Mirror {
                 Ok(Settled::Done)
             }
             Ours::Nothing => {
-                let was_known =
-                    self.tasks.contains_key(id) || layout::is_ours(self.places.layout, &theirs.raw);
-                if was_known {
+                if self.tasks.contains_key(id) || self.was_deleted(&theirs.raw).await? {
                     return self.put(id, path, None).await;
                 }
                 self.take_new(&theirs).await
             }
         }
+    }
+
+    /// Whether a file is about a task that this board had and has no more. Of one that it still has it is a copy, which people
+    /// make to get a new task; of one that it never had, it is somebody else's.
+    async fn was_deleted(&self, raw: &Map<String, Value>) -> Result<bool, MirrorError> {
+        let Some(id) = layout::own_id(self.places.layout, raw) else { return Ok(false) };
+        let look = move |state: &State| state.tasks().with_id_prefix(&id.to_string()).count() > 0;
+        if self.board.look(look).await? {
+            return Ok(false);
+        }
+        let mut log = self.board.subscribe(Version::ZERO);
+        while let Some(event) = log.next_stored().await? {
+            if matches!(&event.fact, Fact::TaskCreated { id: created, .. } if *created == id) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn is_of(&self, theirs: &Theirs<'_>, ours: &Live) -> bool {

@@ -197,6 +197,41 @@ async fn two_tasks_under_one_id_are_two_tasks() {
 }
 
 #[tokio::test]
+async fn a_task_that_somebody_makes_while_we_wait_to_make_one_is_kept() {
+    let stage = Stage::new(Layout::Claude).await;
+    let mut mirror = stage.mirror().await;
+    mirror.pass().await.unwrap();
+    let lock = stage.path("tasks/crew/.lock.lock");
+    std::fs::create_dir(&lock).unwrap();
+    stage.submit("ann", create("ours")).await;
+    mirror.pass().await.unwrap();
+    assert!(stage.files("tasks/crew").is_empty(), "whoever has the lock counts");
+    stage.write("tasks/crew/1.json", &json!({"id": "1", "subject": "theirs", "status": "pending"}));
+    std::fs::remove_dir(&lock).unwrap();
+    mirror.pass().await.unwrap();
+    assert_eq!(stage.read("tasks/crew/1.json")["subject"], "theirs");
+    let mut subjects: Vec<_> =
+        stage.files("tasks/crew").iter().map(|it| it["subject"].clone()).collect();
+    subjects.sort_by_key(ToString::to_string);
+    assert_eq!(subjects, ["ours", "theirs"]);
+    assert_eq!(stage.n_tasks().await, 2);
+}
+
+#[tokio::test]
+async fn the_mark_of_the_highest_id_never_falls() {
+    for (mark, expected) in
+        [("5000000000", "5000000000"), ("99999999999999999999", "99999999999999999999"), ("x", "x")]
+    {
+        let stage = Stage::new(Layout::Claude).await;
+        let mut mirror = stage.mirror().await;
+        std::fs::write(stage.path("tasks/crew/.highwatermark"), mark).unwrap();
+        stage.submit("ann", create("write")).await;
+        mirror.pass().await.unwrap();
+        assert_eq!(stage.bytes("tasks/crew/.highwatermark"), expected.as_bytes());
+    }
+}
+
+#[tokio::test]
 async fn what_was_done_while_nobody_looked_is_taken_up() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::{Inbox, Mail, Missing, Said};
 use crate::mirror::{
-    HALF, Mirror, MirrorError, Settled,
+    Mirror, MirrorError, Settled,
     disk::{self, Found, MAX_FILE},
     layout::{self, Unreadable},
     operation, tasks, unusable,
@@ -210,11 +210,13 @@ impl Mirror {
         found: Option<Found>,
         reason: &Unreadable,
     ) -> Result<Settled, MirrorError> {
-        let at = found.map_or(self.clock.now(), |found| found.stamp.at);
-        if matches!(reason, Unreadable::NotJson(_)) && self.clock.now().since(at) < HALF {
+        let path = &self.places.inbox(owner);
+        let is_half = matches!(reason, Unreadable::NotJson(_))
+            && found.as_ref().is_some_and(|it| !self.is_abandoned(path, it.stamp));
+        if is_half {
             return Ok(Settled::Later);
         }
-        let path = &self.places.inbox(owner);
+        let at = found.map_or(self.clock.now(), |found| found.stamp.at);
         disk::set_aside(path).map_err(unusable(path))?;
         self.forget_notes(owner)?;
         let (shown, reason) = (self.places.shown(path), reason.to_string());

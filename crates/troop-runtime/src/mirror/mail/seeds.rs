@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::{Inbox, Mail, Missing, Said};
 use crate::mirror::{
-    HALF, Mirror, MirrorError, Settled,
+    Mirror, MirrorError, Settled,
     disk::{self, Found},
     layout::{self, Names, Unreadable},
     operation, tasks, unusable,
@@ -71,7 +71,7 @@ impl Mirror {
         };
         let raw = match read(&found) {
             Ok(raw) => raw,
-            Err(Unreadable::NotJson(_)) if self.clock.now().since(found.stamp.at) < HALF => {
+            Err(Unreadable::NotJson(_)) if !self.is_abandoned(path, found.stamp) => {
                 return Ok(Taken::Later);
             }
             Err(reason) => {

@@ -3,10 +3,12 @@
 use std::fs;
 
 use serde_json::json;
+use troop_model::Status;
 use troop_runtime::{Layout, Mirror};
+use troop_testkit::wait_for;
 
 use super::{bad_input::age, stage::Stage};
-use crate::support::{claim, create, say};
+use crate::support::{cancel, claim, create, delete, say};
 
 const LAYOUTS: [Layout; 2] = [Layout::Seeds, Layout::Claude];
 
@@ -103,7 +105,7 @@ async fn an_inbox_never_gets_too_large_to_be_read() {
     }
     let mut seen = Vec::new();
     while seen.len() < N_MESSAGES {
-        mirror.pass().await.unwrap();
+        // What it takes out is read, and then there is room for more.
         mirror.pass().await.unwrap();
         assert_eq!(stage.n_unread("pat").await, N_MESSAGES - seen.len());
         let there = said(&stage, "pat");
@@ -113,7 +115,6 @@ async fn an_inbox_never_gets_too_large_to_be_read() {
         assert!(numbers.len() > 1, "as many as there is room for");
         seen.extend(numbers);
         stage.take_letters("pat");
-        mirror.pass().await.unwrap();
     }
     assert_eq!(seen, (0..N_MESSAGES).collect::<Vec<_>>(), "each once, in order");
     assert!(!stage.path("teams/crew/inboxes/pat.json.refused").exists());
@@ -197,5 +198,95 @@ async fn what_was_read_elsewhere_leaves_the_inbox_however_long_ago() {
         stage.submit("pat", read).await;
         passed(&stage).await;
         assert_eq!((said(&stage, "pat").len(), stage.n_unread("pat").await), (0, 0), "{layout}");
+    }
+}
+
+#[tokio::test]
+async fn folders_that_are_taken_away_under_a_running_mirror_come_back() {
+    for layout in LAYOUTS {
+        let stage = Stage::new(layout).await;
+        stage.submit("ann", create("write")).await;
+        stage.submit("ann", say("pat", "hello")).await;
+        let mut mirror = passed(&stage).await;
+        mirror.poll_every(std::time::Duration::from_millis(20));
+        let stop = tokio_util::sync::CancellationToken::new();
+        let kept = tokio_util::task::TaskTracker::new().spawn(mirror.run(stop.clone()));
+        fs::remove_dir_all(stage.path("teams/crew")).unwrap();
+        fs::remove_dir_all(stage.path("tasks/crew")).unwrap();
+        let task = if layout == Layout::Seeds { "task-1.json" } else { "1.json" };
+        let task = format!("tasks/crew/{task}");
+        let config = stage.path("teams/crew/config.json");
+        let is_back = async || {
+            let is_back = stage.path(&task).exists() && config.exists();
+            (is_back && said(&stage, "pat") == ["hello"]).then_some(())
+        };
+        wait_for("the files are back", is_back).await;
+        assert_eq!((stage.n_unread("pat").await, stage.roster().await.len()), (1, 4));
+        stage.change(&task, &json!({"status": "in_progress", "claimed_by": "pat", "owner": "pat"}));
+        let is_held = async || (stage.task(1).await.0 == Status::InProgress).then_some(());
+        wait_for("what is written there is taken", is_held).await;
+        stop.cancel();
+        kept.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_copy_of_a_task_is_a_new_task_and_the_file_of_a_deleted_one_goes() {
+    for (layout, own, copy) in
+        [(Layout::Seeds, "task-1.json", "task-9.json"), (Layout::Claude, "1.json", "9.json")]
+    {
+        let stage = Stage::new(layout).await;
+        stage.submit("ann", create("write")).await;
+        stage.submit("ann", create("read")).await;
+        let mut mirror = passed(&stage).await;
+        let (own, copy) = (format!("tasks/crew/{own}"), format!("tasks/crew/{copy}"));
+        fs::copy(stage.path(&own), stage.path(&copy)).unwrap();
+        stage.change(&copy, &json!({"id": "9", "subject": "write more"}));
+        mirror.pass().await.unwrap();
+        assert_eq!(stage.with_subject(&["write more"]).await, [3], "{layout}");
+        assert_eq!(stage.read(&copy)["subject"], "write more");
+        assert_ne!(stage.read(&copy)["uuid"], stage.read(&own)["uuid"].as_str().unwrap_or("x"));
+        // It is that task's for who comes later, and goes with it.
+        let mut again = passed(&stage).await;
+        assert_eq!((stage.n_tasks().await, again.n_written()), (3, 0));
+        stage.submit("ann", cancel(1)).await;
+        stage.submit("ann", delete(1)).await;
+        passed(&stage).await;
+        assert!(!stage.path(&own).exists(), "{layout}");
+        again.pass().await.unwrap();
+        assert_eq!((stage.n_tasks().await, stage.path(&copy).exists()), (2, true));
+    }
+}
+
+#[tokio::test]
+async fn a_task_of_another_board_is_a_new_task_here() {
+    for (layout, file) in [(Layout::Seeds, "task-1.json"), (Layout::Claude, "1.json")] {
+        let (stage, other) = (Stage::new(layout).await, Stage::new(layout).await);
+        other.submit("ann", create("theirs")).await;
+        passed(&other).await;
+        let mut mirror = passed(&stage).await;
+        let file = format!("tasks/crew/{file}");
+        fs::copy(other.path(&file), stage.path(&file)).unwrap();
+        mirror.pass().await.unwrap();
+        assert_eq!(stage.with_subject(&["theirs"]).await, [1], "{layout}");
+    }
+}
+
+#[tokio::test]
+async fn a_folder_is_one_teams_in_one_layout() {
+    for layout in LAYOUTS {
+        let stage = Stage::new(layout).await;
+        stage.submit("ann", create("write")).await;
+        passed(&stage).await;
+        let folder = stage.folder.path().to_owned();
+        let other = if layout == Layout::Seeds { Layout::Claude } else { Layout::Seeds };
+        let error = stage.open(folder.clone(), other).await.unwrap_err();
+        assert!(error.to_string().contains(&format!("in the layout `{layout}`")), "{error}");
+        let stranger = Stage::new(layout).await;
+        let error = stranger.open(folder, layout).await.unwrap_err();
+        assert!(error.to_string().contains("the files of another team `crew`"), "{error}");
+        assert_eq!(stage.files("tasks/crew").len(), 1);
+        // The same team may come back.
+        passed(&stage).await;
     }
 }

@@ -7,7 +7,7 @@ use troop_model::{Actor, Command, Metadata, NewTask, Origin, TaskCommand};
 use troop_runtime::{Layout, Request};
 
 use super::stage::Stage;
-use crate::support::{delete, name};
+use crate::support::{cancel, delete, name};
 
 /// Files beside the team's, and what they say.
 struct Victims {
@@ -84,6 +84,7 @@ async fn no_free_data_and_no_origin_of_a_task_leads_out_of_its_folder() {
         }
         assert_eq!(told, given, "{layout}");
         for number in 1..=ids.len() as u32 {
+            stage.submit("ann", cancel(number)).await;
             stage.submit("ann", delete(number)).await;
         }
         mirror.pass().await.unwrap();
