@@ -292,7 +292,11 @@ pub(super) fn write_config(
         Layout::Seeds => seeds::config(team),
         Layout::Claude => claude::config(team),
     };
-    said.into_iter().for_each(|(key, value)| drop(written.insert(key, value)));
+    for (key, value) in said {
+        if key != claude::LEAD_SESSION || !written.contains_key(&key) {
+            written.insert(key, value);
+        }
+    }
     let names = Names::new(state);
     let entries = entries(kept);
     let entry = |member: &troop_model::Member| {

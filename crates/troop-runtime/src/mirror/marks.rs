@@ -6,7 +6,8 @@ use std::{
     sync::Arc,
 };
 
-use troop_model::{Event, Fact, State, TaskNumber};
+use troop_model::{Actor, Command, Event, Fact, OperationId, State, Status, TaskNumber};
+use uuid::Uuid;
 
 use super::{
     Item, Mirror, MirrorError,
@@ -95,6 +96,7 @@ impl Mirror {
 
     pub(super) async fn mark_everything(&mut self) -> Result<(), MirrorError> {
         self.make_folders()?;
+        self.let_rest_end().await?;
         let ids = Arc::clone(&self.ids);
         let look = move |state: &State| {
             let tasks = state.tasks().numbers().map(|it| Item::Task(ids.of(it)));
@@ -122,7 +124,24 @@ impl Mirror {
         if std::mem::take(&mut self.has_failed) {
             return self.mark_everything().await;
         }
+        self.let_rest_end().await?;
         self.mark_changed()
+    }
+
+    /// Where nobody supervises a team, whoever looks for work sees to it that what failed can be tried again when its time
+    /// has come: programs look at files.
+    async fn let_rest_end(&self) -> Result<(), MirrorError> {
+        let now = self.clock.now();
+        let look = move |state: &State| {
+            let tasks = state.tasks();
+            let mut failed = tasks.with_status(Status::Failed).filter_map(|it| tasks.get(it));
+            failed.any(|task| task.not_before.is_some_and(|until| until <= now))
+        };
+        if self.board.look(look).await? {
+            let operation = OperationId(Uuid::now_v7());
+            drop(self.submit_as(Actor::system(), operation, Command::Tick).await?);
+        }
+        Ok(())
     }
 
     /// Marks what differs on the disk from what was seen there last.
