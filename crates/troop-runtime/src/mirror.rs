@@ -306,16 +306,17 @@ impl Mirror {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return Ok(()),
+                // Before what comes without end.
+                () = until(self.again) => {
+                    self.again = None;
+                    self.dirty.append(&mut self.later);
+                }
                 event = news.next() => match event? {
                     Some(event) => self.follow(&event, &mut news).await?,
                     None => return Ok(()),
                 },
                 path = ear.next() => self.mark_paths(path, &mut ear),
                 item = self.gate.next() => drop(self.dirty.insert(item)),
-                () = until(self.again) => {
-                    self.again = None;
-                    self.dirty.append(&mut self.later);
-                }
                 _ = poll.tick() => {
                     let looked = self.look_around(&mut ear).await;
                     self.bear(looked)?;

@@ -71,7 +71,12 @@ enum Said {
 
 impl Mirror {
     pub(super) async fn settle_inbox(&mut self, owner: &str) -> Result<Settled, MirrorError> {
-        if !self.places.inbox(owner).exists() {
+        let path = self.places.inbox(owner);
+        if self.places.layout == Layout::Seeds && path.is_symlink() {
+            disk::set_aside(&path).map_err(unusable(&path))?;
+            self.notice_refused(&path, "it is a link, which may lead anywhere");
+        }
+        if !path.exists() {
             // Who reads takes messages out of an inbox. One that is gone is lost.
             self.forget_notes(owner)?;
         }

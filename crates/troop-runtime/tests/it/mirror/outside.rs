@@ -7,7 +7,7 @@ use troop_model::{Actor, Command, Metadata, NewTask, Origin, TaskCommand};
 use troop_runtime::{Layout, Request};
 
 use super::stage::Stage;
-use crate::support::{cancel, delete, name};
+use crate::support::{cancel, delete, name, say};
 
 /// Files beside the team's, and what they say.
 struct Victims {
@@ -132,4 +132,19 @@ async fn no_message_and_no_member_leads_out_of_its_folder() {
         victims.check();
         assert_eq!(stage.roster().await.len(), 4, "{layout}");
     }
+}
+
+#[tokio::test]
+async fn an_inbox_that_is_a_link_leads_nowhere() {
+    let stage = Stage::new(Layout::Seeds).await;
+    let victims = Victims::new(&stage);
+    let mut mirror = stage.mirror().await;
+    mirror.pass().await.unwrap();
+    let inbox = stage.path("teams/crew/inbox/pat");
+    fs::remove_dir(&inbox).unwrap();
+    std::os::unix::fs::symlink(stage.path("victim"), &inbox).unwrap();
+    stage.submit("ann", say("pat", "hello")).await;
+    mirror.pass().await.unwrap();
+    victims.check();
+    assert_eq!(stage.inbox("pat").len(), 1, "it has an inbox again");
 }

@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use rustix::fs::{FlockOperation, flock};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{MemberName, Party, State, Status};
 use troop_runtime::{Layout, Mirror};
@@ -174,4 +175,41 @@ async fn what_is_written_to_a_folder_whose_path_is_not_whole_is_heard_of() {
     wait_for("it is claimed", async || (stage.task(1).await.0 == Status::InProgress).then_some(()))
         .await;
     running.end().await;
+}
+
+#[tokio::test]
+async fn locks_that_others_keep_hold_up_only_their_own_files() {
+    const N_LOCKED: u32 = 40;
+    for layout in [Layout::Seeds, Layout::Claude] {
+        let stage = Stage::new(layout).await;
+        for nth in 0..=N_LOCKED {
+            stage.submit("ann", create(&format!("task {nth}"))).await;
+        }
+        let mut mirror = stage.mirror().await;
+        mirror.pass().await.unwrap();
+        let claimed =
+            serde_json::json!({"status": "in_progress", "claimed_by": "pat", "owner": "pat"});
+        let mut held = Vec::new();
+        for number in 1..=N_LOCKED + 1 {
+            let id = if layout == Layout::Seeds { "task-" } else { "" };
+            let path = format!("tasks/crew/{id}{number}.json");
+            stage.change(&path, &claimed);
+            let lock = stage.path(&format!("{path}.lock"));
+            match layout {
+                _ if number > N_LOCKED => {}
+                Layout::Claude => std::fs::create_dir(lock).unwrap(),
+                Layout::Seeds => {
+                    let file = std::fs::File::create(lock).unwrap();
+                    flock(&file, FlockOperation::LockExclusive).unwrap();
+                    held.push(file);
+                }
+            }
+        }
+        let begun = std::time::Instant::now();
+        mirror.pass().await.unwrap();
+        let n_held = |state: &State| is_held_by(state, &name("pat"));
+        let taken = stage.board.look(n_held).await.unwrap();
+        assert_eq!(taken, BTreeSet::from([N_LOCKED + 1]), "{layout}");
+        assert!(begun.elapsed() < Duration::from_secs(8), "{layout}: {:?}", begun.elapsed());
+    }
 }
