@@ -32,7 +32,7 @@ use serde_json::Value;
 use thiserror::Error;
 use tokio::{
     sync::mpsc,
-    time::{Instant, MissedTickBehavior, sleep, sleep_until},
+    time::{Instant, MissedTickBehavior, interval_at, sleep, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
 use troop_model::{Member, MemberName, Refusal, State, TeamName, TeamStatus};
@@ -300,7 +300,7 @@ impl Mirror {
         let marked = self.mark_everything().await;
         self.bear(marked)?;
         self.settle().await?;
-        let mut poll = tokio::time::interval(self.poll);
+        let mut poll = interval_at(Instant::now() + self.poll, self.poll);
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {

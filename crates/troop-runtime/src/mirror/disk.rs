@@ -179,3 +179,6 @@ pub(super) fn is_meant(name: &str) -> bool {
 fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
+
+#[cfg(test)]
+mod tests;

@@ -108,6 +108,7 @@ async fn an_inbox_never_gets_too_large_to_be_read() {
         // What it takes out is read, and then there is room for more.
         mirror.pass().await.unwrap();
         assert_eq!(stage.n_unread("pat").await, N_MESSAGES - seen.len());
+        assert!(stage.bytes("teams/crew/inboxes/pat.json").len() <= 16 << 20, "who would read it?");
         let there = said(&stage, "pat");
         let there = there.iter().filter(|it| it.len() < 1 << 20);
         let numbers: Vec<usize> =
