@@ -136,7 +136,7 @@ fn in_place(half: &Path, path: &Path, stamp: Stamp) -> io::Result<Stamp> {
 pub(super) fn set_aside(path: &Path) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // A name may be as long as names can be.
-    let name = &name[..name.floor_char_boundary(LONGEST)];
+    let (name, _) = name.split_at(name.floor_char_boundary(LONGEST));
     let numbers = (2..).map(|nth: u32| format!(".{nth}"));
     for number in std::iter::once(String::new()).chain(numbers) {
         let aside = path.with_file_name(format!("{name}.refused{number}"));

@@ -66,10 +66,10 @@ pub(super) fn read_task(file: &Map<String, Value>) -> Result<TaskFile, Unreadabl
         metadata.shift_remove("troop");
     }
     // Who has a task that nobody has begun is whom it is reserved for.
-    let (owner, assignee) = match status {
+    let (owner, assignee) = match (status, was_failed) {
         // The lead stands there only because it failed.
-        FileStatus::Pending | FileStatus::Failed if was_failed => (Some(None), None),
-        FileStatus::Pending => (Some(None), Some(owner)),
+        (FileStatus::Pending | FileStatus::Failed, true) => (Some(None), None),
+        (FileStatus::Pending, false) => (Some(None), Some(owner)),
         _ => (Some(owner), None),
     };
     Ok(TaskFile {

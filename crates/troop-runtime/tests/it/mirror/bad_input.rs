@@ -242,7 +242,7 @@ fn any_file() -> impl Strategy<Value = Vec<u8>> {
     ];
     let value = leaf.prop_recursive(3, 24, 6, move |inner| {
         prop_oneof![
-            prop::collection::vec(inner.clone(), 0..4).prop_map(serde_json::Value::Array),
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::Array),
             prop::collection::vec((key.clone(), inner), 0..6).prop_map(|it| {
                 it.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
             }),

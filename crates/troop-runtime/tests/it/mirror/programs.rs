@@ -205,7 +205,7 @@ async fn locks_that_others_keep_hold_up_only_their_own_files() {
                 }
             }
         }
-        let begun = std::time::Instant::now();
+        let begun = tokio::time::Instant::now();
         mirror.pass().await.unwrap();
         let n_held = |state: &State| is_held_by(state, &name("pat"));
         let taken = stage.board.look(n_held).await.unwrap();
