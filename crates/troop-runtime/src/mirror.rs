@@ -259,16 +259,19 @@ impl Mirror {
         let version = self.board.catch_up().await?;
         let mut news = self.board.subscribe(version);
         self.mark_everything().await?;
-        let mut deadline = Instant::now() + PASS;
+        let (mut deadline, mut n_tries) = (Instant::now() + PASS, 0);
         loop {
             self.settle_all(&mut news).await?;
-            if !self.later.is_empty() && Instant::now() < deadline {
+            // However long it took: some files only wait for others that were looked at after them.
+            let is_in_time = n_tries < ROUNDS || Instant::now() < deadline;
+            if !self.later.is_empty() && is_in_time {
+                n_tries += 1;
                 sleep(LOCKED).await;
                 self.dirty.append(&mut self.later);
             } else if !self.gate.is_empty() {
                 let item = self.gate.next().await;
                 self.dirty.insert(item);
-                deadline = Instant::now() + PASS;
+                (deadline, n_tries) = (Instant::now() + PASS, 0);
             } else {
                 self.dirty.append(&mut self.later);
                 return Ok(());
