@@ -13,7 +13,7 @@ use super::{
     secret::Secret,
     servers::Servers,
     team::Team,
-    tools::{Files, Own, Shell, Used},
+    tools::{Files, Own, Shell, Spot, Used},
 };
 use crate::{Outcome, Turn};
 
@@ -73,14 +73,17 @@ impl<'a> Hands<'a> {
         let own = self.own().map(Own::spec);
         let foreign = self.servers.into_iter().flat_map(Servers::specs);
         let foreign = foreign.filter(|tool| self.may_have(&tool.name, Category::Other));
-        own.chain(foreign).chain(self.team.iter().flat_map(Team::specs)).collect()
+        let team = self.team.iter().flat_map(Team::specs);
+        let team = team.filter(|tool| !self.rules.denies_all_of(&tool.name));
+        own.chain(foreign).chain(team).collect()
     }
 
     /// Whether the member may have a tool at all.
     fn may_have(&self, name: &str, category: Category) -> bool {
         let is_listed = self.only.is_none_or(|only| only.iter().any(|it| it == name));
         let is_had = self.team.as_ref().is_none_or(|team| team.has(category));
-        (is_listed || category == Category::Coordination) && is_had
+        let is_denied = self.rules.denies_all_of(name);
+        (is_listed || category == Category::Coordination) && is_had && !is_denied
     }
 
     /// The agent's own tools that it has in this turn: who only coordinates has none that work.
@@ -133,23 +136,40 @@ impl<'a> Hands<'a> {
                     self.use_foreign(servers, &call.name, input).await
                 }
                 (Some(team), _) if Team::knows(&call.name) => {
-                    self.show(&call.name, "").await;
-                    let run =
-                        self.turn.interrupted().run_until_cancelled(team.run(&call.name, input));
-                    run.await.unwrap_or_else(|| {
-                        Used::Bad("you were interrupted while this was done".to_owned())
-                    })
+                    self.use_of_team(team, &call.name, input).await
                 }
                 _ => Used::Bad(self.unknown(&call.name)),
             };
         };
-        let what = tool.what(input, self.files);
-        self.show(&call.name, &what).await;
-        let deed = Deed { tool: &call.name, category: tool.category(), what: &what };
+        let Spot { given, real } = tool.spot(input, self.files).await;
+        self.show(&call.name, &given).await;
+        let deed = self.deed(&call.name, tool.category(), (&given, &real));
         if let Err(why) = self.permitted(&deed, input).await {
             return Used::Bad(why);
         }
         self.run(tool, input).await
+    }
+
+    fn deed<'d>(
+        &'d self,
+        tool: &'d str,
+        category: Category,
+        (what, real): (&'d str, &'d str),
+    ) -> Deed<'d> {
+        Deed { tool, category, what, real, root: self.files.root() }
+    }
+
+    /// Uses a tool of the team. Who may do what on the board is for the board to say, but rules hold here, too.
+    async fn use_of_team(&self, team: &Team<'_>, name: &str, input: &Map<String, Value>) -> Used {
+        self.show(name, "").await;
+        // `Agent(Explore)` is a rule about what is to be started.
+        let what = input.get("subagent_type").and_then(Value::as_str).unwrap_or_default();
+        let deed = self.deed(name, Category::Coordination, (what, what));
+        if let Err(why) = self.permitted(&deed, input).await {
+            return Used::Bad(why);
+        }
+        let run = self.turn.interrupted().run_until_cancelled(team.run(name, input)).await;
+        run.unwrap_or_else(|| Used::Bad("you were interrupted while this was done".to_owned()))
     }
 
     /// Uses a tool of an MCP server. Nobody here knows what it does, so it needs leave.
@@ -158,7 +178,7 @@ impl<'a> Hands<'a> {
             return Used::Bad(self.unknown(name));
         }
         self.show(name, "").await;
-        let deed = Deed { tool: name, category: Category::Other, what: "" };
+        let deed = self.deed(name, Category::Other, ("", ""));
         if let Err(why) = self.permitted(&deed, input).await {
             return Used::Bad(why);
         }
@@ -180,7 +200,7 @@ impl<'a> Hands<'a> {
             return self.propose(input).await;
         }
         let shell = Shell { turn: self.turn, task: self.task, hidden: self.hidden };
-        let run = tool.run(input, self.files, shell);
+        let run = tool.run(input, (self.files, self.rules), shell);
         // A command hears of it by itself, and tells what it printed so far.
         if tool.category() == Category::Shell {
             return run.await;
