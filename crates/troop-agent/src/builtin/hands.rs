@@ -9,7 +9,8 @@ use troop_protocol::{Category, Gate, Level, MessageIn, WireTask};
 
 use super::{
     chat::{ToolCall, ToolResult, ToolSpec},
-    permit::{Deed, Permit, Rules},
+    permit,
+    permit::{Deed, Permit, Rule, Rules},
     secret::Secret,
     servers::Servers,
     team::Team,
@@ -40,8 +41,8 @@ pub(crate) struct Hands<'a> {
     pub(crate) gate: Option<&'a Gate>,
     /// The MCP servers of the project.
     pub(crate) servers: Option<&'a Servers>,
-    /// The tools that it may use, if not all.
-    pub(crate) only: Option<&'a [String]>,
+    /// The tools that it may use, if not all, and for what.
+    pub(crate) only: Option<&'a [Rule]>,
     /// Mail that came while an answer was waited for.
     later: Mutex<Vec<MessageIn>>,
 }
@@ -80,7 +81,7 @@ impl<'a> Hands<'a> {
 
     /// Whether the member may have a tool at all.
     fn may_have(&self, name: &str, category: Category) -> bool {
-        let is_listed = self.only.is_none_or(|only| only.iter().any(|it| it == name));
+        let is_listed = self.only.is_none_or(|only| only.iter().any(|it| it.names(name)));
         let is_had = self.team.as_ref().is_none_or(|team| team.has(category));
         let is_denied = self.rules.denies_all_of(name);
         (is_listed || category == Category::Coordination) && is_had && !is_denied
@@ -188,6 +189,12 @@ impl<'a> Hands<'a> {
 
     /// Whether something may be done, after asking where that is needed.
     async fn permitted(&self, deed: &Deed<'_>, input: &Map<String, Value>) -> Result<(), String> {
+        let is_listed = self.only.is_none_or(|only| permit::lets(only, deed));
+        if !is_listed && deed.category != Category::Coordination {
+            let only = self.only.unwrap_or_default().iter().map(|rule| format!("`{rule}`"));
+            let only = only.collect::<Vec<_>>().join(", ");
+            return Err(format!("that is not what your tools are for; they are: {only}"));
+        }
         match self.rules.check(self.turn.mode(), deed) {
             Permit::Yes => Ok(()),
             Permit::No(why) => Err(why),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use troop_model::Role;
+use troop_model::{Permissions, Role};
 use troop_protocol::{Level, MessageIn, WireTask};
 
 use super::{
@@ -13,10 +13,10 @@ use super::{
     key,
     model::Model,
     prompt,
-    servers::Servers,
+    servers::{Host, Servers},
     team::Team,
     think::{Mind, Thought},
-    tools::Files,
+    tools::{Files, Own},
 };
 use crate::{Agent, BoxFuture, Outcome, Turn, Work};
 
@@ -117,7 +117,10 @@ impl BuiltinAgent {
         self.is_alone = team.is_none();
         let servers: &Servers = match &mut self.servers {
             Some(servers) => servers,
-            none => none.insert(Servers::start(&options.servers, options.waits, turn).await),
+            none => {
+                let host = Host::of(turn, &options.hidden);
+                none.insert(Servers::start(&options.servers, host, options.waits, turn).await)
+            }
         };
         let news = turn.team_md().filter(|team_md| self.team_md.as_ref() != Some(team_md));
         self.is_lead = team.as_ref().is_some_and(|team| team.role() == Role::Lead);
@@ -165,7 +168,8 @@ impl Options {
         if !self.about.is_empty() {
             system.push_str(&format!("\n# What you are\n\n{}\n", self.about));
         }
-        system.push_str(&self.sources.read(turn.path()));
+        let veil = self.rules.veil(Permissions::Bypass, Own::Read.name());
+        system.push_str(&self.sources.read(turn.path(), &veil));
         let (usage, told) = Default::default();
         Ok(Mind { model, system, history: History::default(), usage, told })
     }

@@ -6,7 +6,7 @@ use super::{
     context::Sources,
     limits::{Limits, Price},
     model::{Endpoint, ModelError, Patience},
-    permit::Rules,
+    permit::{Rule, Rules},
     retry::Retries,
     servers::{Server, Waits},
 };
@@ -32,7 +32,7 @@ pub struct Options {
     pub max_tokens: u32,
     /// What it may do without asking, and what not at all.
     pub rules: Rules,
-    /// Variables of the environment that no command gets, because keys are in them.
+    /// Variables of the environment that no command and no MCP server gets, because keys are in them.
     pub hidden: Vec<String>,
     /// Where it finds what a project tells its agents.
     pub sources: Sources,
@@ -42,8 +42,8 @@ pub struct Options {
     pub waits: Waits,
     /// What it is told about itself.
     pub about: String,
-    /// The tools that it may use, if not all.
-    pub tools: Option<Vec<String>>,
+    /// The tools that it may use, if not all, and for what.
+    pub tools: Option<Vec<Rule>>,
     /// Whether it has the tools of its team, which its lead must know.
     pub gate: Gate,
     /// Spreads the waits of many.

@@ -62,24 +62,10 @@ impl Rules {
             Permissions::Bypass => Permit::Yes,
             _ if self.ask.iter().any(|rule| rule.forbids(deed)) => Permit::Ask,
             _ if writes && deed.is_any(own::decides_what_runs) => Permit::Ask,
-            _ if !changes || self.allows(deed) => Permit::Yes,
+            _ if !changes || lets(&self.allow, deed) => Permit::Yes,
             Permissions::AcceptEdits if writes => Permit::Yes,
             Permissions::Plan | Permissions::Default | Permissions::AcceptEdits => Permit::Ask,
         }
-    }
-
-    /// Whether something needs no leave. Of a line, each command must be allowed, and nothing may be hidden in it.
-    fn allows(&self, deed: &Deed<'_>) -> bool {
-        if self.allow.iter().any(|rule| rule.allows(deed)) {
-            return true;
-        }
-        if deed.category != Category::Shell {
-            return false;
-        }
-        let line = Line::read(deed.what);
-        let is_allowed =
-            |command| self.allow.iter().any(|rule| rule.allows_command(deed.tool, command));
-        line.is_clear && !line.commands.is_empty() && line.commands.iter().all(is_allowed)
     }
 
     /// Whether a tool is denied, whatever it is used for.
@@ -92,6 +78,19 @@ impl Rules {
         let ask = self.ask.iter().filter(|_| mode != Permissions::Bypass);
         Veil { tool, rules: self.deny.iter().chain(ask).cloned().collect() }
     }
+}
+
+/// Whether rules let something be done. Of a line, each command must be allowed, and nothing may be hidden in it.
+pub(crate) fn lets(rules: &[Rule], deed: &Deed<'_>) -> bool {
+    if rules.iter().any(|rule| rule.allows(deed)) {
+        return true;
+    }
+    if deed.category != Category::Shell {
+        return false;
+    }
+    let line = Line::read(deed.what);
+    let is_allowed = |command| rules.iter().any(|rule| rule.allows_command(deed.tool, command));
+    line.is_clear && !line.commands.is_empty() && line.commands.iter().all(is_allowed)
 }
 
 impl Deed<'_> {

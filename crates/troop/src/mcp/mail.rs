@@ -12,7 +12,7 @@ use rmcp::{RoleServer, model::RequestId, service::RequestContext};
 use serde::Deserialize;
 use serde_json::json;
 use troop_model::{Command, Dialect, MessageKind};
-use troop_protocol::{Call, Calls, Change, Failure, FailureKind, Query};
+use troop_protocol::{Call, Calls, Change, Failure, FailureKind, Query, without_marks};
 use uuid::Uuid;
 
 use super::Caller;
@@ -169,7 +169,7 @@ fn tagged(letter: &Letter) -> String {
     add("request_id", letter.request_id.map(|id| id.to_string()));
     add("approve", letter.approve.map(|it| it.to_string()));
     add("summary", letter.summary.clone());
-    let content = letter.content.replace("teammate-message", "teammate message");
+    let content = without_marks(&letter.content, &["teammate-message"]);
     format!("{open}>\n{content}\n</teammate-message>")
 }
 

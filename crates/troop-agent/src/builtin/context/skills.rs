@@ -2,7 +2,8 @@
 
 use std::{fs, path::Path};
 
-use crate::definition::field;
+use super::read_inside;
+use crate::definition::Front;
 
 const FOLDER: &str = ".claude/skills";
 const MAX_SKILLS: usize = 100;
@@ -14,9 +15,10 @@ pub(super) fn listed(folder: &Path) -> Option<String> {
         .filter_map(|entry| {
             let name = entry.ok()?.file_name().into_string().ok()?;
             let file = format!("{FOLDER}/{name}/SKILL.md");
-            let text = fs::read_to_string(folder.join(&file)).ok()?;
-            let title = field(&text, "name").unwrap_or(name);
-            let about = field(&text, "description").unwrap_or_default();
+            let text = read_inside(folder, Path::new(&file))?;
+            let front = Front::read(&text);
+            let title = front.text("name").unwrap_or(name);
+            let about = front.text("description").unwrap_or_default();
             let about = troop_model::preview(&about, 300);
             Some(format!("- {title}: {about} (in `{file}`)"))
         })

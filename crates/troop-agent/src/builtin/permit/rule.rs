@@ -182,6 +182,15 @@ impl Rule {
             }
     }
 
+    /// Whether it says the name of a tool, or of its server.
+    pub(crate) fn names(&self, tool: &str) -> bool {
+        let is_all = self.tool.strip_suffix('*').is_some_and(|front| tool.starts_with(front));
+        // `mcp__server` means all tools of that server.
+        let is_server =
+            tool.strip_prefix(self.tool.as_str()).is_some_and(|rest| rest.starts_with("__"));
+        self.tool == tool || is_all || is_server
+    }
+
     /// A rule about edits is about all tools that change files, one about reading about all that look at them.
     fn is_about(&self, tool: &str) -> bool {
         let family = match tool {
@@ -192,12 +201,7 @@ impl Rule {
             "Agent" => "Task",
             other => other,
         };
-        let is_all_of_server =
-            self.tool.strip_suffix('*').is_some_and(|front| tool.starts_with(front));
-        // `mcp__server` means all tools of that server.
-        let is_server =
-            tool.strip_prefix(self.tool.as_str()).is_some_and(|rest| rest.starts_with("__"));
-        self.tool == tool || self.tool == family || is_all_of_server || is_server
+        self.names(tool) || self.tool == family
     }
 }
 
