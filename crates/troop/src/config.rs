@@ -2,6 +2,7 @@
 
 mod file;
 mod hooks;
+mod member;
 mod models;
 mod teams;
 
@@ -20,6 +21,7 @@ use troop_store::{StoreError, StoreUrl};
 
 pub(crate) use self::{
     hooks::HookFiles,
+    member::Starter,
     models::{LimitsConfig, ModelConfig, Models, PermissionsConfig},
     teams::{Teams, TeamsConfig},
 };

@@ -59,18 +59,21 @@ fn choose(config: &Config, model: Option<&str>, variable: Variable<'_>) -> Resul
     let (api, name, own) = find(config, &wanted)?;
     let base_url = own.base_url.clone().or_else(|| variable(base_variable(api)));
     let base_url = base_url.unwrap_or_else(|| api.base_url().to_owned());
-    let key_variable = own.api_key_variable.as_deref().unwrap_or(api.key_variable());
-    let key = variable(key_variable).map(|key| Secret::new(&key)).filter(|key| !key.is_empty());
     let is_original = base_url.trim_end_matches('/') == api.base_url();
-    if key.is_none() && own.api_key_command.is_none() && is_original {
+    let named = named_key(&own, api);
+    let key = named.and_then(variable).map(|key| Secret::new(&key)).filter(|key| !key.is_empty());
+    let may_go_without = own.api_key_command.is_some() || named.is_none();
+    if key.is_none() && !may_go_without && (is_original || own.api_key_variable.is_some()) {
+        let name = named.unwrap_or_default();
         return Err(format!(
-            "there is no key for the model `{wanted}`: set `{key_variable}`, or `apiKeyCommand` in `models`"
+            "there is no key for the model `{wanted}`: set `{name}`, or `apiKeyCommand` in `models`"
         ));
     }
     let endpoint = Endpoint { api, base_url, model: name, key, thinking: own.thinking };
     let usual = Options::new(endpoint);
     let mut hidden: Vec<_> = USUAL.iter().map(|(api, _)| api.key_variable().to_owned()).collect();
-    hidden.extend(["GOOGLE_API_KEY".to_owned(), key_variable.to_owned()]);
+    hidden.push("GOOGLE_API_KEY".to_owned());
+    hidden.extend(config.models.values().filter_map(|it| it.api_key_variable.clone()));
     let limits = Limits {
         rounds: config.limits.rounds.unwrap_or(usual.limits.rounds),
         tokens: config.limits.tokens,
@@ -88,6 +91,7 @@ fn choose(config: &Config, model: Option<&str>, variable: Variable<'_>) -> Resul
         output: price.output,
     });
     Ok(Options {
+        key_variable: named.map(str::to_owned),
         key_command: own.api_key_command,
         window: own.context_window.unwrap_or(usual.window),
         max_tokens: own.max_tokens.unwrap_or(usual.max_tokens),
@@ -96,6 +100,18 @@ fn choose(config: &Config, model: Option<&str>, variable: Variable<'_>) -> Resul
         price,
         ..usual
     })
+}
+
+/// The variable that a model's key is in. What is said about this model counts before what is usual for its provider; and a
+/// key is said where it belongs, and not to whom a model of one's own is asked of.
+fn named_key(own: &ModelConfig, api: Api) -> Option<&str> {
+    let elsewhere =
+        own.base_url.as_deref().is_some_and(|url| url.trim_end_matches('/') != api.base_url());
+    match (&own.api_key_variable, &own.api_key_command) {
+        (Some(variable), _) => Some(variable),
+        (None, Some(_)) => None,
+        (None, None) => (!elsewhere).then(|| api.key_variable()),
+    }
 }
 
 /// The model whose key is there.
@@ -151,8 +167,12 @@ fn base_variable(api: Api) -> &'static str {
 }
 
 fn rules(config: &PermissionsConfig) -> Result<Rules, String> {
+    let home = config::variable("HOME").unwrap_or_default();
     let parse = |texts: &[String]| {
-        let rules = texts.iter().map(|text| text.parse().map_err(|error| format!("{error}")));
+        // `~/` is the person's folder, from the root on.
+        let whole = |text: &String| text.replacen("(~/", &format!("(/{home}/"), 1);
+        let rules =
+            texts.iter().map(|text| whole(text).parse().map_err(|error| format!("{error}")));
         rules.collect::<Result<Vec<_>, String>>()
     };
     let (allow, deny, ask) = (parse(&config.allow)?, parse(&config.deny)?, parse(&config.ask)?);

@@ -16,6 +16,8 @@ use super::{
 pub struct Options {
     /// Which model it asks.
     pub endpoint: Endpoint,
+    /// The variable of the environment that the key is in, if it is in one.
+    pub key_variable: Option<String>,
     /// The command that prints the key, if there is none yet.
     pub key_command: Option<String>,
     /// How often it asks again.
@@ -54,9 +56,11 @@ impl Options {
     /// Everything as usual for this model.
     #[must_use]
     pub fn new(endpoint: Endpoint) -> Self {
-        let hidden = vec![endpoint.api.key_variable().to_owned()];
+        let variable = endpoint.api.key_variable().to_owned();
+        let hidden = vec![variable.clone()];
         Self {
             endpoint,
+            key_variable: Some(variable),
             key_command: None,
             retries: Retries::default(),
             patience: Patience::default(),
@@ -83,13 +87,8 @@ impl Options {
     }
 
     fn hint(&self, error: &ModelError) -> Option<String> {
-        let api = self.endpoint.api;
         match error {
-            ModelError::Key { .. } => Some(format!(
-                "set `{}` to a key that may use `{}`",
-                api.key_variable(),
-                self.endpoint.model
-            )),
+            ModelError::Key { .. } => Some(self.key_hint()),
             ModelError::Refused { status: 404, .. } => Some(format!(
                 "is `{}` a model of `{}`?",
                 self.endpoint.model, self.endpoint.base_url
@@ -100,6 +99,19 @@ impl Options {
             | ModelError::TooLong { .. }
             | ModelError::Busy { .. }
             | ModelError::Senseless { .. } => None,
+        }
+    }
+
+    fn key_hint(&self) -> String {
+        let model = &self.endpoint.model;
+        match (&self.key_command, &self.key_variable) {
+            (Some(command), _) if self.endpoint.key.is_none() => {
+                format!("let `{command}` print a key that may use `{model}`")
+            }
+            (_, Some(variable)) => format!("set `{variable}` to a key that may use `{model}`"),
+            (_, None) => {
+                format!("say `apiKeyVariable` or `apiKeyCommand` for `{model}` in `models`")
+            }
         }
     }
 }

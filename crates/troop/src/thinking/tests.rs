@@ -1,6 +1,6 @@
 //! Which model is meant.
 
-use troop_agent::builtin::{Api, Options};
+use troop_agent::builtin::{Api, Options, Secret};
 
 use super::{choose, rules};
 use crate::config::{Config, PermissionsConfig};
@@ -84,6 +84,36 @@ fn what_is_missing_is_named() {
     let by_command =
         config(r#"{"models": {"x": {"provider": "openai", "apiKeyCommand": "pass x"}}}"#);
     assert_eq!(chosen(&by_command, Some("x"), &[]).unwrap().key_command.as_deref(), Some("pass x"));
+}
+
+#[test]
+fn a_key_is_said_to_its_api_and_what_is_said_about_a_model_counts_first() {
+    let config = config(
+        r#"{"models": {
+            "home": {"provider": "openai", "model": "qwen3", "baseUrl": "http://localhost:11434/v1"},
+            "named": {"provider": "openai", "model": "x", "baseUrl": "https://x/v1", "apiKeyVariable": "X_KEY"},
+            "command": {"provider": "anthropic", "model": "claude-x", "apiKeyCommand": "pass x"},
+            "both": {"provider": "openai", "model": "x", "apiKeyVariable": "X_KEY", "apiKeyCommand": "pass x"},
+            "usual": {"provider": "openai", "model": "x", "baseUrl": "https://api.openai.com/v1/"}
+        }}"#,
+    );
+    let variables = [ALL.as_slice(), &[("X_KEY", "own")]].concat();
+    for (model, key, command) in [
+        ("home", None, None),
+        ("named", Some("own"), None),
+        ("command", None, Some("pass x")),
+        ("both", Some("own"), Some("pass x")),
+        ("usual", Some("o"), None),
+        ("gpt-5", Some("o"), None),
+    ] {
+        let options = chosen(&config, Some(model), &variables).unwrap();
+        assert_eq!(options.endpoint.key, key.map(Secret::new), "{model}");
+        assert_eq!(options.key_command.as_deref(), command, "{model}");
+        assert!(options.hidden.contains(&"X_KEY".to_owned()), "{model}: nobody gets another's key");
+    }
+    let error = chosen(&config, Some("named"), &ALL).unwrap_err();
+    assert!(error.contains("set `X_KEY`"), "what was named and is not there is missed: {error}");
+    assert_eq!(chosen(&config, Some("both"), &ALL).unwrap().endpoint.key, None);
 }
 
 #[test]

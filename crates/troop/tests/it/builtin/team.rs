@@ -190,7 +190,11 @@ done
 async fn mcp_servers_of_a_project_are_started_once_it_is_trusted() {
     let troop = repository(&["Edit"]);
     fs::write(troop.folder().join("serve.sh"), SERVER).unwrap();
-    let servers = json!({"mcpServers": {"sums": {"command": "sh", "args": ["serve.sh"]}}});
+    // With that of troop itself, as `troop mcp install` writes it for another team.
+    let args = ["mcp", "--team", "other", "--as", "ann"];
+    let own = json!({"command": env!("CARGO_BIN_EXE_troop"), "args": args});
+    let sums = json!({"command": "sh", "args": ["serve.sh"]});
+    let servers = json!({"mcpServers": {"sums": sums, "troop": own}});
     fs::write(troop.folder().join(".mcp.json"), servers.to_string()).unwrap();
     git(troop.folder(), &["add", "--all"]);
     git(troop.folder(), &["commit", "--quiet", "-m", "servers"]);
@@ -210,4 +214,6 @@ async fn mcp_servers_of_a_project_are_started_once_it_is_trusted() {
     let again = TEAM.map(|word| if word == "crew" { "crew-2" } else { word });
     run(&troop, &mock, &again).await;
     assert!(is_offered(before));
+    let all: Vec<_> = mock.requests().iter().flat_map(Seen::tools).collect();
+    assert!(!all.iter().any(|tool| tool.starts_with("mcp__troop")), "nobody acts as another");
 }
