@@ -30,6 +30,22 @@ const BEGINNINGS: [(&str, Api); 7] = [
     ("gemini", Api::Gemini),
 ];
 
+/// Why an agent cannot think, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unfit {
+    pub(crate) why: String,
+    pub(crate) hint: &'static str,
+}
+
+/// How the built-in agent gets a model.
+const MODEL: &str = "for example: `export ANTHROPIC_API_KEY=…`, or a model at home: `\"models\": {\"mine\": {\"provider\": \
+                     \"openai\", \"model\": \"qwen3\", \"baseUrl\": \"http://localhost:11434/v1\"}}, \"model\": \"mine\"`";
+/// Where rules are.
+const RULES: &str = "it stands in `permissions` of your `config.json`, or of the project's `.troop/config.json`, \
+                     `.claude/settings.json` or `.claude/settings.local.json`";
+const SERVERS: &str = "correct the file, and agree to it: `troop trust`";
+const CONFIG: &str = "correct your `config.json`";
+
 /// Looks a variable of the environment up.
 type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
 
@@ -39,13 +55,15 @@ pub(crate) fn options(
     (home, project): (&Path, &Path),
     model: Option<&str>,
     servers: Option<&str>,
-) -> Result<Options, String> {
-    let (config, off) = config::thinking(home, project).map_err(|error| format!("{error:#}"))?;
-    let mut options = choose(&config, model, &config::variable)?;
-    options.rules = rules(&config.permissions)?;
+) -> Result<Options, Unfit> {
+    let unfit = |hint: &'static str| move |why: String| Unfit { why, hint };
+    let read = config::thinking(home, project).map_err(|error| format!("{error:#}"));
+    let (config, off) = read.map_err(unfit(CONFIG))?;
+    let mut options = choose(&config, model, &config::variable).map_err(unfit(MODEL))?;
+    options.rules = rules(&config.permissions).map_err(unfit(RULES))?;
     options.sources = Sources { project: Some(project.to_owned()), home: Some(home.to_owned()) };
     options.gate = off.map_or(Gate::Open, |off| Gate::Closed { by: off.by });
-    options.servers = trust::servers(project, servers)?;
+    options.servers = trust::servers(project, servers).map_err(unfit(SERVERS))?;
     options.seed = u64::from(std::process::id());
     Ok(options)
 }

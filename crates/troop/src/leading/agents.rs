@@ -1,6 +1,7 @@
 //! Which agents may run for a team, and how they are started.
 
 use std::{
+    cell::Cell,
     collections::BTreeMap,
     ffi::OsString,
     io,
@@ -32,10 +33,6 @@ use crate::{
 pub(crate) const HOW: &str = "lead with a script (`--agent script:FILE`), or describe your own program in \
                               `.troop/agents/NAME.md` (`program: [python3, agent.py]`) and say `--agent NAME`; to see a \
                               team at work without either: `troop demo`";
-/// How the built-in agent gets a model.
-const THINKING: &str = "for example: `export ANTHROPIC_API_KEY=…`, or a model at home: `\"models\": {\"mine\": {\"provider\": \
-                        \"openai\", \"model\": \"qwen3\", \"baseUrl\": \"http://localhost:11434/v1\"}}, \"model\": \"mine\"`";
-
 /// The agents that may run for a team.
 #[derive(Debug)]
 pub(crate) struct Runnable {
@@ -108,15 +105,26 @@ impl Runnable {
                 format!("the agent `{key}` is this project's own, and the project is not trusted");
             return Err(Refused::new(message, "look and decide: `troop trust`").into());
         }
+        let hint = Cell::new("");
         let thinks = |model: Option<&str>| {
-            thinking::options((&self.home, &self.project), model, self.servers.as_deref())
+            let servers = self.servers.as_deref();
+            let options = thinking::options((&self.home, &self.project), model, servers);
+            options.map_err(|unfit| {
+                hint.set(unfit.hint);
+                unfit.why
+            })
         };
         let finder =
             Finder { project: &self.project, home: Some(&self.home), thinks: &thinks, model };
         match troop_agent::find_agent(key, finder) {
             Ok(agent) => Ok(Some(agent)),
             Err(RegistryError::Foreign { .. }) => Ok(None),
-            Err(RegistryError::NoModel { why }) => Err(Refused::new(why, THINKING).into()),
+            Err(RegistryError::NoModel { why }) => Err(Refused::new(why, hint.get()).into()),
+            Err(error @ RegistryError::Unclear { .. }) => {
+                let hint =
+                    "write them in one line: `tools: Read, Grep`, or each in its own: `- Read`";
+                Err(Refused::new(error.to_string(), hint).into())
+            }
             Err(RegistryError::CannotRun { .. }) => Err(not_available(key)),
             Err(RegistryError::Unknown { .. }) if agents::runs_later(key) => {
                 Err(not_available(key))

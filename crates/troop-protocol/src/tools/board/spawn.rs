@@ -78,10 +78,20 @@ impl TeamTool for SpawnMember {
             }
         });
         let (delegation, task) = started.unzip();
-        Ok(json!({
+        let team = desk.team().await?;
+        let mut said = json!({
             "success": true, "agent": to, "status": "started", "delegation_id": delegation, "task_number": task,
-        })
-        .to_string())
+        });
+        if !team.is_led() {
+            let note = format!(
+                "nobody runs this team now, so nobody was started: the task waits until `{to}` takes it up; do not wait for its \
+                 result; a person starts it with `troop resume {} --keep`",
+                team.name
+            );
+            said["status"] = "waiting".into();
+            said["note"] = note.into();
+        }
+        Ok(said.to_string())
     }
 }
 

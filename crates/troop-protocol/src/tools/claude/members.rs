@@ -64,8 +64,11 @@ pub(super) async fn spawn<C: Calls>(
     match desk.change(spawn).await {
         Ok(_) => Ok(name),
         Err(failure) if failure.hint.is_none() && failure.kind == FailureKind::NotFound => {
-            let hint = "ask the person to run `troop resume --keep`, which starts teammates";
-            Err(Failure { hint: Some(hint.to_owned()), ..failure })
+            let name = desk.team().await.map(|team| team.name).unwrap_or_default();
+            let hint = format!(
+                "ask the person to run `troop resume {name} --keep`, which starts teammates"
+            );
+            Err(Failure { hint: Some(hint), ..failure })
         }
         Err(failure) => Err(failure),
     }

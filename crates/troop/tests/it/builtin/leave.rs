@@ -162,7 +162,7 @@ async fn what_a_member_starts_acts_for_it_alone_however_it_is_started() {
     assert_eq!(requests.len(), 2, "{} {}", run.out, run.err);
     let told = requests[1].last();
     for (refused, n_times) in [
-        ("more than its own", 2),
+        ("cannot allow `lead` what it may not do itself", 2),
         ("`lead` runs this, and cannot act as `ann`", 2),
         ("`lead` is in the team `crew`, and not in `other`", 1),
         ("only a person trusts a project", 1),
@@ -171,6 +171,26 @@ async fn what_a_member_starts_acts_for_it_alone_however_it_is_started() {
     }
     let members = troop.json("--team crew member list");
     assert_eq!(members["members"][0]["permissions"], "accept-edits", "{members:#}");
+}
+
+#[tokio::test]
+async fn what_limits_an_agent_and_makes_no_sense_is_refused_with_a_hint_about_it() {
+    let troop = repository(&["Bash(x"]);
+    let mock = MockModel::with([Answer::text("never asked")]).await;
+    let refused = run(&troop, &mock, &ALONE).await;
+    assert_eq!(refused.code, 1, "{} {}", refused.out, refused.err);
+    assert!(refused.err.contains("`Bash(x` is no rule"), "{}", refused.err);
+    assert!(refused.err.contains("hint: it stands in `permissions` of"), "{}", refused.err);
+    let troop = repository(&[]);
+    let agents = troop.folder().join(".claude/agents");
+    std::fs::create_dir_all(&agents).unwrap();
+    std::fs::write(agents.join("looker.md"), "---\ntools:\n  Read: true\n---\nYou look.\n")
+        .unwrap();
+    let words = ALONE.map(|word| if word == "builtin" { "looker" } else { word });
+    let refused = run(&troop, &mock, &words).await;
+    assert_eq!(refused.code, 1, "{} {}", refused.out, refused.err);
+    assert!(refused.err.contains("looker.md`: `tools` is no list of names"), "{}", refused.err);
+    assert!(mock.requests().is_empty(), "nobody thinks with more than it was given");
 }
 
 #[tokio::test]
