@@ -1,6 +1,7 @@
 //! What an agent may do without asking: its mode, and rules as people know them from Claude Code's settings.
 
 mod line;
+mod named;
 mod own;
 mod rule;
 

@@ -26,6 +26,8 @@ pub(super) struct Line {
     pub(super) commands: Vec<Command>,
     /// Whether one sees by its words alone what it does: nothing is put in from elsewhere, no file is written or read.
     pub(super) is_clear: bool,
+    /// The files that it is told to read from or to write to.
+    pub(super) files: Vec<String>,
 }
 
 /// One command: its words, without quotes.
@@ -40,7 +42,7 @@ impl Line {
     }
 
     fn read_at(text: &str, depth: usize) -> Self {
-        let line = Self { commands: Vec::new(), is_clear: true };
+        let line = Self { is_clear: true, ..Self::default() };
         let mut reader = Reader { rest: text.chars().peekable(), line, depth };
         // What closes something that was not opened ends nothing.
         while reader.rest.peek().is_some() {
@@ -142,15 +144,14 @@ impl Draft {
         self.word.get_or_insert_default().push(c);
     }
 
-    fn end_word(&mut self) {
+    fn end_word(&mut self, line: &mut Line) {
         let Some(word) = self.word.take() else { return };
-        if !std::mem::take(&mut self.is_file) {
-            self.words.push(word);
-        }
+        let is_file = std::mem::take(&mut self.is_file);
+        if is_file { line.files.push(word) } else { self.words.push(word) }
     }
 
     fn end(&mut self, line: &mut Line) {
-        self.end_word();
+        self.end_word(line);
         let Self { words, .. } = std::mem::take(self);
         if !words.is_empty() {
             line.commands.push(Command { words });
@@ -167,11 +168,11 @@ impl Reader<'_> {
                 break;
             }
             match c {
-                ' ' | '\t' => draft.end_word(),
+                ' ' | '\t' => draft.end_word(&mut self.line),
                 // Some take these for space and some do not.
                 '\r' | '\x0b' | '\x0c' => {
                     self.line.is_clear = false;
-                    draft.end_word();
+                    draft.end_word(&mut self.line);
                 }
                 '\n' | ';' | '&' | '|' => draft.end(&mut self.line),
                 '\'' => self.quoted(&mut draft),
@@ -255,7 +256,7 @@ impl Reader<'_> {
         self.line.is_clear = false;
         // `2>` is no word.
         draft.word.take_if(|word| word.chars().all(|c| c.is_ascii_digit()));
-        draft.end_word();
+        draft.end_word(&mut self.line);
         while self.rest.next_if(|c| "<>&|-".contains(*c)).is_some() {}
         if self.rest.next_if_eq(&'(').is_some() {
             self.nested(')');

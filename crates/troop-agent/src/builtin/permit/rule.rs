@@ -5,9 +5,12 @@ use std::{fmt, path::Path, str::FromStr};
 use globset::{GlobBuilder, GlobMatcher};
 use thiserror::Error;
 
+use troop_protocol::Category;
+
 use super::{
     Deed,
     line::{Command, Line},
+    named::{self, Use},
 };
 
 /// A rule about what may be done.
@@ -167,19 +170,35 @@ impl Rule {
         }
     }
 
+    /// Whether it is about a file that a command names.
+    fn forbids_file_of(&self, deed: &Deed<'_>) -> bool {
+        let how = match self.tool.as_str() {
+            "Read" => Use::Look,
+            "Edit" => Use::Change,
+            _ => return false,
+        };
+        let is_meant = |path: String| match &self.what {
+            What::Paths(paths) => paths.is_match(&path),
+            What::Absolute(paths) => paths.is_match(deed.root.join(&path)),
+            What::Anything | What::Command(_) => false,
+        };
+        deed.category == Category::Shell && named::files(deed, how).into_iter().any(is_meant)
+    }
+
     /// Whether it is about this, or about any part of it.
     pub(super) fn forbids(&self, deed: &Deed<'_>) -> bool {
-        self.is_about(deed.tool)
-            && match &self.what {
-                What::Anything => true,
-                What::Command(pattern) => {
-                    let ways = Line::read(deed.what).all_ways();
-                    deed.what.trim() == pattern.written
-                        || ways.iter().any(|words| pattern.is_like(words, str::to_owned))
+        self.forbids_file_of(deed)
+            || self.is_about(deed.tool)
+                && match &self.what {
+                    What::Anything => true,
+                    What::Command(pattern) => {
+                        let ways = Line::read(deed.what).all_ways();
+                        deed.what.trim() == pattern.written
+                            || ways.iter().any(|words| pattern.is_like(words, str::to_owned))
+                    }
+                    What::Paths(paths) => paths.is_match(deed.what) || paths.is_match(deed.real),
+                    What::Absolute(paths) => on_both(deed).into_iter().any(|it| paths.is_match(it)),
                 }
-                What::Paths(paths) => paths.is_match(deed.what) || paths.is_match(deed.real),
-                What::Absolute(paths) => on_both(deed).into_iter().any(|it| paths.is_match(it)),
-            }
     }
 
     /// Whether it says the name of a tool, or of its server.
