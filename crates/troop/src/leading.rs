@@ -10,10 +10,10 @@ use std::{pin::pin, sync::Arc, time::Duration};
 use anyhow::Result;
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::task::TaskTracker;
-use troop_model::{Actor, Command, MessageKind, Outgoing, Spawn, State};
+use troop_model::{Actor, Command, MessageKind, Outgoing, Refusal, Spawn, State};
 use troop_runtime::{
-    Board, Complaint, Ended, HookOptions, Hooks, Isolation, Lead, LeadError, LeadHandle,
-    LeadOptions, Opened, Request, Subscription, Timing, Until,
+    Board, BoardError, Complaint, Ended, HookOptions, Hooks, Isolation, Lead, LeadError,
+    LeadHandle, LeadOptions, Opened, Request, Subscription, Timing, Until,
 };
 
 use crate::{
@@ -147,9 +147,14 @@ impl Begun<'_> {
 
 impl Leading<'_> {
     async fn set_to_work(&self, beginning: Beginning, handle: &LeadHandle) -> Result<()> {
+        let is_again = beginning.goal.is_none();
         for spawn in beginning.members {
             let request = self.desk.request(Command::SpawnMember(spawn))?;
-            self.board.submit(request).await?;
+            match self.board.submit(request).await {
+                // To whom something was delegated while nobody led, that begins with its lead.
+                Err(BoardError::Refused(Refusal::AlreadyRunning { .. })) if is_again => {}
+                done => drop(done?),
+            }
         }
         if let Some(content) = beginning.goal {
             let goal = Outgoing {
