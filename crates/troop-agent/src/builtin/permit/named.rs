@@ -42,12 +42,10 @@ fn from_folder(root: &Path, word: &str) -> String {
     let path = path.strip_prefix(root).unwrap_or(path);
     let mut plain = PathBuf::new();
     for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir if plain.file_name().is_some() => {
-                plain.pop();
-            }
-            part => plain.push(part),
+        if part == Component::ParentDir && plain.file_name().is_some() {
+            plain.pop();
+        } else if part != Component::CurDir {
+            plain.push(part);
         }
     }
     plain.display().to_string()

@@ -18,21 +18,23 @@ pub(super) fn object(schema: Value) -> Map<String, Value> {
     };
     let fields = schema.get("properties").and_then(Value::as_object);
     let is_named = fields.is_none_or(|fields| fields.keys().all(is_field));
-    match schema {
-        Value::Object(mut schema) if is_object && is_named && are_sound(&schema, 0) => {
-            schema.retain(|name, _| !NOT_ON_TOP.contains(&name.as_str()));
-            schema
-        }
-        _ => Map::from_iter([("type".to_owned(), "object".into())]),
+    if let Value::Object(mut schema) = schema
+        && is_object
+        && is_named
+        && are_sound(&schema, 0)
+    {
+        schema.retain(|name, _| !NOT_ON_TOP.contains(&name.as_str()));
+        return schema;
     }
+    Map::from_iter([("type".to_owned(), "object".into())])
 }
 
 fn is_sound(schema: &Value, depth: usize) -> bool {
-    match schema {
-        Value::Bool(_) => true,
-        Value::Object(schema) => depth < MAX_DEPTH && are_sound(schema, depth + 1),
-        _ => false,
-    }
+    let is_deep = || {
+        let inner = schema.as_object();
+        depth < MAX_DEPTH && inner.is_some_and(|inner| are_sound(inner, depth + 1))
+    };
+    schema.is_boolean() || is_deep()
 }
 
 /// Whether all that is said in a schema is what may be said there. What nobody knows is nothing wrong.

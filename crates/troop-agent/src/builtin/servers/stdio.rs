@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
+    pin::pin,
     process::{ExitStatus, Stdio},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -23,7 +24,9 @@ use crate::process::{self, Group};
 /// How much is kept of what it says besides.
 const MAX_SAID: usize = 1_000;
 /// How long one that says no more has to end.
-const END: Duration = Duration::from_millis(500);
+const END: Duration = Duration::from_secs(2);
+/// How long what it said last may take to come: what it started may hold the pipe open for ever.
+const LAST: Duration = Duration::from_millis(200);
 
 /// A program that serves.
 #[derive(Debug)]
@@ -64,8 +67,7 @@ impl Local {
         let (peer, incoming) = Peer::channel(reader, writer, &tracker);
         let (said, (tell, ended)) = (Arc::default(), watch::channel(None));
         tracker.spawn(hear(incoming));
-        tracker.spawn(keep(errors, Arc::clone(&said)));
-        tracker.spawn(wait(child, tell));
+        tracker.spawn(watch_over(child, errors, Arc::clone(&said), tell));
         Ok(Self { peer, _group: group, ended, said })
     }
 
@@ -116,9 +118,23 @@ async fn keep(mut errors: impl AsyncRead + Unpin, said: Arc<Mutex<VecDeque<u8>>>
     }
 }
 
-async fn wait(mut child: Child, tell: watch::Sender<Option<ExitStatus>>) {
+/// Hears what a server says to people, and tells how it ended once the last of that has come.
+async fn watch_over(
+    mut child: Child,
+    errors: impl AsyncRead + Unpin,
+    said: Arc<Mutex<VecDeque<u8>>>,
+    tell: watch::Sender<Option<ExitStatus>>,
+) {
+    let mut kept = pin!(keep(errors, said));
+    let status = tokio::select! {
+        status = child.wait() => {
+            drop(timeout(LAST, &mut kept).await);
+            status
+        }
+        () = &mut kept => child.wait().await,
+    };
     // Nobody may be left to hear it.
-    tell.send_replace(child.wait().await.ok());
+    tell.send_replace(status.ok());
 }
 
 /// Answers what servers ask: whether we are there. Nothing else is offered to them.
