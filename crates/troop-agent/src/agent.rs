@@ -18,6 +18,12 @@ pub trait Agent: Send {
     /// Another of the same kind that remembers nothing: it knows none of what this one was told, and what it learns goes with
     /// it.
     fn fresh(&self) -> Box<dyn Agent>;
+
+    /// Whether it thinks: then it can go on from what is on the board, and do again nothing that is done. What follows a script
+    /// would begin anew.
+    fn thinks(&self) -> bool {
+        false
+    }
 }
 
 /// What an agent is to do.

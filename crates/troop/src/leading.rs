@@ -101,7 +101,7 @@ impl<'a> Leading<'a> {
             environment: config::environment(),
             timing: Timing { grace: Duration::from_secs(self.args.grace), ..Timing::default() },
             until: Until::Stopped,
-            failed: watch.failed(),
+            work: watch.work(),
         };
         let lead = Lead::start(options).await.map_err(refusal)?;
         let leading = self;
@@ -141,7 +141,8 @@ impl Begun<'_> {
         hooks.wait().await;
         let home = isolation::land(isolation, &ended, leading.printer).await;
         begun.and(shown)?;
-        Ok(Finished { ended, story, fault: watch.fault(), home })
+        let work = *watch.work().borrow();
+        Ok(Finished { ended, story, fault: watch.fault(), work, home })
     }
 }
 

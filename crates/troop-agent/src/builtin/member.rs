@@ -52,7 +52,7 @@ impl BuiltinAgent {
                 Thought::Over(outcome) => outcome,
                 Thought::Interrupted => Outcome::Interrupted,
                 // What it was told is remembered, and it is told when there is more to spend.
-                Thought::Spent(_) => Outcome::Done,
+                Thought::Spent(reason) => Outcome::GaveBack { reason },
                 Thought::Failed(reason) => Outcome::Failed { reason },
             },
         }
@@ -178,5 +178,9 @@ impl Agent for BuiltinAgent {
 
     fn fresh(&self) -> Box<dyn Agent> {
         Box::new(Self::new(Arc::clone(&self.options)))
+    }
+
+    fn thinks(&self) -> bool {
+        true
     }
 }

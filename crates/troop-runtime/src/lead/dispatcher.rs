@@ -2,7 +2,11 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
-use tokio::{io::AsyncWriteExt as _, process::Child, sync::mpsc};
+use tokio::{
+    io::AsyncWriteExt as _,
+    process::Child,
+    sync::{mpsc, watch},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
     Actor, Command, Context, MemberName, MessageKind, OperationId, Origin, Outgoing, Spending,
@@ -11,7 +15,7 @@ use troop_model::{
 use uuid::Uuid;
 
 use super::{
-    Ended, LeadError, LeadOptions, Runner, Timing, Until,
+    Ended, LeadError, LeadOptions, LeadWork, Runner, Timing, Until,
     delegations::Conversation,
     files::FileDesk,
     gate::Seen,
@@ -56,8 +60,8 @@ pub(super) struct Dispatcher {
     pub(super) hooks: Arc<Hooks>,
     pub(super) timing: Timing,
     pub(super) until: Until,
-    /// Whether the lead's agent could not do what it wanted.
-    pub(super) failed: CancellationToken,
+    /// How the lead's agent stands with what it was told.
+    pub(super) work: watch::Receiver<LeadWork>,
     pub(super) inputs: mpsc::Sender<Input>,
     pub(super) tracker: TaskTracker,
     pub(super) links: BTreeMap<MemberName, Link>,
@@ -132,7 +136,7 @@ impl Dispatcher {
             hooks: Arc::new(options.hooks),
             timing: options.timing,
             until: options.until,
-            failed: options.failed,
+            work: options.work,
             inputs,
             links: BTreeMap::new(),
             n_runs: 0,

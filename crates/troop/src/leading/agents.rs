@@ -10,14 +10,14 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use smol_str::SmolStr;
-use tokio::io::DuplexStream;
+use tokio::{io::DuplexStream, sync::watch};
 use tokio_util::sync::CancellationToken;
 use troop_agent::{
     ALIVE, Agent, BoxFuture, Definition, Exit, Finder, Outcome, Place, RegistryError, ScriptError,
     Turn, Work,
 };
 use troop_model::{NewMember, Role};
-use troop_runtime::{EXTERNAL, InProcess, Launch, LaunchSpec, Launched, Programs};
+use troop_runtime::{EXTERNAL, InProcess, Launch, LaunchSpec, Launched, LeadWork, Programs};
 use uuid::Uuid;
 
 use crate::{
@@ -76,6 +76,12 @@ impl Runnable {
     /// Says why an agent cannot run, if it cannot.
     pub(crate) fn check(&self, key: &str, model: Option<&str>) -> Result<()> {
         self.find(key, model).map(drop)
+    }
+
+    /// Whether an agent thinks, and can go on from what is on the board.
+    pub(crate) fn thinks(&self, key: &str, model: Option<&str>) -> bool {
+        let agent = self.find(key, model).ok().flatten();
+        agent.is_some_and(|agent| agent.thinks())
     }
 
     /// Says why a teammate cannot be what it should be, if it cannot.
@@ -224,31 +230,30 @@ fn serve(
         let agent = Box::new(Watched { agent, watch: watch.clone() });
         let exit = troop_agent::serve(agent, reader, writer, options).await;
         if let Exit::Stopped(code) = exit {
-            watch.note(format!("it ended by itself, with code {code}"));
+            watch.work.send_replace(LeadWork::Open);
+            watch.note(Some(format!("it ended by itself, with code {code}")));
         }
     })
 }
 
-/// What went wrong with the lead's agent, if anything did.
+/// How the lead's agent stands with what it was told, and what went wrong with it, if anything did.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watch {
     fault: Arc<Mutex<Option<String>>>,
-    failed: CancellationToken,
+    work: watch::Sender<LeadWork>,
 }
 
 impl Watch {
-    fn note(&self, fault: String) {
-        self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
-        self.failed.cancel();
+    fn note(&self, fault: Option<String>) {
+        *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = fault;
     }
 
     pub(super) fn fault(&self) -> Option<String> {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Cancelled once something did.
-    pub(super) fn failed(&self) -> CancellationToken {
-        self.failed.clone()
+    pub(super) fn work(&self) -> watch::Receiver<LeadWork> {
+        self.work.subscribe()
     }
 }
 
@@ -261,18 +266,40 @@ struct Watched {
 impl Agent for Watched {
     fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, Outcome> {
         // What becomes of a task is on the board.
-        let is_noted = !matches!(work, Work::Task(_) | Work::Resume { .. });
+        let is_noted = matches!(work, Work::Start | Work::Mail(_));
         let watch = self.watch.clone();
         Box::pin(async move {
-            let outcome = self.agent.turn(work, turn).await;
-            if let (true, Outcome::Failed { reason }) = (is_noted, &outcome) {
-                watch.note(reason.clone());
+            if !is_noted {
+                return self.agent.turn(work, turn).await;
             }
+            // Who cannot go on from what is on the board has left nothing open but that.
+            let goes_on = self.agent.thinks();
+            if goes_on {
+                // One that is killed in the middle of it leaves it so.
+                watch.work.send_replace(LeadWork::Open);
+            }
+            let outcome = self.agent.turn(work, turn).await;
+            let (stands, fault) = match &outcome {
+                Outcome::Interrupted if goes_on => (LeadWork::Interrupted, None),
+                Outcome::Done | Outcome::Completed { .. } | Outcome::Interrupted => {
+                    (LeadWork::Done, None)
+                }
+                Outcome::Failed { reason } => (LeadWork::Open, Some(reason.clone())),
+                Outcome::GaveBack { .. } | Outcome::Refused { .. } | Outcome::Stop { .. } => {
+                    (LeadWork::Open, None)
+                }
+            };
+            watch.note(fault);
+            watch.work.send_replace(stands);
             outcome
         })
     }
 
     fn fresh(&self) -> Box<dyn Agent> {
         Box::new(Self { agent: self.agent.fresh(), watch: self.watch.clone() })
+    }
+
+    fn thinks(&self) -> bool {
+        self.agent.thinks()
     }
 }
