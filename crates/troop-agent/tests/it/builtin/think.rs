@@ -6,7 +6,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use troop_agent::builtin::{Api, Limits, Options, Price};
 use troop_testkit::{
-    mock::{Answer, MockModel, Reply, Said},
+    mock::{Answer, Break, MockModel, Reply, Said, Way},
     wait_for,
 };
 
@@ -271,7 +271,10 @@ async fn what_goes_wrong_with_the_model_says_what_to_do() {
     let (_, reason) = does(&mut lead, "x").await;
     assert!(reason.contains("is `test-model` a model of `http://127.0.0.1:"), "{reason}");
     let (_, reason) = does(&mut lead, "x").await;
-    assert_eq!(reason, "the model's API cannot answer now (529): overloaded");
+    assert_eq!(
+        reason,
+        "the model's API cannot answer now (529): overloaded (it was asked 3 times)"
+    );
     assert_eq!(does(&mut lead, "x").await, completed("fine"));
 }
 
@@ -307,4 +310,18 @@ async fn the_team_is_told_when_it_is_another_and_only_then() {
         assert_eq!(told.contains(&team(team_md)), is_told, "{told}");
         assert!(told.contains("look"), "before the work, in the same breath: {told}");
     }
+}
+
+#[tokio::test]
+async fn the_first_words_are_shown_before_their_line_ends() {
+    let folder = TempDir::new().unwrap();
+    let words = "I look at what is there and do not end this line";
+    // Its head and some of the words come, and then nothing more.
+    let length = 900;
+    let hangs = Way { broken: Some((length, Break::Hang)), ..Way::default() };
+    let mock = MockModel::with([Answer::text(words).by(hangs)]).await;
+    let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;
+    lead.assign("task-1", "look").await;
+    let shown = lead.waits_for("team.log").await;
+    assert!(shown["text"].as_str().unwrap().starts_with("I look"), "{shown}");
 }
