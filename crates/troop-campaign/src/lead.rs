@@ -82,6 +82,7 @@ pub async fn run() -> Result<()> {
         timing: timing(),
         until: Until::Stopped,
         work: watch::channel(LeadWork::Done).1,
+        warnings: None,
     });
     match lead.await?.ended().await {
         Ended::Stopped { .. } | Ended::Quiet => {}

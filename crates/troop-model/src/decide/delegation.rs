@@ -7,7 +7,7 @@ mod announcement;
 
 use uuid::Uuid;
 
-use super::{Draft, Standing, task, usage, work};
+use super::{Draft, Standing, task, usage, work, work::Again};
 use crate::{
     Delegation, DelegationOutcome, DelegationStatus, Fact, MemberName, MessageKind, NewTask,
     Origin, Party, Refusal, State, Status, TaskNumber, TaskRef, access, text,
@@ -104,7 +104,9 @@ pub(super) fn finish(
     if let Some(held) = held {
         match outcome {
             DelegationOutcome::Completed(result) => work::end(draft, held, result.clone(), None)?,
-            DelegationOutcome::Failed(reason) => work::fail_now(draft, held, reason)?,
+            DelegationOutcome::Failed(reason) => {
+                work::fail_now(draft, held, reason, Again::AsConfigured)?
+            }
             DelegationOutcome::Cancelled(reason) => {
                 work::give_back(draft, held, delegation.to.clone(), reason)?;
             }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use troop_model::{
-    MAX_TEXT, MemberName, NewMember, Party, Refusal, Spawn, State, Status, Task, TeamStatus,
-    preview,
+    MAX_TEXT, MemberName, NewMember, Party, Refusal, Spawn, Spending, State, Status, Task,
+    TeamStatus, preview,
 };
 use troop_runtime::{Board, BoardError, is_to_start_again, last_project, was_cut_short};
 
@@ -13,7 +13,7 @@ use super::run::{conclude, trust};
 use crate::{
     cli::ResumeArgs,
     desk::{Desk, Purpose},
-    leading::{Beginning, HOW, Leading, Runnable},
+    leading::{Beginning, HOW, Leading, Runnable, Thinkers},
     output::Printer,
     report::Refused,
 };
@@ -31,6 +31,10 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
     let name = board.look(|state| state.team().map(|team| team.name.to_string())).await?;
     let name = name.unwrap_or_default();
     check_lead(&agents, (&agent, model.as_deref()), &name)?;
+    if let Some(refused) = board.look(spent).await? {
+        return Err(refused.into());
+    }
+    agents.check_price(&board.look(Thinkers::of).await?)?;
     let goal = match agents.thinks(&agent, model.as_deref()) {
         true => board.look(open_goal).await?,
         false => None,
@@ -55,6 +59,18 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
     let members = members.into_iter().map(|member| Spawn { member, prompt: None }).collect();
     let finished = begun.run(Beginning { members, goal }).await?;
     conclude(&finished, printer)
+}
+
+/// Why nobody can go on, if nothing more may be spent.
+fn spent(state: &State) -> Option<Refused> {
+    let team = state.team().filter(|_| state.spending() == Spending::Spent)?;
+    let (budget, used, name) = (&team.settings.budget, &team.usage, &team.name);
+    let told = budget.told(used).unwrap_or_default();
+    let hint = format!(
+        "raise it: `troop team set {name} {}`, then go on: `troop resume {name}`",
+        budget.more(used)
+    );
+    Some(Refused::new(format!("the team's budget is spent: {told}"), hint))
 }
 
 /// A lead stays what it is, so another needs another team.

@@ -14,9 +14,9 @@ use tokio::{io::DuplexStream, sync::watch};
 use tokio_util::sync::CancellationToken;
 use troop_agent::{
     ALIVE, Agent, BoxFuture, Definition, Exit, Finder, Outcome, Place, RegistryError, ScriptError,
-    Turn, Work,
+    Thinking, Turn, Work,
 };
-use troop_model::{NewMember, Role};
+use troop_model::{Dollars, NewMember, Role, State};
 use troop_runtime::{EXTERNAL, InProcess, Launch, LaunchSpec, Launched, LeadWork, Programs};
 use uuid::Uuid;
 
@@ -33,8 +33,30 @@ pub(crate) const HOW: &str = "lead with a script (`--agent script:FILE`), or des
                               `.troop/agents/NAME.md` (`program: [python3, agent.py]`) and say `--agent NAME`; to see a \
                               team at work without either: `troop demo`";
 /// How the built-in agent gets a model.
-const THINKING: &str = "for example: `export ANTHROPIC_API_KEY=…`, or a model at home: `\"models\": {\"mine\": {\"provider\": \
+pub(crate) const THINKING: &str = "for example: `export ANTHROPIC_API_KEY=…`, or a model at home: `\"models\": {\"mine\": {\"provider\": \
                         \"openai\", \"model\": \"qwen3\", \"baseUrl\": \"http://localhost:11434/v1\"}}, \"model\": \"mine\"`";
+
+/// Who is to think for a team, and what it may spend.
+#[derive(Debug)]
+pub(crate) struct Thinkers {
+    pub(crate) dollars: Option<Dollars>,
+    /// Agents, and the models that were chosen for them.
+    pub(crate) members: Vec<(SmolStr, Option<SmolStr>)>,
+}
+
+impl Thinkers {
+    /// The members of a team.
+    pub(crate) fn of(state: &State) -> Self {
+        let dollars = state.team().and_then(|team| team.settings.budget.dollars);
+        let members = state.members().map(|it| (it.agent.clone(), it.model.clone())).collect();
+        Self { dollars, members }
+    }
+
+    /// One of them.
+    pub(crate) fn one(member: &NewMember) -> (SmolStr, Option<SmolStr>) {
+        (member.agent.clone(), member.model.clone())
+    }
+}
 
 /// The agents that may run for a team.
 #[derive(Debug)]
@@ -78,10 +100,27 @@ impl Runnable {
         self.find(key, model).map(drop)
     }
 
+    /// Refuses a budget in dollars where the price of what somebody thinks with is not known: it would hold nobody.
+    pub(crate) fn check_price(&self, thinkers: &Thinkers) -> Result<()> {
+        let Some(dollars) = thinkers.dollars else { return Ok(()) };
+        for (agent, model) in &thinkers.members {
+            let agent = self.find(agent, model.as_deref()).ok().flatten();
+            if let Some(model) = agent.as_ref().and_then(|agent| agent.thinks()?.unpriced) {
+                let message = format!(
+                    "nobody knows what the model `{model}` costs, so a budget of {dollars} would not hold"
+                );
+                return Err(
+                    Refused::new(message, thinking::how_to_price(&self.home, &model)).into()
+                );
+            }
+        }
+        Ok(())
+    }
+
     /// Whether an agent thinks, and can go on from what is on the board.
     pub(crate) fn thinks(&self, key: &str, model: Option<&str>) -> bool {
         let agent = self.find(key, model).ok().flatten();
-        agent.is_some_and(|agent| agent.thinks())
+        agent.is_some_and(|agent| agent.thinks().is_some())
     }
 
     /// Says why a teammate cannot be what it should be, if it cannot.
@@ -172,6 +211,10 @@ impl Launch for Runnable {
     fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched> {
         self.check(&spec.agent, spec.model.as_deref()).map_err(io::Error::other)?;
         self.programs.launch(spec)
+    }
+
+    fn check(&self, agent: &str, model: Option<&str>) -> io::Result<()> {
+        self.find(agent, model).map(drop).map_err(io::Error::other)
     }
 
     fn guard(&self, session: Uuid) -> io::Result<Option<tokio::process::Child>> {
@@ -273,7 +316,7 @@ impl Agent for Watched {
                 return self.agent.turn(work, turn).await;
             }
             // Who cannot go on from what is on the board has left nothing open but that.
-            let goes_on = self.agent.thinks();
+            let goes_on = self.agent.thinks().is_some();
             if goes_on {
                 // One that is killed in the middle of it leaves it so.
                 watch.work.send_replace(LeadWork::Open);
@@ -284,7 +327,9 @@ impl Agent for Watched {
                 Outcome::Done | Outcome::Completed { .. } | Outcome::Interrupted => {
                     (LeadWork::Done, None)
                 }
-                Outcome::Failed { reason } => (LeadWork::Open, Some(reason.clone())),
+                Outcome::Failed { reason } | Outcome::Hopeless { reason } => {
+                    (LeadWork::Open, Some(reason.clone()))
+                }
                 Outcome::GaveBack { .. } | Outcome::Refused { .. } | Outcome::Stop { .. } => {
                     (LeadWork::Open, None)
                 }
@@ -299,7 +344,7 @@ impl Agent for Watched {
         Box::new(Self { agent: self.agent.fresh(), watch: self.watch.clone() })
     }
 
-    fn thinks(&self) -> bool {
+    fn thinks(&self) -> Option<Thinking> {
         self.agent.thinks()
     }
 }

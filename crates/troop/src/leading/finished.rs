@@ -83,12 +83,15 @@ struct Left {
     pending: Vec<TaskNumber>,
     /// They are not tried again by themselves.
     failed: Vec<TaskNumber>,
+    /// Whether the first of these had attempts left.
+    is_hopeless: bool,
     /// They wait for approval.
     in_review: Vec<TaskNumber>,
 }
 
 impl Left {
     fn of(state: &State) -> Self {
+        let max_attempts = state.team().map_or(0, |team| team.settings.max_attempts);
         let mut left = Self::default();
         for task in state.tasks().iter() {
             let number = task.number;
@@ -96,7 +99,12 @@ impl Left {
             match state.tasks().status(number).unwrap_or(task.status) {
                 Status::Completed | Status::Cancelled => continue,
                 Status::Pending => left.pending.push(number),
-                Status::Failed if is_worn_out(task) => left.failed.push(number),
+                Status::Failed if is_worn_out(task) => {
+                    if left.failed.is_empty() {
+                        left.is_hopeless = task.attempts_used() < max_attempts;
+                    }
+                    left.failed.push(number);
+                }
                 Status::InReview => left.in_review.push(number),
                 Status::Failed | Status::InProgress | Status::Blocked | Status::Stale => {}
             }
@@ -117,12 +125,7 @@ impl Left {
     fn spent(&self, state: &State, name: &str) -> Refused {
         let Some(team) = state.team() else { return Refused::new(self.says(), String::new()) };
         let (budget, used) = (&team.settings.budget, &team.usage);
-        let is_money = budget.dollars.is_some_and(|most| used.dollars >= most);
-        let more = if is_money {
-            format!("budget.dollars={}", (2.0 * used.dollars.as_f64()).ceil())
-        } else {
-            format!("budget.tokens={}", used.tokens().saturating_mul(2))
-        };
+        let more = budget.more(used);
         let told = budget.told(used).unwrap_or_default();
         let message = format!("the team's budget is spent: {told}; {}", self.says());
         let hint =
@@ -134,6 +137,10 @@ impl Left {
     fn way_on(&self, name: &str) -> Option<String> {
         let then = format!("then go on: `troop resume {name}`");
         match (self.failed.as_slice(), self.in_review.as_slice()) {
+            ([task, ..], _) if self.is_hopeless => Some(format!(
+                "trying again alone does not help; put right what is wrong, then: `troop --team {name} task retry {}`, {then}",
+                task.0
+            )),
             ([task, ..], _) => Some(format!(
                 "it used up its attempts; try again: `troop --team {name} task retry {}`, {then}",
                 task.0

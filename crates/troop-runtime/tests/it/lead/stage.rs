@@ -77,6 +77,7 @@ impl Part {
             summary: None,
             reason: None,
             attempt: task.attempt,
+            for_good: false,
         }))
         .await;
     }
@@ -252,6 +253,7 @@ impl Stage {
             timing: setting.timing,
             until: setting.until,
             work: watch::channel(LeadWork::Done).1,
+            warnings: None,
         })
         .await
     }

@@ -178,6 +178,7 @@ pub(super) async fn lead(board: &Board, place: &Place, name: &str) -> Result<Lea
         timing: Timing { restart: Duration::from_millis(1), ..Timing::default() },
         until: Until::Stopped,
         work: watch::channel(LeadWork::Done).1,
+        warnings: None,
     });
     Ok(lead.await?)
 }
