@@ -108,11 +108,21 @@ fn choose(config: &Config, model: Option<&str>, variable: Variable<'_>) -> Resul
         cache_write: price.cache_write.unwrap_or(price.input),
         output: price.output,
     });
+    if let (Some(dollars), None) = (limits.dollars, price) {
+        let name = &usual.endpoint.model;
+        return Err(format!(
+            "nobody knows what the model `{name}` costs, so the limit of ${dollars} (`limits.dollars`) would not hold: say what a \
+             million tokens cost (`price` of `{name}` in `models` of `config.json`), or set `limits.tokens` instead"
+        ));
+    }
+    let window = own.context_window.unwrap_or(usual.window);
+    // What a small model may say leaves room for what it is told.
+    let most = u32::try_from(window / 4).unwrap_or(u32::MAX);
     Ok(Options {
         key_variable: named.map(str::to_owned),
         key_command: own.api_key_command,
-        window: own.context_window.unwrap_or(usual.window),
-        max_tokens: own.max_tokens.unwrap_or(usual.max_tokens),
+        window,
+        max_tokens: own.max_tokens.unwrap_or(usual.max_tokens.min(most)),
         hidden,
         limits,
         price,
@@ -130,6 +140,16 @@ fn named_key(own: &ModelConfig, api: Api) -> Option<&str> {
         (None, Some(_)) => None,
         (None, None) => (!elsewhere).then(|| api.key_variable()),
     }
+}
+
+/// How to say what a model costs.
+pub(crate) fn how_to_price(home: &Path, model: &str) -> String {
+    let file = home.join("config.json");
+    format!(
+        "say what a million tokens cost today, in dollars: `\"models\": {{\"{model}\": {{\"price\": {{\"input\": 3, \
+         \"output\": 15}}}}}}` in `{}` (0 for a model at home); or limit tokens instead: `--set budget.tokens=2000000`",
+        file.display()
+    )
 }
 
 /// The model whose key is there.

@@ -32,8 +32,8 @@ pub(crate) struct Hands<'a> {
     pub(crate) files: &'a Files,
     pub(crate) rules: &'a Rules,
     pub(crate) task: Option<&'a WireTask>,
-    /// The key, which no result may show, and the variables that hold it.
-    pub(crate) key: Option<&'a Secret>,
+    /// The keys, which no result may show, and the variables that hold them.
+    keys: Mutex<Vec<Secret>>,
     pub(crate) hidden: &'a [String],
     /// What it can do in its team, if it has one that can be asked.
     pub(crate) team: Option<Team<'a>>,
@@ -63,10 +63,11 @@ impl<'a> Hands<'a> {
         (turn, files): (&'a Turn, &'a Files),
         rules: &'a Rules,
         task: Option<&'a WireTask>,
-        (key, hidden): (Option<&'a Secret>, &'a [String]),
+        (key, hidden): (Option<Secret>, &'a [String]),
     ) -> Self {
         let (team, gate, servers, only, later) = Default::default();
-        Self { turn, files, rules, task, key, hidden, team, gate, servers, only, later }
+        let keys = Mutex::new(key.into_iter().collect());
+        Self { turn, files, rules, task, keys, hidden, team, gate, servers, only, later }
     }
 
     /// What the model is told that it may call.
@@ -115,7 +116,7 @@ impl<'a> Hands<'a> {
                 join_all(now.iter().map(|call| self.use_one(call))).await
             };
             for (call, used) in now.iter().zip(used) {
-                done.note(call, used, self.key);
+                done.note(call, used, self);
             }
         }
         done
@@ -223,7 +224,13 @@ impl<'a> Hands<'a> {
     }
 
     pub(crate) fn without_key(&self, text: &str) -> String {
-        self.key.map_or_else(|| text.to_owned(), |key| key.hidden_in(text))
+        let keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        keys.iter().fold(text.to_owned(), |text, key| key.hidden_in(&text))
+    }
+
+    /// Shows nobody this key either.
+    pub(crate) fn hide(&self, key: Secret) {
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner).push(key);
     }
 
     fn unknown(&self, name: &str) -> String {
@@ -238,7 +245,7 @@ impl<'a> Hands<'a> {
 }
 
 impl Done {
-    fn note(&mut self, call: &ToolCall, used: Used, key: Option<&Secret>) {
+    fn note(&mut self, call: &ToolCall, used: Used, hands: &Hands<'_>) {
         let (content, is_error) = match used {
             Used::Good(content) => (content, false),
             Used::Bad(content) => (content, true),
@@ -251,7 +258,7 @@ impl Done {
                 ("your plan was approved; go on with it".to_owned(), false)
             }
         };
-        let content = key.map_or_else(|| content.clone(), |key| key.hidden_in(&content));
+        let content = hands.without_key(&content);
         // APIs turn empty results away.
         let content = if content.is_empty() { "[nothing]".to_owned() } else { content };
         let (id, name) = (call.id.clone(), call.name.clone());

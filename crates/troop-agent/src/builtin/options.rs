@@ -80,6 +80,25 @@ impl Options {
         }
     }
 
+    /// How many tokens can be told, beside what the model may think and say.
+    pub(crate) fn room(&self) -> u64 {
+        let thinking = self.endpoint.thinking.unwrap_or_default();
+        self.window.saturating_sub(u64::from(self.max_tokens) + u64::from(thinking))
+    }
+
+    /// Why nothing can be said to a model, if instructions and tools alone leave it hardly any room.
+    pub(crate) fn too_small_for(&self, n_before: usize) -> Option<String> {
+        // Nearly four bytes are a token in what we write ourselves.
+        let (n_tokens, window) = (n_before as u64 / 4, self.window);
+        (n_tokens * 2 > self.room()).then(|| {
+            format!(
+                "the model `{}` takes in {window} tokens, of which instructions and tools need {n_tokens}: use one with more, \
+                 or say how many it takes in (`contextWindow` in `models` of `config.json`)",
+                self.endpoint.model
+            )
+        })
+    }
+
     /// What went wrong, with what to do about it.
     pub(crate) fn told(&self, error: &ModelError) -> String {
         let Some(hint) = self.hint(error) else { return error.to_string() };
@@ -93,6 +112,14 @@ impl Options {
                 "is `{}` a model of `{}`?",
                 self.endpoint.model, self.endpoint.base_url
             )),
+            ModelError::Busy { retry_after: Some(wait), .. }
+                if *wait > self.retries.longest_asked =>
+            {
+                Some(format!(
+                    "it wants to be asked again in {} minutes, and nobody waits for it here for so long: go on then",
+                    wait.as_secs().div_ceil(60)
+                ))
+            }
             ModelError::Lost { .. } => Some(format!("is `{}` right?", self.endpoint.base_url)),
             ModelError::BadUrl { .. }
             | ModelError::Refused { .. }

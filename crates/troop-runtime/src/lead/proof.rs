@@ -301,7 +301,12 @@ impl Dispatcher {
         let can_repair = agent.is_none_or(|it| it.agent != "command");
         if *n_refusals >= MAX_REFUSALS || !can_repair {
             let reason = feedback.clone();
-            let order = TaskCommand::Fail { task: task.into(), reason, attempt: Some(attempt) };
+            let order = TaskCommand::Fail {
+                task: task.into(),
+                reason,
+                attempt: Some(attempt),
+                for_good: false,
+            };
             self.give(Command::Task(order)).await;
             self.refusals.remove(&(task, attempt));
             self.say_no(deed, feedback, summary).await;

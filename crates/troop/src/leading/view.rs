@@ -52,11 +52,20 @@ impl<'a> View<'a> {
 
     pub(super) fn tell(&mut self, line: String) -> Result<()> {
         match self.form {
-            Form::Screen => self.recent.push(line),
+            Form::Screen => line.lines().for_each(|line| self.recent.push(line.to_owned())),
             Form::Lines => self.printer.line(&line)?,
             Form::Nothing => {}
         }
         Ok(())
+    }
+
+    /// Tells what went wrong, also to who waits for the end alone.
+    pub(super) fn warn(&mut self, text: &str) -> Result<()> {
+        if self.form == Form::Nothing {
+            self.printer.warn(text);
+            return Ok(());
+        }
+        self.tell(format!("warning: {text}"))
     }
 
     pub(super) fn tell_if(&mut self, line: Option<String>) -> Result<()> {
