@@ -110,7 +110,7 @@ pub(super) fn finish(
         match outcome {
             DelegationOutcome::Completed(result) => work::end(draft, held, result.clone(), None)?,
             DelegationOutcome::Failed(reason) => {
-                work::fail_now(draft, held, reason, Again::AsConfigured)?
+                work::fail_now(draft, held, reason, Again::AsConfigured)?;
             }
             DelegationOutcome::Cancelled(reason) => {
                 work::give_back(draft, held, delegation.to.clone(), reason)?;
