@@ -15,7 +15,7 @@ const MAX_CONTEXT: usize = 96 * 1024;
 /// How far a file may go on in another.
 const MAX_DEPTH: usize = 4;
 /// Files that a project has for agents, and a person for all projects.
-const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"];
+const NAMES: [&str; 4] = ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"];
 
 /// Where to look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,8 +45,12 @@ impl Sources {
                 fs::read_to_string(real_inside(folder, path)?).ok()
             });
         }
-        let skills = [Some(folder), other].into_iter().flatten().find_map(skills::listed);
-        told.text.push_str(&skills.unwrap_or_default());
+        match (skills::listed(folder), other.and_then(skills::told)) {
+            (Some(listed), _) => told.push(&listed),
+            // Nobody can read from here what is not kept with the files.
+            (None, Some(skills)) => told.push(&skills),
+            (None, None) => {}
+        }
         of_others(&told.text)
     }
 }

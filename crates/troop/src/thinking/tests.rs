@@ -50,7 +50,7 @@ fn without_a_word_the_model_is_the_one_whose_key_is_there() {
 fn a_model_is_named_by_itself_with_its_provider_or_by_a_name_of_ones_own() {
     let config = config(
         r#"{"model": "mine", "models": {"mine": {"provider": "openai", "model": "qwen3", "baseUrl": "http://localhost:11434/v1",
-            "contextWindow": 32000, "maxTokens": 4000, "price": {"input": 1, "output": 2}}}, "limits": {"dollars": 2.5}}"#,
+            "contextWindow": 32000, "maxTokens": 4000, "price": {"input": 1, "output": 2}}}, "limits": {"rounds": 7}}"#,
     );
     for (model, api, name) in [
         (Some("claude-x"), Api::Anthropic, "claude-x"),
@@ -65,8 +65,27 @@ fn a_model_is_named_by_itself_with_its_provider_or_by_a_name_of_ones_own() {
     let own = chosen(&config, None, &[]).unwrap();
     assert_eq!(own.endpoint.base_url, "http://localhost:11434/v1");
     assert_eq!(own.endpoint.key, None, "who is at home needs no key");
-    assert_eq!((own.window, own.max_tokens, own.limits.dollars), (32_000, 4_000, Some(2.5)));
+    assert_eq!((own.window, own.max_tokens, own.limits.rounds), (32_000, 4_000, 7));
     assert_eq!(own.price.unwrap().cache_read, 1.0);
+}
+
+#[test]
+fn a_limit_in_dollars_needs_a_price() {
+    let config = config(
+        r#"{"models": {"priced": {"provider": "anthropic", "price": {"input": 1, "output": 2}}}, "limits": {"dollars": 2.5}}"#,
+    );
+    let key = [("ANTHROPIC_API_KEY", "sk")];
+    assert_eq!(chosen(&config, Some("priced"), &key).unwrap().limits.dollars, Some(2.5));
+    let error = chosen(&config, Some("claude-x"), &key).unwrap_err();
+    assert!(error.contains("`price` of `claude-x` in `models` of `config.json`"), "{error}");
+}
+
+#[test]
+fn what_a_small_model_may_say_leaves_room() {
+    let config = config(
+        r#"{"models": {"mine": {"provider": "openai", "baseUrl": "http://localhost/v1", "contextWindow": 8192}}}"#,
+    );
+    assert_eq!(chosen(&config, Some("mine"), &[]).unwrap().max_tokens, 2_048);
 }
 
 #[test]

@@ -122,3 +122,14 @@ fn very_much_is_cut() {
         text.len()
     );
 }
+
+#[test]
+fn skills_that_cannot_be_read_from_the_working_folder_are_told() {
+    let skill = "---\nname: brew\ndescription: how tea is made\n---\nBoil water first.\n";
+    let project = folder(&[(".claude/skills/brew/SKILL.md", skill)]);
+    assert!(!read(project.path()).contains("Boil water first"), "it is read when needed");
+    let worktree = folder(&[]);
+    let sources = Sources { project: Some(project.path().to_owned()), home: None };
+    let text = sources.read(worktree.path());
+    assert!(text.contains("## brew") && text.contains("Boil water first."), "{text}");
+}
