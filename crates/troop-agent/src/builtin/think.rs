@@ -97,10 +97,7 @@ impl Mind {
                     is_key_new = true;
                     continue;
                 }
-                Some(Err(error)) if error.is_passing() => {
-                    return Thought::Failed(options.told(&error));
-                }
-                Some(Err(error)) => return Thought::Hopeless(options.told(&error)),
+                Some(Err(error)) => return without_reply(&error, options),
                 Some(Ok(reply)) => reply,
             };
             is_key_new = false;
@@ -260,4 +257,10 @@ impl Mind {
         }
         (calls, reply.ending)
     }
+}
+
+/// How work ends that has no reply.
+fn without_reply(error: &ModelError, options: &Options) -> Thought {
+    let told = options.told(error);
+    if error.is_passing() { Thought::Failed(told) } else { Thought::Hopeless(told) }
 }
