@@ -147,7 +147,7 @@ impl Performance<'_> {
             match Outcome::from(stop) {
                 end @ (Outcome::Stop { .. } | Outcome::Interrupted) => return Err(Stop::End(end)),
                 Outcome::Failed { reason } | Outcome::Hopeless { reason } => {
-                    fault = fault.or(Some(reason))
+                    fault = fault.or(Some(reason));
                 }
                 // There is no task that this could end.
                 Outcome::Completed { .. }

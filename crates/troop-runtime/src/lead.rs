@@ -46,7 +46,7 @@ pub(crate) use answers::failure;
 pub use gate::{REFUSED, VETOED, VETOED_DEED};
 pub use launch::{InProcess, Launch, LaunchSpec, Launched, Life, Programs};
 pub use lease::{LeadEntry, find as find_lead, has_died as lead_has_died, last_project};
-pub use stop::{WITH_TEAM, is_to_start_again, was_cut_short};
+pub use stop::{is_to_start_again, was_cut_short};
 pub use transcript::{Entry, Line, Source, read as read_transcript};
 
 /// How many things may wait for the dispatcher. Who comes later waits, so a flood slows down those who make it.

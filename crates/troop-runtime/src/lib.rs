@@ -32,7 +32,7 @@ pub use isolation::{
 pub use lead::{
     Ended, Entry, InProcess, Launch, LaunchSpec, Launched, Lead, LeadEntry, LeadError, LeadHandle,
     LeadOptions, LeadWork, Life, Line, Programs, REFUSED, Source, Timing, Until, VETOED,
-    VETOED_DEED, WITH_TEAM, answer, find_lead, is_to_start_again, last_project, lead_has_died,
+    VETOED_DEED, answer, find_lead, is_to_start_again, last_project, lead_has_died,
     read_transcript, was_cut_short,
 };
 pub use mirror::{EXTERNAL, Layout, Mirror, MirrorError, MirrorOptions, Notice, UnknownLayout};

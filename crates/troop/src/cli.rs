@@ -47,7 +47,7 @@ pub(crate) struct Global {
     /// Where teams are kept: sqlite:PATH, files:FOLDER or postgres://… [default: sqlite:$TROOP_HOME/troop.db]
     #[arg(long, global = true, env = "TROOP_STORE", value_name = "URL", hide_env_values = true)]
     pub(crate) store: Option<String>,
-    /// The team; else the only one, the one that runs, or the newest that was led from this folder
+    /// The team; else the only one, the newest of this folder, or the only one that runs
     #[arg(long, global = true, env = "TROOP_TEAM", value_name = "NAME")]
     pub(crate) team: Option<String>,
     /// Act as this member instead of as the person at the keyboard

@@ -26,7 +26,7 @@ use crate::{
     config::{self, Surroundings},
     output::Printer,
     render,
-    report::{Refused, Usage, nearest},
+    report::{Refused, Usage, nearest, some_of},
 };
 use choice::Candidate;
 pub(crate) use choice::Purpose;
@@ -359,7 +359,7 @@ impl Desk {
         let Some(newest) = names.first() else {
             return Err(troop_runtime::BoardError::NoActiveTeam.into());
         };
-        let message = format!("which team? There are, newest first: {}", names.join(", "));
+        let message = format!("which team? There are, newest first: {}", some_of(&names));
         Err(Usage::new(message, format!("say it: `--team {newest}`")).into())
     }
 

@@ -10,10 +10,10 @@ use std::{pin::pin, sync::Arc, time::Duration};
 use anyhow::Result;
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::task::TaskTracker;
-use troop_model::{Actor, Command, MessageKind, Outgoing, Spawn, State};
+use troop_model::{Actor, Command, MessageKind, Outgoing, Refusal, Spawn, State};
 use troop_runtime::{
-    Board, Complaint, Ended, HookOptions, Hooks, Isolation, Lead, LeadError, LeadHandle,
-    LeadOptions, Opened, Request, Subscription, Timing, Until,
+    Board, BoardError, Complaint, Ended, HookOptions, Hooks, Isolation, Lead, LeadError,
+    LeadHandle, LeadOptions, Opened, Request, Subscription, Timing, Until,
 };
 
 use crate::{
@@ -165,9 +165,14 @@ impl Begun<'_> {
 
 impl Leading<'_> {
     async fn set_to_work(&self, beginning: Beginning, handle: &LeadHandle) -> Result<()> {
+        let is_again = beginning.goal.is_none();
         for spawn in beginning.members {
             let request = self.desk.request(Command::SpawnMember(spawn))?;
-            self.board.submit(request).await?;
+            match self.board.submit(request).await {
+                // To whom something was delegated while nobody led, that begins with its lead.
+                Err(BoardError::Refused(Refusal::AlreadyRunning { .. })) if is_again => {}
+                done => drop(done?),
+            }
         }
         if let Some(content) = beginning.goal {
             let goal = Outgoing {
@@ -217,7 +222,7 @@ impl Leading<'_> {
                     }
                 },
                 Ok(Some(event)) = news.next() => view.tell_if(story.tell(&event)),
-                Some(complaint) = complaints.recv() => view.tell(format!("warning: {complaint}")),
+                Some(complaint) = complaints.recv() => view.tell(&format!("warning: {complaint}")),
                 Some(warning) = warnings.recv() => view.warn(&warning),
                 _ = frames.tick(), if view.is_screen() => view.draw(story, self.desk.clock.now()),
             };
@@ -229,7 +234,7 @@ impl Leading<'_> {
         };
         // What was said and written last.
         while let Ok(complaint) = complaints.try_recv() {
-            shown = shown.and(view.tell(format!("warning: {complaint}")));
+            shown = shown.and(view.tell(&format!("warning: {complaint}")));
         }
         while let Ok(warning) = warnings.try_recv() {
             shown = shown.and(view.warn(&warning));

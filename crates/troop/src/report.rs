@@ -3,7 +3,7 @@
 mod hint;
 mod typed;
 
-pub(crate) use hint::{in_plain_words, nearest};
+pub(crate) use hint::{in_plain_words, nearest, some_of};
 pub(crate) use typed::quoted;
 
 use std::{

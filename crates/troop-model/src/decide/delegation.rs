@@ -7,10 +7,15 @@ mod announcement;
 
 use uuid::Uuid;
 
-use super::{Draft, Standing, task, usage, work, work::Again};
+use super::{
+    Draft, Standing,
+    lead::{LEAD_ENDED, WITH_TEAM},
+    task, usage, work,
+    work::Again,
+};
 use crate::{
-    Delegation, DelegationOutcome, DelegationStatus, Fact, MemberName, MessageKind, NewTask,
-    Origin, Party, Refusal, State, Status, TaskNumber, TaskRef, access, text,
+    Delegation, DelegationOutcome, DelegationStatus, Fact, MemberName, MemberState, MessageKind,
+    NewTask, Origin, Party, Refusal, State, Status, TaskNumber, TaskRef, access, text,
 };
 
 pub(super) fn start(
@@ -105,7 +110,7 @@ pub(super) fn finish(
         match outcome {
             DelegationOutcome::Completed(result) => work::end(draft, held, result.clone(), None)?,
             DelegationOutcome::Failed(reason) => {
-                work::fail_now(draft, held, reason, Again::AsConfigured)?
+                work::fail_now(draft, held, reason, Again::AsConfigured)?;
             }
             DelegationOutcome::Cancelled(reason) => {
                 work::give_back(draft, held, delegation.to.clone(), reason)?;
@@ -113,6 +118,28 @@ pub(super) fn finish(
         }
     }
     draft.push(ended(id, outcome));
+    Ok(())
+}
+
+/// Gives what was delegated, and cut short with the former lead, to the same members again. What was delegated while
+/// nobody led has not begun, so nobody is late with it.
+pub(super) fn begin_again(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let state = draft.state;
+    let running = state.delegations().filter(|it| it.status == DelegationStatus::Running);
+    for delegation in running {
+        let Some(task) = state.tasks.get(delegation.task) else { continue };
+        let is_free = |fact: &Fact| matches!(fact, Fact::TaskReleased { task, .. } if *task == delegation.task);
+        let is_held = matches!(task.status, Status::InProgress | Status::Stale)
+            && task.owner.as_ref() == Some(&delegation.to)
+            && !draft.facts.iter().any(is_free);
+        if is_held {
+            let lease_until = draft.ctx.now + draft.team()?.settings.lease();
+            draft.push(Fact::TaskRenewed { task: task.number, lease_until });
+        } else if task.status != Status::InReview {
+            let attempt = task.attempts.saturating_add(1);
+            work::give(draft, task.number, &task.subject, &delegation.to, attempt)?;
+        }
+    }
     Ok(())
 }
 
@@ -257,12 +284,32 @@ fn outcome(draft: &Draft<'_>, delegation: &Delegation, fact: &Fact) -> Option<De
             DelegationOutcome::Cancelled(reason.clone())
         }
         Fact::TaskRetried { .. } => DelegationOutcome::Cancelled("begun anew".to_owned()),
+        Fact::TaskReleased { .. } if is_cut_short(draft, &delegation.to) => return None,
+        // While nobody leads, others may take what was cut short.
+        Fact::TaskClaimed { owner, .. } | Fact::TaskAssigned { owner, .. }
+            if *owner != delegation.to =>
+        {
+            DelegationOutcome::Cancelled(format!("{owner} took it"))
+        }
         Fact::TaskReleased { reason, .. } if is_lost(draft, delegation) => {
             DelegationOutcome::Failed(reason.clone())
         }
         Fact::TaskReleased { reason, .. } => DelegationOutcome::Cancelled(reason.clone()),
         _ => return None,
     })
+}
+
+/// Whether a member ends with its team, which may go on under another lead.
+fn is_cut_short(draft: &Draft<'_>, member: &MemberName) -> bool {
+    let ends_with_team = |fact: &Fact| {
+        let Fact::MemberStateChanged { member: who, state, reason: Some(reason), .. } = fact else {
+            return false;
+        };
+        let with_lead = *state == MemberState::Crashed && reason == LEAD_ENDED;
+        let with_team = *state == MemberState::Stopped && reason.starts_with(WITH_TEAM);
+        who == member && (with_lead || with_team)
+    };
+    draft.facts.iter().any(ends_with_team)
 }
 
 /// Whether a task was taken from its holder because that crashed or was silent, and not because somebody wanted it so.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::{Draft, Standing, proof, supervision, team};
+use super::{Draft, Standing, delegation, proof, supervision, team};
 use crate::{Fact, LeadLease, Refusal, Role, text};
 
 /// How long a session supervises without saying that it still does.
@@ -12,6 +12,9 @@ const LEASE: Duration = Duration::from_secs(if cfg!(test) { 240 * 60 } else { 60
 
 /// Why a member does not run whose lead ended without stopping it.
 pub const LEAD_ENDED: &str = "its lead ended";
+
+/// How the reason begins for which a member does not run that was stopped with all others.
+pub const WITH_TEAM: &str = "its team stopped";
 
 /// Refuses what a session passes on that no longer supervises the team.
 pub(super) fn check_fence(draft: &Draft<'_>) -> Result<(), Refusal> {
@@ -55,7 +58,7 @@ pub(super) fn take(
     for member in orphans {
         supervision::lose(draft, member, LEAD_ENDED);
     }
-    Ok(())
+    delegation::begin_again(draft)
 }
 
 pub(super) fn renew(draft: &mut Draft<'_>) -> Result<(), Refusal> {

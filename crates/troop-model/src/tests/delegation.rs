@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Command, DelegationOutcome, DelegationStatus, DelegationView, Fact, Link, MemberState,
-    RefusalKind, SessionKey, Status,
+    RefusalKind, SessionKey, Status, WITH_TEAM,
 };
 
 /// What the end of a delegation leaves behind: the member's word for the record, and what the lead is told.
@@ -378,4 +378,63 @@ fn only_the_last_ended_delegations_stay_at_hand() {
     }
     assert_eq!(team.state.delegations().count(), 5);
     assert!(team.state.delegations().any(|it| it.id == running));
+}
+
+/// Later than any lease lasts, in minutes.
+const LATER: u64 = 10 * 60;
+
+/// A team that somebody led, who gave the first task to ann, and then was killed or stopped with its team.
+fn cut_short(end: fn(&mut Bench)) -> (Bench, Uuid) {
+    let mut team = tasks(1);
+    team.system().ok(take_lead(1, None));
+    let id = start(&mut team, 1, "ann");
+    team.system().ok(ready("ann"));
+    end(&mut team);
+    (team, id)
+}
+
+fn stopped_with_team(team: &mut Bench) {
+    let reason = Some(format!("{WITH_TEAM}: enough"));
+    let (member, state) = (name("ann"), MemberState::Stopped);
+    team.system().ok(Command::SetMemberState { member, state, reason, pid: None });
+    team.system().ok(Command::ReleaseLead);
+}
+
+#[test]
+fn what_was_cut_short_with_its_team_goes_on_with_the_next_lead() {
+    let killed = |team: &mut Bench| {
+        team.at(LATER);
+    };
+    for end in [killed as fn(&mut Bench), stopped_with_team] {
+        let (mut team, id) = cut_short(end);
+        let events = team.system().ok(take_lead(2, None));
+        let told = kinds(&events);
+        assert!(!told.contains(&ANNOUNCED) && !told.contains(&"delegation.failed"), "{told:?}");
+        assert_eq!((team.status(1), team.owner(1)), (Status::InProgress, Some("ann")));
+        assert_eq!(team.task(1).attempts, 2, "what the former run left behind is not mixed in");
+        assert_eq!(team.task(1).attempts_used(), 1, "that it was cut short is nobody's fault");
+        team.member("ann").ok(complete_with(1, "after all"));
+        assert_eq!(came_to(&team, id), (DelegationStatus::Completed, "after all"));
+    }
+}
+
+#[test]
+fn what_was_cut_short_may_be_taken_by_others_while_nobody_leads() {
+    let (mut team, id) = cut_short(stopped_with_team);
+    let events = team.member("bob").ok(claim(1));
+    assert!(kinds(&events).contains(&"delegation.cancelled"), "{:?}", kinds(&events));
+    assert_eq!(came_to(&team, id), (DelegationStatus::Cancelled, "bob took it"));
+    team.system().ok(take_lead(2, None));
+    assert_eq!(team.owner(1), Some("bob"));
+}
+
+#[test]
+fn nobody_is_late_with_what_was_delegated_while_nobody_led() {
+    let mut team = tasks(1);
+    let id = start(&mut team, 1, "ann");
+    team.at(LATER);
+    team.system().ok(take_lead(1, None));
+    team.system().ok(Command::Tick);
+    assert_eq!(team.owner(1), Some("ann"));
+    assert_eq!((team.task(1).attempts, came_to(&team, id).0), (1, DelegationStatus::Running));
 }

@@ -219,7 +219,7 @@ impl Dispatcher {
             Input::Hurry => self.hurry().await,
             Input::Due(Due::Ready(runner)) => self.not_ready(&runner),
             Input::Due(Due::Grace(runner)) => self.grace_is_over(&runner),
-            Input::Due(Due::Term(runner)) => self.kill(&runner),
+            Input::Due(Due::Term(runner)) => self.term_is_over(&runner),
             Input::Due(Due::BreakOff(runner)) => self.does_not_break_off(&runner),
             Input::Due(Due::Bury(runner)) => self.bury(&runner).await,
             Input::Due(Due::Restart(member)) => self.restart(&member).await,

@@ -165,12 +165,15 @@ impl Dispatcher {
         }
     }
 
-    /// A deed of a member waits no longer. If it was the last, the member may be idle.
+    /// A deed of a member waits no longer. If it was the last, the member may be idle, or is gone.
     pub(super) async fn let_go_on(&mut self, runner: &Runner) {
         let idle_after = self.link(runner).and_then(|link| {
             link.n_held -= 1;
             link.idle_after.take_if(|_| link.n_held == 0)
         });
+        if self.link(runner).is_some_and(|link| link.exit.is_some()) {
+            return self.bury(runner).await;
+        }
         if let Some(last_task) = idle_after
             && !self.hold_idle(runner, last_task.as_ref())
         {

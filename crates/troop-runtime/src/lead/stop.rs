@@ -2,6 +2,7 @@
 
 use troop_model::{
     Assignment, Command, Member, MemberName, MemberState, Party, Role, Status, Team, Version,
+    WITH_TEAM,
 };
 use troop_protocol::FromLead;
 use uuid::Uuid;
@@ -24,9 +25,6 @@ pub(super) struct Stop {
     /// Whether it is not asked for its opinion.
     pub(super) is_forced: bool,
 }
-
-/// How the reason begins for which a member does not run that was stopped with all others.
-pub const WITH_TEAM: &str = "its team stopped";
 
 impl Stop {
     /// The reason as the log has it.
@@ -99,6 +97,15 @@ impl Dispatcher {
         }
         self.signal(runner, Signal::TERM);
         self.timers.set(self.timing.term, Due::Term(runner.clone()));
+    }
+
+    /// A member had its time to end after it was told to, or after it closed its wire.
+    pub(super) fn term_is_over(&mut self, runner: &Runner) {
+        let has_ended = |link: &mut Link| link.exit.is_some() && link.stop.is_none();
+        // Who has ended by itself, and is only waited for because of what it said, keeps nobody from stopping.
+        if !self.link(runner).is_some_and(has_ended) {
+            self.kill(runner);
+        }
     }
 
     /// Stops everybody, and then this lead.

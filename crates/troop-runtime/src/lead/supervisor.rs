@@ -10,7 +10,7 @@ use tokio::{
     process::Child,
     sync::mpsc,
 };
-use troop_model::{Command, Member, MemberName, MemberState, Permissions, Role};
+use troop_model::{Command, Member, MemberName, MemberState, Permissions, Role, WITH_TEAM};
 use troop_protocol::{Peer, PeerOptions, Ready};
 use uuid::Uuid;
 
@@ -20,7 +20,6 @@ use super::{
     input::{Due, Ear, Input},
     launch::{LaunchSpec, Life},
     link::{Body, Link, Phase},
-    stop::WITH_TEAM,
     transcript::Line,
 };
 use crate::{
@@ -201,10 +200,12 @@ impl Dispatcher {
         }
     }
 
-    /// Draws the conclusions from the end of what ran for a member.
+    /// Draws the conclusions from the end of what ran for a member. What it said to be done before that still counts, so
+    /// that is settled first, unless there is no time.
     pub(super) async fn bury(&mut self, runner: &Runner) {
         let member = &runner.member;
-        let is_over = self.link(runner).is_some_and(|link| link.exit.is_some());
+        let is_over = |link: &mut Link| link.exit.is_some() && (link.n_held == 0 || link.is_killed);
+        let is_over = self.link(runner).is_some_and(is_over);
         let Some(mut link) = is_over.then(|| self.links.remove(member)).flatten() else { return };
         let Some(exit) = link.exit.take() else { return };
         self.note(member, Line::note(&exit.to_string()));
@@ -304,6 +305,9 @@ impl Dispatcher {
             link.peer.cut();
             if let Body::Task(task) = &link.body {
                 task.abort();
+            }
+            if link.exit.is_some() {
+                self.timers.set(Duration::ZERO, Due::Bury(runner.clone()));
             }
         }
     }

@@ -44,20 +44,19 @@ fn to_use(teams: &[Candidate]) -> Option<(usize, &'static str)> {
     if let Some(nth) = newest(teams, |it| is_running(it) && it.is_here) {
         return Some((nth, "which runs in this folder"));
     }
-    if let Some(nth) = only(teams, is_running) {
-        return Some((nth, "the only running one"));
-    }
     // One that nobody has led yet may be for any folder.
     let is_new = |it: &Candidate| it.standing == Standing::Active;
-    match newest(teams, |it| it.is_here || is_new(it)) {
-        Some(nth) if teams.get(nth).is_some_and(|it| it.is_here) => Some((nth, NEWEST_HERE)),
-        _ => {
-            let is_active = |it: &Candidate| it.standing != Standing::Completed;
-            only(teams, is_new)
-                .or_else(|| only(teams, is_active))
-                .map(|nth| (nth, "the only active one"))
-        }
+    let only_new = || only(teams, is_new).map(|nth| (nth, "the only new one"));
+    if teams.iter().any(|it| it.is_here) {
+        // What is said in the folder of one team must not reach one that works elsewhere.
+        let newest = newest(teams, |it| it.is_here || is_new(it));
+        let here = newest.filter(|&nth| teams.get(nth).is_some_and(|it| it.is_here));
+        return here.map(|nth| (nth, NEWEST_HERE)).or_else(only_new);
     }
+    let is_active = |it: &Candidate| it.standing != Standing::Completed;
+    let running = only(teams, is_running).map(|nth| (nth, "the only running one"));
+    let active = || only(teams, is_active).map(|nth| (nth, "the only active one"));
+    running.or_else(only_new).or_else(active)
 }
 
 fn newest(teams: &[Candidate], is_meant: impl Fn(&Candidate) -> bool) -> Option<usize> {
@@ -94,9 +93,12 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_is_meant_before_what_ran_in_this_folder() {
+    fn the_team_of_this_folder_is_meant_before_what_runs_elsewhere() {
         check(&[(Completed, ELSEWHERE), (Running, HERE)], Some(1), Some(1));
-        check(&[(Completed, HERE), (Running, ELSEWHERE)], Some(1), Some(0));
+        check(&[(Completed, HERE), (Running, ELSEWHERE)], Some(0), Some(0));
+        check(&[(Completed, ELSEWHERE), (Running, ELSEWHERE)], Some(1), Some(1));
+        check(&[(Completed, HERE), (Running, ELSEWHERE), (Active, ELSEWHERE)], Some(2), Some(0));
+        check(&[(Running, HERE), (Completed, HERE)], Some(0), Some(0));
         check(&[(Stopped, HERE), (Running, ELSEWHERE), (Running, ELSEWHERE)], Some(0), Some(0));
         check(&[(Running, ELSEWHERE), (Running, HERE)], Some(1), Some(1));
         check(&[(Running, HERE), (Running, HERE)], None, Some(1));

@@ -4,9 +4,9 @@ mod tally;
 
 use troop_model::{
     Actor, ActorKind, Event, Evidence, Fact, MemberState, MessageKind, Party, RefusedBy,
-    RejectMode, Role, State, TaskNumber, Time,
+    RejectMode, Role, State, TaskNumber, Time, WITH_TEAM,
 };
-use troop_runtime::{REFUSED, VETOED, VETOED_DEED, WITH_TEAM};
+use troop_runtime::{REFUSED, VETOED, VETOED_DEED};
 
 use tally::Tally;
 pub(super) use tally::{Deed, Deeds};
@@ -175,7 +175,10 @@ impl Story {
                 let owner = self.owner(event);
                 format!("{owner} is at {}% of {task}: {}", progress.percent, progress.step)
             }
-            Fact::TaskSubmitted { .. } => format!("{who} hands in {task}"),
+            Fact::TaskSubmitted { task: number, .. } => {
+                let n = number.0;
+                format!("{who} hands in {task}; take it: `troop task approve {n}`, or `reject`")
+            }
             Fact::TaskCompleted { summary, .. } => {
                 let (doer, of) = self.doer(event);
                 format!("{doer} completed {task}{of}: {}", one_line(summary))

@@ -12,7 +12,17 @@ pub(super) fn for_team(name: &str, known: &[String]) -> String {
     match (nearest(name, known.iter().map(String::as_str)), known) {
         (_, []) => CREATE_TEAM.to_owned(),
         (Some(near), _) => format!("did you mean `--team {near}`?"),
-        (None, known) => format!("the teams are: {}", known.join(", ")),
+        (None, known) => format!("the teams are: {}", some_of(known)),
+    }
+}
+
+/// As many names as a person reads, and where the rest are.
+pub(crate) fn some_of(teams: &[impl AsRef<str>]) -> String {
+    const READ: usize = 8;
+    let named: Vec<_> = teams.iter().take(READ).map(AsRef::as_ref).collect();
+    match teams.len().saturating_sub(READ) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more (`troop team list`)", named.join(", ")),
     }
 }
 

@@ -479,3 +479,14 @@ fn a_task_that_is_called_off_ends_what_runs_for_it() {
     assert_eq!(team.end().code, 0);
     assert_eq!(troop.json("task get 1")["status"], "cancelled");
 }
+
+#[test]
+fn who_watches_is_told_how_to_take_what_is_handed_in() {
+    let troop = project(GREET);
+    let mut team = start(&troop, "-m ann=command --set require_review=true");
+    team.wait_for("ann hands in task-1; take it: `troop task approve 1`, or `reject`");
+    troop.ok("task approve 1");
+    team.wait_for("ann hands in task-2; take it: `troop task approve 2`, or `reject`");
+    troop.ok("task approve 2");
+    assert_eq!(team.end().code, 0);
+}

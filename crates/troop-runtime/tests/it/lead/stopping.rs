@@ -3,12 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use troop_model::{Actor, Command, MemberState, MessageKind, Outgoing, Status};
-use troop_protocol::{FromLead, FromTeammate, Ready, ShutdownAck};
+use troop_protocol::{FromLead, FromTeammate, Ready, ReportedStatus, ShutdownAck};
 use troop_runtime::{Ended, Timing, Until};
 
 use super::{
     is_done,
-    stage::{Part, Setting, Stage, play, quick, raw},
+    isolation::{Project, write},
+    stage::{Part, Play, Setting, Stage, play, quick, raw, without_restarts},
 };
 use crate::support::{name, say};
 
@@ -312,4 +313,68 @@ async fn a_name_can_be_used_again_while_its_former_bearer_still_ends() {
     stage.spawn("bob", "worker").await;
     stage.task("write").await;
     stage.until("the new one works", is_done(1)).await;
+}
+
+/// Does its task, says so when it is told to stop, if it is to wait for that, and is gone as soon as it has said so.
+fn brief(waits: bool) -> Play {
+    play(move |mut part| async move {
+        part.ready(true).await;
+        part.idle().await;
+        let Some(task) = part.task().await else { return };
+        write(&part.spec.path, &task.subject);
+        while waits && !matches!(part.hear().await, None | Some(FromLead::Shutdown { .. })) {}
+        part.report(&task, ReportedStatus::Completed, "written").await;
+    })
+}
+
+#[tokio::test]
+async fn what_is_finished_within_the_grace_is_merged_and_done() {
+    let project = Project::new();
+    let timing = Timing { grace: Duration::from_mins(1), ..without_restarts() };
+    let mut stage = project.stage_with(timing, |_| {}).await;
+    stage.plays.add("brief", brief(true));
+    stage.spawn("bob", "brief").await;
+    stage.task("write a 1").await;
+    let written = project.0.path().join("team/worktrees/bob/a");
+    troop_testkit::wait_for("it is at work", async || written.exists().then_some(())).await;
+    let lead = stage.lead.take().unwrap();
+    lead.stop("enough").await.unwrap();
+    lead.ended().await;
+    let n_done = stage.board.look(|state| state.tasks().n_with(Status::Completed)).await.unwrap();
+    assert_eq!(n_done, 1, "it is done, and nobody does it again");
+    assert_eq!(project.in_team("a"), "1");
+}
+
+#[tokio::test]
+async fn who_is_gone_right_after_it_was_done_has_done_it() {
+    let project = Project::new();
+    let stage = project.stage(|_| {}).await;
+    stage.plays.add("brief", brief(false));
+    stage.spawn("bob", "brief").await;
+    stage.task("write a 1").await;
+    stage.until("task 1 is done", is_done(1)).await;
+    stage.until_state("bob", MemberState::Crashed).await;
+    let attempts = stage.board.look(|state| state.tasks().iter().next().unwrap().attempts);
+    assert_eq!(attempts.await.unwrap(), 1);
+    assert_eq!(project.in_team("a"), "1");
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_not_proved_within_the_grace_keeps_no_team_from_stopping() {
+    let project = Project::new();
+    let check = |settings: &mut troop_model::Settings| {
+        settings.checks = vec!["touch begun; sleep 600".into()];
+    };
+    let mut stage = project.stage(check).await;
+    stage.plays.add("brief", brief(false));
+    stage.spawn("bob", "brief").await;
+    stage.task("write a 1").await;
+    let begun = project.0.path().join("team/worktrees/bob/begun");
+    troop_testkit::wait_for("the check runs", async || begun.exists().then_some(())).await;
+    let lead = stage.lead.take().unwrap();
+    lead.stop("enough").await.unwrap();
+    assert!(matches!(lead.ended().await, Ended::Stopped { .. }));
+    let n_done = stage.board.look(|state| state.tasks().n_with(Status::Completed)).await.unwrap();
+    assert_eq!(n_done, 0, "nobody knows whether it is");
 }

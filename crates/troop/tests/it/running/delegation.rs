@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader};
 
 use rustix::process::Signal;
 
-use super::{project, start, statuses, write};
+use super::{Printing, project, start, statuses, write};
 
 /// A lead that has two things done at once, and makes one answer of what comes of them.
 const LEAD: &str = r#"
@@ -168,4 +168,40 @@ fn who_waits_for_a_delegation_is_told_when_its_lead_dies() {
     waits.wait().unwrap();
     let all = troop.ok("team delegations");
     assert!(all.contains("  cut short  "), "{all}");
+}
+
+#[test]
+fn what_was_delegated_goes_on_when_its_lead_was_killed_or_stopped() {
+    let troop = project("when mail * from user\n    log hello\n");
+    let mut team = start(&troop, "--keep --set assignment=claim -m ann=command");
+    team.wait_for("ann is there");
+    troop.ok("task create dig -d 'until [ -e go ]; do sleep 0.01; done; echo dug'");
+    troop.ok("task delegate 1 --to ann");
+    team.wait_for("task-1 goes to ann");
+    team.signal(Signal::KILL);
+    drop(team.end());
+    let mut team = Printing::new(troop.start("resume crew --keep --grace 0"));
+    team.wait_for("task-1 goes to ann");
+    troop.ok("stop crew");
+    team.end();
+    write(&troop, "go", "");
+    let run = troop.run("resume crew");
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    assert_eq!(statuses(&troop), ["completed"]);
+    let all = troop.json("team delegations");
+    assert_eq!(all["delegations"].as_array().unwrap().len(), 1, "it is the same one: {all}");
+    assert_eq!(all["delegations"][0]["status"], "completed");
+}
+
+#[test]
+fn what_is_delegated_while_nobody_leads_begins_with_the_next_lead() {
+    let troop = project("when mail * from user\n    log hello\n");
+    let line =
+        "--team crew run hi --agent script:lead.script -m ann=command --set assignment=claim";
+    assert_eq!(troop.run(line).code, 0);
+    troop.ok("task create dig -d 'echo dug'");
+    troop.ok("task delegate 1 --to ann");
+    let run = troop.run("resume crew");
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    assert_eq!(statuses(&troop), ["completed"]);
 }
