@@ -222,7 +222,7 @@ impl Leading<'_> {
                     }
                 },
                 Ok(Some(event)) = news.next() => view.tell_if(story.tell(&event)),
-                Some(complaint) = complaints.recv() => view.tell(format!("warning: {complaint}")),
+                Some(complaint) = complaints.recv() => view.tell(&format!("warning: {complaint}")),
                 Some(warning) = warnings.recv() => view.warn(&warning),
                 _ = frames.tick(), if view.is_screen() => view.draw(story, self.desk.clock.now()),
             };
@@ -234,7 +234,7 @@ impl Leading<'_> {
         };
         // What was said and written last.
         while let Ok(complaint) = complaints.try_recv() {
-            shown = shown.and(view.tell(format!("warning: {complaint}")));
+            shown = shown.and(view.tell(&format!("warning: {complaint}")));
         }
         while let Ok(warning) = warnings.try_recv() {
             shown = shown.and(view.warn(&warning));

@@ -50,10 +50,10 @@ impl<'a> View<'a> {
         self.form = Form::Nothing;
     }
 
-    pub(super) fn tell(&mut self, line: String) -> Result<()> {
+    pub(super) fn tell(&mut self, line: &str) -> Result<()> {
         match self.form {
             Form::Screen => line.lines().for_each(|line| self.recent.push(line.to_owned())),
-            Form::Lines => self.printer.line(&line)?,
+            Form::Lines => self.printer.line(line)?,
             Form::Nothing => {}
         }
         Ok(())
@@ -65,11 +65,11 @@ impl<'a> View<'a> {
             self.printer.warn(text);
             return Ok(());
         }
-        self.tell(format!("warning: {text}"))
+        self.tell(&format!("warning: {text}"))
     }
 
     pub(super) fn tell_if(&mut self, line: Option<String>) -> Result<()> {
-        line.map_or(Ok(()), |line| self.tell(line))
+        line.map_or(Ok(()), |line| self.tell(&line))
     }
 
     /// Draws the screen anew, if there is one.
