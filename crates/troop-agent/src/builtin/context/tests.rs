@@ -130,6 +130,6 @@ fn skills_that_cannot_be_read_from_the_working_folder_are_told() {
     assert!(!read(project.path()).contains("Boil water first"), "it is read when needed");
     let worktree = folder(&[]);
     let sources = Sources { project: Some(project.path().to_owned()), home: None };
-    let text = sources.read(worktree.path());
+    let text = sources.read(worktree.path(), &veil(&[]));
     assert!(text.contains("## brew") && text.contains("Boil water first."), "{text}");
 }
