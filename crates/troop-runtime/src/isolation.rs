@@ -4,7 +4,6 @@
 //! repository); when the task is done, all that is in the folder is committed and merged into the team's branch. Nothing is
 //! ever dropped: what is not merged stays on its branch, and a folder that holds something else is not removed.
 
-mod git;
 mod ignored;
 mod land;
 mod late;
@@ -13,6 +12,7 @@ mod merge;
 mod names;
 mod record;
 mod repository;
+mod submodules;
 mod tie;
 mod watch;
 mod worktree;
@@ -28,7 +28,6 @@ use std::{
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, Semaphore};
 use troop_model::{MemberName, TaskNumber, TeamName};
 
-pub use git::GitError;
 pub use ignored::Ignored;
 pub use land::{Ending, Kept, Landed};
 pub use late::Done as LateDone;
@@ -38,9 +37,10 @@ pub use tie::Torn;
 pub use watch::{Clash, Sight, Watcher};
 pub use worktree::Begun;
 
-use git::{Git, GitResult};
 use record::Record;
 use repository::Repository;
+
+use crate::git::{Git, GitError, GitResult};
 
 /// What isolation needs to begin.
 #[derive(Clone, Debug)]
@@ -115,6 +115,8 @@ impl Isolation {
         };
         git = git.at(&repository.top);
         git.find_identity().await?;
+        repository.check_filters(&git).await?;
+        record::check_names(&git).await?;
         fs::create_dir_all(&folder).map_err(GitError::file(&folder))?;
         let folder = folder.canonicalize().map_err(GitError::file(&folder))?;
         let notices = repository.notices(&git).await?;

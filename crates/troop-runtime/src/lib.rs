@@ -5,6 +5,7 @@ mod checks;
 mod clock;
 mod error;
 mod export;
+mod git;
 mod hooks;
 mod isolation;
 mod lead;
@@ -20,14 +21,15 @@ pub use checks::{Ask, Checks, Show, Wanted, complaint};
 pub use clock::Clock;
 pub use error::{BoardError, BoardResult};
 pub use export::{ExportError, ExportHeader, Moment, export, read_export, replay};
+pub use git::GitError;
 pub use hooks::{
     Complaint, Fired, Hook, HookContext, HookEvent, HookOptions, HookTask, Hooks, HooksConfig,
     Mistake, MistakeKind, Occasion, Verdict,
 };
 pub use isolation::{
-    Aim, Begun, Clash, Conflict, Ending, Finished, GitError, Ignored, Isolation, IsolationOptions,
-    Kept, Landed, LateDone, Leftover, LeftoverState, Merge, NotMerged, Opened, Outcome, Rescued,
-    Sight, Torn, Watcher, Work, leftovers, orphans, rescue,
+    Aim, Begun, Clash, Conflict, Ending, Finished, Ignored, Isolation, IsolationOptions, Kept,
+    Landed, LateDone, Leftover, LeftoverState, Merge, NotMerged, Opened, Outcome, Rescued, Sight,
+    Torn, Watcher, Work, leftovers, orphans, rescue,
 };
 pub use lead::{
     Ended, Entry, InProcess, Launch, LaunchSpec, Launched, Lead, LeadEntry, LeadError, LeadHandle,

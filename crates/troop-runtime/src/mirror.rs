@@ -4,17 +4,21 @@
 //! changed there becomes commands, and then the file says what the board says: so what was refused is put back, and nothing
 //! that others wrote is overwritten unread.
 
+mod ages;
 mod difference;
 mod disk;
 mod ear;
+mod folders;
 mod gate;
 mod ids;
 mod layout;
 mod lock;
 mod mail;
+mod marks;
 mod operation;
 mod roster;
 mod tasks;
+mod tell;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -28,26 +32,24 @@ use serde_json::Value;
 use thiserror::Error;
 use tokio::{
     sync::mpsc,
-    time::{Instant, MissedTickBehavior, sleep_until},
+    time::{Instant, MissedTickBehavior, interval_at, sleep, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
-use troop_model::{
-    Actor, ActorKind, Command, Event, Fact, Member, MemberName, MessageKind, OperationId, Origin,
-    Outgoing, Refusal, State, TaskNumber, TeamStatus,
-};
+use troop_model::{Member, MemberName, Refusal, State, TeamName, TeamStatus};
 
 use self::{
+    ages::Ages,
     disk::Stamp,
     ear::Ear,
     gate::Gate,
-    ids::Ids,
+    ids::{FileId, Ids},
     layout::{Names, Places},
     lock::Lock,
     mail::Inbox,
     roster::Config,
     tasks::Known,
 };
-use crate::{Board, BoardError, Clock, Done, Request, Subscription};
+use crate::{Board, BoardError, Clock, Subscription};
 
 pub use layout::{Layout, UnknownLayout};
 
@@ -58,9 +60,16 @@ pub const EXTERNAL: &str = "external";
 const POLL: Duration = Duration::from_secs(2);
 /// How soon a file is looked at again that was half written or locked.
 const AGAIN: Duration = Duration::from_millis(20);
-/// How old a file must be for nobody to be still writing it.
+/// How old half a file must be for nobody to be still writing it.
 const HALF: Duration = Duration::from_secs(2);
-/// How often files are looked at again in one pass, where they wait for each other.
+/// How long a pass waits for what is half written or locked.
+const PASS: Duration = Duration::from_millis(100);
+/// How long a lock is waited for that somebody else has. Programs let go of one soon after they wrote; what is kept longer is
+/// looked at again later, and holds up nothing else.
+const LOCKED: Duration = Duration::from_millis(4);
+/// How often a lock is tried meanwhile.
+const TRIED: Duration = Duration::from_micros(500);
+/// How often files are looked at again in one pass, where they change each other.
 const ROUNDS: usize = 4;
 
 /// What a mirror needs to begin.
@@ -94,6 +103,30 @@ pub enum MirrorError {
         #[source]
         source: io::Error,
     },
+    /// The folder has the files of another team.
+    #[error(
+        "`{}` holds the files of another team `{team}`; name another folder, or delete `teams/{team}` and `tasks/{team}` there",
+        folder.display()
+    )]
+    OtherTeam {
+        /// Which folder.
+        folder: PathBuf,
+        /// What both are called.
+        team: TeamName,
+    },
+    /// The folder has the team's files already, in another layout.
+    #[error(
+        "`{}` holds the files of `{team}` in the layout `{layout}`; keep to that one, or name another folder",
+        folder.display()
+    )]
+    OtherLayout {
+        /// Which folder.
+        folder: PathBuf,
+        /// Whose files.
+        team: TeamName,
+        /// The layout that they have.
+        layout: Layout,
+    },
 }
 
 /// What a mirror tells those who look on.
@@ -120,7 +153,7 @@ pub enum Notice {
 enum Item {
     Config,
     Inbox(String),
-    Task(String),
+    Task(FileId),
 }
 
 /// What came of looking at an item.
@@ -141,17 +174,27 @@ pub struct Mirror {
     clock: Clock,
     places: Places,
     ids: Arc<Ids>,
-    tasks: BTreeMap<String, Known>,
+    tasks: BTreeMap<FileId, Known>,
     inboxes: BTreeMap<String, Inbox>,
     config: Option<Config>,
     dirty: BTreeSet<Item>,
     later: BTreeSet<Item>,
+    /// What was locked or half written when it was looked at last.
+    locked: BTreeSet<Item>,
+    /// When those are looked at again.
+    again: Option<Instant>,
+    /// How long the lock of what is looked at now is waited for.
+    patience: Duration,
+    /// Since when what is half written or locked was seen so.
+    ages: Ages,
+    /// How often files are looked at unasked.
+    poll: Duration,
     notices: Option<mpsc::UnboundedSender<Notice>>,
     n_written: u64,
     /// Whether a file could not be used, so that all is to be looked at again.
     has_failed: bool,
     /// New tasks that waited once for those that they wait for.
-    waited: BTreeSet<String>,
+    waited: BTreeSet<FileId>,
 }
 
 impl Mirror {
@@ -160,14 +203,15 @@ impl Mirror {
         let MirrorOptions { board, clock, folder, layout, lead } = options;
         let look = move |state: &State| {
             let name = state.team().map(|team| team.name.clone()).ok_or(Refusal::NoTeam)?;
-            Ok::<_, Refusal>((name, Ids::new(layout, state)))
+            let members: BTreeSet<_> = state.members().map(|it| it.id).collect();
+            Ok::<_, Refusal>((name, Ids::new(layout, state), members))
         };
-        let (team, ids) = board.look(look).await?.map_err(BoardError::from)?;
+        let (team, ids, members) = board.look(look).await?.map_err(BoardError::from)?;
+        // The file system's notices have whole paths.
+        let folder = std::path::absolute(&folder).map_err(unusable(&folder))?;
         let places = Places::new(layout, &folder, team);
-        for folder in [places.tasks(), places.inboxes()] {
-            std::fs::create_dir_all(&folder).map_err(unusable(&folder))?;
-        }
-        Ok(Self {
+        folders::check(&places, &members)?;
+        let mirror = Self {
             gate: Gate::new(board.clone(), lead),
             board,
             clock,
@@ -178,11 +222,23 @@ impl Mirror {
             config: None,
             dirty: BTreeSet::new(),
             later: BTreeSet::new(),
+            locked: BTreeSet::new(),
+            again: None,
+            patience: LOCKED,
+            ages: Ages::default(),
+            poll: POLL,
             notices: None,
             n_written: 0,
             has_failed: false,
             waited: BTreeSet::new(),
-        })
+        };
+        mirror.make_folders()?;
+        Ok(mirror)
+    }
+
+    /// Looks at files unasked that often, if not every two seconds. It is a safety net for where the system gives no notices.
+    pub fn poll_every(&mut self, pause: Duration) {
+        self.poll = pause;
     }
 
     /// Hears from now on what the mirror takes and refuses.
@@ -203,26 +259,40 @@ impl Mirror {
         let version = self.board.catch_up().await?;
         let mut news = self.board.subscribe(version);
         self.mark_everything().await?;
+        let (mut deadline, mut n_tries) = (Instant::now() + PASS, 0);
         loop {
-            for _ in 0..ROUNDS {
-                self.settle().await?;
+            self.settle_all(&mut news).await?;
+            // However long it took: some files only wait for others that were looked at after them.
+            let is_in_time = n_tries < ROUNDS || Instant::now() < deadline;
+            if !self.later.is_empty() && is_in_time {
+                n_tries += 1;
+                sleep(LOCKED).await;
                 self.dirty.append(&mut self.later);
-                // What was taken from one file may change another.
-                let mut numbers = Vec::new();
-                while let Some(event) = news.next_stored().await? {
-                    numbers.extend(self.mark_event(&event));
-                }
-                self.mark_tasks(numbers).await?;
-                if self.dirty.is_empty() {
-                    break;
-                }
-            }
-            if self.gate.is_empty() {
+            } else if !self.gate.is_empty() {
+                let item = self.gate.next().await;
+                self.dirty.insert(item);
+                (deadline, n_tries) = (Instant::now() + PASS, 0);
+            } else {
+                self.dirty.append(&mut self.later);
                 return Ok(());
             }
-            let item = self.gate.next().await;
-            self.dirty.insert(item);
         }
+    }
+
+    /// Looks at all that is marked, and at what that changes.
+    async fn settle_all(&mut self, news: &mut Subscription) -> Result<(), MirrorError> {
+        for _ in 0..ROUNDS {
+            self.settle().await?;
+            let mut numbers = Vec::new();
+            while let Some(event) = news.next_stored().await? {
+                numbers.extend(self.mark_event(&event));
+            }
+            self.mark_tasks(numbers).await?;
+            if self.dirty.is_empty() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Keeps files and board in step until it is told to stop, or the team is gone.
@@ -230,166 +300,36 @@ impl Mirror {
         let mut ear = Ear::new(&self.places);
         let version = self.board.look(State::version).await?;
         let mut news = self.board.subscribe(version);
-        self.mark_everything().await?;
+        let marked = self.mark_everything().await;
+        self.bear(marked)?;
         self.settle().await?;
-        let mut poll = tokio::time::interval(POLL);
+        let mut poll = interval_at(Instant::now() + self.poll, self.poll);
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let again = Instant::now() + AGAIN;
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return Ok(()),
+                // Before what comes without end.
+                () = until(self.again) => {
+                    self.again = None;
+                    self.dirty.append(&mut self.later);
+                }
                 event = news.next() => match event? {
                     Some(event) => self.follow(&event, &mut news).await?,
                     None => return Ok(()),
                 },
                 path = ear.next() => self.mark_paths(path, &mut ear),
                 item = self.gate.next() => drop(self.dirty.insert(item)),
-                () = sleep_until(again), if !self.later.is_empty() => {
-                    self.dirty.append(&mut self.later);
+                _ = poll.tick() => {
+                    let looked = self.look_around(&mut ear).await;
+                    self.bear(looked)?;
                 }
-                _ = poll.tick() => self.look_around().await?,
             }
             if self.is_over().await? {
                 return self.clear();
             }
             self.settle().await?;
         }
-    }
-
-    /// Marks what an event touches, and what those do which are there already.
-    async fn follow(&mut self, event: &Event, news: &mut Subscription) -> Result<(), MirrorError> {
-        let mut numbers = self.mark_event(event);
-        while let Some(event) = news.ready() {
-            numbers.extend(self.mark_event(&event));
-        }
-        self.mark_tasks(numbers).await
-    }
-
-    fn mark_event(&mut self, event: &Event) -> Vec<TaskNumber> {
-        #[expect(clippy::wildcard_enum_match_arm, reason = "what is not here stands in no file")]
-        match &event.fact {
-            Fact::MemberAdded { member, .. } | Fact::MemberRemoved { member, .. } => {
-                self.dirty.insert(Item::Config);
-                self.dirty.insert(self.inbox_of(member.as_str()));
-            }
-            Fact::MemberStateChanged { member, .. } => {
-                self.dirty.insert(self.inbox_of(member.as_str()));
-            }
-            Fact::MessageSent { readers, .. } => {
-                for reader in readers {
-                    self.dirty.insert(self.inbox_of(reader.as_str()));
-                }
-            }
-            Fact::MessageRead { reader, .. } => {
-                self.dirty.insert(self.inbox_of(reader.as_str()));
-            }
-            Fact::TeamUpdated { .. } => {
-                self.dirty.insert(Item::Config);
-            }
-            _ => return event.fact.task().into_iter().collect(),
-        }
-        Vec::new()
-    }
-
-    /// Marks tasks, and those that wait for them or that they wait for: their files tell of each other.
-    async fn mark_tasks(&mut self, numbers: Vec<TaskNumber>) -> Result<(), MirrorError> {
-        if numbers.is_empty() {
-            return Ok(());
-        }
-        self.learn_ids(numbers.clone()).await?;
-        let look = move |state: &State| {
-            let tasks = state.tasks();
-            let mut touched: BTreeSet<TaskNumber> = numbers.iter().copied().collect();
-            for number in &numbers {
-                touched.extend(tasks.dependents(*number));
-                let task = tasks.get(*number);
-                touched.extend(task.iter().flat_map(|it| &it.blocked_by).map(|it| it.task));
-            }
-            touched
-        };
-        let touched = self.board.look(look).await?;
-        self.dirty.extend(touched.into_iter().map(|it| Item::Task(self.ids.of(it))));
-        Ok(())
-    }
-
-    /// Learns which of these tasks were taken from files that have ids of their own, by this mirror or another.
-    async fn learn_ids(&mut self, numbers: Vec<TaskNumber>) -> Result<(), MirrorError> {
-        let look = move |state: &State| -> Vec<(TaskNumber, String)> {
-            let tasks = numbers.iter().filter_map(|it| state.tasks().get(*it));
-            tasks.filter_map(|it| Some((it.number, layout::file_of(it)?.to_owned()))).collect()
-        };
-        for (number, id) in self.board.look(look).await? {
-            if self.ids.number(&id) != Some(number) {
-                Arc::make_mut(&mut self.ids).give(&id, number);
-            }
-        }
-        Ok(())
-    }
-
-    async fn mark_everything(&mut self) -> Result<(), MirrorError> {
-        let ids = Arc::clone(&self.ids);
-        let look = move |state: &State| {
-            let tasks = state.tasks().numbers().map(|it| Item::Task(ids.of(it)));
-            let members = state.members().map(|it| it.name.clone()).collect::<Vec<_>>();
-            (tasks.collect::<Vec<_>>(), members)
-        };
-        let (tasks, members) = self.board.look(look).await?;
-        self.dirty.insert(Item::Config);
-        self.dirty.extend(tasks);
-        for member in members {
-            self.dirty.insert(self.inbox_of(member.as_str()));
-        }
-        self.mark_changed()
-    }
-
-    /// Finds what nobody was told of, and tries again what did not work.
-    async fn look_around(&mut self) -> Result<(), MirrorError> {
-        if std::mem::take(&mut self.has_failed) {
-            return self.mark_everything().await;
-        }
-        self.mark_changed()
-    }
-
-    /// Marks what differs on the disk from what was seen there last.
-    fn mark_changed(&mut self) -> Result<(), MirrorError> {
-        let folder = self.places.tasks();
-        let names = disk::list(&folder).map_err(unusable(&folder))?;
-        let mut seen = BTreeSet::new();
-        for name in names {
-            let id = name.trim_end_matches(".json").to_owned();
-            let stamp = Stamp::of(&folder.join(&name)).map_err(unusable(&folder))?;
-            if self.tasks.get(&id).is_none_or(|known| Some(known.stamp) != stamp) {
-                self.dirty.insert(Item::Task(id.clone()));
-            }
-            seen.insert(id);
-        }
-        let gone = self.tasks.keys().filter(|id| !seen.contains(*id));
-        self.dirty.extend(gone.cloned().map(Item::Task));
-        self.dirty.insert(Item::Config);
-        self.mark_inboxes()
-    }
-
-    /// Marks what paths are about that somebody wrote.
-    fn mark_paths(&mut self, first: PathBuf, ear: &mut Ear) {
-        let mut next = Some(first);
-        while let Some(path) = next {
-            self.dirty.extend(self.item_at(&path));
-            next = ear.ready();
-        }
-    }
-
-    fn item_at(&self, path: &Path) -> Option<Item> {
-        if path == self.places.config() {
-            return Some(Item::Config);
-        }
-        let name = path.file_name()?.to_str().filter(|it| disk::is_meant(it));
-        if path.parent()? == self.places.tasks() {
-            return name.map(|it| Item::Task(it.trim_end_matches(".json").to_owned()));
-        }
-        let rest = path.strip_prefix(self.places.inboxes()).ok()?;
-        let owner = rest.components().next()?.as_os_str().to_str()?;
-        Some(Item::Inbox(owner.trim_end_matches(".json").to_owned()))
     }
 
     /// Looks at all that is marked.
@@ -399,24 +339,39 @@ impl Mirror {
             if self.gate.holds(&item) {
                 continue;
             }
+            // What was locked before is tried once: others must not wait for it.
+            self.patience = if self.locked.contains(&item) { Duration::ZERO } else { LOCKED };
             let settled = match &item {
                 Item::Config => self.settle_config().await,
                 Item::Inbox(owner) => self.settle_inbox(owner).await,
                 Item::Task(id) => self.settle_task(id).await,
             };
-            match settled {
-                Ok(Settled::Done) => self.gate.forget(&item),
-                Ok(Settled::Waits) => {}
-                Ok(Settled::Later) => drop(self.later.insert(item)),
-                Err(error @ MirrorError::Board(_)) => return Err(error),
-                // One file that cannot be used is no reason to leave the others.
-                Err(MirrorError::File { path, source }) => {
-                    self.notice_refused(&path, &source.to_string());
-                    self.has_failed = true;
+            match self.bear(settled)? {
+                Some(Settled::Later) => {
+                    self.again.get_or_insert_with(|| Instant::now() + AGAIN);
+                    self.locked.insert(item.clone());
+                    self.later.insert(item);
+                    continue;
                 }
+                Some(Settled::Done) => self.gate.forget(&item),
+                Some(Settled::Waits) | None => {}
             }
+            self.locked.remove(&item);
         }
         Ok(())
+    }
+
+    /// One file that cannot be used is no reason to leave the others.
+    fn bear<T>(&mut self, result: Result<T, MirrorError>) -> Result<Option<T>, MirrorError> {
+        match result {
+            Ok(done) => Ok(Some(done)),
+            Err(MirrorError::File { path, source }) => {
+                self.notice_refused(&path, &source.to_string());
+                self.has_failed = true;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     async fn is_over(&self) -> Result<bool, MirrorError> {
@@ -424,122 +379,45 @@ impl Mirror {
         Ok(status == Some(TeamStatus::Deleted))
     }
 
-    /// Takes the files of a team away that is gone.
-    pub fn clear(self) -> Result<(), MirrorError> {
-        let config = self.places.config();
-        disk::remove(&config).map_err(unusable(&config))?;
-        for folder in [self.places.tasks(), self.places.inboxes()] {
-            match std::fs::remove_dir_all(&folder) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(unusable(&folder)(error));
-                }
-                _ => {}
-            }
-        }
-        // Another program may keep more there.
-        drop(std::fs::remove_dir(self.places.team()));
-        Ok(())
-    }
-
     async fn names(&self) -> Result<Names, MirrorError> {
         Ok(self.board.look(Names::new).await?)
     }
 
-    /// Gives a command in the name of whom a file names; of the lead, if it names nobody.
-    async fn submit(
-        &self,
-        by: Option<&str>,
-        operation: OperationId,
-        command: Command,
-    ) -> Result<Result<Done, Refusal>, MirrorError> {
-        self.submit_as(actor(by), operation, command).await
-    }
-
-    async fn submit_as(
-        &self,
-        actor: Actor,
-        operation: OperationId,
-        command: Command,
-    ) -> Result<Result<Done, Refusal>, MirrorError> {
-        let request = Request { operation, actor, origin: Origin::default(), command, fence: None };
-        match self.board.submit(request).await {
-            Ok(done) => Ok(Ok(done)),
-            Err(BoardError::Refused(refusal)) => Ok(Err(refusal)),
-            Err(error) => Err(error.into()),
+    /// Takes the lock of a file; none if somebody else keeps it.
+    async fn lock(&mut self, path: &Path) -> Result<Option<Lock>, MirrorError> {
+        let deadline = Instant::now() + self.patience;
+        loop {
+            let now = self.clock.now();
+            let taken = Lock::take(self.places.layout, path, &mut self.ages, now);
+            match taken.map_err(unusable(path))? {
+                None if Instant::now() < deadline => sleep(TRIED).await,
+                taken => return Ok(taken),
+            }
         }
     }
 
-    /// Tells whoever wrote something that it was refused, and the lead if nobody knows who that is.
-    async fn refuse(
-        &mut self,
-        path: &Path,
-        who: Option<&str>,
-        operation: OperationId,
-        reason: &str,
-    ) -> Result<(), MirrorError> {
-        self.notice_refused(path, reason);
-        let names = self.names().await?;
-        let to = who.and_then(|who| names.find(who)).or_else(|| names.lead().cloned());
-        let Some(to) = to else { return Ok(()) };
-        let content =
-            format!("what was written to `{}` was refused: {reason}", self.places.shown(path));
-        let told = Command::Send(Outgoing {
-            to: to.to_string(),
-            kind: MessageKind::System,
-            content,
-            summary: None,
-            request_id: None,
-            approve: None,
-        });
-        // A mailbox that is full is no reason to stop.
-        drop(self.submit_as(Actor::system(), operation, told).await?);
-        Ok(())
-    }
-
-    fn notice_refused(&self, path: &Path, reason: &str) {
-        let (path, reason) = (self.places.shown(path), reason.to_owned());
-        self.notice(Notice::Refused { path, reason });
-    }
-
-    fn notice_taken(&self, path: &Path, what: String) {
-        self.notice(Notice::Taken { path: self.places.shown(path), what });
-    }
-
-    fn notice(&self, notice: Notice) {
-        if let Some(notices) = &self.notices {
-            // Nobody may listen any more.
-            drop(notices.send(notice));
-        }
-    }
-
-    async fn lock(&self, path: &Path) -> Result<Option<Lock>, MirrorError> {
-        Lock::take(self.places.layout, path, &self.clock).await.map_err(unusable(path))
+    /// Whether nobody is still writing a file that was half written then.
+    fn is_abandoned(&mut self, path: &Path, stamp: Stamp) -> bool {
+        self.ages.is_over(path, stamp, self.clock.now(), HALF)
     }
 
     fn write(&mut self, path: &Path, value: &Value) -> Result<Stamp, MirrorError> {
         self.n_written += 1;
         disk::write(path, value).map_err(unusable(path))
     }
+}
 
-    /// The inbox of a member, as the files call it.
-    fn inbox_of(&self, member: &str) -> Item {
-        let is_lead = self.ids.lead.as_ref().is_some_and(|lead| lead.as_str() == member);
-        Item::Inbox(match self.places.layout {
-            Layout::Claude if is_lead => "team-lead".to_owned(),
-            Layout::Claude | Layout::Seeds => member.to_owned(),
-        })
+/// Waits until then; for ever, if there is no such moment.
+async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
     }
 }
 
 fn unusable(path: &Path) -> impl Fn(io::Error) -> MirrorError {
     let path = path.to_owned();
     move |source| MirrorError::File { path: path.clone(), source }
-}
-
-/// Whom a file names; the lead, if it names nobody.
-fn actor(by: Option<&str>) -> Actor {
-    let name = by.unwrap_or(troop_model::LEAD_ALIASES[0]);
-    Actor { kind: ActorKind::Agent, name: name.into() }
 }
 
 fn is_external_in(state: &State, member: &MemberName) -> bool {

@@ -7,7 +7,7 @@ mod recognise;
 mod scan;
 mod suggest;
 
-use std::path::Path;
+use std::{ffi::OsString, path::Path};
 
 use serde::Serialize;
 
@@ -113,9 +113,10 @@ pub struct Suggestion {
     pub reason: String,
 }
 
-/// Looks at the repository in a folder. What cannot be read is told in the notes; there is always a profile.
-pub async fn profile(path: &Path) -> Profile {
-    let files = list::files(path).await;
+/// Looks at the repository in a folder, with what git finds in its environment. What cannot be read is told in the notes;
+/// there is always a profile.
+pub async fn profile(path: &Path, environment: &[(OsString, OsString)]) -> Profile {
+    let files = list::files(path, environment).await;
     let root = path.to_owned();
     let made = tokio::task::spawn_blocking(move || make(&root, files)).await;
     made.expect("looking at files does not panic, whatever they hold")

@@ -49,7 +49,7 @@ pub(crate) struct Desk {
     is_for_programs: bool,
     /// What was said about this one command, and not in a file.
     said: Said,
-    /// Where a `files:` store has its readable files.
+    /// Where a `files:` store has its readable files, until they were caught up with.
     shared: Option<Shared>,
     kept: Option<Kept>,
     following: Following,
@@ -163,7 +163,7 @@ impl Desk {
 
     /// Takes in what others wrote into the readable files of a team. What runs for long keeps them in step meanwhile.
     pub(crate) async fn catch_up(&mut self, board: &Board) -> Result<()> {
-        if let Some(shared) = self.shared.as_ref().filter(|_| self.kept.is_none()) {
+        if let Some(shared) = self.shared.take() {
             let kept = shared.catch_up(board, &self.clock, self.folder(board.team())).await?;
             self.kept = kept.map(|kept| match self.following {
                 Following::Always => kept.keep(),

@@ -51,6 +51,8 @@ pub(crate) struct Beginning {
 pub(crate) struct Leading<'a> {
     pub(crate) desk: &'a Desk,
     pub(crate) board: Board,
+    /// Whether it was made right now.
+    pub(crate) is_new: bool,
     pub(crate) printer: &'a Printer,
     pub(crate) trust: &'a Trust,
     pub(crate) agents: Arc<Runnable>,
@@ -90,7 +92,7 @@ impl<'a> Leading<'a> {
         let allowed = trust::allowed_hooks(surroundings, self.trust);
         let watch = Watch::default();
         let (story, news) = follow(board, desk).await?;
-        let Opened { isolation, notices } = isolation::open(desk, board).await?;
+        let Opened { isolation, notices } = isolation::open(desk, board, self.is_new).await?;
         let options = LeadOptions {
             board: board.clone(),
             clock: desk.clock.clone(),

@@ -128,13 +128,22 @@ impl Printer {
 
     /// Tells a person something that changes nothing.
     pub(crate) fn warn(&self, text: &str) {
-        self.error_line(&format!("warning: {text}"));
+        warn(text);
     }
 
     pub(crate) fn error_line(&self, text: &str) {
-        // If even this cannot be written there is nobody left to tell.
-        drop(writeln!(anstream::stderr(), "{text}"));
+        error_line(text);
     }
+}
+
+/// Tells a person something that changes nothing.
+pub(crate) fn warn(text: &str) {
+    error_line(&format!("warning: {text}"));
+}
+
+fn error_line(text: &str) {
+    // If even this cannot be written there is nobody left to tell.
+    drop(writeln!(anstream::stderr(), "{text}"));
 }
 
 /// Writes and flushes. A reader that has seen enough, as `head` does, is not an error.

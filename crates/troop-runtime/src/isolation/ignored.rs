@@ -10,13 +10,14 @@ use std::{
 
 use troop_model::MemberName;
 
-use super::{
-    git::{Git, GitError, GitResult, parts},
-    tie::free_path,
-};
+use super::{merge::MAX_NAMED, submodules, tie::free_path, worktree::is_dirty};
+use crate::git::{Git, GitError, GitResult, parts};
 
 /// How many bytes of what git ignores in one folder are kept.
 const MAX_KEPT: u64 = 10_000_000;
+
+/// How many files are kept of folders that are too large to be kept whole.
+const MAX_FILES: usize = 1_000;
 
 /// What git ignored in a folder that is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +28,7 @@ pub struct Ignored {
     pub place: PathBuf,
     /// Which those are.
     pub kept: Vec<String>,
-    /// The files and folders that were too large.
+    /// The files and folders that were too large, but for what was kept of them.
     pub gone: Vec<String>,
 }
 
@@ -41,7 +42,7 @@ pub(super) async fn remove(
     let ignored = sort(&project.at(folder), member, folder).await?;
     let is_moved = ignored.as_ref().map_or(Ok(()), |it| move_all(&it.kept, folder, &it.place));
     let removed = match is_moved {
-        Ok(()) => project.run(&["worktree", "remove", &folder.to_string_lossy()]).await.map(drop),
+        Ok(()) => take_away(project, folder).await,
         Err(error) => Err(error),
     };
     if let (Err(_), Some(ignored)) = (&removed, &ignored) {
@@ -51,26 +52,79 @@ pub(super) async fn remove(
     removed.map(|()| ignored)
 }
 
+/// Takes a folder away, if git sees nothing in it that is not committed.
+async fn take_away(project: &Git, folder: &Path) -> GitResult<()> {
+    let (git, path) = (project.at(folder), folder.to_string_lossy());
+    let mut remove = vec!["worktree", "remove", &path];
+    if submodules::are_in(folder) {
+        // Git itself does not look into them, and refuses.
+        submodules::keep(&git, folder, project).await?;
+        let is_clean = !is_dirty(&git).await? && submodules::dirty(&git, folder).await?.is_empty();
+        remove.extend(is_clean.then_some("--force"));
+    }
+    project.run(&remove).await.map(drop)
+}
+
 /// What of that which git ignores in a folder is kept, and what goes.
 async fn sort(git: &Git, member: &MemberName, folder: &Path) -> GitResult<Option<Ignored>> {
-    let list = ["ls-files", "--others", "--ignored", "--exclude-standard", "--directory"];
-    let list: Vec<_> = list.into_iter().chain(["--no-empty-directory", "-z", "--", ":/"]).collect();
-    let said = git.run(&list).await?;
-    let mut sized: Vec<_> = parts(&said).map(|name| (size(&folder.join(name)), name)).collect();
-    if sized.is_empty() {
+    let mut names = ignored_in(git).await?;
+    for path in submodules::paths(git, folder).await? {
+        let inside = ignored_in(&git.at(&folder.join(&path))).await?;
+        names.extend(inside.iter().map(|name| format!("{path}/{name}")));
+    }
+    if names.is_empty() {
         return Ok(None);
     }
-    // The smallest first: a result must not go because something else is large.
-    sized.sort_unstable();
     let all = folder.parent().unwrap_or(folder).with_file_name("ignored");
     let place = free_path(&all, member.as_str());
-    let (mut room, mut kept, mut gone) = (MAX_KEPT, Vec::new(), Vec::new());
-    for (size, name) in sized {
-        let rest = room.checked_sub(size);
-        (if rest.is_some() { &mut kept } else { &mut gone }).push(name.to_owned());
-        room = rest.unwrap_or(room);
+    let mut room = MAX_KEPT;
+    let sized = names.into_iter().map(|name| (size(&folder.join(&name)), name));
+    let (mut kept, mut gone) = fit(sized.collect(), &mut room);
+    // What is small in a large folder may be a result, too. Only after all else: builds leave many small files.
+    let (large, files): (Vec<_>, Vec<_>) = gone.into_iter().partition(|it| it.ends_with('/'));
+    gone = files;
+    for large in large {
+        let (small, rest) = fit(files_below(folder, &large), &mut room);
+        let n_free = MAX_FILES.saturating_sub(kept.len());
+        let is_few = small.len() <= n_free && rest.len() <= MAX_NAMED;
+        kept.extend(small.into_iter().take(n_free));
+        gone.extend(if is_few { rest } else { vec![large] });
     }
     Ok(Some(Ignored { member: member.clone(), place, kept, gone }))
+}
+
+/// The files and folders that git ignores.
+async fn ignored_in(git: &Git) -> GitResult<Vec<String>> {
+    let list = ["ls-files", "--others", "--ignored", "--exclude-standard", "--directory"];
+    let list: Vec<_> = list.into_iter().chain(["--no-empty-directory", "-z", "--", ":/"]).collect();
+    Ok(parts(&git.run(&list).await?).map(str::to_owned).collect())
+}
+
+/// What there is room for, and what not. The smallest first: a result must not go because something else is large.
+fn fit(mut sized: Vec<(u64, String)>, room: &mut u64) -> (Vec<String>, Vec<String>) {
+    sized.sort_unstable();
+    let (mut kept, mut gone) = (Vec::new(), Vec::new());
+    for (size, name) in sized {
+        let rest = room.checked_sub(size);
+        (if rest.is_some() { &mut kept } else { &mut gone }).push(name);
+        *room = rest.unwrap_or(*room);
+    }
+    (kept, gone)
+}
+
+/// The files in a folder below another, with their sizes.
+fn files_below(folder: &Path, name: &str) -> Vec<(u64, String)> {
+    let (mut files, mut open) = (Vec::new(), vec![folder.join(name)]);
+    while let Some(path) = open.pop() {
+        let Ok(found) = fs::symlink_metadata(&path) else { continue };
+        if found.is_dir() {
+            let entries = fs::read_dir(&path).into_iter().flatten().flatten();
+            open.extend(entries.map(|entry| entry.path()));
+        } else if let Some(name) = path.strip_prefix(folder).ok().and_then(Path::to_str) {
+            files.push((found.len(), name.to_owned()));
+        }
+    }
+    files
 }
 
 /// Moves files and folders from one folder to another, those that are there.

@@ -6,13 +6,13 @@ use troop_model::MemberName;
 
 use super::{
     Isolation,
-    git::{Git, GitError, GitResult, parts},
     ignored::{self, Ignored},
     leftovers::folders,
     merge::MAX_NAMED,
-    names, tie,
+    names, submodules, tie,
     worktree::{head, is_dirty},
 };
+use crate::git::{Git, GitError, GitResult, parts};
 
 /// What became of a team's work at its end.
 #[derive(Debug, PartialEq, Eq)]
@@ -138,7 +138,8 @@ impl Isolation {
                 Ok(Removed::All(ignored)) => all_ignored.extend(ignored),
                 Ok(Removed::Not) | Err(_) => {
                     let branch = head(&git).await.ok().and_then(|head| head.branch);
-                    let is_dirty = is_dirty(&git).await.unwrap_or(true);
+                    let inside = submodules::dirty(&git, &folder).await.unwrap_or_default();
+                    let is_dirty = !inside.is_empty() || is_dirty(&git).await.unwrap_or(true);
                     kept.push(Kept { member, folder, branch, is_dirty });
                 }
             }
@@ -150,7 +151,8 @@ impl Isolation {
     /// Removes a folder, if all in it is in the team's branch. Git itself looks once more whether anything else is in it.
     async fn remove(&self, git: &Git, member: &MemberName, folder: &Path) -> GitResult<Removed> {
         let (own, team) = (head(git).await?.commit, self.team_commit().await?);
-        if is_dirty(git).await? || !git.is(&["merge-base", "--is-ancestor", &own, &team]).await? {
+        let is_merged = git.is(&["merge-base", "--is-ancestor", &own, &team]).await?;
+        if !is_merged || is_dirty(git).await? || !submodules::dirty(git, folder).await?.is_empty() {
             return Ok(Removed::Not);
         }
         ignored::remove(&self.inner.git, member, folder).await.map(Removed::All)

@@ -1,12 +1,13 @@
 //! Merging late: work on a task that is done already, because whoever said so could not merge it.
 
 use super::{
-    Aim, Finished, Isolation, Work,
-    git::{GitError, GitResult},
-    names,
+    Aim, Finished, Isolation, Work, names,
     worktree::{head, is_named},
 };
-use crate::Checks;
+use crate::{
+    Checks,
+    git::{GitError, GitResult},
+};
 
 /// How a task came to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

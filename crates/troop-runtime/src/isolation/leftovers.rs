@@ -9,15 +9,15 @@ use std::{
 use troop_model::{MemberName, TaskNumber, Time};
 
 use super::{
-    git::{Git, GitError, GitResult},
     ignored::{self, Ignored},
     land::is_in_another,
     names,
     record::Record,
-    repository,
+    repository, submodules,
     tie::{self, Torn, set_aside},
     worktree::{commit_all, free_name, head, is_dirty, repositories},
 };
+use crate::git::{Git, GitError, GitResult};
 
 /// Something that a team left behind.
 #[derive(Clone, Debug)]
@@ -200,9 +200,13 @@ pub async fn rescue(
     let project = Git::new(&leftover.project, environment);
     let mut git = project.at(folder);
     git.find_identity().await?;
+    for inside in submodules::repositories_inside(&git, folder).await? {
+        moved.push(move_away(&inside)?);
+    }
     for inside in repositories(&git, folder).await? {
         moved.push(move_away(&inside)?);
     }
+    submodules::save(&git, folder, &project).await?;
     let branch = keep(&git, leftover).await?;
     let ignored = ignored::remove(&project, member, folder).await?;
     Ok(Rescued { branch, aside: moved, ignored })
@@ -258,7 +262,7 @@ async fn state(git: &Git, record: &Record, leftover: &mut Leftover) -> GitResult
     leftover.task = head.branch.as_deref().and_then(names::task_of);
     leftover.since = seconds(&git.run(&["log", "-1", "--format=%ct"]).await?);
     leftover.branch = head.branch;
-    if is_dirty(git).await? {
+    if is_dirty(git).await? || !submodules::dirty(git, git.folder()).await?.is_empty() {
         return Ok(LeftoverState::Dirty);
     }
     let into = into(git, record).await?;

@@ -8,13 +8,14 @@ use std::{
 use troop_model::{Evidence, TaskNumber};
 
 use super::{
-    Isolation, Work,
-    git::{Git, GitError, GitResult, parts},
-    names,
+    Isolation, Work, names, submodules,
     tie::Torn,
     worktree::{commit_all, free_name, head, new_repositories},
 };
-use crate::Checks;
+use crate::{
+    Checks,
+    git::{Git, GitError, GitResult, parts},
+};
 
 /// How often a merge is made anew because somebody else moved the team's branch meanwhile.
 const MAX_ROUNDS: usize = 10;
@@ -85,6 +86,8 @@ pub enum NotMerged {
     Unresolved(Vec<String>),
     /// There are repositories in it, of which git would keep nothing but a name.
     Repositories(Vec<String>),
+    /// There are submodules in it with something that is not committed, of which git would keep nothing.
+    Submodules(Vec<String>),
     /// The folder is a repository of its own now, so that nothing in it belongs to this one.
     Replaced,
     /// The folder was gone. It is there again, as it was last committed.
@@ -123,6 +126,9 @@ impl NotMerged {
             Self::Repositories(folders) => {
                 format!("it holds repositories that are no submodules: {}", named(folders))
             }
+            Self::Submodules(paths) => {
+                format!("something in submodules is not committed: {}", named(paths))
+            }
             Self::Replaced => "its folder is a repository of its own now".to_owned(),
             Self::Gone => "its folder was deleted, with all that was not committed".to_owned(),
             Self::Unproved => "a check says no".to_owned(),
@@ -146,6 +152,14 @@ impl fmt::Display for NotMerged {
                     f,
                     "what is in {} would be lost, because it is a repository of its own; make it files of this one (`git rm -q --cached --ignore-unmatch {first}; rm -rf {first}/.git`), a submodule (`git submodule add`), or move it away, and complete the task again",
                     named(folders)
+                )
+            }
+            Self::Submodules(paths) => {
+                let first = paths.first().map_or("", String::as_str);
+                write!(
+                    f,
+                    "what is not committed in the submodule {} would be lost; commit it there (`git -C {first} add --all && git -C {first} commit -m WHY`), or drop it (`git -C {first} reset --hard && git -C {first} clean -fd`), and complete the task again",
+                    named(paths)
                 )
             }
             Self::Replaced => f.write_str(
@@ -221,6 +235,11 @@ impl Isolation {
         if !marked.is_empty() {
             return Ok(NotMerged::Unresolved(marked).into());
         }
+        let dirty = submodules::dirty(&git, &folder).await?;
+        if !dirty.is_empty() {
+            return Ok(NotMerged::Submodules(dirty).into());
+        }
+        submodules::keep(&git, &folder, &self.inner.git).await?;
         let (own, mut inside) = match seen.is_dirty {
             true => self.commit(work, &git).await?,
             false => (seen.commit, Vec::new()),
@@ -330,7 +349,11 @@ impl Isolation {
                     // Nothing that is merged here is signed, whatever the person wants of what comes into the project.
                     let go_on =
                         ["merge", "--quiet", "--ff-only", "--no-verify-signatures", &merged];
-                    self.inner.git.at(folder).run(&go_on).await?;
+                    let git = self.inner.git.at(folder);
+                    git.run(&go_on).await?;
+                    if *folder == names::folder(&self.inner.worktrees, &work.member) {
+                        self.follow(&work.member, &git).await?;
+                    }
                 }
                 evidence = checks.run(&self.below(folder), Some(&merged)).await;
                 if checks.wanted.over.is_cancelled() {

@@ -7,13 +7,18 @@ use std::path::{Path, PathBuf};
 
 use troop_model::{MemberName, TaskNumber, TeamName};
 
+/// Where the branches of teams begin.
+const TEAMS: &str = "troop";
 /// Where the branches of members begin.
 const WORK: &str = "troop-work";
+
+/// Names that nothing else may have, because all branches of ours are below them.
+pub(super) const ROOTS: [&str; 2] = [TEAMS, WORK];
 
 /// The branch of a team; another try, if something else has that name.
 pub(super) fn team_branch(team: &TeamName, nth: u32) -> String {
     let team = written(team.as_str());
-    if nth > 1 { format!("troop/{team}+{nth}") } else { format!("troop/{team}") }
+    if nth > 1 { format!("{TEAMS}/{team}+{nth}") } else { format!("{TEAMS}/{team}") }
 }
 
 /// Where the branches of a team's members begin. Named after the team's branch, which no other team has.
@@ -67,8 +72,8 @@ pub(super) fn task_of(branch: &str) -> Option<TaskNumber> {
 /// The branch of the team that a branch belongs to.
 pub(super) fn team_of(branch: &str) -> Option<String> {
     let mut parts = branch.split('/');
-    let is_ours = matches!(parts.next(), Some("troop" | WORK));
-    parts.next().filter(|_| is_ours).map(|team| format!("troop/{team}"))
+    let is_ours = matches!(parts.next(), Some(TEAMS | WORK));
+    parts.next().filter(|_| is_ours).map(|team| format!("{TEAMS}/{team}"))
 }
 
 /// The member whose branch it is.

@@ -8,11 +8,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 use troop_model::TeamName;
 
-use super::{
-    git::{Git, GitError, GitResult},
-    names,
-    repository::Repository,
-};
+use super::{names, repository::Repository};
+use crate::git::{Git, GitError, GitResult};
 
 /// How many names are tried for a team's branch.
 const MAX_NAMES: u32 = 100;
@@ -85,6 +82,9 @@ impl Record {
         }
         for nth in 1..=MAX_NAMES {
             let branch = names::team_branch(team, nth);
+            if is_blocked(git, &branch).await? {
+                continue;
+            }
             let (top, shared) = (repository.top.clone(), repository.shared.clone());
             let record = Self { top, shared, branch, base: repository.branch.clone() };
             if begin(git, &record.branch, repository, Taken::IsOthers).await? == Begun::Anew {
@@ -94,6 +94,26 @@ impl Record {
         }
         Err(git.nonsense(&["branch", "--list", "troop/*"]))
     }
+}
+
+/// Refuses a repository in which somebody has a branch where all branches of ours are to be.
+pub(super) async fn check_names(git: &Git) -> GitResult<()> {
+    for root in names::ROOTS {
+        let name = format!("refs/heads/{root}");
+        if git.ask(&["rev-parse", "--quiet", "--verify", &name]).await?.is_some() {
+            return Err(GitError::InTheWay { branch: root.to_owned() });
+        }
+    }
+    Ok(())
+}
+
+/// Whether somebody has branches below that of a team, or one above those of its members.
+async fn is_blocked(git: &Git, branch: &str) -> GitResult<bool> {
+    let below = format!("refs/heads/{branch}/");
+    let above = format!("refs/heads/{}", names::work_branches(branch));
+    let list = ["for-each-ref", "--format=%(refname)", &below, &above];
+    let found = git.run(&list).await?;
+    Ok(found.lines().any(|name| name.starts_with(&below) || name == above))
 }
 
 /// Whose a branch is that is there already.

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::git::{Git, GitResult, parts};
+use crate::git::{Git, GitError, GitResult, parts};
 
 /// The first git that merges without a working folder.
 const OLDEST: (u32, u32) = (2, 38);
@@ -112,6 +112,29 @@ fn is_new_enough(version: &str) -> bool {
 }
 
 impl Repository {
+    /// Refuses a repository with files that cannot be committed, because a filter that they require does not work.
+    pub(super) async fn check_filters(&self, git: &Git) -> GitResult<()> {
+        let git = git.at(&self.top);
+        let list = ["config", "--type=bool", "--get-regexp", r"^filter\..*\.required$"];
+        let said = git.ask(&list).await?.unwrap_or_default();
+        let required = said.lines().filter_map(|line| line.strip_suffix(".required true"));
+        for filter in required.filter_map(|name| name.strip_prefix("filter.")) {
+            // A name that cannot be asked for cannot be written in attributes either.
+            let having = format!(":(top,attr:filter={filter})");
+            let files = git.ask(&["ls-files", "-z", "--", &having]).await?.unwrap_or_default();
+            let Some(file) = parts(&files).next() else { continue };
+            let path = format!("--path={file}");
+            let output = git.output(&["hash-object", "--stdin", &path]).await?;
+            if !output.status.success() {
+                let says = String::from_utf8_lossy(&output.stderr);
+                let says = says.trim().lines().collect::<Vec<_>>().join("; ");
+                let (filter, file) = (filter.to_owned(), file.to_owned());
+                return Err(GitError::Filter { filter, file, says });
+            }
+        }
+        Ok(())
+    }
+
     /// What a person should know before teammates begin.
     pub(super) async fn notices(&self, git: &Git) -> GitResult<Vec<String>> {
         let mut notices = Vec::new();

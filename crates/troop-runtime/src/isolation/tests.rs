@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod ends;
+mod inside;
 mod merging;
 mod place;
 mod torn;

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::git::{GitError, GitResult};
+use crate::git::{GitError, GitResult};
 
 /// In which way a folder is not what was made for a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +66,11 @@ pub(super) fn is_known(shared: &Path, folder: &Path) -> bool {
     place(shared, folder).is_some()
 }
 
+/// The place in a repository that the file in a folder names.
+pub(super) fn place_of(folder: &Path) -> Option<PathBuf> {
+    read_path(&folder.join(".git"), "gitdir: ").filter(|it| it.is_dir())
+}
+
 fn torn(folder: &Path, how: Torn) -> GitError {
     GitError::Torn { folder: folder.to_owned(), how }
 }
@@ -74,8 +79,7 @@ fn look(shared: &Path, folder: &Path) -> Tie {
     if !folder.is_dir() {
         return Tie::Torn(Torn::Gone);
     }
-    let file = folder.join(".git");
-    let named = read_path(&file, "gitdir: ").filter(|it| it.is_dir());
+    let (file, named) = (folder.join(".git"), place_of(folder));
     let is_ours = named.as_deref().is_some_and(|it| is_below(it, &shared.join("worktrees")));
     if is_ours && named.as_deref().is_some_and(|it| names(it, folder)) {
         return Tie::Whole;

@@ -10,11 +10,11 @@ use troop_model::MemberName;
 
 use super::{
     Isolation,
-    git::{Git, GitError, GitResult, parts},
     merge::{Fit, fit},
     names, tie,
     worktree::stage_all,
 };
+use crate::git::{Git, GitError, GitResult, parts};
 
 /// What does not fit together, seen while it is being made.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,11 +8,10 @@ use std::{
 use troop_model::MemberName;
 
 use super::{
-    Isolation, Work,
-    git::{Git, GitError, GitResult, parts},
-    names,
+    Isolation, Work, names, submodules,
     tie::{self, Torn, set_aside},
 };
+use crate::git::{Git, GitError, GitResult, parts};
 
 /// The folder is ready for a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,8 +20,8 @@ pub struct Begun {
     pub branch: String,
     /// Branches with unmerged work of earlier attempts at the same task.
     pub earlier: Vec<String>,
-    /// Where something is now that was in the way in the folder.
-    pub aside: Option<PathBuf>,
+    /// Where things are now that were in the way in the folder.
+    pub aside: Vec<PathBuf>,
 }
 
 /// What a member's folder is on.
@@ -46,7 +45,7 @@ impl Isolation {
     }
 
     /// Makes the folder of a member, unless it is there. What is there instead is moved out of the way; where to.
-    async fn make(&self, member: &MemberName) -> GitResult<Option<PathBuf>> {
+    async fn make(&self, member: &MemberName) -> GitResult<Vec<PathBuf>> {
         let (inner, folder) = (&self.inner, names::folder(&self.inner.worktrees, member));
         let name = |what| names::aside(self.branch(), member, what);
         let aside = match tie::mend(&inner.repository.shared, &folder) {
@@ -73,7 +72,7 @@ impl Isolation {
         };
         let place = folder.join(&inner.repository.prefix);
         fs::create_dir_all(&place).map_err(GitError::file(&place))?;
-        Ok(aside)
+        Ok(aside.into_iter().collect())
     }
 
     /// Whether a folder was made for a member, whatever became of it.
@@ -95,10 +94,10 @@ impl Isolation {
     pub async fn begin(&self, work: &Work) -> Result<Begun, GitError> {
         let _folder = self.hold(&work.member).await;
         let aside = self.make(&work.member).await?;
-        Ok(Begun { aside, ..self.begin_held(work).await? })
+        self.begin_held(work, aside).await
     }
 
-    async fn begin_held(&self, work: &Work) -> GitResult<Begun> {
+    async fn begin_held(&self, work: &Work, mut aside: Vec<PathBuf>) -> GitResult<Begun> {
         let git = self.git_of(&work.member)?;
         let wanted = names::task_branch(self.branch(), &work.member, work.task, work.attempt);
         let before = head(&git).await?;
@@ -106,18 +105,33 @@ impl Isolation {
         if is_there {
             let branch = before.branch.unwrap_or(wanted);
             let earlier = self.earlier(work, &branch).await?;
-            return Ok(Begun { branch, earlier, aside: None });
+            return Ok(Begun { branch, earlier, aside });
         }
         self.save_held(&work.member).await?;
         let before = head(&git).await?;
         let (team, branch) = (self.team_commit().await?, free_name(&git, wanted).await?);
         let switch = ["checkout", "--quiet", "--no-track", "-b", &branch, &team];
         git.run(&switch).await?;
+        aside.extend(self.follow(&work.member, &git).await?);
         if let Some(old) = &before.branch {
             self.forget_if_merged(old, &before.commit, &team).await?;
         }
         let earlier = self.earlier(work, &branch).await?;
-        Ok(Begun { branch, earlier, aside: None })
+        Ok(Begun { branch, earlier, aside })
+    }
+
+    /// Puts the submodules in a member's folder where it is now. Where those are that cannot be put there.
+    pub(super) async fn follow(&self, member: &MemberName, git: &Git) -> GitResult<Vec<PathBuf>> {
+        let (inner, folder) = (&self.inner, names::folder(&self.inner.worktrees, member));
+        let mut aside = Vec::new();
+        submodules::prepare(git, &folder, &inner.git).await?;
+        for path in submodules::follow(git, &folder, &inner.git).await? {
+            let name = names::aside(self.branch(), member, &format!("-{path}"));
+            aside.push(set_aside(&folder.join(&path), &inner.aside, &name)?);
+            // As git leaves one that is not filled.
+            fs::create_dir(folder.join(&path)).map_err(GitError::file(&folder))?;
+        }
+        Ok(aside)
     }
 
     /// Puts a member's folder back on the branch of work that was handed in and is to be done better. What was left there is
@@ -128,15 +142,16 @@ impl Isolation {
     }
 
     pub(super) async fn go_back_held(&self, work: &Work) -> GitResult<Begun> {
-        let aside = self.make(&work.member).await?;
+        let mut aside = self.make(&work.member).await?;
         let git = self.git_of(&work.member)?;
         let Some(branch) = self.newest_branch_of(work).await? else {
-            return Ok(Begun { aside, ..self.begin_held(work).await? });
+            return self.begin_held(work, aside).await;
         };
         let before = head(&git).await?;
         if before.branch.as_ref() != Some(&branch) {
             self.save_held(&work.member).await?;
             git.run(&["checkout", "--quiet", &branch, "--"]).await?;
+            aside.extend(self.follow(&work.member, &git).await?);
         }
         let earlier = self.earlier(work, &branch).await?;
         Ok(Begun { branch, earlier, aside })
@@ -163,6 +178,7 @@ impl Isolation {
 
     async fn save_held(&self, member: &MemberName) -> GitResult<Option<String>> {
         let git = self.git_of(member)?;
+        submodules::save(&git, git.folder(), &self.inner.git).await?;
         if !is_dirty(&git).await? {
             return Ok(None);
         }
@@ -272,7 +288,7 @@ pub(super) async fn stage_all(git: &Git) -> GitResult<Vec<String>> {
     // Git looks into every folder but those.
     let mut inside: Vec<_> = parts(&others).filter_map(|it| it.strip_suffix('/')).collect();
     if !inside.is_empty() {
-        let submodules = submodules(git, ".gitmodules").await?;
+        let submodules = written_submodules(git, ".gitmodules").await?;
         inside.retain(|it| !submodules.iter().any(|path| path == it));
     }
     let left_out: Vec<_> =
@@ -308,7 +324,7 @@ pub(super) async fn new_repositories(git: &Git, old: &str, new: &str) -> GitResu
     }
     if !found.is_empty() {
         let blob = format!("--blob={new}:.gitmodules");
-        let submodules = submodules(git, &blob).await?;
+        let submodules = written_submodules(git, &blob).await?;
         found.retain(|it| !submodules.contains(it));
     }
     Ok(found)
@@ -318,12 +334,22 @@ pub(super) async fn new_repositories(git: &Git, old: &str, new: &str) -> GitResu
 const REFERENCE: &str = "160000";
 
 /// Where the submodules are that are written down in a file or a blob.
-async fn submodules(git: &Git, written: &str) -> GitResult<Vec<String>> {
+async fn written_submodules(git: &Git, written: &str) -> GitResult<Vec<String>> {
+    let named = named_submodules(git, written).await?;
+    Ok(named.into_iter().map(|(_, path)| path).collect())
+}
+
+/// What the submodules are called that are written down in a file or a blob, and where they are.
+pub(super) async fn named_submodules(git: &Git, written: &str) -> GitResult<Vec<(String, String)>> {
     let place: &[&str] = if written.starts_with("--") { &[written] } else { &["--file", written] };
     let mut asked = vec!["config", "-z"];
     asked.extend(place);
     asked.extend(["--get-regexp", r"^submodule\..*\.path$"]);
     let said = git.ask(&asked).await?.unwrap_or_default();
-    let paths = parts(&said).filter_map(|part| part.split_once('\n'));
-    Ok(paths.map(|(_, path)| path.to_owned()).collect())
+    let named = parts(&said).filter_map(|part| {
+        let (key, path) = part.split_once('\n')?;
+        let name = key.strip_prefix("submodule.")?.strip_suffix(".path")?;
+        Some((name.to_owned(), path.to_owned()))
+    });
+    Ok(named.collect())
 }

@@ -52,10 +52,7 @@ impl Dispatcher {
             }
             // A board call without an id: it is done, and nobody waits for an answer.
             Err(MethodError::Unknown { .. }) => self.call_unanswered(runner, said).await,
-            Err(error @ MethodError::BadParams { .. }) => {
-                self.note(member, Line::trouble(&error.to_string()));
-                self.refused(runner, error.to_string());
-            }
+            Err(error @ MethodError::BadParams { .. }) => self.refused(runner, error.to_string()),
         }
     }
 

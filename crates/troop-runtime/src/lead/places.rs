@@ -223,7 +223,7 @@ impl Dispatcher {
             Ok(begun) => {
                 self.places.begun.insert(key, Readiness::Ready);
                 self.note(member, Line::note(&format!("works on branch {}", begun.branch)));
-                if let Some(aside) = &begun.aside {
+                for aside in &begun.aside {
                     let what =
                         format!("what was in the way in its folder is in {}", aside.display());
                     self.note(member, Line::trouble(&what));

@@ -272,17 +272,45 @@ impl Dispatcher {
     }
 
     /// What was handed in cannot be merged as it is: who made it gets it back, and who approved it hears that. It is no fault
-    /// of who made it that others were merged meanwhile.
+    /// of who made it that others were merged meanwhile. Who cannot repair it would hand in the same again, so it is tried anew.
     async fn send_back(&mut self, deed: Deed, task: TaskNumber, feedback: String, reason: &str) {
+        let (attempt, can_repair) = (self.attempt_at(task), self.can_repair(task));
         let owner = self.state.tasks().get(task).and_then(|it| it.owner.clone());
         let owner = owner.map_or_else(|| "whoever takes it".to_owned(), |it| it.to_string());
         let (task_ref, mode) = (task.into(), RejectMode::Revise);
-        let order = TaskCommand::Reject { task: task_ref, reason: feedback, mode };
+        let order = TaskCommand::Reject { task: task_ref, reason: feedback.clone(), mode };
         self.give(Command::Task(order)).await;
-        let message = format!("{task} was sent back to {owner}: {reason}");
-        let hint =
-            format!("approve it when it is handed in again: `troop task approve {}`", task.0);
+        if !can_repair {
+            let (task, attempt) = (task.into(), Some(attempt));
+            self.give(Command::Task(TaskCommand::Fail { task, reason: feedback, attempt })).await;
+        }
+        let message = match can_repair {
+            true => format!("{task} was sent back to {owner}: {reason}"),
+            false => format!("{task} failed, because {owner} cannot repair it: {reason}"),
+        };
+        let number = task.0;
+        let hint = match self.may_be_tried_again(task) || can_repair {
+            true => format!("approve it when it is handed in again: `troop task approve {number}`"),
+            false => format!("let it be tried again: `troop task retry {number}`"),
+        };
         self.say_no_with_hint(deed, message, hint).await;
+    }
+
+    fn attempt_at(&self, task: TaskNumber) -> u32 {
+        self.state.tasks().get(task).map_or(0, |it| it.attempts)
+    }
+
+    /// Whether a task that fails now is tried again by itself.
+    fn may_be_tried_again(&self, task: TaskNumber) -> bool {
+        let max = self.state.team().map_or(0, |team| team.settings.max_attempts);
+        self.state.tasks().get(task).is_some_and(|it| it.attempts_used() < max)
+    }
+
+    /// Whether who holds a task can do anything about what is said against its result.
+    fn can_repair(&self, task: TaskNumber) -> bool {
+        let owner = self.state.tasks().get(task).and_then(|it| it.owner.as_ref());
+        let agent = owner.and_then(|it| self.state.member(it));
+        agent.is_none_or(|it| it.agent != "command")
     }
 
     /// Who said that something is done hears that it is not. Who cannot repair it, or does not, has failed.
@@ -293,12 +321,9 @@ impl Dispatcher {
         feedback: String,
         summary: &str,
     ) {
-        let found = self.state.tasks().get(task);
-        let attempt = found.map_or(0, |it| it.attempts);
+        let (attempt, can_repair) = (self.attempt_at(task), self.can_repair(task));
         let n_refusals = self.refusals.entry((task, attempt)).or_default();
         *n_refusals += 1;
-        let agent = found.and_then(|it| it.owner.as_ref()).and_then(|it| self.state.member(it));
-        let can_repair = agent.is_none_or(|it| it.agent != "command");
         if *n_refusals >= MAX_REFUSALS || !can_repair {
             let reason = feedback.clone();
             let order = TaskCommand::Fail {

@@ -3,16 +3,20 @@
 use std::{
     fs::{self, File},
     io::{self, Read as _, Write as _},
-    os::unix::fs::MetadataExt as _,
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
 };
 
+use rustix::fs::OFlags;
 use serde_json::Value;
 use troop_model::Time;
 use uuid::Uuid;
 
 /// The largest file that is read.
 pub(super) const MAX_FILE: u64 = 16 << 20;
+
+/// The most bytes of a name that more can be added to.
+const LONGEST: usize = 240;
 
 /// By what it is seen that a file was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,7 +30,7 @@ pub(super) struct Stamp {
 impl Stamp {
     /// None if there is no such file.
     pub(super) fn of(path: &Path) -> io::Result<Option<Self>> {
-        match fs::metadata(path) {
+        match fs::symlink_metadata(path) {
             Ok(found) => Ok(Some(Self::new(&found))),
             Err(error) if is_missing(&error) => Ok(None),
             Err(error) => Err(error),
@@ -53,12 +57,19 @@ pub(super) struct Found {
     pub(super) bytes: Option<Vec<u8>>,
 }
 
-/// Reads a file; none if there is none.
+/// Reads a file; none if there is none. What is no file is not waited for, and a link is not followed: it may lead anywhere.
 pub(super) fn read(path: &Path) -> io::Result<Option<Found>> {
-    let file = match File::open(path) {
+    let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32;
+    let file = match File::options().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
         Err(error) if is_missing(&error) => return Ok(None),
-        Err(error) => return Err(error),
+        Err(error) => {
+            let found = path.symlink_metadata()?;
+            if found.is_file() {
+                return Err(error);
+            }
+            return Ok(Some(Found { stamp: Stamp::new(&found), bytes: None }));
+        }
     };
     let found = file.metadata()?;
     let stamp = Stamp::new(&found);
@@ -71,17 +82,44 @@ pub(super) fn read(path: &Path) -> io::Result<Option<Found>> {
     Ok(Some(Found { stamp, bytes: is_whole.then_some(bytes) }))
 }
 
-/// Puts a file in its place in one step, so that nobody reads half of it.
+/// Puts a value in its place in one step, so that nobody reads half of it.
 pub(super) fn write(path: &Path, value: &Value) -> io::Result<Stamp> {
+    put(path, &pretty(value)?)
+}
+
+/// Does so only where there is no file; none if there is one.
+pub(super) fn write_new(path: &Path, value: &Value) -> io::Result<Option<Stamp>> {
+    let (half, stamp) = write_beside(path, &pretty(value)?)?;
+    let linked = fs::hard_link(&half, path);
+    let put = match linked {
+        Ok(()) => Ok(Some(stamp)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+        // Not every file system has links.
+        Err(_) if path.symlink_metadata().is_ok() => Ok(None),
+        Err(_) => return in_place(&half, path, stamp).map(Some),
+    };
+    drop(fs::remove_file(&half));
+    put
+}
+
+/// Puts bytes in their place in one step.
+pub(super) fn put(path: &Path, bytes: &[u8]) -> io::Result<Stamp> {
+    let (half, stamp) = write_beside(path, bytes)?;
+    in_place(&half, path, stamp)
+}
+
+fn pretty(value: &Value) -> io::Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec_pretty(value)?;
     bytes.push(b'\n');
+    Ok(bytes)
+}
+
+fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<(PathBuf, Stamp)> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let half = path.with_file_name(format!(".{name}.tmp.{}", Uuid::now_v7().simple()));
     let mut file = File::options().create_new(true).write(true).open(&half)?;
-    let written = file.write_all(&bytes).and_then(|()| file.metadata());
-    // The log is the truth, so nothing is lost if the machine stops before this is on the disk.
-    match written.and_then(|found| fs::rename(&half, path).map(|()| Stamp::new(&found))) {
-        Ok(stamp) => Ok(stamp),
+    match file.write_all(bytes).and_then(|()| file.metadata()) {
+        Ok(found) => Ok((half, Stamp::new(&found))),
         Err(error) => {
             drop(fs::remove_file(&half));
             Err(error)
@@ -89,13 +127,24 @@ pub(super) fn write(path: &Path, value: &Value) -> io::Result<Stamp> {
     }
 }
 
+fn in_place(half: &Path, path: &Path, stamp: Stamp) -> io::Result<Stamp> {
+    // The log is the truth, so nothing is lost if the machine stops before this is on the disk.
+    fs::rename(half, path).map(|()| stamp).inspect_err(|_| drop(fs::remove_file(half)))
+}
+
 /// Moves away what cannot be taken, so that it is neither lost nor looked at again.
-pub(super) fn set_aside(path: &Path) -> io::Result<PathBuf> {
-    let mut aside = path.as_os_str().to_owned();
-    aside.push(".refused");
-    let aside = PathBuf::from(aside);
-    fs::rename(path, &aside)?;
-    Ok(aside)
+pub(super) fn set_aside(path: &Path) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // A name may be as long as names can be.
+    let (name, _) = name.split_at(name.floor_char_boundary(LONGEST));
+    let numbers = (2..).map(|nth: u32| format!(".{nth}"));
+    for number in std::iter::once(String::new()).chain(numbers) {
+        let aside = path.with_file_name(format!("{name}.refused{number}"));
+        if aside.symlink_metadata().is_err() {
+            return fs::rename(path, &aside);
+        }
+    }
+    Ok(())
 }
 
 /// Removes a file that may be gone already.
@@ -130,3 +179,6 @@ pub(super) fn is_meant(name: &str) -> bool {
 fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,7 +12,7 @@ use super::layout::Places;
 pub(super) struct Ear {
     paths: UnboundedReceiver<PathBuf>,
     /// None if the system has no watch left to give: slower, but right.
-    _watcher: Option<RecommendedWatcher>,
+    watcher: Option<RecommendedWatcher>,
 }
 
 impl Ear {
@@ -25,13 +25,18 @@ impl Ear {
                 drop(sender.send(path));
             }
         };
-        let mut watcher = notify::recommended_watcher(hear).ok();
-        if let Some(watcher) = &mut watcher {
+        let mut ear = Self { paths, watcher: notify::recommended_watcher(hear).ok() };
+        ear.listen(places);
+        ear
+    }
+
+    /// Listens to the folders that are there now: who watches a folder watches that one, and not another in its place.
+    pub(super) fn listen(&mut self, places: &Places) {
+        if let Some(watcher) = &mut self.watcher {
             drop(watcher.watch(&places.tasks(), RecursiveMode::NonRecursive));
             drop(watcher.watch(&places.team(), RecursiveMode::NonRecursive));
             drop(watcher.watch(&places.inboxes(), RecursiveMode::Recursive));
         }
-        Self { paths, _watcher: watcher }
     }
 
     /// The next path that changed; waits for it.
@@ -47,3 +52,6 @@ impl Ear {
         self.paths.try_recv().ok()
     }
 }
+
+#[cfg(test)]
+mod tests;

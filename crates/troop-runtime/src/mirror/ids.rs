@@ -1,17 +1,88 @@
 //! By which ids the files of tasks go: their own, unless another program gave them one or took theirs.
 
-use std::collections::BTreeMap;
+use std::{borrow::Borrow, collections::BTreeMap, fmt};
 
-use troop_model::{MemberName, State, TaskNumber, TaskRef};
+use smol_str::SmolStr;
+use troop_model::{MemberName, Origin, State, Task, TaskNumber, TaskRef};
 
-use super::layout::{Layout, TaskIds, file_of, natural_id, other_id};
+use super::layout::{Layout, TaskIds};
+
+/// The most bytes of an id: what is put beside its file must have a name, too.
+const MAX_ID: usize = 200;
+
+/// What the conversation of a task is called that was taken from a file.
+const FILE: &str = "file";
+
+/// The id under which a task has its file: a name, and never a path. What is no name cannot be one, whoever says so.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct FileId(String);
+
+impl FileId {
+    /// None if no file that is looked at has such a name.
+    pub(super) fn new(text: &str) -> Option<Self> {
+        let is_name = !text.is_empty() && !text.starts_with('.') && !text.contains(['/', '\0']);
+        (is_name && text.len() <= MAX_ID).then(|| Self(text.to_owned()))
+    }
+
+    /// The id of the file that is called `7.json`.
+    pub(super) fn of_file(name: &str) -> Option<Self> {
+        Self::new(name.strip_suffix(".json")?)
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(super) fn file_name(&self) -> String {
+        format!("{}.json", self.0)
+    }
+
+    /// Where a task is from that was taken from this file. Unlike free data, nobody who makes or changes a task through
+    /// tools can say that.
+    pub(super) fn origin(&self) -> Origin {
+        let (peer_kind, local_key) = (Some(SmolStr::new_static(FILE)), Some(SmolStr::new(&self.0)));
+        Origin { peer_kind, local_key, ..Origin::default() }
+    }
+
+    /// The file that a task was taken from.
+    pub(super) fn of_task(task: &Task) -> Option<Self> {
+        let Origin { peer_kind, local_key, .. } = &task.origin;
+        let key = local_key.as_ref().filter(|_| peer_kind.as_deref() == Some(FILE))?;
+        Self::new(key)
+    }
+
+    /// The id of a task that has no other.
+    pub(super) fn natural(layout: Layout, number: TaskNumber) -> Self {
+        Self(match layout {
+            Layout::Seeds => number.to_string(),
+            Layout::Claude => number.0.to_string(),
+        })
+    }
+
+    /// The id of a task whose natural one somebody else has taken.
+    fn other(layout: Layout, number: TaskNumber) -> Self {
+        Self(format!("{}-troop", Self::natural(layout, number)))
+    }
+}
+
+impl fmt::Display for FileId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Borrow<str> for FileId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
 
 /// Ids of tasks in one team's files.
 #[derive(Clone, Debug)]
 pub(super) struct Ids {
     layout: Layout,
-    given: BTreeMap<TaskNumber, String>,
-    numbers: BTreeMap<String, TaskNumber>,
+    given: BTreeMap<TaskNumber, FileId>,
+    numbers: BTreeMap<FileId, TaskNumber>,
     pub(super) lead: Option<MemberName>,
 }
 
@@ -21,21 +92,36 @@ impl Ids {
         let lead = state.lead().map(|it| it.name.clone());
         let mut ids = Self { layout, given: BTreeMap::new(), numbers: BTreeMap::new(), lead };
         for task in state.tasks().iter() {
-            if let Some(id) = file_of(task) {
-                ids.give(id, task.number);
+            if let Some(id) = FileId::of_task(task) {
+                ids.learn(&id, task.number);
             }
         }
         ids
     }
 
+    /// Notes that a task was taken from a file. Of several that were, the last has it.
+    pub(super) fn learn(&mut self, id: &FileId, number: TaskNumber) {
+        if self.numbers.get(id).is_none_or(|it| *it < number) {
+            self.give(id, number);
+        }
+    }
+
     /// Notes under which id a task has its file. If that is another's, the other gets a new one.
-    pub(super) fn give(&mut self, id: &str, number: TaskNumber) {
-        if natural_id(self.layout, number) == id {
+    pub(super) fn give(&mut self, id: &FileId, number: TaskNumber) {
+        if FileId::natural(self.layout, number) == *id {
             return;
         }
-        self.given.insert(number, id.to_owned());
-        self.numbers.insert(id.to_owned(), number);
-        if let Some(owner) = self.natural(id) {
+        let before = self.numbers.insert(id.clone(), number).filter(|it| *it != number);
+        if let Some(old) = self.given.insert(number, id.clone()).filter(|it| it != id) {
+            self.numbers.remove(&old);
+        }
+        if let Some(owner) = before {
+            self.given.remove(&owner);
+            if self.numbers.contains_key(&FileId::natural(self.layout, owner)) {
+                self.displace(owner);
+            }
+        }
+        if let Some(owner) = self.natural(&id.0) {
             self.displace(owner);
         }
     }
@@ -43,15 +129,15 @@ impl Ids {
     /// Gives a task another id than its own, which somebody took.
     pub(super) fn displace(&mut self, number: TaskNumber) {
         if !self.given.contains_key(&number) {
-            let id = other_id(self.layout, number);
+            let id = FileId::other(self.layout, number);
             self.numbers.insert(id.clone(), number);
             self.given.insert(number, id);
         }
     }
 
     /// The id of a task's file.
-    pub(super) fn of(&self, number: TaskNumber) -> String {
-        self.given.get(&number).cloned().unwrap_or_else(|| natural_id(self.layout, number))
+    pub(super) fn of(&self, number: TaskNumber) -> FileId {
+        self.given.get(&number).cloned().unwrap_or_else(|| FileId::natural(self.layout, number))
     }
 
     /// The task whose file has this id.
@@ -77,12 +163,15 @@ impl Ids {
             Layout::Claude => id,
         };
         let number = TaskNumber(digits.parse().ok()?);
-        (natural_id(self.layout, number) == id).then_some(number)
+        (FileId::natural(self.layout, number).0 == id).then_some(number)
     }
 }
 
 impl TaskIds for Ids {
     fn id_of(&self, number: TaskNumber) -> String {
-        self.of(number)
+        self.of(number).0
     }
 }
+
+#[cfg(test)]
+mod tests;

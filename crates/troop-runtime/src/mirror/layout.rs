@@ -15,10 +15,8 @@ use thiserror::Error;
 use troop_model::{MemberName, Message, MessageKind, State, Status, Task, TaskNumber, TeamName};
 use uuid::Uuid;
 
+use super::ids::FileId;
 pub(super) use value::{read_array, read_object};
-
-/// The key of a task's metadata that says under which id another program made it.
-pub(super) const FILE: &str = "file";
 
 /// The key of a member in a config that the board knows, or knew.
 pub(super) const MEMBER_ID: &str = "memberId";
@@ -72,6 +70,15 @@ impl Places {
         Self { layout, team, root: root.to_owned() }
     }
 
+    /// The same team's files in another layout.
+    pub(super) fn in_layout(&self, layout: Layout) -> Self {
+        Self { layout, ..self.clone() }
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
     pub(super) fn tasks(&self) -> PathBuf {
         self.root.join("tasks").join(self.team.as_str())
     }
@@ -91,8 +98,8 @@ impl Places {
         })
     }
 
-    pub(super) fn task(&self, id: &str) -> PathBuf {
-        self.tasks().join(format!("{id}.json"))
+    pub(super) fn task(&self, id: &FileId) -> PathBuf {
+        self.tasks().join(id.file_name())
     }
 
     /// A member's inbox: a folder of messages, or one file with all of them.
@@ -101,6 +108,16 @@ impl Places {
             Layout::Seeds => self.inboxes().join(member),
             Layout::Claude => self.inboxes().join(format!("{member}.json")),
         }
+    }
+
+    /// What lies in the inboxes of this folder, as far as troop put it there or saw it.
+    pub(super) fn all_noted(&self) -> PathBuf {
+        self.team().join(".delivered")
+    }
+
+    /// What lies in one of them.
+    pub(super) fn noted(&self, member: &str) -> PathBuf {
+        self.all_noted().join(member)
     }
 
     /// A path as it is told to people: from the folder that holds all of it.
@@ -188,19 +205,6 @@ pub(super) trait TaskIds {
     fn id_of(&self, number: TaskNumber) -> String;
 }
 
-/// The id of a task that has no other.
-pub(super) fn natural_id(layout: Layout, number: TaskNumber) -> String {
-    match layout {
-        Layout::Seeds => number.to_string(),
-        Layout::Claude => number.0.to_string(),
-    }
-}
-
-/// The id of a task whose natural one somebody else has taken.
-pub(super) fn other_id(layout: Layout, number: TaskNumber) -> String {
-    format!("{}-troop", natural_id(layout, number))
-}
-
 /// A task as its file has it. What others keep in the file besides stays there.
 pub(super) fn write_task(
     layout: Layout,
@@ -246,17 +250,13 @@ pub(super) fn is_of(layout: Layout, file: &Map<String, Value>, task: &Task) -> b
         }
 }
 
-/// Whether troop wrote a file, for whichever task.
-pub(super) fn is_ours(layout: Layout, file: &Map<String, Value>) -> bool {
-    match layout {
-        Layout::Seeds => file.contains_key("uuid"),
-        Layout::Claude => file.get("metadata").and_then(|it| it.get("troop")).is_some(),
-    }
-}
-
-/// The id of the file that a task was taken from.
-pub(super) fn file_of(task: &Task) -> Option<&str> {
-    task.metadata.0.get(FILE).and_then(Value::as_str)
+/// The task that a file says it is about, if troop wrote it or what it was copied from.
+pub(super) fn own_id(layout: Layout, file: &Map<String, Value>) -> Option<Uuid> {
+    let id = match layout {
+        Layout::Seeds => file.get("uuid"),
+        Layout::Claude => file.get("metadata").and_then(|it| it.get("troop")?.get("id")),
+    };
+    id.and_then(Value::as_str)?.parse().ok()
 }
 
 /// A message as a file or an entry of one.
@@ -292,7 +292,11 @@ pub(super) fn write_config(
         Layout::Seeds => seeds::config(team),
         Layout::Claude => claude::config(team),
     };
-    said.into_iter().for_each(|(key, value)| drop(written.insert(key, value)));
+    for (key, value) in said {
+        if key != claude::LEAD_SESSION || !written.contains_key(&key) {
+            written.insert(key, value);
+        }
+    }
     let names = Names::new(state);
     let entries = entries(kept);
     let entry = |member: &troop_model::Member| {

@@ -3,21 +3,17 @@
 use std::{
     fs::{self, File},
     io,
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use rustix::fs::{FlockOperation, flock};
-use tokio::time::{Instant, sleep};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use troop_model::Time;
+use uuid::Uuid;
 
-use super::{disk::Stamp, layout::Layout};
-use crate::Clock;
+use super::{ages::Ages, disk::Stamp, layout::Layout};
 
-/// How long somebody else is waited for. Then the file is looked at again later.
-const PATIENCE: Duration = Duration::from_millis(250);
-/// How often a lock that somebody else has is tried.
-const AGAIN: Duration = Duration::from_millis(2);
 /// How old a folder that is a lock must be for its maker to be dead.
 const STALE: Duration = Duration::from_secs(10);
 
@@ -25,47 +21,54 @@ const STALE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) enum Lock {
     /// The system releases it with the file, however the holder ends.
-    Files {
-        _held: Vec<File>,
+    Files { _held: Vec<File> },
+    Folder {
+        path: PathBuf,
+        /// Which folder it is. Another may have taken its place.
+        stamp: Stamp,
     },
-    Folder(PathBuf),
 }
 
 impl Lock {
-    /// Takes the lock of a file; none if somebody else keeps it for long.
-    pub(super) async fn take(
+    /// Takes the lock of a file; none if somebody else has it.
+    pub(super) fn take(
         layout: Layout,
         path: &Path,
-        clock: &Clock,
+        ages: &mut Ages,
+        now: Time,
     ) -> io::Result<Option<Self>> {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let taken = match layout {
-                Layout::Seeds => files(path)?,
-                Layout::Claude => folder(path, clock.now())?,
-            };
-            if taken.is_some() || Instant::now() >= deadline {
-                return Ok(taken);
-            }
-            sleep(AGAIN).await;
+        match layout {
+            Layout::Seeds => files(path, ages, now),
+            Layout::Claude => folder(path, ages, now),
         }
     }
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        if let Self::Folder(path) = self {
-            // Who took it away as stale has it now.
+        if let Self::Folder { path, stamp } = self
+            && matches!(Stamp::of(path), Ok(Some(found)) if found == *stamp)
+        {
+            // Who took it away as stale has another one there.
             drop(fs::remove_dir(path));
         }
     }
 }
 
 /// `task-7.lock` and `task-7.json.lock`: programs lock the one or the other.
-fn files(path: &Path) -> io::Result<Option<Lock>> {
+fn files(path: &Path, ages: &mut Ages, now: Time) -> io::Result<Option<Lock>> {
     let mut held = Vec::with_capacity(2);
-    for name in [path.with_extension("lock"), beside(path)] {
-        let file = File::options().create(true).truncate(false).write(true).open(name)?;
+    // Nobody waits at the end of a pipe.
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    for path in [path.with_extension("lock"), beside(path)] {
+        let mut options = File::options();
+        options.create(true).truncate(false).write(true).custom_flags(flags);
+        let file = match options.open(&path) {
+            Ok(file) => file,
+            // Another layout's.
+            Err(_) if path.is_dir() => return clear_stale(&path, ages, now),
+            Err(error) => return Err(error),
+        };
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => held.push(file),
             Err(error) if error == rustix::io::Errno::WOULDBLOCK => return Ok(None),
@@ -76,20 +79,36 @@ fn files(path: &Path) -> io::Result<Option<Lock>> {
 }
 
 /// `7.json.lock/`
-fn folder(path: &Path, now: Time) -> io::Result<Option<Lock>> {
+fn folder(path: &Path, ages: &mut Ages, now: Time) -> io::Result<Option<Lock>> {
     let path = beside(path);
     match fs::create_dir(&path) {
-        Ok(()) => Ok(Some(Lock::Folder(path))),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let is_stale = Stamp::of(&path)?.is_some_and(|it| now.since(it.at) > STALE);
-            if is_stale {
-                // Another may do the same at once; who makes it next has it.
-                drop(fs::remove_dir(&path));
-            }
-            Ok(None)
-        }
+        Ok(()) => Ok(Stamp::of(&path)?.map(|stamp| Lock::Folder { path, stamp })),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => clear_stale(&path, ages, now),
         Err(error) => Err(error),
     }
+}
+
+/// Takes a lock away whose maker is dead; it is free for who comes next.
+fn clear_stale(path: &Path, ages: &mut Ages, now: Time) -> io::Result<Option<Lock>> {
+    if let Some(stamp) = Stamp::of(path)?.filter(|it| ages.is_over(path, *it, now, STALE)) {
+        remove(path, stamp)?;
+    }
+    Ok(None)
+}
+
+/// Removes the lock that was seen, and no other that another made in its place: others may find it stale at the same time.
+fn remove(path: &Path, seen: Stamp) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let aside = path.with_file_name(format!(".{name}.stale.{}", Uuid::now_v7().simple()));
+    match fs::rename(path, &aside) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        moved => moved?,
+    }
+    if Stamp::of(&aside)? != Some(seen) {
+        return fs::rename(&aside, path);
+    }
+    // In the other layout it is a file.
+    fs::remove_dir(&aside).or_else(|_| fs::remove_file(&aside))
 }
 
 /// The path of a file's lock.
@@ -107,3 +126,6 @@ pub(super) fn clear(layout: Layout, path: &Path) {
         drop(fs::remove_file(beside(path)));
     }
 }
+
+#[cfg(test)]
+mod tests;

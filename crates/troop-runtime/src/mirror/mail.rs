@@ -1,9 +1,10 @@
 //! Messages in files, for members that have no other way to get them.
 //!
 //! The board says who has read what. A message that waits for somebody whom nobody runs is put into its inbox, and that is
-//! its delivery; when it is gone from there, it was read. What others put there is said on the board.
+//! its delivery; when it is gone from where it lay, it was read. What others put there is said on the board.
 
 mod claude;
+mod noted;
 mod seeds;
 
 use std::{
@@ -39,13 +40,17 @@ pub(super) struct Inbox {
     stamp: Option<Stamp>,
 }
 
+impl Inbox {
+    fn ids(&self) -> BTreeSet<Uuid> {
+        self.letters.values().copied().collect()
+    }
+}
+
 /// What the board knows about somebody's mail.
 struct Mail {
     member: MemberName,
     /// Whether it gets its mail in another way, because troop runs it.
     is_running: bool,
-    /// Whether it gets its mail in no other way, so that what was handed over was put into its inbox.
-    is_external: bool,
     unread: BTreeSet<Uuid>,
     /// Unread messages that are not known to lie in the inbox.
     missing: Vec<Missing>,
@@ -53,7 +58,6 @@ struct Mail {
 
 struct Missing {
     message: Message,
-    was_delivered: bool,
     /// The request that it is or answers, as whoever asked calls it.
     request_id: Option<String>,
 }
@@ -67,9 +71,21 @@ enum Said {
 
 impl Mirror {
     pub(super) async fn settle_inbox(&mut self, owner: &str) -> Result<Settled, MirrorError> {
+        let path = self.places.inbox(owner);
+        if self.places.layout == Layout::Seeds && path.is_symlink() {
+            disk::set_aside(&path).map_err(unusable(&path))?;
+            self.notice_refused(&path, "it is a link, which may lead anywhere");
+        }
+        if !path.exists() {
+            // Who reads takes messages out of an inbox. One that is gone is lost.
+            self.forget_notes(owner)?;
+        }
+        let is_first = !self.inboxes.contains_key(owner);
         let inbox = self.inboxes.get(owner).cloned().unwrap_or_default();
-        let known: BTreeSet<Uuid> = inbox.letters.values().copied().collect();
-        let mail = self.mail(owner, known).await?;
+        let mail = self.mail(owner, inbox.ids()).await?;
+        if let Some(mail) = mail.as_ref().filter(|_| is_first) {
+            self.clean_notes(owner, &mail.unread);
+        }
         match self.places.layout {
             Layout::Seeds => self.settle_folder(owner, inbox, mail).await,
             Layout::Claude => self.settle_file(owner, inbox, mail).await,
@@ -113,15 +129,12 @@ impl Mirror {
             for message in state.mailbox().unread_of(&reader) {
                 unread.insert(message.id);
                 if !known.contains(&message.id) {
-                    let receipt = message.receipts.iter().find(|it| it.reader == reader);
-                    let was_delivered = receipt.is_some_and(|it| it.delivered_at.is_some());
                     let request_id = request_id(state, message);
-                    missing.push(Missing { message: message.clone(), was_delivered, request_id });
+                    missing.push(Missing { message: message.clone(), request_id });
                 }
             }
             Some(Mail {
                 is_running: member.is_running(),
-                is_external: is_external_in(state, &member.name),
                 member: member.name.clone(),
                 unread,
                 missing,
@@ -229,6 +242,20 @@ impl Mirror {
             }
         }
         Ok(None)
+    }
+
+    /// Whether a message of the board was sent to somebody, however long ago.
+    async fn was_sent(&self, id: Uuid, to: &MemberName) -> Result<bool, MirrorError> {
+        let reader = Party::member(to);
+        let mut log = self.board.subscribe(Version::ZERO);
+        while let Some(event) = log.next_stored().await? {
+            if let Fact::MessageSent { id: sent, readers, .. } = &event.fact
+                && *sent == id
+            {
+                return Ok(readers.contains(&reader));
+            }
+        }
+        Ok(false)
     }
 
     /// Records that messages lie in their reader's inbox, or were taken from there.

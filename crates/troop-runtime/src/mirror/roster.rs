@@ -1,13 +1,13 @@
 //! The members of a team in its config: who is written there joins, and who is taken out leaves.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::Path};
 
 use serde_json::{Map, Value};
 use smol_str::SmolStr;
 use troop_model::{Command, MemberName, NewMember, OperationId, State};
 
 use super::{
-    EXTERNAL, HALF, Mirror, MirrorError, Settled,
+    EXTERNAL, Mirror, MirrorError, Settled,
     disk::{self, Found, Stamp},
     is_external_in,
     layout::{self, MEMBER_ID, Unreadable},
@@ -32,27 +32,44 @@ impl Mirror {
         }
         let Some(_lock) = self.lock(&path).await? else { return Ok(Settled::Later) };
         let found = disk::read(&path).map_err(unusable(&path))?;
-        let theirs = match found.as_ref().map(read).transpose() {
-            Ok(theirs) => theirs.unwrap_or_default(),
+        let theirs = match found.as_ref().map(|found| Ok((found, read(found)?))).transpose() {
+            Ok(theirs) => theirs,
             Err(reason) => {
                 let at = found.as_ref().map_or(self.clock.now(), |found| found.stamp.at);
-                if matches!(reason, Unreadable::NotJson(_)) && self.clock.now().since(at) < HALF {
+                let is_half = matches!(reason, Unreadable::NotJson(_))
+                    && found.as_ref().is_some_and(|it| !self.is_abandoned(&path, it.stamp));
+                if is_half {
                     return Ok(Settled::Later);
                 }
                 disk::set_aside(&path).map_err(unusable(&path))?;
                 let reason = reason.to_string();
                 let operation = operation::of(at, self.clock.now(), &[reason.as_bytes()]);
                 self.refuse(&path, None, operation, &reason).await?;
-                Map::new()
+                None
             }
         };
-        self.let_join(&theirs, found.as_ref()).await?;
+        let Some((found, theirs)) = theirs else {
+            // Nobody said anything about members, so all of it is as it was.
+            let kept = self.config.take().map(|it| it.raw).unwrap_or_default();
+            return self.put_config(&path, kept).await;
+        };
+        self.let_join(&theirs, found).await?;
         self.let_go(&theirs).await?;
         let raw = self.config_now(&theirs).await?;
-        let stamp = match found {
-            Some(found) if raw == theirs => found.stamp,
-            _ => self.write(&path, &Value::Object(raw.clone()))?,
-        };
+        if raw != theirs {
+            return self.put_config(&path, theirs).await;
+        }
+        self.config = Some(Config { stamp: found.stamp, raw });
+        Ok(Settled::Done)
+    }
+
+    async fn put_config(
+        &mut self,
+        path: &Path,
+        kept: Map<String, Value>,
+    ) -> Result<Settled, MirrorError> {
+        let raw = self.config_now(&kept).await?;
+        let stamp = self.write(path, &Value::Object(raw.clone()))?;
         self.config = Some(Config { stamp, raw });
         Ok(Settled::Done)
     }
@@ -61,11 +78,11 @@ impl Mirror {
     async fn let_join(
         &mut self,
         theirs: &Map<String, Value>,
-        found: Option<&Found>,
+        found: &Found,
     ) -> Result<(), MirrorError> {
         let names = self.names().await?;
         let path = self.places.config();
-        let at = found.map_or(self.clock.now(), |found| found.stamp.at);
+        let at = found.stamp.at;
         for entry in layout::entries(theirs) {
             // Whom the board knew and does not know any more was removed there.
             if names.of_entry(entry).is_some() || entry.contains_key(MEMBER_ID) {
@@ -95,9 +112,13 @@ impl Mirror {
         Ok(())
     }
 
-    /// Lets those go who came through the config and were taken out of it.
+    /// Lets those go who came through the config and were taken out of it. A config that lists nobody at all, not even the
+    /// lead, is not about members.
     async fn let_go(&mut self, theirs: &Map<String, Value>) -> Result<(), MirrorError> {
-        let Some(known) = &self.config else { return Ok(()) };
+        let Some(known) = self.config.as_ref().filter(|_| !layout::entries(theirs).is_empty())
+        else {
+            return Ok(());
+        };
         let names = self.names().await?;
         let listed = |config: &Map<String, Value>| -> BTreeSet<MemberName> {
             layout::entries(config).into_iter().filter_map(|it| names.of_entry(it)).collect()

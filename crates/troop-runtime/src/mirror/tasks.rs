@@ -4,18 +4,19 @@ use std::{path::Path, sync::Arc};
 
 use serde_json::{Map, Value};
 use troop_model::{
-    Command, MemberName, Metadata, NewTask, OperationId, Origin, Refusal, State, Task, TaskCommand,
-    TaskNumber,
+    Command, Fact, MemberName, Metadata, NewTask, OperationId, Origin, Refusal, State, Task,
+    TaskCommand, TaskNumber, Version,
 };
 
 use super::{
-    HALF, Item, Mirror, MirrorError, Settled,
+    Item, Mirror, MirrorError, Settled,
     difference::{Reading, Wanted, difference, named},
     disk::{self, Found, MAX_FILE, Stamp},
     gate::Answer,
+    ids::FileId,
     is_external_in,
-    layout::{self, FILE, FileStatus, Layout, Names, TaskFile, Unreadable},
-    lock, operation, unusable,
+    layout::{self, FileStatus, Layout, Names, TaskFile, Unreadable},
+    lock, operation, tell, unusable,
 };
 use crate::Request;
 
@@ -44,14 +45,14 @@ struct Live {
 
 /// A file that somebody wrote, while its lock is held.
 struct Theirs<'a> {
-    id: &'a str,
+    id: &'a FileId,
     path: &'a Path,
     found: &'a Found,
     raw: Map<String, Value>,
 }
 
 impl Mirror {
-    pub(super) async fn settle_task(&mut self, id: &str) -> Result<Settled, MirrorError> {
+    pub(super) async fn settle_task(&mut self, id: &FileId) -> Result<Settled, MirrorError> {
         let path = self.places.task(id);
         let stamp = Stamp::of(&path).map_err(unusable(&path))?;
         let known = self.tasks.get(id).filter(|known| Some(known.stamp) == stamp).cloned();
@@ -71,15 +72,12 @@ impl Mirror {
         let Some(_lock) = self.lock(&path).await? else { return Ok(Settled::Later) };
         match disk::read(&path).map_err(unusable(&path))? {
             Some(found) => self.take_in(id, &path, &found).await,
-            None => {
-                self.put(id, &path, None).await?;
-                Ok(Settled::Done)
-            }
+            None => self.put(id, &path, None).await,
         }
     }
 
     /// Whether a file that is new here says what the board says, so that nothing is to be done about it.
-    async fn says_the_same(&mut self, id: &str, path: &Path) -> Result<bool, MirrorError> {
+    async fn says_the_same(&mut self, id: &FileId, path: &Path) -> Result<bool, MirrorError> {
         if self.tasks.contains_key(id) {
             return Ok(false);
         }
@@ -88,7 +86,7 @@ impl Mirror {
         let Ours::Live(ours) = self.ours(id, Some(&raw)).await? else { return Ok(false) };
         let is_same = ours.raw == raw;
         if is_same {
-            self.tasks.insert(id.to_owned(), Known { stamp: found.stamp, raw });
+            self.tasks.insert(id.clone(), Known { stamp: found.stamp, raw });
         }
         Ok(is_same)
     }
@@ -96,13 +94,13 @@ impl Mirror {
     /// Takes what somebody wrote, and writes what the board says then.
     async fn take_in(
         &mut self,
-        id: &str,
+        id: &FileId,
         path: &Path,
         found: &Found,
     ) -> Result<Settled, MirrorError> {
         let raw = match read(found) {
             Ok(raw) => raw,
-            Err(Unreadable::NotJson(_)) if self.clock.now().since(found.stamp.at) < HALF => {
+            Err(Unreadable::NotJson(_)) if !self.is_abandoned(path, found.stamp) => {
                 return Ok(Settled::Later);
             }
             Err(reason) => return self.set_aside(id, path, found, &reason.to_string()).await,
@@ -120,19 +118,33 @@ impl Mirror {
             }
             Ours::Over => {
                 let (stamp, raw) = (found.stamp, theirs.raw);
-                self.tasks.insert(id.to_owned(), Known { stamp, raw });
+                self.tasks.insert(id.clone(), Known { stamp, raw });
                 Ok(Settled::Done)
             }
             Ours::Nothing => {
-                let was_known =
-                    self.tasks.contains_key(id) || layout::is_ours(self.places.layout, &theirs.raw);
-                if was_known {
-                    self.put(id, path, None).await?;
-                    return Ok(Settled::Done);
+                if self.tasks.contains_key(id) || self.was_deleted(&theirs.raw).await? {
+                    return self.put(id, path, None).await;
                 }
                 self.take_new(&theirs).await
             }
         }
+    }
+
+    /// Whether a file is about a task that this board had and has no more. Of one that it still has it is a copy, which people
+    /// make to get a new task; of one that it never had, it is somebody else's.
+    async fn was_deleted(&self, raw: &Map<String, Value>) -> Result<bool, MirrorError> {
+        let Some(id) = layout::own_id(self.places.layout, raw) else { return Ok(false) };
+        let look = move |state: &State| state.tasks().with_id_prefix(&id.to_string()).count() > 0;
+        if self.board.look(look).await? {
+            return Ok(false);
+        }
+        let mut log = self.board.subscribe(Version::ZERO);
+        while let Some(event) = log.next_stored().await? {
+            if matches!(&event.fact, Fact::TaskCreated { id: created, .. } if *created == id) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn is_of(&self, theirs: &Theirs<'_>, ours: &Live) -> bool {
@@ -169,8 +181,7 @@ impl Mirror {
                 self.refuse(theirs.path, None, operation, &reason.to_string()).await?;
             }
         }
-        self.put(theirs.id, theirs.path, Some(theirs)).await?;
-        Ok(Settled::Done)
+        self.put(theirs.id, theirs.path, Some(theirs)).await
     }
 
     async fn take_new(&mut self, theirs: &Theirs<'_>) -> Result<Settled, MirrorError> {
@@ -186,7 +197,7 @@ impl Mirror {
             return Ok(Settled::Later);
         }
         let by = file.created_by.as_ref().filter(|it| names.find(it).is_some());
-        let created = match self.new_task(theirs.id, &file, &names) {
+        let created = match self.new_task(&file, &names) {
             Ok(command) => self.give(theirs, by.map(String::as_str), 1, command).await?,
             Err(refusal) => Answer::Refused(refusal.to_string()),
         };
@@ -206,35 +217,33 @@ impl Mirror {
         if self.carry_out(&mut wanted, number, theirs, &names).await? == Settled::Waits {
             return Ok(Settled::Waits);
         }
-        self.put(theirs.id, theirs.path, Some(theirs)).await?;
-        Ok(Settled::Done)
+        self.put(theirs.id, theirs.path, Some(theirs)).await
     }
 
     /// Whether a new task waits for another that is still to be taken from its file. Once.
-    fn waits_for_files(&mut self, id: &str, file: &TaskFile) -> bool {
-        let is_new = |it: &&String| {
-            self.ids.number(it).is_none() && *it != id && self.places.task(it).exists()
+    fn waits_for_files(&mut self, id: &FileId, file: &TaskFile) -> bool {
+        let is_new = |it: &FileId| {
+            self.ids.number(it.as_str()).is_none() && it != id && self.places.task(it).exists()
         };
-        let others: Vec<_> = file.waits_for.iter().flatten().filter(is_new).cloned().collect();
-        let waits = !others.is_empty() && self.waited.insert(id.to_owned());
+        let others = file.waits_for.iter().flatten().filter_map(|it| FileId::new(it));
+        let others: Vec<_> = others.filter(is_new).collect();
+        let waits = !others.is_empty() && self.waited.insert(id.clone());
         if waits {
             self.dirty.extend(others.into_iter().map(Item::Task));
         }
         waits
     }
 
-    fn new_task(&self, id: &str, file: &TaskFile, names: &Names) -> Result<Command, Refusal> {
+    fn new_task(&self, file: &TaskFile, names: &Names) -> Result<Command, Refusal> {
         let assignee = file.assignee.clone().flatten();
         let assignee = assignee.map(|it| named(&it, &|it| names.find(it))).transpose()?;
-        let mut metadata = file.metadata.clone().unwrap_or_default();
-        metadata.insert(FILE.to_owned(), Value::from(id));
         let blocked_by = file.waits_for.iter().flatten().map(|it| self.ids.meant(it));
         Ok(Command::Task(TaskCommand::Create(NewTask {
             subject: file.subject.clone().unwrap_or_default(),
             description: file.description.clone().unwrap_or_default(),
             assignee,
             blocked_by: blocked_by.collect(),
-            metadata: Metadata(metadata),
+            metadata: Metadata(file.metadata.clone().unwrap_or_default()),
             ..NewTask::default()
         })))
     }
@@ -296,8 +305,10 @@ impl Mirror {
         nth: u8,
         command: Command,
     ) -> Result<Answer, MirrorError> {
-        let (operation, item) = (self.operation(theirs, nth), Item::Task(theirs.id.to_owned()));
-        let (actor, origin) = (super::actor(by), Origin::default());
+        let (operation, item) = (self.operation(theirs, nth), Item::Task(theirs.id.clone()));
+        let is_new = matches!(command, Command::Task(TaskCommand::Create(_)));
+        let origin = if is_new { theirs.id.origin() } else { Origin::default() };
+        let actor = tell::actor(by);
         let request = Request { operation, actor, origin, command, fence: None };
         let anew = operation::anew(operation, self.clock.now());
         Ok(self.gate.give(item, request, anew).await?)
@@ -312,7 +323,7 @@ impl Mirror {
     /// Moves away what cannot be taken, and puts back what the board says.
     async fn set_aside(
         &mut self,
-        id: &str,
+        id: &FileId,
         path: &Path,
         found: &Found,
         reason: &str,
@@ -322,26 +333,26 @@ impl Mirror {
         let parts: [&[u8]; 2] = [name.as_bytes(), reason.as_bytes()];
         let operation = operation::of(found.stamp.at, self.clock.now(), &parts);
         self.refuse(path, None, operation, reason).await?;
-        self.put(id, path, None).await?;
-        Ok(Settled::Done)
+        self.put(id, path, None).await
     }
 
     /// Writes what the board says, if the file does not say that already.
     async fn put(
         &mut self,
-        id: &str,
+        id: &FileId,
         path: &Path,
         theirs: Option<&Theirs<'_>>,
-    ) -> Result<(), MirrorError> {
+    ) -> Result<Settled, MirrorError> {
         let kept = theirs.map(|it| &it.raw);
         match self.ours(id, kept).await? {
             Ours::Live(ours) => {
                 let stamp = match theirs {
-                    Some(theirs) if theirs.raw == ours.raw => theirs.found.stamp,
-                    Some(_) => self.write(path, &Value::Object(ours.raw.clone()))?,
-                    None => self.write_new(path, &ours).await?,
+                    Some(theirs) if theirs.raw == ours.raw => Some(theirs.found.stamp),
+                    Some(_) => Some(self.write(path, &Value::Object(ours.raw.clone()))?),
+                    None => self.write_new(id, path, &ours).await?,
                 };
-                self.tasks.insert(id.to_owned(), Known { stamp, raw: ours.raw });
+                let Some(stamp) = stamp else { return Ok(Settled::Later) };
+                self.tasks.insert(id.clone(), Known { stamp, raw: ours.raw });
             }
             Ours::Over => {}
             Ours::Nothing => {
@@ -350,28 +361,55 @@ impl Mirror {
                 lock::clear(self.places.layout, path);
             }
         }
-        Ok(())
+        Ok(Settled::Done)
     }
 
-    /// Writes the file of a task that had none. Claude Code counts ids under a lock of its own.
-    async fn write_new(&mut self, path: &Path, ours: &Live) -> Result<Stamp, MirrorError> {
-        if self.places.layout == Layout::Seeds {
-            return self.write(path, &Value::Object(ours.raw.clone()));
-        }
-        let folder = self.places.tasks();
-        // It does not wait for ever either.
-        let _lock = self.lock(&folder.join(".lock")).await?;
-        let stamp = self.write(path, &Value::Object(ours.raw.clone()))?;
-        let mark = folder.join(".highwatermark");
-        let highest = std::fs::read_to_string(&mark).ok().and_then(|it| it.trim().parse().ok());
-        if highest.is_none_or(|highest: u32| highest < ours.task.number.0) {
-            std::fs::write(&mark, ours.task.number.0.to_string()).map_err(unusable(&mark))?;
+    /// Writes the file of a task that had none; none if somebody made it meanwhile, or is about to. Claude Code counts ids
+    /// under a lock of its own.
+    async fn write_new(
+        &mut self,
+        id: &FileId,
+        path: &Path,
+        ours: &Live,
+    ) -> Result<Option<Stamp>, MirrorError> {
+        let _lock = match self.places.layout {
+            Layout::Seeds => None,
+            Layout::Claude => match self.lock(&self.places.tasks().join(".lock")).await? {
+                None => return Ok(None),
+                lock => lock,
+            },
+        };
+        let value = Value::Object(ours.raw.clone());
+        let stamp = disk::write_new(path, &value).map_err(unusable(path))?;
+        self.n_written += u64::from(stamp.is_some());
+        if self.places.layout == Layout::Claude && stamp.is_some() {
+            self.raise_mark(id)?;
         }
         Ok(stamp)
     }
 
-    async fn ours(&self, id: &str, kept: Option<&Map<String, Value>>) -> Result<Ours, MirrorError> {
-        let Some(number) = self.ids.number(id) else { return Ok(Ours::Nothing) };
+    /// Notes that an id is used, for who counts from the highest. What is noted there already may be higher, or for others
+    /// to understand.
+    fn raise_mark(&self, id: &FileId) -> Result<(), MirrorError> {
+        let Ok(number) = id.as_str().parse::<u64>() else { return Ok(()) };
+        let mark = self.places.tasks().join(".highwatermark");
+        let found = disk::read(&mark).map_err(unusable(&mark))?;
+        let is_lower = found.is_none_or(|found| {
+            let text = found.bytes.and_then(|it| String::from_utf8(it).ok()).unwrap_or_default();
+            text.trim().is_empty() || text.trim().parse().is_ok_and(|it: u64| it < number)
+        });
+        if is_lower {
+            disk::put(&mark, number.to_string().as_bytes()).map_err(unusable(&mark))?;
+        }
+        Ok(())
+    }
+
+    async fn ours(
+        &self,
+        id: &FileId,
+        kept: Option<&Map<String, Value>>,
+    ) -> Result<Ours, MirrorError> {
+        let Some(number) = self.ids.number(id.as_str()) else { return Ok(Ours::Nothing) };
         let (layout, ids, kept) = (self.places.layout, Arc::clone(&self.ids), kept.cloned());
         let now = self.clock.now();
         let look = move |state: &State| match state.tasks().shared(number) {

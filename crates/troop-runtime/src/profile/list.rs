@@ -1,40 +1,18 @@
 //! Which files a repository has: what git says, or a walk where there is no git.
 
 use std::{
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
-    process::Stdio,
 };
 
 use ignore::WalkBuilder;
-use tokio::io::AsyncReadExt as _;
 
-use crate::process;
+use crate::git::Git;
 
-/// How much git may say.
-const MAX_LIST: u64 = 256 * 1024 * 1024;
 /// How many things are looked at where there is no git, and how deep.
 const MAX_WALKED: usize = 100_000;
 const MAX_DEPTH: usize = 20;
-
-/// What would make git look at another repository than the one of the folder.
-const ELSEWHERE: [&str; 14] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_COMMON_DIR",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-    "GIT_CONFIG",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_CONFIG_COUNT",
-    "GIT_CEILING_DIRECTORIES",
-    "GIT_LITERAL_PATHSPECS",
-    "GIT_GLOB_PATHSPECS",
-];
 
 /// The files of a repository, from its folder.
 #[derive(Clone, Debug, Default)]
@@ -44,8 +22,8 @@ pub(super) struct FileList {
     pub(super) notes: Vec<String>,
 }
 
-pub(super) async fn files(root: &Path) -> FileList {
-    match tracked(root).await {
+pub(super) async fn files(root: &Path, environment: &[(OsString, OsString)]) -> FileList {
+    match tracked(root, environment).await {
         Ok(paths) => FileList { paths, is_git: true, notes: Vec::new() },
         Err(why) => {
             let root = root.to_owned();
@@ -58,31 +36,18 @@ pub(super) async fn files(root: &Path) -> FileList {
 }
 
 /// What git tracks below the folder, in its order.
-async fn tracked(root: &Path) -> Result<Vec<PathBuf>, String> {
-    let mut command = process::command("git");
-    // A repository may name a program that git asks for what has changed; nothing of it is run only to look at it.
-    command.arg("-C").arg(root).args(["-c", "core.fsmonitor=false", "ls-files", "-z"]);
-    for name in ELSEWHERE {
-        command.env_remove(name);
-    }
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|error| format!("git cannot be started: {error}"))?;
-    let group = process::Group::led_by(&child);
-    let (Some(output), Some(complaint)) = (child.stdout.take(), child.stderr.take()) else {
-        return Err("git has no pipes".to_owned());
-    };
-    let (mut listed, mut said) = (Vec::new(), Vec::new());
-    let (mut output, mut complaint) = (output.take(MAX_LIST), complaint.take(4_096));
-    let read = tokio::try_join!(output.read_to_end(&mut listed), complaint.read_to_end(&mut said));
-    read.map_err(|error| format!("git cannot be heard: {error}"))?;
-    let status = child.wait().await.map_err(|error| error.to_string())?;
-    group.release();
-    if !status.success() {
-        let said = String::from_utf8_lossy(&said);
-        let said = said.lines().next().unwrap_or("git says no").to_owned();
+async fn tracked(
+    root: &Path,
+    environment: &[(OsString, OsString)],
+) -> Result<Vec<PathBuf>, String> {
+    let git = Git::new(root, environment);
+    let output = git.output(&["ls-files", "-z"]).await.map_err(|error| error.chain())?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = said.lines().next().unwrap_or("git says no");
         return Err(said.trim_start_matches("fatal: ").to_owned());
     }
-    let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let names = output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
     Ok(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
 }
 

@@ -10,11 +10,16 @@ use std::{
 use tempfile::TempDir;
 
 use super::{
-    MAX_LOCATIONS, MAX_SCANNED, Profile, Severity, profile,
+    MAX_LOCATIONS, MAX_SCANNED, Profile, Severity,
     recognise::{languages, manifests, severity},
     scan::n_words,
 };
 use crate::process;
+
+async fn profile_of(path: &Path) -> Profile {
+    let environment: Vec<_> = std::env::vars_os().collect();
+    super::profile(path, &environment).await
+}
 
 /// A folder with these files.
 fn folder(files: &[(&str, &str)]) -> TempDir {
@@ -87,12 +92,12 @@ async fn frameworks_are_what_packages_depend_on() {
         ("web/package.json", r#"{"dependencies": {"next": "16", "react": "19"}}"#),
     ])
     .await;
-    let profile = profile(folder.path()).await;
+    let profile = profile_of(folder.path()).await;
     assert_eq!(profile.frameworks, ["react", "angular", "express", "next", "vitest"]);
     let all = r#"{"dependencies": {"react":"","vue":"","angular":"","express":"","fastify":"","next":""},
                   "devDependencies": {"ink":"","commander":"","vitest":"","jest":""}}"#;
     write(folder.path(), "package.json", all);
-    let profile = super::profile(folder.path()).await;
+    let profile = profile_of(folder.path()).await;
     let named = "react vue angular express fastify next ink commander vitest jest";
     assert_eq!(profile.frameworks.join(" "), named);
 }
@@ -101,7 +106,7 @@ async fn frameworks_are_what_packages_depend_on() {
 async fn a_package_that_makes_no_sense_is_a_note() {
     for broken in ["{", "", "[1]", "\u{0}", r#"{"dependencies": 7}"#] {
         let folder = repository(&[("package.json", broken), ("Cargo.toml", "")]).await;
-        let profile = profile(folder.path()).await;
+        let profile = profile_of(folder.path()).await;
         assert_eq!(profile.languages.len(), 2);
         assert!(profile.frameworks.is_empty());
         let is_told =
@@ -113,7 +118,7 @@ async fn a_package_that_makes_no_sense_is_a_note() {
 #[tokio::test]
 async fn structure_is_what_lies_in_the_root() {
     let check = async |files: &[(&str, &str)], expected: (bool, bool, bool)| {
-        let found = profile(folder(files).path()).await.structure;
+        let found = profile_of(folder(files).path()).await.structure;
         assert_eq!((found.docs, found.tests, found.ci), expected, "{files:?}");
     };
     check(&[], (false, false, false)).await;
@@ -168,7 +173,7 @@ async fn the_todo_signal_counts_words_in_sources_and_says_where() {
         ("tests/x", ""),
     ])
     .await;
-    let profile = profile(folder.path()).await;
+    let profile = profile_of(folder.path()).await;
     assert_eq!(kinds(&profile), ["todo"]);
     let todo = &profile.signals[0];
     let places: Vec<_> = todo.locations.iter().map(|it| (it.file.as_str(), it.line)).collect();
@@ -185,7 +190,7 @@ async fn missing_folders_are_signals_exactly_when_they_are_missing() {
         (&[("test/a", "")], &["missing-docs"]),
         (&[("docs/a", ""), ("tests/a", "")], &[]),
     ] {
-        let profile = profile(repository(files).await.path()).await;
+        let profile = profile_of(repository(files).await.path()).await;
         assert_eq!(kinds(&profile), expected);
         assert!(profile.signals.iter().all(|it| it.severity == Severity::Medium));
     }
@@ -195,7 +200,7 @@ async fn missing_folders_are_signals_exactly_when_they_are_missing() {
 async fn no_more_is_read_and_told_than_was_promised() {
     let files: Vec<_> = (0..300).map(|n| (format!("{n:03}.py"), "# TODO\n".to_owned())).collect();
     let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let profile = profile(repository(&files).await.path()).await;
+    let profile = profile_of(repository(&files).await.path()).await;
     let todo = &profile.signals[0];
     assert_eq!((profile.files, profile.scanned, todo.count), (300, MAX_SCANNED, MAX_SCANNED));
     assert_eq!((MAX_SCANNED, todo.locations.len(), MAX_LOCATIONS), (200, 10, 10));
@@ -210,12 +215,12 @@ async fn where_there_is_no_git_the_folder_is_walked() {
         ("skipped/c.rs", "// TODO"),
         (".gitignore", "skipped\n"),
     ]);
-    let profile = profile(folder.path()).await;
+    let profile = profile_of(folder.path()).await;
     assert!(!profile.git);
     assert!(profile.notes[0].contains("not a git repository"), "{:?}", profile.notes);
     let places: Vec<_> = profile.signals[0].locations.iter().map(|it| it.file.as_str()).collect();
     assert_eq!(places, ["a.rs", "b.rs"]);
-    let empty = super::profile(TempDir::new().unwrap().path()).await;
+    let empty = profile_of(TempDir::new().unwrap().path()).await;
     assert_eq!((empty.files, empty.languages.len()), (0, 0));
     assert_eq!(names(&empty), ["dev", "tester", "writer", "reviewer"]);
 }
@@ -237,7 +242,7 @@ async fn whatever_lies_there_there_is_a_profile() {
     write(root, "gone.rs", "// TODO");
     git(root, &["add", "gone.rs"]).await;
     fs::remove_file(root.join("gone.rs")).unwrap();
-    let profile = profile(root).await;
+    let profile = profile_of(root).await;
     let todo = &profile.signals[0];
     // A megabyte of the huge one, and one each of three others; nothing of the link, and nothing of what is no text.
     assert_eq!(todo.count, 1024 * 1024 / 8 + 3);
@@ -252,7 +257,7 @@ async fn a_repository_runs_nothing_when_it_is_looked_at() {
     let mut text = fs::read_to_string(&config).unwrap();
     text += "[core]\n\tfsmonitor = touch ran; false\n";
     fs::write(config, text).unwrap();
-    assert!(profile(folder.path()).await.git);
+    assert!(profile_of(folder.path()).await.git);
     assert!(!folder.path().join("ran").exists());
 }
 
@@ -267,11 +272,11 @@ async fn the_team_suits_what_was_found_and_is_always_the_same() {
         ("package.json", r#"{"dependencies":{"vue":"3"}}"#),
     ];
     let folder = repository(&files).await;
-    let profile = profile(folder.path()).await;
+    let profile = profile_of(folder.path()).await;
     assert_eq!(names(&profile), ["typescript", "rust", "frontend", "tester", "reviewer"]);
     assert!(profile.team.iter().all(|it| !it.reason.is_empty() && !it.expertise.is_empty()));
     assert_eq!(profile.team[1].reason, "Cargo.toml is there");
-    assert_eq!(super::profile(folder.path()).await, profile);
+    assert_eq!(profile_of(folder.path()).await, profile);
     let command = "--member typescript=claude --member rust=claude --member frontend=claude --member tester=claude --member reviewer=claude";
     assert!(profile.command.ends_with(command), "{}", profile.command);
     let name = profile.command.split_whitespace().nth(3).unwrap();

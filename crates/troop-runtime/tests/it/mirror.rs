@@ -2,12 +2,14 @@
 
 mod bad_input;
 mod interleaved;
+mod lost;
+mod outside;
 mod programs;
 mod stage;
 
 use serde_json::json;
-use stage::Stage;
-use troop_model::{Command, MemberName, Status, TaskCommand};
+use stage::{Stage, external};
+use troop_model::{Command, MemberName, NewMember, Status, TaskCommand};
 use troop_runtime::{Layout, Notice};
 
 use crate::support::{by, claim, complete, create, name, numbered, say};
@@ -192,6 +194,106 @@ async fn two_tasks_under_one_id_are_two_tasks() {
     let mut again = stage.mirror().await;
     again.pass().await.unwrap();
     assert_eq!((stage.n_tasks().await, again.n_written()), (2, 0));
+}
+
+#[tokio::test]
+async fn a_task_that_somebody_makes_while_we_wait_to_make_one_is_kept() {
+    let stage = Stage::new(Layout::Claude).await;
+    let mut mirror = stage.mirror().await;
+    mirror.pass().await.unwrap();
+    let lock = stage.path("tasks/crew/.lock.lock");
+    std::fs::create_dir(&lock).unwrap();
+    stage.submit("ann", create("ours")).await;
+    mirror.pass().await.unwrap();
+    assert!(stage.files("tasks/crew").is_empty(), "whoever has the lock counts");
+    stage.write("tasks/crew/1.json", &json!({"id": "1", "subject": "theirs", "status": "pending"}));
+    std::fs::remove_dir(&lock).unwrap();
+    mirror.pass().await.unwrap();
+    assert_eq!(stage.read("tasks/crew/1.json")["subject"], "theirs");
+    let mut subjects: Vec<_> =
+        stage.files("tasks/crew").iter().map(|it| it["subject"].clone()).collect();
+    subjects.sort_by_key(ToString::to_string);
+    assert_eq!(subjects, ["ours", "theirs"]);
+    assert_eq!(stage.n_tasks().await, 2);
+}
+
+#[tokio::test]
+async fn the_client_finds_in_its_files_what_it_writes_there_itself() {
+    let stage = Stage::new(Layout::Claude).await;
+    let rob = NewMember { model: Some("opus".into()), ..external("rob") };
+    stage.submit("ann", Command::AddMember(rob)).await;
+    let mut mirror = stage.mirror().await;
+    mirror.pass().await.unwrap();
+    let mut config = stage.read("teams/crew/config.json");
+    let keys = |it: &serde_json::Value| it.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(
+        keys(&config),
+        ["name", "description", "createdAt", "leadAgentId", "leadSessionId", "members"]
+    );
+    assert_eq!(config["leadAgentId"], "team-lead@crew");
+    assert!(config["createdAt"].is_u64() && config["leadSessionId"].is_string());
+    for (nth, (name, agent_type)) in
+        [("team-lead", "team-lead"), ("bob", "general-purpose"), ("pat", "general-purpose")]
+            .into_iter()
+            .enumerate()
+    {
+        let entry = &config["members"][nth];
+        let expected = json!({"agentId": format!("{name}@crew"), "name": name, "agentType": agent_type,
+            "joinedAt": entry["joinedAt"], "tmuxPaneId": "", "cwd": "", "subscriptions": [],
+            "memberId": entry["memberId"]});
+        assert_eq!(*entry, expected);
+        assert!(entry["joinedAt"].is_u64());
+    }
+    assert_eq!(config["members"][4]["model"], "opus");
+    // A client that leads has its own session there.
+    config["leadSessionId"] = json!("its own");
+    stage.write("teams/crew/config.json", &config);
+    stage.submit("ann", Command::AddMember(external("sue"))).await;
+    mirror.pass().await.unwrap();
+    let config = stage.read("teams/crew/config.json");
+    assert_eq!(config["leadSessionId"], "its own");
+    assert_eq!(config["members"].as_array().unwrap().len(), 6);
+}
+
+#[tokio::test]
+async fn no_client_claims_what_has_failed_and_one_can_have_it_tried_again() {
+    let stage = Stage::new(Layout::Claude).await;
+    stage.submit("ann", create("write")).await;
+    stage.submit("bob", claim(1)).await;
+    let (task, reason) = (numbered(1), "no".to_owned());
+    stage.submit("bob", Command::Task(TaskCommand::Fail { task, reason, attempt: None })).await;
+    let mut mirror = stage.mirror().await;
+    mirror.pass().await.unwrap();
+    assert_eq!(stage.task(1).await.0, Status::Failed);
+    let file = stage.read("tasks/crew/1.json");
+    assert_eq!((&file["status"], &file["owner"]), (&json!("in_progress"), &json!("team-lead")));
+    // Who starts later does not take the lead for its holder.
+    let mut again = stage.mirror().await;
+    again.pass().await.unwrap();
+    assert_eq!((stage.task(1).await.0, again.n_written()), (Status::Failed, 0));
+    stage.change("tasks/crew/1.json", &json!({"status": "pending"}));
+    mirror.pass().await.unwrap();
+    assert_eq!(stage.task(1).await, (Status::Pending, None));
+    let file = stage.read("tasks/crew/1.json");
+    assert_eq!((&file["status"], file.get("owner")), (&json!("pending"), None));
+    let look = |state: &troop_model::State| {
+        state.tasks().get(troop_model::TaskNumber(1)).unwrap().assignee.clone()
+    };
+    assert_eq!(stage.board.look(look).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn the_mark_of_the_highest_id_never_falls() {
+    for (mark, expected) in
+        [("5000000000", "5000000000"), ("99999999999999999999", "99999999999999999999"), ("x", "x")]
+    {
+        let stage = Stage::new(Layout::Claude).await;
+        let mut mirror = stage.mirror().await;
+        std::fs::write(stage.path("tasks/crew/.highwatermark"), mark).unwrap();
+        stage.submit("ann", create("write")).await;
+        mirror.pass().await.unwrap();
+        assert_eq!(stage.bytes("tasks/crew/.highwatermark"), expected.as_bytes());
+    }
 }
 
 #[tokio::test]

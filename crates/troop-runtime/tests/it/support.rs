@@ -89,6 +89,11 @@ pub(crate) fn comment(number: u32, text: &str) -> Command {
     Command::Task(TaskCommand::Comment { task: numbered(number), text: text.to_owned() })
 }
 
+pub(crate) fn cancel(number: u32) -> Command {
+    let reason = "not needed".to_owned();
+    Command::Task(TaskCommand::Cancel { task: numbered(number), reason })
+}
+
 pub(crate) fn delete(number: u32) -> Command {
     Command::Task(TaskCommand::Delete { task: numbered(number) })
 }

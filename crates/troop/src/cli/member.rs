@@ -72,7 +72,7 @@ pub(crate) struct LinkArgs {
     /// To whom; also one that has left
     pub(crate) name: String,
     /// How many delegations it carries at once
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) max: Option<u32>,
     /// Only these users may set it off; empty for everyone
     #[arg(long, value_name = "USER", value_delimiter = ',')]

@@ -103,7 +103,7 @@ async fn lead(args: &DemoArgs, desk: &mut Desk, printer: &Printer) -> Result<Fin
     let signature = desk.signature()?;
     let board = desk.session.create(&signature, new).await?.clone();
     let args = LeadArgs { grace: 3, keep: args.keep };
-    let leading = Leading { desk, board, printer, trust: &trust, agents, args };
+    let leading = Leading { desk, board, is_new: true, printer, trust: &trust, agents, args };
     let beginning = Beginning { members: Vec::new(), goal: Some(GOAL.to_owned()) };
     leading.begin().await?.run(beginning).await
 }

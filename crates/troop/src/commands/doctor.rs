@@ -157,6 +157,10 @@ fn hooks(surroundings: &Surroundings) -> Check {
         return Check { name, state: State::Missing, says: warning, fix: None };
     }
     let allowed = trust::allowed_hooks(surroundings, &trust);
+    if allowed.hooks.is_empty() && !surroundings.warnings.is_empty() {
+        let (name, says) = ("hooks".to_owned(), "none that can be read: see `config`".to_owned());
+        return Check { name, state: State::Missing, says, fix: None };
+    }
     let says = match allowed.hooks.len() {
         _ if !allowed.is_enabled => "switched off".to_owned(),
         0 => "none, which is fine".to_owned(),

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use serde_json::json;
-use troop_model::{Event, State, TaskView, Time, Version};
+use troop_model::{State, TaskView, Time, Version};
 use troop_runtime::{Board, ExportError, ExportHeader, Moment, read_export};
 
 use super::team;
@@ -61,6 +61,9 @@ async fn to_file(
     Ok(header)
 }
 
+/// How many things are named in one line.
+const MAX_NAMED: usize = 5;
+
 /// Whether what an imported team would run may run here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Consent {
@@ -87,11 +90,21 @@ pub(super) async fn import(
             .and_then(|file| read_export(BufReader::new(file)))
     };
     let (_, events) = read.with_context(unreadable)?;
+    let mut state = State::default();
+    events.iter().for_each(|event| state.apply(event));
+    let again = format!("troop team import {}", quoted(&file.to_string_lossy()));
+    let wanted = name.as_ref().or(state.team().map(|team| &team.name));
+    if let Some(wanted) = wanted
+        && let Some(free) = team::other_name(wanted.as_str(), desk).await?
+    {
+        let hint = format!("take it under another name: `{again} --name {free}`");
+        return Err(Refused::conflict(format!("there is a team `{wanted}` already"), hint).into());
+    }
     let again = {
         let name = name.iter().map(|name| format!(" --name {name}")).collect::<String>();
-        format!("troop team import {}{name} --yes", quoted(&file.to_string_lossy()))
+        format!("{again}{name} --yes")
     };
-    if consent == Consent::Asked && !may_run(&events, file, &again, desk, printer)? {
+    if consent == Consent::Asked && !may_run(&state, file, &again, desk, printer)? {
         return printer.line("nothing was imported");
     }
     let board = desk.session.import(events, name).await?.clone();
@@ -106,22 +119,24 @@ pub(super) async fn import(
 /// Whether a team from a file may run here what it would run. Nobody of this place put that on its board, so a person is
 /// asked, who is the last that could be.
 fn may_run(
-    events: &[Event],
+    state: &State,
     file: &Path,
     again: &str,
     desk: &Desk,
     printer: &Printer,
 ) -> Result<bool> {
-    let mut state = State::default();
-    events.iter().for_each(|event| state.apply(event));
-    let runs = imported_runs(&state, &desk.surroundings, file);
+    let runs = imported_runs(state, &desk.surroundings, file);
     if runs.is_empty() {
         return Ok(true);
     }
     if printer.json || file == Path::new("-") || !std::io::stdin().is_terminal() {
         let things = if runs.len() == 1 { "1 thing" } else { &format!("{} things", runs.len()) };
-        let first = runs.first().map(|it| render::one_line(&it.command)).unwrap_or_default();
-        let message = format!("this team would run {things} here, the first is `{first}`");
+        let named = runs.iter().take(MAX_NAMED);
+        let mut named: Vec<_> =
+            named.map(|it| format!("`{}`", render::one_line(&it.command))).collect();
+        let more = runs.len().saturating_sub(MAX_NAMED);
+        named.extend((more > 0).then(|| format!("and {more} more")));
+        let message = format!("this team would run {things} here: {}", named.join(", "));
         let hint = format!("look at the file, then agree: `{again}`");
         return Err(Refused::new(message, hint).into());
     }

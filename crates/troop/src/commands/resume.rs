@@ -42,6 +42,7 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
     let leading = Leading {
         desk,
         board: board.clone(),
+        is_new: false,
         printer,
         trust: &trust,
         agents: Arc::clone(&agents),

@@ -51,10 +51,18 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     }
     let lead = (lead, external);
     let board = make_team(desk, &goal, lead, settings).await?;
-    let leading =
-        Leading { desk, board, printer, trust: &trust, agents: runnable, args: args.lead };
+    let (agents, args, is_new) = (runnable, args.lead, true);
+    let leading = Leading { desk, board, is_new, printer, trust: &trust, agents, args };
     let members = members.into_iter().map(|member| Spawn { member, prompt: None }).collect();
-    let finished = leading.begin().await?.run(Beginning { members, goal: Some(goal) }).await?;
+    let begun = match leading.begin().await {
+        Ok(begun) => begun,
+        Err(error) => {
+            // Nobody has heard of it yet, and the next try would find its name taken. What went wrong first is told.
+            drop(super::team::erase(desk).await);
+            return Err(error);
+        }
+    };
+    let finished = begun.run(Beginning { members, goal: Some(goal) }).await?;
     conclude(&finished, printer)
 }
 
@@ -197,30 +205,42 @@ async fn make_team(
     (lead, members): (NewMember, Vec<NewMember>),
     settings: Settings,
 ) -> Result<Board> {
-    let mut teams = desk.session.teams().await?;
-    teams.retain(|team| !team.is_retired);
-    let names: Vec<_> = teams.iter().map(|team| team.name.as_str()).collect();
-    let name = match desk.said_team() {
-        Some(said) => {
-            if let Some(team) = teams.iter().find(|team| team.name == said) {
-                return Err(taken(team, &first_free(said, &names), desk).await?.into());
-            }
-            said.parse().map_err(Refusal::from)?
-        }
-        None => free_name(&desk.surroundings.project, &names)?,
-    };
-    let new = NewTeamCommand {
+    let mut new = NewTeamCommand {
         team: TeamId(Uuid::now_v7()),
-        name,
+        name: name_for(desk).await?,
         description: goal.to_owned(),
         settings,
         lead,
         members,
     };
-    let signature = desk.signature()?;
-    let board = desk.session.create(&signature, new).await?.clone();
+    let board = loop {
+        let signature = desk.signature()?;
+        let Err(error) = desk.session.create(&signature, new.clone()).await else {
+            break desk.session.team()?.clone();
+        };
+        // Somebody else may have taken the name meanwhile.
+        let name = name_for(desk).await?;
+        if name == new.name {
+            return Err(error.into());
+        }
+        (new.team, new.name) = (TeamId(Uuid::now_v7()), name);
+    };
     desk.catch_up(&board).await?;
     Ok(board)
+}
+
+/// The name that is said, if nobody has it; else one after the project's folder that nobody has.
+async fn name_for(desk: &Desk) -> Result<TeamName> {
+    let mut teams = desk.session.teams().await?;
+    teams.retain(|team| !team.is_retired);
+    let names: Vec<_> = teams.iter().map(|team| team.name.as_str()).collect();
+    let Some(said) = desk.said_team() else {
+        return free_name(&desk.surroundings.project, &names);
+    };
+    if let Some(team) = teams.iter().find(|team| team.name == said) {
+        return Err(taken(team, &first_free(said, &names), desk).await?.into());
+    }
+    Ok(said.parse().map_err(Refusal::from)?)
 }
 
 /// Refuses the name of a team that is there, with what can be done instead.
@@ -260,7 +280,7 @@ fn free_name(project: &Path, taken: &[&str]) -> Result<TeamName> {
 }
 
 /// A name, or if somebody has it the first number behind it that nobody has.
-fn first_free(name: &str, taken: &[&str]) -> String {
+pub(super) fn first_free(name: &str, taken: &[&str]) -> String {
     let numbered = (2..).map(|nth| format!("{name}-{nth}"));
     let mut names = std::iter::once(name.to_owned()).chain(numbered);
     names.find(|name| !taken.contains(&name.as_str())).unwrap_or_default()

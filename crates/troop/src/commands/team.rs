@@ -5,7 +5,8 @@ mod delegations;
 use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::{
-    Command, Member, NewTeamCommand, Refusal, Role, Settings, State, TeamId, TeamName, TeamView,
+    Command, Member, MemberName, MemberState, NewTeamCommand, Refusal, Role, Settings, State,
+    TeamId, TeamName, TeamView,
 };
 use troop_runtime::{Board, LeftoverState, find_lead, leftovers, rescue};
 use uuid::Uuid;
@@ -74,12 +75,26 @@ async fn create(new: NewTeamCommand, desk: &mut Desk, printer: &Printer) -> Resu
     let signature = desk.signature()?;
     let name = new.name.clone();
     let n_members = new.members.len();
+    if let Some(free) = other_name(name.as_str(), desk).await? {
+        let hint = format!(
+            "take another name, like `{free}`; or free this one: `troop team delete {name}`"
+        );
+        return Err(Refused::conflict(format!("there is a team `{name}` already"), hint).into());
+    }
     desk.session.create(&signature, new).await?;
     if printer.json {
         return show(None, desk, printer).await;
     }
     let members = if n_members == 1 { "member" } else { "members" };
     printer.text(&format!("created team {name}: a lead and {n_members} {members}\n"))
+}
+
+/// A name like the one that is wanted, if somebody has that.
+pub(super) async fn other_name(wanted: &str, desk: &Desk) -> Result<Option<String>> {
+    let teams = desk.session.teams().await?;
+    let names: Vec<_> =
+        teams.iter().filter(|it| !it.is_retired).map(|it| it.name.as_str()).collect();
+    Ok(names.contains(&wanted).then(|| super::run::first_free(wanted, &names)))
 }
 
 async fn list(all: bool, desk: &Desk, printer: &Printer) -> Result<()> {
@@ -189,9 +204,15 @@ async fn delete(name: Option<&str>, purge: bool, desk: &mut Desk, printer: &Prin
     if desk.standing(&board).await? == Standing::Running {
         return Err(runs(&board, &name, desk).await?.into());
     }
+    let dead = dead(&board, desk).await?;
     drop(board);
     if purge {
-        check_unused(id, &name, desk).await?;
+        // Nothing is marked as deleted before its folders are gone.
+        clear(id, &name, desk).await?;
+    }
+    for member in dead {
+        let reason = Some("its lead ended".to_owned());
+        desk.submit(Command::RemoveMember { member, reason }).await?;
     }
     let signature = desk.signature()?;
     desk.session.delete(signature).await?;
@@ -199,6 +220,19 @@ async fn delete(name: Option<&str>, purge: bool, desk: &mut Desk, printer: &Prin
         purge_all(id, &name, desk).await?;
     }
     said(printer, if purge { "erased" } else { "deleted" }, &name)
+}
+
+/// Who counts as running, and ended with the lead: nobody was left to write that down.
+async fn dead(board: &Board, desk: &Desk) -> Result<Vec<MemberName>> {
+    let running = board.look(|state| {
+        let running = state.members().filter(|it| it.role == Role::Member && it.is_running());
+        running.map(|it| it.name.clone()).collect::<Vec<_>>()
+    });
+    let (running, now) = (running.await?, desk.roster(board).await?);
+    let is_dead = |name: &MemberName| {
+        now.iter().any(|it| it.name == *name && it.state == MemberState::Crashed)
+    };
+    Ok(running.into_iter().filter(is_dead).collect())
 }
 
 /// Refuses that a team is deleted that runs.
@@ -215,13 +249,17 @@ async fn runs(board: &Board, name: &str, desk: &Desk) -> Result<Refused> {
     Ok(Refused::conflict(message, format!("stop it first: `troop stop {name}`")))
 }
 
+/// Erases the team that this session has.
+pub(super) async fn erase(desk: &mut Desk) -> Result<()> {
+    let team = desk.session.team()?.team();
+    desk.session.delete(desk.signature()?).await?;
+    purge_all(team, "", desk).await
+}
+
 /// Erases a team with its folder. First the folder, so that what was not done is done by the same command again.
 async fn purge_all(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
-    check_unused(team, name, desk).await?;
-    let (folder, environment) = (desk.folder(team), config::environment());
-    for leftover in leftovers(&folder, &environment).await? {
-        rescue(&leftover, &desk.surroundings.aside(), &environment).await?;
-    }
+    clear(team, name, desk).await?;
+    let folder = desk.folder(team);
     match std::fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             let what = format!("`{}` cannot be removed", folder.display());
@@ -240,11 +278,31 @@ async fn check_unused(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
         return Err(Refused::new(message, format!("stop it first: `troop stop {name}`")).into());
     }
     let left = leftovers(&folder, &config::environment()).await?;
-    let mut left = left.iter().filter(|it| it.state != LeftoverState::Merged);
-    let Some(folder) = left.find_map(|it| it.folder.as_ref()) else { return Ok(()) };
+    let left = left.iter().filter(|it| it.state != LeftoverState::Merged);
+    let left: Vec<_> = left.filter_map(|it| it.folder.as_ref()).collect();
+    let named: Vec<_> = left.iter().map(|folder| format!("`{}`", folder.display())).collect();
+    let hold = match left.len() {
+        0 => return Ok(()),
+        1 => "holds",
+        _ => "hold",
+    };
     let message =
-        format!("team `{name}` cannot be erased: `{}` holds unmerged work", folder.display());
+        format!("team `{name}` cannot be erased: {} {hold} unmerged work", named.join(", "));
     Err(Refused::new(message, "keep it on a branch first: `troop doctor --rescue`").into())
+}
+
+/// Removes the folders of teammates, all of whose work is merged.
+async fn clear(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
+    check_unused(team, name, desk).await?;
+    let environment = config::environment();
+    for leftover in leftovers(&desk.folder(team), &environment).await? {
+        let rescued = rescue(&leftover, &desk.surroundings.aside(), &environment).await;
+        rescued.map_err(|error| {
+            let message = format!("team `{name}` cannot be erased: {}", error.chain());
+            Refused::new(message, "see what is left and what to do: `troop doctor`")
+        })?;
+    }
+    Ok(())
 }
 
 fn said(printer: &Printer, what: &str, name: &str) -> Result<()> {

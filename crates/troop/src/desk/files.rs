@@ -1,11 +1,17 @@
 //! The readable files beside a `files:` store: kept in step by whoever uses the store, since no daemon is there to do it.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use anyhow::Result;
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{State, TeamStatus, Version};
-use troop_runtime::{Board, Clock, Layout, Mirror, MirrorOptions, find_lead};
+use troop_runtime::{Board, Clock, Layout, Mirror, MirrorError, MirrorOptions, Notice, find_lead};
+
+use crate::{output, render};
+
+/// How soon files are kept in step again after the store could not be used.
+const AGAIN: Duration = Duration::from_secs(2);
 
 /// Where a store has its readable files, and whose they are.
 #[derive(Clone, Debug)]
@@ -17,14 +23,14 @@ pub(crate) struct Shared {
 /// The files of the team that a command is about.
 #[derive(Debug)]
 pub(super) struct Kept {
-    board: Board,
+    options: MirrorOptions,
     keeper: Keeper,
 }
 
 #[derive(Debug)]
 enum Keeper {
     /// They say what the log says up to there.
-    Once(Box<Mirror>, Version),
+    Once(Box<Mirror>, UnboundedReceiver<Notice>, Version),
     /// They are kept in step meanwhile.
     Running(CancellationToken, TaskTracker),
 }
@@ -48,32 +54,64 @@ impl Shared {
         if board.look(is_gone).await? {
             return Ok(None);
         }
-        let Some(mut mirror) = self.open(board, clock, lead).await else { return Ok(None) };
-        if mirror.pass().await.is_err() {
-            return Ok(None);
-        }
-        let version = board.look(State::version).await?;
-        let keeper = Keeper::Once(Box::new(mirror), version);
-        Ok(Some(Kept { board: board.clone(), keeper }))
-    }
-
-    async fn open(&self, board: &Board, clock: &Clock, lead: PathBuf) -> Option<Mirror> {
         let Self { folder, layout } = self.clone();
         let (board, clock, lead) = (board.clone(), clock.clone(), Some(lead));
         let options = MirrorOptions { board, clock, folder, layout, lead };
-        Mirror::open(options).await.ok()
+        match begin(&options).await {
+            Ok(keeper) => Ok(Some(Kept { options, keeper })),
+            Err(error) => {
+                let error = anyhow::Error::from(error);
+                output::warn(&format!("the team's files are left as they are: {error:#}"));
+                Ok(None)
+            }
+        }
+    }
+}
+
+async fn begin(options: &MirrorOptions) -> Result<Keeper, MirrorError> {
+    let mut mirror = Mirror::open(options.clone()).await?;
+    let notices = mirror.notices();
+    mirror.pass().await?;
+    let version = options.board.look(State::version).await?;
+    Ok(Keeper::Once(Box::new(mirror), notices, version))
+}
+
+/// Keeps files and board in step until it is told to stop. While the store cannot be used that is not possible; then it is.
+async fn keep(mut mirror: Mirror, options: MirrorOptions, stop: CancellationToken) {
+    while mirror.run(stop.clone()).await.is_err() {
+        mirror = loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(AGAIN) => {}
+            }
+            if let Ok(mirror) = Mirror::open(options.clone()).await {
+                break mirror;
+            }
+        };
+    }
+}
+
+/// Tells whoever types a command what others wrote that was refused. Those who wrote it are told by the team.
+fn tell(notices: &mut UnboundedReceiver<Notice>) {
+    while let Ok(notice) = notices.try_recv() {
+        if let Notice::Refused { path, reason } = notice {
+            let (path, reason) = (render::one_line(&path), render::one_line(&reason));
+            output::warn(&format!("what was written to `{path}` was refused: {reason}"));
+        }
     }
 }
 
 impl Kept {
     /// Keeps files and board in step from now on.
     pub(super) fn keep(self) -> Self {
-        let Self { board, keeper: Keeper::Once(mirror, _) } = self else { return self };
+        let Self { options, keeper: Keeper::Once(mirror, mut notices, _) } = self else {
+            return self;
+        };
+        tell(&mut notices);
         let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
-        let token = stop.clone();
-        tracker.spawn(async move { drop(mirror.run(token).await) });
+        tracker.spawn(keep(*mirror, options.clone(), stop.clone()));
         tracker.close();
-        Self { board, keeper: Keeper::Running(stop, tracker) }
+        Self { options, keeper: Keeper::Running(stop, tracker) }
     }
 
     /// Writes what a command changed; takes the files away with their team.
@@ -83,16 +121,17 @@ impl Kept {
                 stop.cancel();
                 tracker.wait().await;
             }
-            Keeper::Once(mut mirror, known) => {
+            Keeper::Once(mut mirror, mut notices, known) => {
                 let look = |state: &State| {
                     let status = state.team().map(|it| it.status);
                     (state.version(), status == Some(TeamStatus::Deleted))
                 };
-                match self.board.look(look).await {
+                match self.options.board.look(look).await {
                     Ok((_, true)) => drop(mirror.clear()),
                     Ok((version, false)) if version != known => drop(mirror.pass().await),
                     _ => {}
                 }
+                tell(&mut notices);
             }
         }
     }

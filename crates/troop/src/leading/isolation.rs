@@ -17,7 +17,7 @@ const MAX_NAMED: usize = 3;
 pub(crate) struct Home(Ending);
 
 /// Opens the folders and branches of a team, unless it is to work in the project itself or somebody else leads it.
-pub(super) async fn open(desk: &Desk, board: &Board) -> Result<Opened> {
+pub(super) async fn open(desk: &Desk, board: &Board, is_new: bool) -> Result<Opened> {
     let without = Opened { isolation: None, notices: Vec::new() };
     let look = |state: &troop_model::State| {
         state.team().map(|team| (team.name.clone(), team.settings.isolation))
@@ -34,12 +34,30 @@ pub(super) async fn open(desk: &Desk, board: &Board) -> Result<Opened> {
         team: team.clone(),
         environment: config::environment(),
     };
-    Isolation::open(options).await.map_err(|error| cannot(&error, &team))
+    Isolation::open(options).await.map_err(|error| cannot(&error, &team, is_new))
 }
 
-fn cannot(error: &GitError, team: &TeamName) -> anyhow::Error {
+fn cannot(error: &GitError, team: &TeamName, is_new: bool) -> anyhow::Error {
     let message = format!("teammates cannot have folders of their own: {}", error.chain());
-    let hint = format!("work without: `troop team set {team} isolation=none`");
+    let without = match is_new {
+        true => "work without: `troop run GOAL --set isolation=none`".to_owned(),
+        false => format!("work without: `troop team set {team} isolation=none`"),
+    };
+    let first = match error {
+        GitError::InTheWay { branch } => {
+            format!("rename it: `git branch -m {branch} old-{branch}`; or ")
+        }
+        GitError::Filter { filter, .. } if filter == "lfs" => "install `git-lfs`; or ".to_owned(),
+        GitError::Filter { .. } => "repair it, and see: `git add --renormalize .`; or ".to_owned(),
+        GitError::NotStarted { .. }
+        | GitError::Hangs { .. }
+        | GitError::Failed { .. }
+        | GitError::Nonsense { .. }
+        | GitError::Torn { .. }
+        | GitError::File { .. }
+        | _ => String::new(),
+    };
+    let hint = format!("{first}{without}");
     Refused::new(message, hint).into()
 }
 

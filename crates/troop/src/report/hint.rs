@@ -161,6 +161,9 @@ fn for_running(refusal: &Refusal) -> Option<String> {
         Refusal::LinkFull { .. }
         | Refusal::MemberFull { .. }
         | Refusal::AlreadyDelegated { .. } => "see what runs: `troop team delegations`".to_owned(),
+        Refusal::NoLink { from, to } if from == to => {
+            "let a teammate do it: `troop member list`".to_owned()
+        }
         Refusal::LinkDisabled { to, .. } | Refusal::NoLink { to, .. } => {
             format!("let it be used: `troop member link {to} --enable`")
         }

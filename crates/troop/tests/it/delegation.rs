@@ -111,7 +111,14 @@ fn a_link_says_how_much_is_delegated_by_it_and_for_whom() {
     assert_eq!(troop.ok("member link bob"), "lead → bob: disabled, at most 3 at once\n");
     assert_eq!(troop.ok("member link bob --purge"), "purged the link to bob\n");
     let (_, err) = troop.refused("member link bob");
-    assert!(err.starts_with("error: there is no link from `lead` to `bob`"), "{err}");
+    assert!(err.starts_with("error: there is no member `bob`; the members are "), "{err}");
+    // No hint leads to what is refused.
+    let (_, err) = troop.refused("task delegate 2 --to lead");
+    assert!(err.ends_with("hint: let a teammate do it: `troop member list`\n"), "{err}");
+    let (_, err) = troop.refused("member link lead --enable");
+    assert!(err.starts_with("error: `lead` leads the team, and delegates nothing"), "{err}");
+    let (code, err) = troop.refused("member link ann --max 0");
+    assert!(code == 2 && err.contains("--max"), "{err}");
 }
 
 #[test]

@@ -118,6 +118,7 @@ fn doctor_looks_at_everything_even_if_the_configuration_is_broken() {
     let run = troop.run("doctor");
     assert_eq!(run.code, 1);
     assert!(run.out.contains("✗ config") && run.out.contains("✓ team blue"), "{}", run.out);
+    assert!(run.out.contains("none that can be read: see `config`"), "{}", run.out);
 }
 
 #[test]

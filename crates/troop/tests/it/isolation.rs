@@ -289,6 +289,65 @@ fn a_team_that_is_erased_takes_its_files_along_unless_they_hold_work() {
 }
 
 #[test]
+fn a_run_that_cannot_begin_says_what_is_in_the_way_and_leaves_no_team() {
+    let troop = repository(WRITE);
+    git(troop.folder(), &["branch", "troop"]);
+    let run = "run 'write' --agent script:lead.script -m ann=command -m bob=command";
+    let (code, err) = troop.refused(run);
+    let says = "error: teammates cannot have folders of their own: the branch `troop` is in the way: those of teams are to be below `troop/`\nhint: rename it: `";
+    assert!(code == 1 && err.starts_with(says), "{err}");
+    assert_eq!(troop.json("team list")["teams"].as_array().unwrap().len(), 0);
+    let folders = fs::read_dir(troop.folder().join("home/teams"));
+    assert_eq!(folders.into_iter().flatten().count(), 0, "nothing was made for it");
+    // As the hint says, one way and the other.
+    assert!(err.ends_with("or work without: `troop run GOAL --set isolation=none`\n"), "{err}");
+    let shared = troop.run(&format!("{run} --set isolation=none"));
+    assert_eq!(shared.code, 0, "{shared:?}");
+    let (_, rename) = err.split_once("rename it: `").unwrap();
+    let (rename, _) = rename.split_once('`').unwrap();
+    let renamed = Command::new("/bin/sh").args(["-c", rename]).current_dir(troop.folder()).output();
+    assert!(renamed.unwrap().status.success(), "{rename}");
+    let isolated = troop.run(&format!("{run} --team other"));
+    assert_eq!(isolated.code, 0, "{isolated:?}");
+}
+
+#[test]
+fn runs_that_begin_at_once_in_one_folder_take_different_names() {
+    let troop = repository(WRITE);
+    let run = "run 'write' --agent script:lead.script -m ann=command --set isolation=none --json";
+    let runs: Vec<_> = (0..4).map(|_| troop.start(run)).collect();
+    for run in runs {
+        let output = run.wait_with_output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+    let teams = troop.json("team list");
+    let mut names: Vec<_> =
+        teams["teams"].as_array().unwrap().iter().map(|it| it["name"].to_string()).collect();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), 4, "{teams:#}");
+}
+
+#[test]
+fn a_team_whose_folders_cannot_be_removed_is_not_erased() {
+    let script = r#"
+when mail * from user
+    call task/create {"subject": "one", "description": "echo 1 > one; git worktree lock ."}
+    wait until all tasks are done
+"#;
+    let troop = repository(script);
+    let run = troop.run("--team crew run 'write' --agent script:lead.script -m ann=command");
+    assert_eq!(run.code, 0, "{run:?}");
+    let (_, err) = troop.refused("team delete crew --purge");
+    assert!(err.starts_with("error: team `crew` cannot be erased: `git worktree remove "), "{err}");
+    assert!(err.ends_with("hint: see what is left and what to do: `troop doctor`\n"), "{err}");
+    let folder = troop.json("team show crew")["id"].as_str().unwrap().to_owned();
+    let ann = troop.folder().join("home/teams").join(folder).join("worktrees/ann");
+    git(troop.folder(), &["worktree", "unlock", &ann.to_string_lossy()]);
+    assert_eq!(troop.ok("team delete crew --purge"), "erased team crew\n");
+}
+
+#[test]
 fn an_attempt_that_is_not_needed_any_more_is_offered_for_dropping_first() {
     let script = r#"
 when mail * from user

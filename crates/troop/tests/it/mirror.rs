@@ -87,6 +87,34 @@ fn a_store_of_files_can_have_the_files_of_claude_code() {
 }
 
 #[test]
+fn whoever_types_a_command_is_told_what_is_wrong_with_the_files() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("shared");
+    let troop = Troop::on(&format!("files:{}", folder.display()));
+    troop.ok("team create blue --member pat=external");
+    troop.ok("task create parse");
+    fs::write(folder.join("tasks/blue/odd.json"), "[]").unwrap();
+    let run = troop.run("task list");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_eq!(
+        run.err,
+        "warning: what was written to `tasks/blue/odd.json` was refused: it holds an array, not an object\n"
+    );
+    assert_eq!(troop.run("task list").err, "", "once");
+    // In the other layout it is not this team's folder.
+    let other = Troop::on(&format!("files:{}?layout=claude", folder.display()));
+    let run = other.run("task create read");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.err.starts_with("warning: the team's files are left as they are: "), "{run:?}");
+    assert!(run.err.contains("in the layout `seeds`"), "{run:?}");
+    assert!(
+        !folder.join("tasks/blue/1.json").exists() && !folder.join("teams/blue/inboxes").exists()
+    );
+    assert!(troop.ok("task list").contains("read"));
+    assert!(folder.join("tasks/blue/task-2.json").exists());
+}
+
+#[test]
 fn a_mirror_once_takes_and_writes_and_tells() {
     let troop = Troop::with_team();
     let folder = troop.folder().join("shared");

@@ -199,6 +199,17 @@ async fn a_killed_lead_takes_its_team_with_it_and_resume_goes_on() {
 }
 
 #[tokio::test]
+async fn a_team_whose_lead_was_killed_can_be_deleted() {
+    let troop = project(WAIT);
+    let team = at_work(&troop);
+    let mark = processes(&troop);
+    team.signal(Signal::KILL);
+    all_end(mark).await;
+    drop(team);
+    assert_eq!(troop.ok("team delete crew"), "deleted team crew\n");
+}
+
+#[tokio::test]
 async fn what_the_agent_of_a_killed_lead_ran_ends_with_it() {
     let troop = project("when mail *\n    run sh -c 'touch begun; sleep 600'\n");
     let team = start(&troop, "");

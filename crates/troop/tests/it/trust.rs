@@ -358,11 +358,16 @@ fn what_an_imported_team_would_run_is_asked_about() {
     troop.ok("team create blue --member ann=command --set 'checks=[\"make lint\"]'");
     troop.ok("task create one -d 'rm -rf build' --check 'make test'");
     troop.ok("team export --output blue.jsonl");
+    let (_, err) = troop.refused("team import blue.jsonl");
+    assert_eq!(
+        err,
+        "error: there is a team `blue` already\nhint: take it under another name: `troop team import blue.jsonl --name blue-2`\n"
+    );
     let (code, err) = troop.refused("team import blue.jsonl --name green");
     assert_eq!(code, 1);
     assert_eq!(
         err,
-        "error: this team would run 3 things here, the first is `make lint`\nhint: look at the file, then agree: `troop team import blue.jsonl --name green --yes`\n"
+        "error: this team would run 3 things here: `make lint`, `make test`, `rm -rf build`\nhint: look at the file, then agree: `troop team import blue.jsonl --name green --yes`\n"
     );
     let screen = on_a_terminal(&troop, "team import blue.jsonl --name green", "n\n");
     for part in [

@@ -187,11 +187,49 @@ fn fill(objects: &Path) {
 }
 
 #[tokio::test]
-async fn a_branch_in_the_way_is_named() {
+async fn a_branch_in_the_way_is_named_before_anything_is_made() {
+    for name in ["troop", "troop-work"] {
+        let scene = Scene::new().await;
+        scene.git(&["branch", name]).await;
+        let error = Isolation::open(scene.options(&scene.project())).await.unwrap_err();
+        assert!(error.to_string().starts_with(&format!("the branch `{name}` is in the way")));
+        assert!(!scene.team().exists());
+        assert_eq!(scene.git(&["for-each-ref"]).await.lines().count(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_team_whose_name_is_in_the_way_of_others_branches_takes_another() {
+    for name in ["troop/demo/mine", "troop-work/demo"] {
+        let scene = Scene::new().await;
+        scene.git(&["branch", name]).await;
+        let isolation = scene.open().await;
+        let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+        write(&ann, "one.txt", "1");
+        merge(&isolation, &one).await;
+        assert_eq!(isolation.branch(), "troop/demo+2");
+    }
+}
+
+#[tokio::test]
+async fn a_filter_that_is_required_and_does_not_work_is_named_before_anything_is_made() {
     let scene = Scene::new().await;
-    scene.git(&["branch", "troop"]).await;
-    let error = Isolation::open(scene.options(&scene.project())).await.unwrap_err();
-    assert!(error.to_string().contains("'refs/heads/troop' exists"), "{error}");
+    let open = async || Isolation::open(scene.options(&scene.project())).await;
+    scene.write("a.bin", "1");
+    scene.git(&["add", "--all"]).await;
+    scene.git(&["config", "filter.large.clean", "no-such-program clean %f"]).await;
+    scene.git(&["config", "filter.large.required", "true"]).await;
+    scene.git(&["commit", "-m", "large"]).await;
+    assert!(open().await.unwrap().isolation.is_some(), "nothing here requires it");
+    scene.git(&["update-ref", "-d", "refs/heads/troop/demo"]).await;
+    fs::remove_dir_all(scene.team()).unwrap();
+    scene.write(".gitattributes", "*.bin filter=large\n");
+    let error = open().await.unwrap_err().to_string();
+    let says = "the filter `large`, which `a.bin` here requires, does not work: ";
+    assert!(error.starts_with(says) && error.contains("no-such-program"), "{error}");
+    assert!(!scene.team().exists());
+    scene.git(&["config", "filter.large.clean", "cat"]).await;
+    assert!(open().await.unwrap().isolation.is_some());
 }
 
 #[tokio::test]

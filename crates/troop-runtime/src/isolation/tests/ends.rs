@@ -279,6 +279,29 @@ async fn small_things_that_git_ignores_are_kept_with_the_team_and_large_ones_are
 }
 
 #[tokio::test]
+async fn what_is_small_in_a_large_folder_is_kept_after_all_that_fits_as_a_whole() {
+    let scene = Scene::new().await;
+    scene.write(".gitignore", "build/\n*.pdf\n");
+    scene.git(&["commit", "-a", "-m", "ignore"]).await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    write(&ann, "build/deep/out.bin", "precious");
+    let sized = |file: &str, size| fs::File::create(ann.join(file)).unwrap().set_len(size).unwrap();
+    sized("build/big", 20_000_000);
+    for nth in 0..9 {
+        sized(&format!("build/{nth}.o"), 1_000_000);
+    }
+    sized("report.pdf", 2_000_000);
+    merge(&isolation, &one).await;
+    let Ending { ignored, .. } = isolation.land().await.unwrap();
+    let [of_ann] = ignored.as_slice() else { panic!("{ignored:?}") };
+    assert_eq!(of_ann.kept[..2], ["report.pdf", "build/deep/out.bin"]);
+    assert_eq!(of_ann.gone, ["build/7.o", "build/8.o", "build/big"]);
+    let kept = fs::read_to_string(of_ann.place.join("build/deep/out.bin")).unwrap();
+    assert_eq!(kept, "precious");
+}
+
+#[tokio::test]
 async fn what_git_ignores_is_still_there_if_its_folder_cannot_be_removed() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;

@@ -67,7 +67,7 @@ async fn a_folder_that_lost_its_git_file_is_ready_for_the_next_task() {
     // A new folder for somebody else must not cost this one what the repository knows of it.
     isolation.place(&member("bob")).await.unwrap();
     let begun = isolation.begin(&work("ann", 2)).await.unwrap();
-    assert_eq!((begun.branch.as_str(), begun.aside), ("troop-work/demo/ann/task-2", None));
+    assert_eq!((begun.branch.as_str(), begun.aside), ("troop-work/demo/ann/task-2", Vec::new()));
     assert_eq!(scene.git(&["show", "troop-work/demo/ann/task-1:half.txt"]).await, "half");
 }
 
@@ -126,7 +126,7 @@ async fn a_repository_in_place_of_ours_is_moved_away_before_the_next_task() {
     replace(&ann).await;
     let begun = isolation.begin(&work("ann", 2)).await.unwrap();
     let aside = scene.aside().join("demo-ann.git");
-    assert_eq!(begun.aside.as_ref(), Some(&aside));
+    assert_eq!(begun.aside.first(), Some(&aside));
     assert_eq!(git(&aside, &["log", "--format=%s"]).await, "own");
     assert_eq!(scene.git(&["show", "troop-work/demo/ann/task-1:one.txt"]).await, "1");
     assert_eq!(git(&ann, &["branch", "--show-current"]).await, "troop-work/demo/ann/task-2");

@@ -4,28 +4,35 @@ use serde_json::{Map, Value, json};
 use troop_model::{Member, Message, MessageKind, Party, Role, State, Status, Task, Team, Time};
 
 use super::{
-    FILE, FileStatus, Letter, Names, TaskFile, TaskIds, Unreadable, status_of,
+    FileStatus, Letter, Names, TaskFile, TaskIds, Unreadable, status_of,
     value::{at, object, text, texts},
 };
 
 /// What the client calls the lead.
 const LEAD: &str = "team-lead";
+/// What the client calls the kind of a teammate that is nothing in particular.
+const AGENT_TYPE: &str = "general-purpose";
+/// The field that says which session of the client leads. If one does, it has written that itself.
+pub(super) const LEAD_SESSION: &str = "leadSessionId";
 /// The field that the client shows while somebody works on a task.
 const ACTIVE_FORM: &str = "activeForm";
 
 pub(super) fn task(state: &State, task: &Task, ids: &dyn TaskIds) -> Map<String, Value> {
     let status = status_of(state, task);
     let word = match status {
-        Status::Pending | Status::Blocked | Status::Failed => "pending",
+        Status::Pending | Status::Blocked => "pending",
         Status::InProgress | Status::InReview | Status::Stale => "in_progress",
+        // The client has no word for it. So that nobody claims it in vain, it is with the lead until it can be tried again.
+        Status::Failed => "in_progress",
         Status::Completed | Status::Cancelled => "completed",
     };
     // The client has one field for both: who is to do it, and who does it.
     let owner = task.owner.as_ref().or(task.assignee.as_ref());
+    let owner = owner.map(|it| client_name(state, it.as_str()));
+    let owner = if status == Status::Failed { Some(LEAD.to_owned()) } else { owner };
     let blocked_by: Vec<_> = task.blocked_by.iter().map(|it| ids.id_of(it.task)).collect();
     let blocks: Vec<_> = state.tasks().dependents(task.number).map(|it| ids.id_of(it)).collect();
     let mut metadata = task.metadata.0.clone();
-    metadata.shift_remove(FILE);
     let active_form = metadata.shift_remove(ACTIVE_FORM).unwrap_or(Value::Null);
     metadata.insert("troop".to_owned(), json!({"id": task.id, "status": status.as_str()}));
     object(json!({
@@ -33,7 +40,7 @@ pub(super) fn task(state: &State, task: &Task, ids: &dyn TaskIds) -> Map<String,
         "subject": task.subject,
         "description": task.description,
         ACTIVE_FORM: active_form,
-        "owner": owner.map(|it| client_name(state, it.as_str())),
+        "owner": owner,
         "status": word,
         "blocks": blocks,
         "blockedBy": blocked_by,
@@ -48,6 +55,9 @@ pub(super) fn read_task(file: &Map<String, Value>) -> Result<TaskFile, Unreadabl
         Unreadable::Shape(format!("there is no status `{word}`"))
     })?;
     let owner = file.get("owner").and_then(text);
+    let was_failed = was_failed(file) && owner.as_deref() == Some(LEAD);
+    let status =
+        if was_failed && status == FileStatus::InProgress { FileStatus::Failed } else { status };
     let mut metadata = file.get("metadata").and_then(Value::as_object).cloned();
     if let Some(active_form) = file.get(ACTIVE_FORM).filter(|it| it.is_string()) {
         metadata.get_or_insert_default().insert(ACTIVE_FORM.to_owned(), active_form.clone());
@@ -56,8 +66,12 @@ pub(super) fn read_task(file: &Map<String, Value>) -> Result<TaskFile, Unreadabl
         metadata.shift_remove("troop");
     }
     // Who has a task that nobody has begun is whom it is reserved for.
-    let (owner, assignee) =
-        if status == FileStatus::Pending { (Some(None), Some(owner)) } else { (Some(owner), None) };
+    let (owner, assignee) = match (status, was_failed) {
+        // The lead stands there only because it failed.
+        (FileStatus::Pending | FileStatus::Failed, true) => (Some(None), None),
+        (FileStatus::Pending, false) => (Some(None), Some(owner)),
+        _ => (Some(owner), None),
+    };
     Ok(TaskFile {
         subject: at(file, "subject"),
         description: file.get("description").and_then(Value::as_str).map(str::to_owned),
@@ -69,6 +83,12 @@ pub(super) fn read_task(file: &Map<String, Value>) -> Result<TaskFile, Unreadabl
         result: metadata.as_ref().and_then(|it| at(it, "result")),
         metadata,
     })
+}
+
+/// Whether a file was written about a task that had failed.
+fn was_failed(file: &Map<String, Value>) -> bool {
+    let status = file.get("metadata").and_then(|it| it.get("troop")?.get("status")?.as_str());
+    status == Some(Status::Failed.as_str())
 }
 
 pub(super) fn is_of(file: &Map<String, Value>, task: &Task) -> bool {
@@ -194,19 +214,27 @@ pub(super) fn config(team: &Team) -> Map<String, Value> {
         "description": team.description,
         "createdAt": team.created_at.as_micros() / 1_000,
         "leadAgentId": format!("{LEAD}@{}", team.name),
+        LEAD_SESSION: team.id,
     }))
 }
 
 pub(super) fn member(team: &Team, member: &Member) -> Map<String, Value> {
     let is_lead = member.role == Role::Lead;
     let name = if is_lead { LEAD } else { member.name.as_str() };
-    object(json!({
+    // Where a member lives that the client did not start is not for the client to know; but it wants to read something.
+    let mut entry = object(json!({
         "agentId": format!("{name}@{}", team.name),
         "name": name,
-        "agentType": if is_lead { LEAD } else { member.agent.as_str() },
+        "agentType": if is_lead { LEAD } else { AGENT_TYPE },
+        "model": member.model,
         "joinedAt": member.joined_at.as_micros() / 1_000,
+        "tmuxPaneId": "",
+        "cwd": "",
+        "subscriptions": [],
         "memberId": member.id,
-    }))
+    }));
+    entry.retain(|_, value| !value.is_null());
+    entry
 }
 
 /// A member's name as the client has it.

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use troop_model::{Member, Message, MessageKind, State, Task, Team};
 
 use super::{
-    FILE, FileStatus, Letter, TaskFile, TaskIds, Unreadable, status_of,
+    FileStatus, Letter, TaskFile, TaskIds, Unreadable, status_of,
     value::{at, newest, object, text, texts},
 };
 
@@ -20,8 +20,7 @@ pub(super) fn task(state: &State, task: &Task, ids: &dyn TaskIds) -> Map<String,
     let assignee = task.assignee.as_ref().map_or("", |it| it.as_str());
     let waits_for: Vec<_> = task.blocked_by.iter().map(|it| ids.id_of(it.task)).collect();
     let completed_at = task.completed_at.map_or_else(String::new, |it| it.to_string());
-    let mut metadata = task.metadata.0.clone();
-    metadata.shift_remove(FILE);
+    let metadata = task.metadata.0.clone();
     object(json!({
         "id": ids.id_of(task.number),
         "subject": task.subject,

@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use super::{Inbox, Mail, Missing, Said};
 use crate::mirror::{
-    HALF, Mirror, MirrorError, Settled,
-    disk::{self, Found},
+    Mirror, MirrorError, Settled,
+    disk::{self, Found, MAX_FILE},
     layout::{self, Unreadable},
     operation, tasks, unusable,
 };
@@ -46,30 +46,33 @@ impl Mirror {
         let found = disk::read(&path).map_err(unusable(&path))?;
         let there = match found.as_ref().map(read).unwrap_or_else(|| Ok(Vec::new())) {
             Ok(there) => there,
-            Err(reason) => return self.refuse_inbox(&path, found, &reason).await,
+            Err(reason) => return self.refuse_inbox(owner, found, &reason).await,
         };
         let Some(mail) = mail else { return self.refuse_all(&path, &there).await };
-        let mut sorted = self.sort(&path, &there, &before, &mail, found.as_ref()).await?;
-        self.add_missing(&mut sorted, &mail).await?;
+        let mut sorted = self.sort(owner, &there, &before, &mail, found.as_ref()).await?;
+        self.add_missing(owner, &mut sorted, &mail).await?;
         sorted.inbox.stamp = match found {
             Some(found) if there == sorted.entries => Some(found.stamp),
             None if sorted.entries.is_empty() => None,
             _ => Some(self.write(&path, &Value::Array(sorted.entries))?),
         };
+        self.note(owner, &before.ids(), &sorted.inbox)?;
         self.inboxes.insert(owner.to_owned(), sorted.inbox);
-        self.record(&mail.member, sorted.delivered, sorted.read).await?;
+        self.record(&mail.member, sorted.delivered, sorted.read.clone()).await?;
+        sorted.read.into_iter().for_each(|id| self.forget_note(owner, id));
         Ok(Settled::Done)
     }
 
     /// Goes through what lies there: ours, theirs, and what was read.
     async fn sort(
         &mut self,
-        path: &Path,
+        owner: &str,
         there: &[Value],
         before: &Inbox,
         mail: &Mail,
         found: Option<&Found>,
     ) -> Result<Sorted, MirrorError> {
+        let path = &self.places.inbox(owner);
         let written_at = found.map_or(self.clock.now(), |found| found.stamp.at);
         let (mut sorted, mut seen) = (Sorted::default(), Vec::new());
         let names = self.names().await?;
@@ -79,20 +82,23 @@ impl Mirror {
                 continue;
             };
             let name = entry.get(ID).and_then(Value::as_str).map(str::to_owned);
-            let is_read = entry.get("read").and_then(Value::as_bool) == Some(true);
-            let known = name
-                .as_ref()
-                .and_then(|name| before.letters.get(name).copied().or_else(|| own_id(name, mail)));
+            let is_read = is_read(value);
+            let known = name.as_ref().and_then(|name| before.letters.get(name).copied());
+            let known = match (&name, known) {
+                (Some(name), None) if !is_read => self.own_id(name, mail).await?,
+                (_, known) => known,
+            };
             match known {
                 Some(id) if !mail.unread.contains(&id) => {
                     // It was read in another way; a client that keeps what it read does so.
+                    self.forget_note(owner, id);
                     sorted.entries.extend(is_read.then(|| value.clone()));
                 }
                 Some(id) if is_read => {
                     sorted.read.push(id);
                     sorted.entries.push(value.clone());
                 }
-                Some(_) if mail.is_running => {}
+                Some(id) if mail.is_running => self.forget_note(owner, id),
                 Some(id) => {
                     sorted.inbox.letters.insert(name.unwrap_or_default(), id);
                     sorted.entries.push(value.clone());
@@ -149,41 +155,70 @@ impl Mirror {
         Ok(())
     }
 
-    /// Adds what waits for somebody. What lay there before nobody looked, and is gone, was read.
-    async fn add_missing(&self, sorted: &mut Sorted, mail: &Mail) -> Result<(), MirrorError> {
+    /// Adds what waits for somebody, as far as there is room. What lay there before nobody looked, and is gone, was read.
+    async fn add_missing(
+        &self,
+        owner: &str,
+        sorted: &mut Sorted,
+        mail: &Mail,
+    ) -> Result<(), MirrorError> {
         if mail.is_running {
             return Ok(());
         }
         let names = self.names().await?;
-        let there: BTreeSet<Uuid> = sorted.inbox.letters.values().copied().collect();
-        for Missing { message, was_delivered, request_id } in &mail.missing {
+        let there = sorted.inbox.ids();
+        let mut n_bytes: u64 = sorted.entries.iter().map(size).sum();
+        for Missing { message, request_id } in &mail.missing {
             if there.contains(&message.id) || sorted.read.contains(&message.id) {
                 continue;
             }
-            if *was_delivered && mail.is_external {
+            if self.is_noted(owner, message.id) {
                 sorted.read.push(message.id);
                 continue;
             }
             let letter =
                 layout::write_letter(self.places.layout, message, request_id.as_deref(), &names);
-            sorted.entries.push(Value::Object(letter));
+            let letter = Value::Object(letter);
+            n_bytes += size(&letter);
+            while n_bytes > MAX_FILE
+                && let Some(nth) = sorted.entries.iter().position(is_read)
+            {
+                n_bytes -= size(&sorted.entries.remove(nth));
+            }
+            if n_bytes > MAX_FILE {
+                // A file that is too large is read by nobody. What comes next waits until something was read.
+                break;
+            }
+            sorted.entries.push(letter);
             sorted.inbox.letters.insert(message.id.to_string(), message.id);
             sorted.delivered.push(message.id);
         }
         Ok(())
     }
 
+    /// The message of the board that a name stands for. Another program may give its own such names, too.
+    async fn own_id(&self, name: &str, mail: &Mail) -> Result<Option<Uuid>, MirrorError> {
+        let Ok(id) = name.parse::<Uuid>() else { return Ok(None) };
+        let is_ours = mail.unread.contains(&id) || self.was_sent(id, &mail.member).await?;
+        Ok(is_ours.then_some(id))
+    }
+
+    /// Moves an inbox away that nobody can read. What waits for its owner is put into a new one.
     async fn refuse_inbox(
         &mut self,
-        path: &Path,
+        owner: &str,
         found: Option<Found>,
         reason: &Unreadable,
     ) -> Result<Settled, MirrorError> {
-        let at = found.map_or(self.clock.now(), |found| found.stamp.at);
-        if matches!(reason, Unreadable::NotJson(_)) && self.clock.now().since(at) < HALF {
+        let path = &self.places.inbox(owner);
+        let is_half = matches!(reason, Unreadable::NotJson(_))
+            && found.as_ref().is_some_and(|it| !self.is_abandoned(path, it.stamp));
+        if is_half {
             return Ok(Settled::Later);
         }
+        let at = found.map_or(self.clock.now(), |found| found.stamp.at);
         disk::set_aside(path).map_err(unusable(path))?;
+        self.forget_notes(owner)?;
         let (shown, reason) = (self.places.shown(path), reason.to_string());
         let operation = operation::of(at, self.clock.now(), &[shown.as_bytes(), reason.as_bytes()]);
         self.refuse(path, None, operation, &reason).await?;
@@ -192,7 +227,7 @@ impl Mirror {
 
     /// Nobody has this inbox.
     async fn refuse_all(&mut self, path: &Path, there: &[Value]) -> Result<Settled, MirrorError> {
-        let is_new = |it: &&Value| it.get("read").and_then(Value::as_bool) != Some(true);
+        let is_new = |it: &&Value| !is_read(it);
         if !there.iter().any(|it| is_new(&it)) {
             return Ok(Settled::Done);
         }
@@ -226,8 +261,11 @@ fn read(found: &Found) -> Result<Vec<Value>, Unreadable> {
     layout::read_array(found.bytes.as_deref().ok_or_else(|| tasks::too_large(found))?)
 }
 
-/// The message of the board that a name stands for. Ours are UUIDs v7; a client's own are not.
-fn own_id(name: &str, mail: &Mail) -> Option<Uuid> {
-    let id: Uuid = name.parse().ok()?;
-    (mail.unread.contains(&id) || id.get_version_num() == 7).then_some(id)
+fn is_read(entry: &Value) -> bool {
+    entry.get("read").and_then(Value::as_bool) == Some(true)
+}
+
+/// How many bytes an entry takes, at most.
+fn size(entry: &Value) -> u64 {
+    serde_json::to_vec_pretty(std::slice::from_ref(entry)).map_or(0, |it| it.len() as u64)
 }

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::{Inbox, Mail, Missing, Said};
 use crate::mirror::{
-    HALF, Mirror, MirrorError, Settled,
+    Mirror, MirrorError, Settled,
     disk::{self, Found},
     layout::{self, Names, Unreadable},
     operation, tasks, unusable,
@@ -31,11 +31,12 @@ impl Mirror {
         let folder = self.places.inbox(owner);
         let there: BTreeSet<String> =
             disk::list(&folder).map_err(unusable(&folder))?.into_iter().collect();
+        let before = inbox.ids();
         let mut settled = Settled::Done;
         let mut arrived = Vec::new();
         let fresh: Vec<_> = there.iter().filter(|it| !inbox.letters.contains_key(*it)).collect();
         for name in fresh {
-            match self.take_letter(&folder.join(name), name, mail.as_ref()).await? {
+            match self.take_letter(owner, &folder.join(name), mail.as_ref()).await? {
                 Taken::Known(id) => {
                     inbox.letters.insert(name.clone(), id);
                     arrived.push(id);
@@ -48,20 +49,21 @@ impl Mirror {
             self.inboxes.remove(owner);
             return Ok(settled);
         };
-        let read = self.forget_taken(&folder, &mut inbox, &mail, &there, &arrived)?;
+        let mut read = self.forget_taken(owner, &mut inbox, &mail, &there, &arrived)?;
         let mut delivered = if mail.is_running { Vec::new() } else { arrived };
-        let mut found = read;
-        self.put_letters(&folder, &mut inbox, &mail, (&mut delivered, &mut found))?;
+        self.put_letters(owner, &mut inbox, &mail, (&mut delivered, &mut read))?;
+        self.note(owner, &before, &inbox)?;
         self.inboxes.insert(owner.to_owned(), inbox);
-        self.record(&mail.member, delivered, found).await?;
+        self.record(&mail.member, delivered, read.clone()).await?;
+        read.into_iter().for_each(|id| self.forget_note(owner, id));
         Ok(settled)
     }
 
     /// Takes a file that nobody knew: one of ours from before, or what somebody put there.
     async fn take_letter(
         &mut self,
+        owner: &str,
         path: &Path,
-        name: &str,
         mail: Option<&Mail>,
     ) -> Result<Taken, MirrorError> {
         let Some(found) = disk::read(path).map_err(unusable(path))? else {
@@ -69,7 +71,7 @@ impl Mirror {
         };
         let raw = match read(&found) {
             Ok(raw) => raw,
-            Err(Unreadable::NotJson(_)) if self.clock.now().since(found.stamp.at) < HALF => {
+            Err(Unreadable::NotJson(_)) if !self.is_abandoned(path, found.stamp) => {
                 return Ok(Taken::Later);
             }
             Err(reason) => {
@@ -82,10 +84,14 @@ impl Mirror {
             let reason = "there is no member of that name";
             return self.refuse_file(path, Some(&raw), reason, operation).await;
         };
-        if let Some(id) = own_id(name, &raw) {
-            if mail.unread.contains(&id) && !mail.is_running {
+        let is_unread = |id| mail.unread.contains(&id);
+        if let Some(id) = own_id(path, &raw)
+            && (is_unread(id) || self.was_sent(id, &mail.member).await?)
+        {
+            if is_unread(id) && !mail.is_running {
                 return Ok(Taken::Known(id));
             }
+            self.forget_note(owner, id);
             disk::remove(path).map_err(unusable(path))?;
             return Ok(Taken::Gone);
         }
@@ -118,7 +124,7 @@ impl Mirror {
     /// Forgets files that are gone or need not be there; gives the messages that were taken.
     fn forget_taken(
         &mut self,
-        folder: &Path,
+        owner: &str,
         inbox: &mut Inbox,
         mail: &Mail,
         there: &BTreeSet<String>,
@@ -133,7 +139,8 @@ impl Mirror {
                 inbox.letters.insert(name, id);
             } else {
                 // It was read in another way, or will be.
-                let path = folder.join(&name);
+                let path = self.places.inbox(owner).join(&name);
+                self.forget_note(owner, id);
                 disk::remove(&path).map_err(unusable(&path))?;
             }
         }
@@ -143,15 +150,16 @@ impl Mirror {
     /// Puts what waits for somebody into its inbox. What lay there before nobody looked, and is gone, was read.
     fn put_letters(
         &mut self,
-        folder: &Path,
+        owner: &str,
         inbox: &mut Inbox,
         mail: &Mail,
         (delivered, read): (&mut Vec<Uuid>, &mut Vec<Uuid>),
     ) -> Result<(), MirrorError> {
+        let folder = self.places.inbox(owner);
         // Only this one: a team that is gone meanwhile must not come back as an empty folder.
-        match std::fs::create_dir(folder) {
+        match std::fs::create_dir(&folder) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(unusable(folder)(error));
+                return Err(unusable(&folder)(error));
             }
             _ => {}
         }
@@ -159,11 +167,11 @@ impl Mirror {
             return Ok(());
         }
         let there: BTreeSet<Uuid> = inbox.letters.values().copied().collect();
-        for Missing { message, was_delivered, request_id } in &mail.missing {
+        for Missing { message, request_id } in &mail.missing {
             if there.contains(&message.id) {
                 continue;
             }
-            if *was_delivered && mail.is_external {
+            if self.is_noted(owner, message.id) {
                 read.push(message.id);
                 continue;
             }
@@ -197,8 +205,9 @@ fn file_name(id: Uuid) -> String {
 }
 
 /// The message that a file of ours holds.
-fn own_id(name: &str, raw: &Map<String, Value>) -> Option<Uuid> {
+fn own_id(path: &Path, raw: &Map<String, Value>) -> Option<Uuid> {
     let is_stored = raw.get("stored").and_then(Value::as_bool) == Some(true);
+    let name = path.file_name()?.to_str()?;
     let id = name.strip_prefix("msg-")?.strip_suffix(".json")?.parse().ok();
     id.filter(|_| is_stored)
 }

@@ -110,6 +110,42 @@ async fn what_is_sent_back_goes_on_on_its_own_branch() {
 }
 
 #[tokio::test]
+async fn what_does_not_fit_when_it_is_approved_is_tried_anew_by_who_cannot_repair_it() {
+    let project = Project::new();
+    let stage = project.stage(|settings| settings.require_review = true).await;
+    let again = play(|mut part| async move {
+        part.ready(true).await;
+        part.idle().await;
+        while let Some(task) = part.task().await {
+            write(&part.spec.path, &task.subject);
+            part.complete(&task).await;
+        }
+    });
+    stage.plays.add("command", again);
+    stage.task("write text one").await;
+    stage.spawn("bob", "command").await;
+    stage.until("task 1 is handed in", in_review(1)).await;
+    // What others did meanwhile.
+    let elsewhere = project.0.path().join("elsewhere").to_string_lossy().into_owned();
+    git(&project.path(), &["worktree", "add", "-q", "--force", &elsewhere, "troop/crew"]);
+    write(elsewhere.as_ref(), "write text other");
+    git(elsewhere.as_ref(), &["commit", "-q", "-a", "-m", "other"]);
+    git(&project.path(), &["worktree", "remove", "--force", &elsewhere]);
+    let refused = ask(&stage, approve(1)).await.unwrap_err().to_string();
+    let says = "task-1 failed, because bob cannot repair it: it conflicts with";
+    assert!(refused.contains(says), "{refused}");
+    let again = |state: &State| {
+        let task = state.tasks().get(TaskNumber(1))?;
+        (task.attempts == 2 && task.status == Status::InReview).then_some(())
+    };
+    stage.until("it was tried again", again).await;
+    person(&stage, approve(1)).await;
+    stage.until("task 1 is done", is_done(1)).await;
+    assert_eq!(project.in_team("text"), "one");
+    stage.stop().await;
+}
+
+#[tokio::test]
 async fn of_two_delegations_at_once_the_one_that_fails_leaves_nothing_in_the_other() {
     let project = Project::new();
     let stage = project.stage(|settings| {

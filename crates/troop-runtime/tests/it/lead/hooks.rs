@@ -1,6 +1,6 @@
 //! Hooks of a running team.
 
-use std::path::Path;
+use std::{os::unix::fs::PermissionsExt as _, path::Path};
 
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -12,6 +12,7 @@ use troop_testkit::wait_for;
 
 use super::{
     is_done,
+    isolation::{Project, git, writer},
     stage::{Part, Setting, Stage, play, raw, worker},
 };
 
@@ -75,6 +76,43 @@ async fn each_event_fires_once_at_its_moment() {
             "teammate-idle bob ",
         ]
     );
+}
+
+#[tokio::test]
+async fn the_scripts_of_the_page_about_hooks_judge_what_is_in_the_folder_of_who_did_it() {
+    let page = include_str!("../../../../../docs/hooks.md");
+    for (language, file, command) in [
+        ("sh", ".troop/verify.sh", ".troop/verify.sh"),
+        ("python", ".troop/verify.py", "python3 .troop/verify.py"),
+    ] {
+        let (project, (_, rest)) =
+            (Project::new(), page.split_once(&format!("```{language}\n")).unwrap());
+        let (script, _) = rest.split_once("```").unwrap();
+        let (path, script_at) = (project.path(), project.path().join(file));
+        std::fs::create_dir(path.join(".troop")).unwrap();
+        std::fs::write(&script_at, script).unwrap();
+        std::fs::set_permissions(&script_at, std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::write(path.join("Makefile"), "test:\n\t@test -e good\n").unwrap();
+        git(&path, &["add", "Makefile"]);
+        git(&path, &["commit", "--quiet", "-m", "tests"]);
+        let (hooks, mut complaints) = heard_hooks(&path, &[("TaskCompleted", command)]);
+        let settings = Settings { max_attempts: 1, ..Settings::default() };
+        let isolation = Some(project.isolation().await);
+        let stage = Stage::new(Setting { hooks, settings, isolation, ..Setting::default() }).await;
+        stage.plays.add("command", writer(|_, _, _| {}));
+        stage.spawn("bob", "command").await;
+        stage.task("write bad 1").await;
+        let why = stage.until("task 1 has failed", |state| {
+            let task = state.tasks().get(TaskNumber(1)).filter(|it| it.status == Status::Failed)?;
+            task.trail.iter().rev().find_map(|it| it.note.clone())
+        });
+        let why = why.await;
+        assert!(why.contains("is not done"), "{why}");
+        stage.task("write good 1").await;
+        stage.until("task 2 is done", is_done(2)).await;
+        stage.stop().await;
+        assert!(complaints.try_recv().is_err(), "nothing is wrong with it");
+    }
 }
 
 #[tokio::test]

@@ -116,6 +116,38 @@ async fn one_teammate_writes_to_another_and_the_sender_is_stamped() {
 }
 
 #[tokio::test]
+async fn a_line_that_makes_no_sense_is_told_and_noted_once() {
+    let stage = Stage::new(Setting::default()).await;
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    stage.plays.add(
+        "writer",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                part.ready(true).await;
+                drop(part.peer.notify(raw("team.message", r#"{"to":"lead"}"#)).await);
+                while let Some(said) = part.hear().await {
+                    if let FromLead::Message(message) = said {
+                        tell.send(message.content).unwrap();
+                        let (level, text) = (troop_protocol::Level::Info, "so that".to_owned());
+                        part.say(FromTeammate::Log(troop_protocol::Log { level, text })).await;
+                    }
+                }
+            }
+        }),
+    );
+    stage.spawn("bob", "writer").await;
+    let why = told.recv().await.unwrap();
+    let lines = troop_testkit::wait_for("what it says then is noted", async || {
+        let read = troop_runtime::read_transcript(stage.folder.path(), &name("bob"), 0);
+        let lines: Vec<_> = read.unwrap_or_default().0.into_iter().map(|it| it.line.text).collect();
+        lines.iter().any(|it| it == "so that").then_some(lines)
+    });
+    let lines = lines.await;
+    assert_eq!(lines.iter().filter(|line| line.contains(&why)).count(), 1, "{lines:?}");
+}
+
+#[tokio::test]
 async fn who_writes_to_nobody_hears_of_it() {
     let stage = Stage::new(Setting::default()).await;
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();

@@ -3,14 +3,15 @@
 use std::{fs, time::Duration};
 
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
+use troop_model::{Party, State};
 use troop_runtime::{Layout, Notice};
 
 use super::stage::Stage;
-use crate::support::{create, say};
+use crate::support::{create, name, say};
 
 /// Makes a file so old that nobody can be still writing it.
-fn age(stage: &Stage, path: &str) {
+pub(super) fn age(stage: &Stage, path: &str) {
     let file = fs::File::options().write(true).open(stage.path(path)).unwrap();
     let then = file.metadata().unwrap().modified().unwrap() - Duration::from_secs(60);
     file.set_modified(then).unwrap();
@@ -83,16 +84,46 @@ async fn ids_may_be_anything() {
     let mut mirror = stage.mirror().await;
     mirror.pass().await.unwrap();
     let huge = "9".repeat(200);
-    for (nth, id) in [json!(7), json!(""), json!(huge), json!(1e300), json!(null), json!([1])]
-        .into_iter()
-        .enumerate()
-    {
+    let ids = [json!(7), json!(""), json!(huge), json!(1e300), json!(null), json!([1])];
+    let paths = [json!(".."), json!("../../x"), json!("/etc/x"), json!("a/b")];
+    for (nth, id) in ids.into_iter().chain(paths).enumerate() {
         stage.write(&format!("tasks/crew/{nth}.json"), &json!({"id": id, "subject": "odd"}));
     }
     stage.write(&format!("tasks/crew/{huge}.json"), &json!({"id": huge, "subject": "odd"}));
+    stage.write("tasks/crew/x.json.json", &json!({"id": "x.json", "subject": "odd"}));
+    let long = "8".repeat(240);
+    stage.write(&format!("tasks/crew/{long}.json"), &json!({"id": long, "subject": "odd"}));
     mirror.pass().await.unwrap();
     mirror.pass().await.unwrap();
-    assert_eq!(stage.n_tasks().await, 7);
+    assert_eq!(stage.n_tasks().await, 12);
+    assert_eq!(stage.read("tasks/crew/x.json.json")["number"], 12);
+    assert!(!stage.path(&format!("tasks/crew/{long}.json")).exists(), "its name is too long");
+}
+
+#[tokio::test]
+async fn what_is_no_file_is_moved_away_and_holds_nobody_up() {
+    for layout in [Layout::Seeds, Layout::Claude] {
+        let stage = Stage::new(layout).await;
+        let secret = stage.path("secret");
+        fs::write(&secret, json!({"subject": "secret", "from": "pat"}).to_string()).unwrap();
+        let mut mirror = stage.mirror().await;
+        mirror.pass().await.unwrap();
+        let inbox = if layout == Layout::Seeds { "inbox/pat/p.json" } else { "inboxes/pat.json" };
+        let places = ["tasks/crew/p.json".to_owned(), format!("teams/crew/{inbox}")];
+        for path in places.iter().map(|it| stage.path(it)) {
+            rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
+            mirror.pass().await.unwrap();
+            std::os::unix::fs::symlink(&secret, &path).unwrap();
+            mirror.pass().await.unwrap();
+            fs::create_dir(&path).unwrap();
+            mirror.pass().await.unwrap();
+            for nth in ["", ".2", ".3"] {
+                let aside = format!("{}.refused{nth}", path.display());
+                assert!(fs::symlink_metadata(&aside).is_ok(), "{aside}");
+            }
+        }
+        assert_eq!(stage.n_tasks().await, 0, "{layout}");
+    }
 }
 
 #[tokio::test]
@@ -114,7 +145,8 @@ async fn a_file_of_nobodys_inbox_is_refused() {
     }
 }
 
-/// Any bytes, in any file: the mirror goes on, and the board is what it was or has what a file said.
+/// Any bytes, in any file: the mirror goes on, and the board is what it was or has what a file said. Nobody leaves, and nothing
+/// is read, unless they say so.
 async fn write_any(bytes: Vec<u8>, layout: Layout) {
     let stage = Stage::new(layout).await;
     stage.submit("ann", create("write")).await;
@@ -144,6 +176,18 @@ async fn write_any(bytes: Vec<u8>, layout: Layout) {
     let before = mirror.n_written();
     mirror.pass().await.unwrap();
     assert_eq!(mirror.n_written(), before, "it comes to rest");
+    let said: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let is_config = said["members"].as_array().is_some_and(|it| it.iter().any(Value::is_object));
+    let is_inbox =
+        layout == Layout::Claude && (said.is_array() || bytes.iter().all(u8::is_ascii_whitespace));
+    let look = |state: &State| {
+        let pat = Party::member(&name("pat"));
+        let mut unread = state.mailbox().unread_of(&pat);
+        (state.member(&name("pat")).is_some(), unread.any(|it| it.content == "hello"))
+    };
+    let (is_member, is_unread) = stage.board.look(look).await.unwrap();
+    assert!(is_member || is_config, "pat was let go");
+    assert!(is_unread || is_config || is_inbox, "nobody read it");
 }
 
 /// Pieces of what files say, and of what they do not.
@@ -161,6 +205,9 @@ fn any_file() -> impl Strategy<Value = Vec<u8>> {
         Just("lead"),
         Just("pat@crew"),
         Just("\u{1b}[2J"),
+        Just("../../victim"),
+        Just(".."),
+        Just("/"),
     ];
     let leaf = prop_oneof![
         word.prop_map(|it| json!(it)),
@@ -190,10 +237,12 @@ fn any_file() -> impl Strategy<Value = Vec<u8>> {
         Just("uuid"),
         Just("stored"),
         Just("timestamp"),
+        Just("file"),
+        Just("troop"),
     ];
     let value = leaf.prop_recursive(3, 24, 6, move |inner| {
         prop_oneof![
-            prop::collection::vec(inner.clone(), 0..4).prop_map(serde_json::Value::Array),
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::Array),
             prop::collection::vec((key.clone(), inner), 0..6).prop_map(|it| {
                 it.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
             }),
@@ -223,11 +272,16 @@ fn fuzz_mirror() {
     ];
     let examples = examples.map(|it| it.to_string().into_bytes());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    troop_testkit::fuzz(&["\"pat\"", "\"deleted\"", "task-1"], &examples, 24, |bytes| {
-        for layout in [Layout::Seeds, Layout::Claude] {
-            runtime.block_on(write_any(bytes.to_vec(), layout));
-        }
-    });
+    troop_testkit::fuzz(
+        &["\"pat\"", "\"deleted\"", "task-1", "\"../x\"", "\"file\":"],
+        &examples,
+        24,
+        |bytes| {
+            for layout in [Layout::Seeds, Layout::Claude] {
+                runtime.block_on(write_any(bytes.to_vec(), layout));
+            }
+        },
+    );
 }
 
 #[tokio::test]

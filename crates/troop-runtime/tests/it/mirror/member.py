@@ -16,6 +16,8 @@ import time
 import uuid
 
 FOLDER, TEAM, LAYOUT, NAME = sys.argv[1:5]
+# `seeds` locks task-7.lock, `seeds:long` locks task-7.json.lock.
+LAYOUT, _, LOCK = LAYOUT.partition(":")
 TASKS = os.path.join(FOLDER, "tasks", TEAM)
 
 
@@ -23,8 +25,8 @@ TASKS = os.path.join(FOLDER, "tasks", TEAM)
 def locked(path):
     """The lock that belongs to a file."""
     if LAYOUT == "seeds":
-        # Half of all programs lock the one, half the other.
-        name = path[: -len(".json")] + ".lock"
+        # Programs that work together agree on one of two names.
+        name = (path if LOCK == "long" else path[: -len(".json")]) + ".lock"
         with open(name, "a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield

@@ -4,8 +4,10 @@ use std::{
     collections::BTreeSet,
     path::Path,
     process::{Child, Command as Program, Stdio},
+    time::Duration,
 };
 
+use rustix::fs::{FlockOperation, flock};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{MemberName, Party, State, Status};
 use troop_runtime::{Layout, Mirror};
@@ -21,7 +23,9 @@ struct Running {
 }
 
 impl Running {
-    fn start(mirror: Mirror) -> Self {
+    /// Nothing is found by looking: what is heard of is heard of by notices.
+    fn start(mut mirror: Mirror) -> Self {
+        mirror.poll_every(Duration::from_secs(3_600));
         let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
         let token = stop.clone();
         tracker.spawn(async move { mirror.run(token).await.unwrap() });
@@ -36,9 +40,13 @@ impl Running {
 }
 
 fn program(stage: &Stage, member: &str, act: &[&str]) -> Child {
+    program_with(&stage.layout.to_string(), stage, member, act)
+}
+
+fn program_with(words: &str, stage: &Stage, member: &str, act: &[&str]) -> Child {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/mirror/member.py");
     let mut python = Program::new("python3");
-    python.arg(script).arg(stage.folder.path()).args(["crew", &stage.layout.to_string(), member]);
+    python.arg(script).arg(stage.folder.path()).args(["crew", words, member]);
     python.args(act).stdout(Stdio::piped()).spawn().unwrap()
 }
 
@@ -53,7 +61,7 @@ fn is_held_by(state: &State, member: &MemberName) -> BTreeSet<u32> {
     state.tasks().held_by(member).map(|it| it.0).collect()
 }
 
-async fn of_many_programs_each_task_is_claimed_by_one(layout: Layout) {
+async fn of_many_programs_each_task_is_claimed_by_one(layout: Layout, words: &str) {
     const N_TASKS: usize = 40;
     let stage = Stage::new(layout).await;
     for nth in 0..N_TASKS {
@@ -64,7 +72,7 @@ async fn of_many_programs_each_task_is_claimed_by_one(layout: Layout) {
     let running = Running::start(mirror);
     let n_tasks = N_TASKS.to_string();
     let programs: Vec<_> = ["pat", "quin", "pat", "quin"]
-        .map(|member| (member, program(&stage, member, &["claim", &n_tasks])))
+        .map(|member| (member, program_with(words, &stage, member, &["claim", &n_tasks])))
         .into();
     let mut claimed = Vec::new();
     for (member, program) in programs {
@@ -88,12 +96,17 @@ async fn of_many_programs_each_task_is_claimed_by_one(layout: Layout) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_many_programs_each_task_is_claimed_by_one_under_the_systems_locks() {
-    of_many_programs_each_task_is_claimed_by_one(Layout::Seeds).await;
+    of_many_programs_each_task_is_claimed_by_one(Layout::Seeds, "seeds").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_many_programs_each_task_is_claimed_by_one_under_their_other_name() {
+    of_many_programs_each_task_is_claimed_by_one(Layout::Seeds, "seeds:long").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_many_programs_each_task_is_claimed_by_one_under_locks_that_are_folders() {
-    of_many_programs_each_task_is_claimed_by_one(Layout::Claude).await;
+    of_many_programs_each_task_is_claimed_by_one(Layout::Claude, "claude").await;
 }
 
 async fn nothing_that_many_say_to_one_is_lost(layout: Layout) {
@@ -146,4 +159,57 @@ async fn nothing_that_many_say_to_one_is_lost_in_folders() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_that_many_say_to_one_is_lost_in_one_file() {
     nothing_that_many_say_to_one_is_lost(Layout::Claude).await;
+}
+
+#[tokio::test]
+async fn what_is_written_to_a_folder_whose_path_is_not_whole_is_heard_of() {
+    let stage = Stage::new(Layout::Seeds).await;
+    stage.submit("ann", create("write")).await;
+    let here = std::env::current_dir().unwrap();
+    let up: std::path::PathBuf = here.ancestors().skip(1).map(|_| "..").collect();
+    let folder = up.join(stage.folder.path().strip_prefix("/").unwrap());
+    let running = Running::start(stage.mirror_in(folder).await);
+    let task = "tasks/crew/task-1.json";
+    wait_for("the file is there", async || stage.path(task).exists().then_some(())).await;
+    stage.change(task, &serde_json::json!({"status": "claimed", "claimed_by": "pat"}));
+    wait_for("it is claimed", async || (stage.task(1).await.0 == Status::InProgress).then_some(()))
+        .await;
+    running.end().await;
+}
+
+#[tokio::test]
+async fn locks_that_others_keep_hold_up_only_their_own_files() {
+    const N_LOCKED: u32 = 40;
+    for layout in [Layout::Seeds, Layout::Claude] {
+        let stage = Stage::new(layout).await;
+        for nth in 0..=N_LOCKED {
+            stage.submit("ann", create(&format!("task {nth}"))).await;
+        }
+        let mut mirror = stage.mirror().await;
+        mirror.pass().await.unwrap();
+        let claimed =
+            serde_json::json!({"status": "in_progress", "claimed_by": "pat", "owner": "pat"});
+        let mut held = Vec::new();
+        for number in 1..=N_LOCKED + 1 {
+            let id = if layout == Layout::Seeds { "task-" } else { "" };
+            let path = format!("tasks/crew/{id}{number}.json");
+            stage.change(&path, &claimed);
+            let lock = stage.path(&format!("{path}.lock"));
+            match layout {
+                _ if number > N_LOCKED => {}
+                Layout::Claude => std::fs::create_dir(lock).unwrap(),
+                Layout::Seeds => {
+                    let file = std::fs::File::create(lock).unwrap();
+                    flock(&file, FlockOperation::LockExclusive).unwrap();
+                    held.push(file);
+                }
+            }
+        }
+        let begun = tokio::time::Instant::now();
+        mirror.pass().await.unwrap();
+        let n_held = |state: &State| is_held_by(state, &name("pat"));
+        let taken = stage.board.look(n_held).await.unwrap();
+        assert_eq!(taken, BTreeSet::from([N_LOCKED + 1]), "{layout}");
+        assert!(begun.elapsed() < Duration::from_secs(8), "{layout}: {:?}", begun.elapsed());
+    }
 }

@@ -8,7 +8,8 @@ use troop_model::{
     Actor, Command, MemberName, MemberState, NewMember, Party, State, Status, TaskNumber,
 };
 use troop_runtime::{
-    Board, Clock, EXTERNAL, Following, Layout, Mirror, MirrorOptions, Request, Signature,
+    Board, Clock, EXTERNAL, Following, Layout, Mirror, MirrorError, MirrorOptions, Request,
+    Signature,
 };
 use troop_store::{MemoryStore, Store};
 use uuid::Uuid;
@@ -39,10 +40,27 @@ impl Stage {
         Self { board, folder: TempDir::new().unwrap(), layout }
     }
 
+    /// The same team in another folder.
+    pub(crate) fn beside(&self) -> Self {
+        let (board, folder) = (self.board.clone(), TempDir::new().unwrap());
+        Self { board, folder, layout: self.layout }
+    }
+
     pub(crate) async fn mirror(&self) -> Mirror {
-        let (board, folder) = (self.board.clone(), self.folder.path().to_owned());
-        let (clock, layout, lead) = (Clock::system(), self.layout, None);
-        Mirror::open(MirrorOptions { board, clock, folder, layout, lead }).await.unwrap()
+        self.mirror_in(self.folder.path().to_owned()).await
+    }
+
+    pub(crate) async fn mirror_in(&self, folder: PathBuf) -> Mirror {
+        self.open(folder, self.layout).await.unwrap()
+    }
+
+    pub(crate) async fn open(
+        &self,
+        folder: PathBuf,
+        layout: Layout,
+    ) -> Result<Mirror, MirrorError> {
+        let (board, clock, lead) = (self.board.clone(), Clock::system(), None);
+        Mirror::open(MirrorOptions { board, clock, folder, layout, lead }).await
     }
 
     pub(crate) async fn submit(&self, member: &str, command: Command) {

@@ -96,7 +96,8 @@ async fn one(
 ) -> Check {
     let name = "left behind".to_owned();
     let mut says = describe(leftover);
-    if let (Some(task), Some(member)) = (leftover.task, done_by) {
+    let is_merged = leftover.state == LeftoverState::Merged;
+    if let (Some(task), Some(member), false) = (leftover.task, done_by, is_merged) {
         says.push_str(&format!("; {task} is done without it, by {member}"));
     }
     let Some(folder) = leftover.folder.as_ref().filter(|_| care == Care::Rescue) else {

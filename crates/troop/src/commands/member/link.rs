@@ -5,20 +5,28 @@ use serde_json::json;
 use smol_str::SmolStr;
 use troop_model::{Command, Link, MemberName, Refusal};
 
-use crate::{cli::LinkArgs, desk::Desk, output::Printer, render};
+use crate::{cli::LinkArgs, desk::Desk, output::Printer, render, report::Refused};
 
 /// Shows or changes the lead's link to a member.
 pub(super) async fn run(args: LinkArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
     let to: MemberName = args.name.parse().map_err(Refusal::from)?;
     let board = desk.team(None).await?;
     let wanted = to.clone();
-    let (lead, link) = board
+    let (lead, link, known) = board
         .look(move |state| {
             let lead = state.lead().map(|lead| lead.name.clone());
-            (lead, state.links().find(|it| it.to == wanted).cloned())
+            let link = state.links().find(|it| it.to == wanted).cloned();
+            (lead, link, state.find_member(wanted.as_str()).map(drop))
         })
         .await?;
     let from = lead.ok_or(Refusal::NoTeam)?;
+    if link.is_none() {
+        known?;
+    }
+    if from == to {
+        let message = format!("`{to}` leads the team, and delegates nothing to itself");
+        return Err(Refused::new(message, "see to whom it can: `troop member list`").into());
+    }
     if args.purge {
         desk.submit(Command::PurgeLink { from, to: to.clone() }).await?;
         return if printer.json {

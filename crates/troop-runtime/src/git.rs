@@ -11,8 +11,10 @@ use std::{
 use thiserror::Error;
 use tokio::time::{sleep, timeout};
 
-use super::tie::Torn;
-use crate::process::{Group, command};
+use crate::{
+    isolation::Torn,
+    process::{Group, command},
+};
 
 /// How long git may take. What takes longer waits for something that will not come.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -89,6 +91,22 @@ pub enum GitError {
         /// In which way.
         how: Torn,
     },
+    /// Somebody has a branch where those of teams are to be: git keeps branches like files.
+    #[error("the branch `{branch}` is in the way: those of teams are to be below `{branch}/`")]
+    InTheWay {
+        /// Which.
+        branch: String,
+    },
+    /// What is in some files cannot be committed, because a program that changes them on the way does not work.
+    #[error("the filter `{filter}`, which `{file}` here requires, does not work: {says}")]
+    Filter {
+        /// Which.
+        filter: String,
+        /// A file that needs it.
+        file: String,
+        /// What git says.
+        says: String,
+    },
     /// A file beside it cannot be used.
     #[error("`{}` cannot be used", path.display())]
     File {
@@ -100,22 +118,22 @@ pub enum GitError {
     },
 }
 
-pub(super) type GitResult<T> = Result<T, GitError>;
+pub(crate) type GitResult<T> = Result<T, GitError>;
 
 impl GitError {
     /// For what goes wrong with a file.
-    pub(super) fn file(path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn file(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         |source| Self::File { path, source }
     }
 
     /// Whether git is not there at all.
-    pub(super) fn is_missing(&self) -> bool {
+    pub(crate) fn is_missing(&self) -> bool {
         matches!(self, Self::NotStarted { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
     /// Whether another git command is, or was, at work in the same place.
-    pub(super) fn is_locked(&self) -> bool {
+    pub(crate) fn is_locked(&self) -> bool {
         matches!(self, Self::Failed { says, .. } if says.contains(".lock': File exists"))
     }
 
@@ -129,14 +147,14 @@ impl GitError {
 
 /// Runs git in one folder.
 #[derive(Clone, Debug)]
-pub(super) struct Git {
+pub(crate) struct Git {
     folder: PathBuf,
     environment: Vec<(OsString, OsString)>,
     has_identity: bool,
 }
 
 impl Git {
-    pub(super) fn new(folder: &Path, environment: &[(OsString, OsString)]) -> Self {
+    pub(crate) fn new(folder: &Path, environment: &[(OsString, OsString)]) -> Self {
         let is_gits = |name: &OsStr| name.as_encoded_bytes().starts_with(b"GIT_");
         let kept = environment.iter().filter(|(name, _)| !is_gits(name)).cloned();
         let own = [
@@ -151,26 +169,39 @@ impl Git {
     }
 
     /// The same in another folder.
-    pub(super) fn at(&self, folder: &Path) -> Self {
+    pub(crate) fn at(&self, folder: &Path) -> Self {
         Self { folder: folder.to_owned(), ..self.clone() }
     }
 
     /// The same with another index, so that that of the folder stays as it is.
-    pub(super) fn with_index(&self, index: &Path) -> Self {
+    pub(crate) fn with_index(&self, index: &Path) -> Self {
         let mut other = self.clone();
         other.environment.push(("GIT_INDEX_FILE".into(), index.into()));
         other
     }
 
+    /// The same in a repository of which only this is looked at, wherever its files are.
+    pub(crate) fn with_own(&self, own: &Path) -> Self {
+        let mut other = self.at(own);
+        let names = ["GIT_DIR", "GIT_WORK_TREE"];
+        other.environment.extend(names.map(|name| (name.into(), own.into())));
+        other
+    }
+
+    /// Where it runs.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Commits under a name of our own, if the person has told git none.
-    pub(super) async fn find_identity(&mut self) -> GitResult<()> {
+    pub(crate) async fn find_identity(&mut self) -> GitResult<()> {
         let asked = self.ask(&["-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT"]);
         self.has_identity = asked.await?.is_some();
         Ok(())
     }
 
     /// The variables by which whoever commits in our folders has a name, if the person has told git none.
-    pub(super) fn identity(&self) -> Vec<(&'static str, &'static str)> {
+    pub(crate) fn identity(&self) -> Vec<(&'static str, &'static str)> {
         let (name, email) = ("troop", "troop@localhost");
         let all = [
             ("GIT_AUTHOR_NAME", name),
@@ -182,7 +213,7 @@ impl Git {
     }
 
     /// What it prints, if it can do it. Another git command in the same place is waited for, for a while.
-    pub(super) async fn run(&self, arguments: &[&str]) -> GitResult<String> {
+    pub(crate) async fn run(&self, arguments: &[&str]) -> GitResult<String> {
         let mut n_tries = 0;
         loop {
             let output = self.output(arguments).await?;
@@ -199,13 +230,13 @@ impl Git {
     }
 
     /// What it prints; none if the answer is no, which is an exit code other than 0.
-    pub(super) async fn ask(&self, arguments: &[&str]) -> GitResult<Option<String>> {
+    pub(crate) async fn ask(&self, arguments: &[&str]) -> GitResult<Option<String>> {
         let output = self.output(arguments).await?;
         Ok(output.status.success().then(|| text(&output.stdout)))
     }
 
     /// Whether the answer is yes (0) or no (1); everything else is an error.
-    pub(super) async fn is(&self, arguments: &[&str]) -> GitResult<bool> {
+    pub(crate) async fn is(&self, arguments: &[&str]) -> GitResult<bool> {
         let output = self.output(arguments).await?;
         match output.status.code() {
             Some(0) => Ok(true),
@@ -215,7 +246,7 @@ impl Git {
     }
 
     /// All that it prints, with how it ended.
-    pub(super) async fn output(&self, arguments: &[&str]) -> GitResult<Output> {
+    pub(crate) async fn output(&self, arguments: &[&str]) -> GitResult<Output> {
         let mut git = command("git");
         for setting in SETTINGS.iter().chain(IDENTITY.iter().filter(|_| !self.has_identity)) {
             git.args(["-c", setting]);
@@ -237,7 +268,7 @@ impl Git {
         }
     }
 
-    pub(super) fn no(&self, arguments: &[&str], output: &Output) -> GitError {
+    pub(crate) fn no(&self, arguments: &[&str], output: &Output) -> GitError {
         let says = [text(&output.stderr), text(&output.stdout)];
         let says = says.into_iter().find(|says| !says.trim().is_empty()).unwrap_or_default();
         GitError::Failed {
@@ -247,7 +278,7 @@ impl Git {
         }
     }
 
-    pub(super) fn nonsense(&self, arguments: &[&str]) -> GitError {
+    pub(crate) fn nonsense(&self, arguments: &[&str]) -> GitError {
         GitError::Nonsense { what: arguments.join(" "), folder: self.folder.clone() }
     }
 }
@@ -257,6 +288,6 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// The parts of what was printed with `-z`.
-pub(super) fn parts(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn parts(text: &str) -> impl Iterator<Item = &str> {
     text.split('\0').filter(|part| !part.is_empty())
 }

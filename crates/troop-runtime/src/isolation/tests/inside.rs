@@ -1,0 +1,165 @@
+//! Submodules that members fill: what is done in them is neither lost nor mixed up.
+
+use super::*;
+use crate::isolation::{Landed, LeftoverState, leftovers, rescue};
+
+/// A repository with a submodule `sub`, which is filled in the project.
+struct Nested {
+    scene: Scene,
+    /// Where the submodule comes from.
+    inner: Scene,
+}
+
+impl Nested {
+    async fn new() -> Self {
+        let (scene, inner) = (Scene::new().await, Scene::new().await);
+        let from = inner.project().to_string_lossy().into_owned();
+        scene.git(&[&ALLOW[..], &["submodule", "add", "-q", &from, "sub"]].concat()).await;
+        scene.git(&["commit", "-m", "with a submodule"]).await;
+        Self { scene, inner }
+    }
+
+    /// A member that begins a task, and fills the submodule in its folder.
+    async fn begin(&self, isolation: &Isolation, name: &str, task: u32) -> (Work, PathBuf) {
+        let (work, place) = self.scene.begin(isolation, name, task).await;
+        git(&place, &[&ALLOW[..], &["submodule", "update", "--init", "-q"]].concat()).await;
+        (work, place)
+    }
+
+    /// The project's submodule as the project is now.
+    async fn update(&self) {
+        let update = ["submodule", "update", "--init", "-q"];
+        self.scene.git(&[&ALLOW[..], &update].concat()).await;
+    }
+}
+
+/// Git takes submodules from folders of the same machine only if it is told to.
+const ALLOW: [&str; 2] = ["-c", "protocol.file.allow=always"];
+
+/// Commits a file in the submodule of a folder. The commit.
+async fn commit_inside(place: &Path, file: &str, text: &str) -> String {
+    let sub = place.join("sub");
+    write(&sub, file, text);
+    git(&sub, &["add", "--all"]).await;
+    git(&sub, &["commit", "-m", "inner"]).await;
+    git(&sub, &["rev-parse", "HEAD"]).await
+}
+
+#[tokio::test]
+async fn what_is_committed_in_a_submodule_comes_home_with_the_work() {
+    let nested = Nested::new().await;
+    let project = nested.scene.project();
+    for is_filled in [true, false] {
+        if !is_filled {
+            fs::remove_dir_all(project.join(".git/modules")).unwrap();
+            fs::remove_dir_all(project.join("sub")).unwrap();
+            fs::create_dir(project.join("sub")).unwrap();
+        }
+        let isolation = nested.scene.open().await;
+        let (one, ann) = nested.begin(&isolation, "ann", 1).await;
+        let file = format!("{is_filled}.txt");
+        commit_inside(&ann, &file, "made").await;
+        merge(&isolation, &one).await;
+        let Ending { landed, kept, .. } = isolation.land().await.unwrap();
+        assert!(matches!(landed, Landed::Merged { .. }), "{landed:?}");
+        assert_eq!((kept, ann.exists()), (Vec::new(), false));
+        nested.update().await;
+        assert_eq!(fs::read_to_string(project.join("sub").join(file)).unwrap(), "made");
+        assert_eq!(nested.scene.git(&["status", "--porcelain"]).await, "");
+        // What is in the second round comes from where the submodule does.
+        let push = ["push", "-q", "origin", "HEAD:refs/heads/main"];
+        git(&nested.inner.project(), &["config", "receive.denyCurrentBranch", "ignore"]).await;
+        git(&project.join("sub"), &push).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_committed_in_a_submodule_refuses_the_completion() {
+    let nested = Nested::new().await;
+    let isolation = nested.scene.open().await;
+    let (one, ann) = nested.begin(&isolation, "ann", 1).await;
+    write(&ann, "sub/new.txt", "new");
+    let why = refusal(&isolation, &one).await;
+    assert!(why.starts_with("what is not committed in the submodule `sub` would be lost"), "{why}");
+    assert!(why.contains("`git -C sub add --all && git -C sub commit -m WHY`"), "{why}");
+    let commit = commit_inside(&ann, "more.txt", "more").await;
+    merge(&isolation, &one).await;
+    assert!(nested.scene.git(&["ls-tree", "troop/demo", "sub"]).await.contains(&commit));
+}
+
+#[tokio::test]
+async fn what_was_done_in_a_submodule_for_one_task_does_not_come_in_with_the_next() {
+    let nested = Nested::new().await;
+    let isolation = nested.scene.open().await;
+    let (_, ann) = nested.begin(&isolation, "ann", 1).await;
+    commit_inside(&ann, "one.txt", "one").await;
+    write(&ann, "sub/half.txt", "half");
+    let before = nested.scene.git(&["rev-parse", "main:sub"]).await;
+    let two = work("ann", 2);
+    assert_eq!(isolation.begin(&two).await.unwrap().aside, Vec::<PathBuf>::new());
+    assert!(ann.join("sub/README.md").exists() && !ann.join("sub/half.txt").exists());
+    write(&ann, "two.txt", "two");
+    merge(&isolation, &two).await;
+    assert_eq!(nested.scene.git(&["rev-parse", "troop/demo:sub"]).await, before);
+    // The first is as it was left, for whoever tries it again.
+    let left = nested.scene.git(&["rev-parse", "troop-work/demo/ann/task-1:sub"]).await;
+    let files = git(&nested.scene.project().join("sub"), &["ls-tree", "--name-only", &left]).await;
+    assert!(files.contains("one.txt") && files.contains("half.txt"), "{files}");
+}
+
+#[tokio::test]
+async fn a_submodule_whose_commit_others_made_is_there_with_the_next_task() {
+    let nested = Nested::new().await;
+    let isolation = nested.scene.open().await;
+    let (one, ann) = nested.begin(&isolation, "ann", 1).await;
+    let (_, bob) = nested.begin(&isolation, "bob", 2).await;
+    commit_inside(&ann, "one.txt", "of ann").await;
+    merge(&isolation, &one).await;
+    isolation.begin(&work("bob", 3)).await.unwrap();
+    assert_eq!(fs::read_to_string(bob.join("sub/one.txt")).unwrap(), "of ann");
+    // Who fills it only now finds it, too, though nobody has pushed it.
+    let (_, cyd) = nested.begin(&isolation, "cyd", 4).await;
+    assert_eq!(fs::read_to_string(cyd.join("sub/one.txt")).unwrap(), "of ann");
+    // One that nobody here has is emptied, and what was in its place is kept.
+    git(&bob, &["update-index", "--cacheinfo", &format!("160000,{},sub", "1".repeat(40))]).await;
+    write(&bob, "sub/x.log", "ignored");
+    let left = isolation.follow(&member("bob"), &isolation.git_of(&member("bob")).unwrap()).await;
+    assert_eq!(left.unwrap(), [nested.scene.aside().join("demo-bob-sub")]);
+    assert!(nested.scene.aside().join("demo-bob-sub/x.log").exists());
+    assert_eq!(fs::read_dir(bob.join("sub")).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn a_folder_with_filled_submodules_is_rescued_with_all_that_is_in_them() {
+    let nested = Nested::new().await;
+    let isolation = nested.scene.open().await;
+    let (_, ann) = nested.begin(&isolation, "ann", 1).await;
+    let (two, bob) = nested.begin(&isolation, "bob", 2).await;
+    write(&ann, "sub/half.txt", "half");
+    write(&ann, "sub/out.log", "ignored");
+    git(&ann.join("sub"), &["init", "-q", "own"]).await;
+    write(&ann, "sub/own/own.txt", "own");
+    // Somebody who commits elsewhere in the submodule, and goes back.
+    git(&bob.join("sub"), &["checkout", "-q", "-b", "side"]).await;
+    let side = commit_inside(&bob, "side.txt", "side").await;
+    git(&bob.join("sub"), &["checkout", "-q", "--detach", "HEAD~"]).await;
+    write(&bob, "two.txt", "two");
+    merge(&isolation, &two).await;
+    let Ending { kept, .. } = isolation.land().await.unwrap();
+    let kept: Vec<_> = kept.iter().map(|it| (it.member.as_str(), it.is_dirty)).collect();
+    assert_eq!(kept, [("ann", true)], "that of bob is merged");
+    let found = leftovers(&nested.scene.team(), &environment()).await.unwrap();
+    assert_eq!(found[0].state, LeftoverState::Dirty);
+    let rescued = rescue(&found[0], &nested.scene.aside(), &environment()).await.unwrap();
+    assert!(!ann.exists());
+    assert_eq!(rescued.aside, [nested.scene.aside().join("demo-ann-sub-own")]);
+    assert!(rescued.aside[0].join("own.txt").exists());
+    let ignored = rescued.ignored.unwrap();
+    assert_eq!(fs::read_to_string(ignored.place.join("sub/out.log")).unwrap(), "ignored");
+    let left = nested.scene.git(&["rev-parse", &format!("{}:sub", rescued.branch.unwrap())]).await;
+    let sub = nested.scene.project().join("sub");
+    for (commit, file) in [(&left, "half.txt"), (&side, "side.txt")] {
+        let files = git(&sub, &["ls-tree", "--name-only", commit]).await;
+        assert!(files.contains(file), "{files}");
+    }
+}

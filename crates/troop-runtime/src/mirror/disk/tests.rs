@@ -1,0 +1,45 @@
+//! Files that are there already, and names that are taken.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::{read, set_aside, write, write_new};
+
+fn names(folder: &std::path::Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> =
+        entries.map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn what_is_new_is_never_written_over_what_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("1.json");
+    let stamp = write_new(&path, &json!({"subject": "theirs"})).unwrap().unwrap();
+    assert_eq!(write_new(&path, &json!({"subject": "ours"})).unwrap(), None);
+    let found = read(&path).unwrap().unwrap();
+    assert_eq!(found.stamp, stamp);
+    assert!(String::from_utf8(found.bytes.unwrap()).unwrap().contains("theirs"));
+    write(&path, &json!({})).unwrap();
+    assert_eq!(names(folder.path()), ["1.json"], "nothing else stays");
+}
+
+#[test]
+fn nothing_that_was_set_aside_is_lost_to_what_is_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.json");
+    for text in ["first", "second", "third"] {
+        fs::write(&path, text).unwrap();
+        set_aside(&path).unwrap();
+    }
+    let aside = ["x.json.refused", "x.json.refused.2", "x.json.refused.3"];
+    assert_eq!(names(folder.path()), aside);
+    assert_eq!(fs::read_to_string(folder.path().join(aside[0])).unwrap(), "first");
+    let long = folder.path().join(format!("{}é.json", "x".repeat(239)));
+    fs::write(&long, "").unwrap();
+    set_aside(&long).unwrap();
+    assert!(!long.exists());
+}

@@ -1,0 +1,27 @@
+//! What is heard of files.
+
+use std::fs;
+
+use super::Ear;
+use crate::mirror::layout::{Layout, Places};
+
+#[tokio::test]
+async fn a_folder_that_is_made_again_is_heard_of_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let places = Places::new(Layout::Seeds, folder.path(), "crew".parse().unwrap());
+    let make = || {
+        fs::create_dir_all(places.tasks()).unwrap();
+        fs::create_dir_all(places.inboxes()).unwrap();
+    };
+    make();
+    let mut ear = Ear::new(&places);
+    fs::remove_dir_all(places.tasks()).unwrap();
+    fs::remove_dir_all(places.team()).unwrap();
+    make();
+    ear.listen(&places);
+    let paths = [places.tasks().join("a.json"), places.inboxes().join("b.json"), places.config()];
+    for path in paths {
+        fs::write(&path, "{}").unwrap();
+        while ear.next().await != path {}
+    }
+}

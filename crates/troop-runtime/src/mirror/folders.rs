@@ -1,0 +1,68 @@
+//! The folders of a team's files: made, made again when somebody took them away, and never those of another team or layout.
+
+use std::{collections::BTreeSet, fs, io};
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{
+    Mirror, MirrorError, disk,
+    layout::{self, Layout, MEMBER_ID, Places},
+    unusable,
+};
+
+/// Refuses a folder that holds the files of another team of this name, or this team's in another layout: their files look like
+/// ours, and are not.
+pub(super) fn check(places: &Places, members: &BTreeSet<Uuid>) -> Result<(), MirrorError> {
+    let other = match places.layout {
+        Layout::Seeds => Layout::Claude,
+        Layout::Claude => Layout::Seeds,
+    };
+    let (team, folder) = (places.team.clone(), places.root().to_owned());
+    if places.in_layout(other).inboxes().is_dir() {
+        return Err(MirrorError::OtherLayout { folder, team, layout: other });
+    }
+    let config = places.config();
+    let found = disk::read(&config).map_err(unusable(&config))?;
+    let bytes = found.and_then(|it| it.bytes).unwrap_or_default();
+    // Half a config is no reason to refuse; it is looked at again.
+    let Ok(config) = layout::read_object(&bytes) else { return Ok(()) };
+    let entries = layout::entries(&config).into_iter();
+    let ids = entries.filter_map(|it| it.get(MEMBER_ID).and_then(Value::as_str)?.parse().ok());
+    let ids: BTreeSet<Uuid> = ids.collect();
+    if !ids.is_empty() && ids.is_disjoint(members) {
+        return Err(MirrorError::OtherTeam { folder, team });
+    }
+    Ok(())
+}
+
+impl Mirror {
+    /// Makes the folders that are missing; says whether one was.
+    pub(super) fn make_folders(&self) -> Result<bool, MirrorError> {
+        let mut was_missing = false;
+        for folder in [self.places.tasks(), self.places.inboxes()] {
+            if !folder.is_dir() {
+                fs::create_dir_all(&folder).map_err(unusable(&folder))?;
+                was_missing = true;
+            }
+        }
+        Ok(was_missing)
+    }
+
+    /// Takes the files of a team away that is gone.
+    pub fn clear(self) -> Result<(), MirrorError> {
+        let config = self.places.config();
+        disk::remove(&config).map_err(unusable(&config))?;
+        for folder in [self.places.tasks(), self.places.inboxes(), self.places.all_noted()] {
+            match fs::remove_dir_all(&folder) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(unusable(&folder)(error));
+                }
+                _ => {}
+            }
+        }
+        // Another program may keep more there.
+        drop(fs::remove_dir(self.places.team()));
+        Ok(())
+    }
+}

@@ -1,0 +1,46 @@
+//! Which names ids have.
+
+use troop_model::{Origin, TaskNumber};
+
+use super::{FileId, Ids, Layout};
+
+#[test]
+fn an_id_is_a_name_and_never_a_path() {
+    for text in ["a", "7", "task-1", "x.json", "ä b", "a\\b"] {
+        assert_eq!(FileId::new(text).map(|it| it.to_string()).as_deref(), Some(text));
+    }
+    let long = "9".repeat(201);
+    for text in
+        ["", ".", "..", "../x", "../../victim/creds", "/etc/x", "a/b", "a/", ".x", "a\0b", &long]
+    {
+        assert_eq!(FileId::new(text), None, "{text:?}");
+    }
+}
+
+#[test]
+fn nobody_loses_its_file_to_who_takes_its_id() {
+    let mut ids = Ids {
+        layout: Layout::Claude,
+        given: std::collections::BTreeMap::new(),
+        numbers: std::collections::BTreeMap::new(),
+        lead: None,
+    };
+    let (first, second, third) = (TaskNumber(1), TaskNumber(2), TaskNumber(3));
+    ids.learn(&FileId::new("a").unwrap(), second);
+    ids.learn(&FileId::new("a").unwrap(), third);
+    ids.learn(&FileId::new("a").unwrap(), second);
+    assert_eq!([second, third].map(|it| ids.of(it).to_string()), ["2", "a"]);
+    ids.give(&FileId::new("1").unwrap(), second);
+    let all = [first, second, third].map(|it| ids.of(it).to_string());
+    assert_eq!(all, ["1-troop", "1", "a"]);
+    for number in [first, second, third] {
+        assert_eq!(ids.number(ids.of(number).as_str()), Some(number));
+    }
+}
+
+#[test]
+fn where_a_task_is_from_stands_outside_its_free_data() {
+    let origin = FileId::new("docs").unwrap().origin();
+    assert!(origin.is_internal(), "no access list is about it");
+    assert_ne!(origin, Origin::default());
+}
