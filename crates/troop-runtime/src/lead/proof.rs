@@ -282,7 +282,13 @@ impl Dispatcher {
         self.give(Command::Task(order)).await;
         if !can_repair {
             let (task, attempt) = (task.into(), Some(attempt));
-            self.give(Command::Task(TaskCommand::Fail { task, reason: feedback, attempt })).await;
+            self.give(Command::Task(TaskCommand::Fail {
+                task,
+                reason: feedback,
+                attempt,
+                for_good: false,
+            }))
+            .await;
         }
         let message = match can_repair {
             true => format!("{task} was sent back to {owner}: {reason}"),
