@@ -18,6 +18,19 @@ pub trait Agent: Send {
     /// Another of the same kind that remembers nothing: it knows none of what this one was told, and what it learns goes with
     /// it.
     fn fresh(&self) -> Box<dyn Agent>;
+
+    /// With what it thinks, if it does: then it can go on from what is on the board, and do again nothing that is done. What
+    /// follows a script would begin anew.
+    fn thinks(&self) -> Option<Thinking> {
+        None
+    }
+}
+
+/// With what an agent thinks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thinking {
+    /// The model, if nobody knows what it costs.
+    pub unpriced: Option<String>,
 }
 
 /// What an agent is to do.
@@ -55,6 +68,11 @@ pub enum Outcome {
     },
     /// The task could not be done.
     Failed {
+        /// Why.
+        reason: String,
+    },
+    /// The task could not be done, and trying again would not help.
+    Hopeless {
         /// Why.
         reason: String,
     },

@@ -1,6 +1,11 @@
 //! Agents that a project or a person describes, each in a markdown file with front matter.
 
+mod front;
+
 use std::path::{Path, PathBuf};
+
+pub(crate) use front::Front;
+use front::unquoted;
 
 /// What a markdown file says about an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,8 +22,12 @@ pub struct Definition {
     pub script: Option<String>,
     /// The program that is to be started for it instead of troop.
     pub program: Vec<String>,
-    /// The tools that it may use, if not all.
+    /// The tools that it may use, if not all, as rules.
     pub tools: Option<Vec<String>>,
+    /// The tools that it may not use, as rules.
+    pub denied: Vec<String>,
+    /// What of the file cannot be understood. Such an agent does not run: it might do more than was meant.
+    pub wrong: Option<String>,
     /// What it is told about itself.
     pub prompt: String,
     /// Where it is described.
@@ -49,7 +58,18 @@ impl Definition {
     }
 
     fn parse(file: &Path, text: &str) -> Option<Self> {
-        let field = |name: &str| field(text, name);
+        let front = Front::read(text);
+        let field = |name: &str| front.text(name);
+        let mut wrong = front.wrong.clone();
+        let mut list = |name: &str| {
+            let list = front.list(name).transpose();
+            list.unwrap_or_else(|why| {
+                wrong = Some(why);
+                Some(Vec::new())
+            })
+        };
+        let tools = list("tools").filter(|tools| tools != &["*"]);
+        let denied = list("disallowedTools").unwrap_or_default();
         Some(Self {
             key: field("name").or_else(|| file.file_stem()?.to_str().map(str::to_owned))?,
             description: field("description").unwrap_or_default(),
@@ -57,25 +77,13 @@ impl Definition {
             agent: field("agent"),
             script: field("script"),
             program: field("program").map(|list| words(&list)).unwrap_or_default(),
-            tools: field("tools").map(|list| words(&list)),
-            prompt: parted(text).1.trim().to_owned(),
+            tools,
+            denied,
+            wrong,
+            prompt: front.rest.trim().to_owned(),
             file: file.to_owned(),
         })
     }
-}
-
-/// The front matter of a text, and what follows it.
-fn parted(text: &str) -> (&str, &str) {
-    let parted = text.strip_prefix("---").and_then(|rest| rest.split_once("\n---"));
-    parted.unwrap_or(("", text))
-}
-
-/// What the front matter of a text says under a name.
-pub(crate) fn field(text: &str, name: &str) -> Option<String> {
-    let mut lines = parted(text).0.lines().filter_map(|line| line.split_once(':'));
-    let (_, value) = lines.find(|(key, _)| key.trim() == name)?;
-    let value = unquoted(value);
-    (!value.is_empty()).then(|| value.to_owned())
 }
 
 /// What the markdown files of a folder describe, by file name. What cannot be read describes nobody.
@@ -98,10 +106,6 @@ fn words(list: &str) -> Vec<String> {
         None => list.split_whitespace().collect(),
     };
     words.into_iter().filter(|word| !word.is_empty()).map(str::to_owned).collect()
-}
-
-fn unquoted(text: &str) -> &str {
-    text.trim().trim_matches(['"', '\''])
 }
 
 #[cfg(test)]

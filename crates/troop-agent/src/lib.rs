@@ -15,7 +15,7 @@ mod process;
 mod registry;
 mod script;
 
-pub use agent::{Agent, BoxFuture, Outcome, Work};
+pub use agent::{Agent, BoxFuture, Outcome, Thinking, Work};
 pub use command::CommandAgent;
 pub use definition::Definition;
 pub use line::{Place, RawWrite};

@@ -45,6 +45,16 @@ pub enum RegistryError {
     /// A script is needed.
     #[error("which script? write `script:FILE`, or `script: FILE` in the agent's definition")]
     NoScript,
+    /// It is described, but nobody can tell what it may do.
+    #[error("the agent `{key}` is not described clearly in `{file}`: {why}")]
+    Unclear {
+        /// As it was given.
+        key: String,
+        /// Where it is described.
+        file: String,
+        /// What cannot be understood.
+        why: String,
+    },
     /// There is no model to think with.
     #[error("{why}")]
     NoModel {
@@ -87,6 +97,9 @@ pub fn agent(key: &str, finder: Finder<'_>) -> Result<Box<dyn Agent>, RegistryEr
         let program = definition.program.join(" ");
         return Err(RegistryError::Foreign { key: key.to_owned(), program });
     }
+    if let Some(why) = &definition.wrong {
+        return Err(unclear(definition, why));
+    }
     let agent = definition.agent.as_deref().unwrap_or(BUILTIN);
     if agent == BUILTIN {
         return finder.thinking(Some(definition));
@@ -104,10 +117,20 @@ impl Finder<'_> {
         let mut options = (self.thinks)(model).map_err(|why| RegistryError::NoModel { why })?;
         if let Some(definition) = definition {
             options.about.clone_from(&definition.prompt);
-            options.tools.clone_from(&definition.tools);
+            let rules = |list: &[String]| {
+                let rules = list.iter().map(|it| it.parse());
+                rules.collect::<Result<Vec<_>, _>>().map_err(|why| unclear(definition, &why))
+            };
+            options.tools = definition.tools.as_deref().map(rules).transpose()?;
+            options.rules.deny.extend(rules(&definition.denied)?);
         }
         Ok(Box::new(BuiltinAgent::new(Arc::new(options))))
     }
+}
+
+fn unclear(definition: &Definition, why: &dyn fmt::Display) -> RegistryError {
+    let (key, file) = (definition.key.clone(), definition.file.display().to_string());
+    RegistryError::Unclear { key, file, why: why.to_string() }
 }
 
 impl fmt::Debug for Finder<'_> {

@@ -146,7 +146,9 @@ impl Performance<'_> {
             let Err(stop) = self.receive(message).await else { continue };
             match Outcome::from(stop) {
                 end @ (Outcome::Stop { .. } | Outcome::Interrupted) => return Err(Stop::End(end)),
-                Outcome::Failed { reason } => fault = fault.or(Some(reason)),
+                Outcome::Failed { reason } | Outcome::Hopeless { reason } => {
+                    fault = fault.or(Some(reason));
+                }
                 // There is no task that this could end.
                 Outcome::Completed { .. }
                 | Outcome::GaveBack { .. }

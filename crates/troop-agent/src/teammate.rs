@@ -198,6 +198,10 @@ impl Teammate {
             Outcome::Failed { reason } => {
                 (report.status, report.reason) = (ReportedStatus::Failed, Some(reason));
             }
+            Outcome::Hopeless { reason } => {
+                (report.status, report.reason) = (ReportedStatus::Failed, Some(reason));
+                report.for_good = true;
+            }
             Outcome::GaveBack { reason } | Outcome::Refused { reason } => {
                 (report.status, report.reason) = (ReportedStatus::Pending, Some(reason));
             }
@@ -218,7 +222,7 @@ impl Teammate {
     async fn end_without_task(&mut self, outcome: Outcome) -> Result<(), Exit> {
         match outcome {
             Outcome::Stop { code } => Err(Exit::Stopped(code)),
-            Outcome::Failed { reason } => {
+            Outcome::Failed { reason } | Outcome::Hopeless { reason } => {
                 let log = Log { level: Level::Error, text: reason };
                 self.say(&FromTeammate::Log(log)).await;
                 Ok(())
@@ -239,6 +243,7 @@ impl Teammate {
             Outcome::Stop { code } => return Err(Exit::Stopped(code)),
             Outcome::Completed { .. }
             | Outcome::Failed { .. }
+            | Outcome::Hopeless { .. }
             | Outcome::GaveBack { .. }
             | Outcome::Interrupted
             | Outcome::Done => ShutdownAck::agreed(),
@@ -315,6 +320,7 @@ pub(crate) fn about(task: &WireTask, status: ReportedStatus) -> TaskReport {
         summary: None,
         reason: None,
         attempt: task.attempt,
+        for_good: false,
     }
 }
 

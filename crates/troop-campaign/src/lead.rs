@@ -11,13 +11,13 @@ use std::{
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
-use tokio::io::DuplexStream;
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio::{io::DuplexStream, sync::watch};
+use tokio_util::task::TaskTracker;
 use troop_model::{Role, TeamId};
 use troop_protocol::{FromLead, FromTeammate, Incoming, Peer, Ready};
 use troop_runtime::{
     Board, BoxFuture, Clock, Ended, Following, Hooks, InProcess, LaunchSpec, Lead, LeadOptions,
-    Programs, Timing, Until,
+    LeadWork, Programs, Timing, Until,
 };
 use troop_store::{Missing, StoreUrl};
 use troop_testkit::{Fault, FaultyStore};
@@ -81,7 +81,8 @@ pub async fn run() -> Result<()> {
         environment: Vec::new(),
         timing: timing(),
         until: Until::Stopped,
-        failed: CancellationToken::new(),
+        work: watch::channel(LeadWork::Done).1,
+        warnings: None,
     });
     match lead.await?.ended().await {
         Ended::Stopped { .. } | Ended::Quiet => {}

@@ -30,6 +30,10 @@ impl State {
             Fact::TeamDeleted {} => self.apply_team_deleted(),
             Fact::LeadTaken { .. } | Fact::LeadRenewed { .. } | Fact::LeadReleased {} => {
                 self.apply_lead(event);
+                if matches!(event.fact, Fact::LeadTaken { .. }) {
+                    let lead = self.lead().map(|lead| lead.name.clone());
+                    lead.iter().for_each(|lead| self.withdraw_requests(lead));
+                }
             }
             Fact::MemberAdded { .. } => self.apply_member_added(event),
             Fact::MemberRemoved { member, .. } => self.apply_member_removed(member),
@@ -40,6 +44,9 @@ impl State {
                     member.state_reason.clone_from(reason);
                     member.pid = *pid;
                 });
+                if matches!(state, MemberState::Stopped | MemberState::Crashed) {
+                    self.withdraw_requests(member);
+                }
             }
             Fact::MemberModeChanged { member, permissions } => {
                 self.roster.update(member, |member| member.permissions = *permissions);
@@ -179,6 +186,17 @@ impl State {
             .filter(|(_, request)| request.from == party || request.to == party)
             .map(|(id, _)| *id)
             .collect();
+        open.iter().for_each(|id| self.requests.remove(id));
+    }
+
+    /// Who has ended waits for nothing any more, and would not know what an answer is about.
+    fn withdraw_requests(&mut self, member: &MemberName) {
+        let party = Party::member(member);
+        let is_its = |request: &Request| {
+            request.from == party && request.kind != MessageKind::ShutdownRequest
+        };
+        let open: Vec<_> =
+            self.requests().filter(|(_, request)| is_its(request)).map(|(id, _)| *id).collect();
         open.iter().for_each(|id| self.requests.remove(id));
     }
 

@@ -358,6 +358,9 @@ pub enum TaskCommand {
         reason: String,
         /// Which attempt the caller believes to hold.
         attempt: Option<u32>,
+        /// Whether trying again would not help, so that nobody does by itself.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        for_good: bool,
     },
     /// Hand in the result for approval.
     Review {

@@ -121,7 +121,10 @@ fn decide_task(draft: &mut Draft<'_>, command: &TaskCommand) -> Result<(), Refus
         TaskCommand::Complete { task, result, summary, attempt } => {
             work::complete(draft, task, result, summary.as_deref(), *attempt)
         }
-        TaskCommand::Fail { task, reason, attempt } => work::fail(draft, task, reason, *attempt),
+        TaskCommand::Fail { task, reason, attempt, for_good } => {
+            let again = if *for_good { work::Again::Never } else { work::Again::AsConfigured };
+            work::fail(draft, task, (reason, again), *attempt)
+        }
         TaskCommand::Progress { task, percent, step } => {
             work::progress(draft, task, *percent, step)
         }

@@ -5,8 +5,8 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use crate::{
-    MemberName, NameError, OperationId, Party, Permissions, Status, TaskAction, TaskNumber, Time,
-    UnknownWord,
+    MemberName, NameError, OperationId, Party, Permissions, Status, TaskAction, TaskNumber,
+    TeamName, Time, UnknownWord,
 };
 
 /// The classes that callers branch on.
@@ -62,7 +62,14 @@ pub enum Refusal {
     )]
     TooManyTeammates { running: usize, limit: u32 },
     #[error("the team's budget is spent: {told}; nothing more is begun until it is raised")]
-    BudgetSpent { told: String },
+    BudgetSpent {
+        /// How much of it is used.
+        told: String,
+        /// Which team.
+        team: TeamName,
+        /// The settings that let it go on.
+        more: String,
+    },
     #[error("teammate `{member}` runs already; it is {state}")]
     AlreadyRunning { member: MemberName, state: crate::MemberState },
     #[error("teammate `{member}` does not run; it is {state}")]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use smol_str::SmolStr;
 
-use crate::Budget;
+use crate::{Budget, Dollars};
 
 /// A team's settings. Every field has a default, so a file or a command names only what differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -284,6 +284,13 @@ impl Settings {
         in_range("isolation_watch_seconds", self.isolation_watch_seconds, 0..=WEEK)?;
         in_range("check_timeout_seconds", self.check_timeout_seconds, 1..=WEEK)?;
         in_range("budget.warn_percent", self.budget.warn_percent, 1..=100)?;
+        let is_nothing = [
+            ("dollars", self.budget.dollars == Some(Dollars::default())),
+            ("tokens", self.budget.tokens == Some(0)),
+        ];
+        if let Some((name, _)) = is_nothing.iter().find(|(_, is_nothing)| *is_nothing) {
+            return Err(format!("`budget.{name}` must be more than 0: nobody could do anything"));
+        }
         let checks = crate::decide::named_checks(&self.checks);
         checks.map_err(|refusal| format!("`checks` cannot be that: {refusal}"))?;
         in_range("delegation.max_per_link", self.delegation.max_per_link, 1..=1_000)?;

@@ -121,6 +121,18 @@ impl Budget {
         all.max().unwrap_or(Spending::Within)
     }
 
+    /// The settings with which a team can go on that has used so much: twice of that, where it is too much.
+    #[must_use]
+    pub fn more(&self, used: &Usage) -> String {
+        let money = self.dollars.filter(|most| used.dollars >= *most);
+        let money = money
+            .map(|_| format!("budget.dollars={}", (2.0 * used.dollars.as_f64()).ceil().max(1.0)));
+        let tokens = self.tokens.filter(|most| used.tokens() >= *most);
+        let tokens =
+            tokens.map(|_| format!("budget.tokens={}", used.tokens().saturating_mul(2).max(1_000)));
+        money.into_iter().chain(tokens).collect::<Vec<_>>().join(" ")
+    }
+
     /// How much of it is used, in words. None if there is no limit.
     #[must_use]
     pub fn told(&self, used: &Usage) -> Option<String> {

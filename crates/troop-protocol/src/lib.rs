@@ -7,6 +7,7 @@
 mod envelope;
 mod frame;
 mod peer;
+mod quote;
 mod stdio;
 
 mod call;
@@ -29,6 +30,7 @@ pub use envelope::{Envelope, ErrorObject, Id, Notification};
 pub use frame::{Counts, Frame, FrameReader, MAX_LINE, Reason, Skipped};
 pub use method::MethodError;
 pub use peer::{Inbox, Incoming, Peer, PeerError, PeerOptions, Request, Responder};
+pub use quote::without_marks;
 pub use schema::{schema, tables};
 pub use stdio::{Input, Output, stdio};
 pub use teammate::{

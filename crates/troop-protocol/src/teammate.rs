@@ -124,6 +124,9 @@ pub struct TaskReport {
     /// Which attempt the teammate works on; a late one is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
+    /// Whether it failed for a reason that trying again does not help against.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub for_good: bool,
 }
 
 /// What a teammate can say about its task.

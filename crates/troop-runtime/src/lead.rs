@@ -34,8 +34,8 @@ mod written;
 use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
 use thiserror::Error;
-use tokio::sync::{mpsc, oneshot};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::task::TaskTracker;
 use troop_model::{Actor, Command, MemberName, Version};
 use uuid::Uuid;
 
@@ -79,8 +79,22 @@ pub struct LeadOptions {
     pub timing: Timing,
     /// When it is over.
     pub until: Until,
-    /// Cancelled once the lead's agent could not do what it wanted: then the team has stopped, and not completed its work.
-    pub failed: CancellationToken,
+    /// How the lead's agent stands with what it was told: while that is open, the team has not completed its work.
+    pub work: watch::Receiver<LeadWork>,
+    /// Where people see at once what members complain about; who has no room for it misses it.
+    pub warnings: Option<mpsc::Sender<String>>,
+}
+
+/// How the lead's agent stands with what it was told last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LeadWork {
+    /// It was told nothing, or has said its last word about it.
+    #[default]
+    Done,
+    /// It is at it, or could not go on.
+    Open,
+    /// It was interrupted, and goes on with the next message.
+    Interrupted,
 }
 
 /// How long things may take.

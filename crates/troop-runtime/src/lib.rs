@@ -33,8 +33,9 @@ pub use isolation::{
 };
 pub use lead::{
     Ended, Entry, InProcess, Launch, LaunchSpec, Launched, Lead, LeadEntry, LeadError, LeadHandle,
-    LeadOptions, Life, Line, Programs, REFUSED, Source, Timing, Until, VETOED, VETOED_DEED, answer,
-    find_lead, is_to_start_again, last_project, lead_has_died, read_transcript, was_cut_short,
+    LeadOptions, LeadWork, Life, Line, Programs, REFUSED, Source, Timing, Until, VETOED,
+    VETOED_DEED, answer, find_lead, is_to_start_again, last_project, lead_has_died,
+    read_transcript, was_cut_short,
 };
 pub use mirror::{EXTERNAL, Layout, Mirror, MirrorError, MirrorOptions, Notice, UnknownLayout};
 pub use profile::{Language, Location, Profile, Severity, Signal, Structure, Suggestion, profile};

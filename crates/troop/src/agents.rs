@@ -41,7 +41,8 @@ const BUILT_IN: [(&str, &str, Runs); 7] = [
 pub(crate) const SUGGESTED: &str = "command";
 
 /// What a person can write in front of an agent's description.
-const FIELDS: [&str; 7] = ["name", "description", "model", "tools", "agent", "script", "program"];
+const FIELDS: [&str; 8] =
+    ["name", "description", "model", "tools", "disallowedTools", "agent", "script", "program"];
 
 /// What an agent begins with that follows a script of its own: `script:FILE`.
 const SCRIPT: &str = "script:";

@@ -30,7 +30,7 @@ use troop_store::Missing;
 
 use crate::{
     cli::{Cli, Command, MemberCommand, TaskCommand, TeamCommand},
-    config::{self, Surroundings},
+    config::{self, Starter, Surroundings},
     desk::Desk,
     output::Printer,
     report::{Refused, Usage},
@@ -52,6 +52,15 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         return observe::run(args, printer).await;
     }
     if let Command::Trust(args) = &cli.command {
+        if let Some(starter) = Starter::find() {
+            let message =
+                format!("`{}` runs this, and only a person trusts a project", starter.member);
+            return Err(Refused::forbidden(
+                message,
+                "ask the user: `troop message send user \"…\"`",
+            )
+            .into());
+        }
         return trust::run(args, &surroundings, printer);
     }
     // A client is served all the same: it is shown no tools.

@@ -2,6 +2,7 @@
 
 mod file;
 mod hooks;
+mod member;
 mod models;
 mod teams;
 
@@ -20,6 +21,7 @@ use troop_store::{StoreError, StoreUrl};
 
 pub(crate) use self::{
     hooks::HookFiles,
+    member::Starter,
     models::{LimitsConfig, ModelConfig, Models, PermissionsConfig},
     teams::{Teams, TeamsConfig},
 };
@@ -267,7 +269,9 @@ pub(crate) fn thinking(home: &Path, project: &Path) -> Result<(Config, Option<te
     let path = home.join("config.json");
     let mut config = file::read(&path, &mut Vec::new())?;
     config.permissions.deny.extend(file::forbidden(&shared_path(project)));
-    config.permissions.deny.extend(file::forbidden(&project.join(".claude/settings.json")));
+    for name in [".claude/settings.json", ".claude/settings.local.json"] {
+        config.permissions.deny.extend(file::forbidden(&project.join(name)));
+    }
     let off = Teams::of(&[(&path, &config.teams)]).off;
     Ok((config, off))
 }

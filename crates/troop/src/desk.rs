@@ -23,7 +23,7 @@ use troop_store::{Missing, Store};
 
 use crate::{
     cli::Global,
-    config::{self, Surroundings},
+    config::{self, Starter, Surroundings},
     output::Printer,
     render,
     report::{Refused, Usage, nearest, some_of},
@@ -98,6 +98,8 @@ impl Desk {
         following: Following,
         missing: Missing,
     ) -> Result<Self> {
+        let starter = Starter::find();
+        starter.iter().try_for_each(|starter| starter.check(global))?;
         let url = surroundings.store_url(global);
         let is_default = surroundings.is_default_store(global);
         if is_default {
@@ -112,8 +114,9 @@ impl Desk {
         let session = Session::new(Arc::clone(&store), clock.clone(), following);
         // An empty variable says nothing.
         let said = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
-        let team = said(&global.team).or_else(|| surroundings.config.team.clone());
-        let member = said(&global.acting);
+        let (member, own_team) = starter.map(|it| (it.member, it.team)).unzip();
+        let team = said(&global.team).or(own_team).or_else(|| surroundings.config.team.clone());
+        let member = member.or_else(|| said(&global.acting));
         let folder = std::env::current_dir().unwrap_or_default();
         let store_said = said(&global.store).map(|store| config::from_folder(&store, &folder));
         let home_said = global.home.as_ref().filter(|home| !home.as_os_str().is_empty());

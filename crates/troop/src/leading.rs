@@ -26,7 +26,7 @@ use crate::{
     trust::{self, Trust},
 };
 use agents::Watch;
-pub(crate) use agents::{HOW, Runnable};
+pub(crate) use agents::{HOW, Runnable, Thinkers};
 pub(crate) use finished::Finished;
 pub(crate) use isolation::{Home, ignored_lines};
 use view::View;
@@ -67,6 +67,8 @@ pub(crate) struct Begun<'a> {
     news: Subscription,
     watch: Watch,
     complaints: mpsc::Receiver<Complaint>,
+    /// What members complain about.
+    warnings: mpsc::Receiver<String>,
     hooks: TaskTracker,
     isolation: Option<Isolation>,
     /// What people should know about it.
@@ -79,6 +81,7 @@ impl<'a> Leading<'a> {
         let Self { desk, board, .. } = &self;
         let surroundings = &desk.surroundings;
         let (complain, complaints) = mpsc::channel(COMPLAINTS);
+        let (warn, warnings) = mpsc::channel(COMPLAINTS);
         let hooks = TaskTracker::new();
         let options = HookOptions {
             folder: surroundings.project.clone(),
@@ -103,11 +106,23 @@ impl<'a> Leading<'a> {
             environment: config::environment(),
             timing: Timing { grace: Duration::from_secs(self.args.grace), ..Timing::default() },
             until: Until::Stopped,
-            failed: watch.failed(),
+            work: watch.work(),
+            warnings: Some(warn),
         };
         let lead = Lead::start(options).await.map_err(refusal)?;
         let leading = self;
-        Ok(Begun { leading, lead, story, news, watch, complaints, hooks, isolation, notices })
+        Ok(Begun {
+            leading,
+            lead,
+            story,
+            news,
+            watch,
+            complaints,
+            warnings,
+            hooks,
+            isolation,
+            notices,
+        })
     }
 }
 
@@ -128,6 +143,7 @@ impl Begun<'_> {
             mut news,
             watch,
             complaints,
+            warnings,
             hooks,
             isolation,
             notices,
@@ -138,12 +154,14 @@ impl Begun<'_> {
         if begun.is_err() {
             lead.stop("it could not begin").await.map_err(refusal)?;
         }
-        let (ended, shown) = leading.watch(lead, &mut story, &mut news, complaints).await;
+        let (ended, shown) =
+            leading.watch(lead, &mut story, &mut news, (complaints, warnings)).await;
         hooks.close();
         hooks.wait().await;
         let home = isolation::land(isolation, &ended, leading.printer).await;
         begun.and(shown)?;
-        Ok(Finished { ended, story, fault: watch.fault(), home })
+        let work = *watch.work().borrow();
+        Ok(Finished { ended, story, fault: watch.fault(), work, home })
     }
 }
 
@@ -182,7 +200,7 @@ impl Leading<'_> {
         lead: Lead,
         story: &mut Story,
         news: &mut Subscription,
-        mut complaints: mpsc::Receiver<Complaint>,
+        (mut complaints, mut warnings): (mpsc::Receiver<Complaint>, mpsc::Receiver<String>),
     ) -> (Ended, Result<()>) {
         let mut stopper = match Stopper::new(self, lead.handle()) {
             Ok(stopper) => stopper,
@@ -206,7 +224,8 @@ impl Leading<'_> {
                     }
                 },
                 Ok(Some(event)) = news.next() => view.tell_if(story.tell(&event)),
-                Some(complaint) = complaints.recv() => view.tell(format!("warning: {complaint}")),
+                Some(complaint) = complaints.recv() => view.tell(&format!("warning: {complaint}")),
+                Some(warning) = warnings.recv() => view.warn(&warning),
                 _ = frames.tick(), if view.is_screen() => view.draw(story, self.desk.clock.now()),
             };
             if let Err(error) = show {
@@ -217,7 +236,10 @@ impl Leading<'_> {
         };
         // What was said and written last.
         while let Ok(complaint) = complaints.try_recv() {
-            shown = shown.and(view.tell(format!("warning: {complaint}")));
+            shown = shown.and(view.tell(&format!("warning: {complaint}")));
+        }
+        while let Ok(warning) = warnings.try_recv() {
+            shown = shown.and(view.warn(&warning));
         }
         while let Ok(Some(event)) = news.next_stored().await {
             shown = shown.and(view.tell_if(story.tell(&event)));

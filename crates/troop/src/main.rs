@@ -59,5 +59,8 @@ fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
     };
     // One thread is enough for one command, and starts faster than many.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(commands::run(cli, surroundings, printer))
+    let done = runtime.block_on(commands::run(cli, surroundings, printer));
+    // A thread that still waits for a slow file must not keep the process.
+    runtime.shutdown_background();
+    done
 }

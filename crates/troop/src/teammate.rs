@@ -40,7 +40,9 @@ fn serve(arguments: Arguments) -> Result<ExitCode> {
     let home = config::home();
     let thinks = |model: Option<&str>| {
         let home = home.as_deref().unwrap_or(&project);
-        thinking::options((home, &project), model, config::trusted_servers().as_deref())
+        let servers = config::trusted_servers();
+        let options = thinking::options((home, &project), model, servers.as_deref());
+        options.map_err(|unfit| unfit.why)
     };
     let finder = Finder {
         project: &project,

@@ -30,6 +30,22 @@ const BEGINNINGS: [(&str, Api); 7] = [
     ("gemini", Api::Gemini),
 ];
 
+/// Why an agent cannot think, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unfit {
+    pub(crate) why: String,
+    pub(crate) hint: &'static str,
+}
+
+/// How the built-in agent gets a model.
+const MODEL: &str = "for example: `export ANTHROPIC_API_KEY=…`, or a model at home: `\"models\": {\"mine\": {\"provider\": \
+                     \"openai\", \"model\": \"qwen3\", \"baseUrl\": \"http://localhost:11434/v1\"}}, \"model\": \"mine\"`";
+/// Where rules are.
+const RULES: &str = "it stands in `permissions` of your `config.json`, or of the project's `.troop/config.json`, \
+                     `.claude/settings.json` or `.claude/settings.local.json`";
+const SERVERS: &str = "correct the file, and agree to it: `troop trust`";
+const CONFIG: &str = "correct your `config.json`";
+
 /// Looks a variable of the environment up.
 type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
 
@@ -39,13 +55,15 @@ pub(crate) fn options(
     (home, project): (&Path, &Path),
     model: Option<&str>,
     servers: Option<&str>,
-) -> Result<Options, String> {
-    let (config, off) = config::thinking(home, project).map_err(|error| format!("{error:#}"))?;
-    let mut options = choose(&config, model, &config::variable)?;
-    options.rules = rules(&config.permissions)?;
+) -> Result<Options, Unfit> {
+    let unfit = |hint: &'static str| move |why: String| Unfit { why, hint };
+    let read = config::thinking(home, project).map_err(|error| format!("{error:#}"));
+    let (config, off) = read.map_err(unfit(CONFIG))?;
+    let mut options = choose(&config, model, &config::variable).map_err(unfit(MODEL))?;
+    options.rules = rules(&config.permissions).map_err(unfit(RULES))?;
     options.sources = Sources { project: Some(project.to_owned()), home: Some(home.to_owned()) };
     options.gate = off.map_or(Gate::Open, |off| Gate::Closed { by: off.by });
-    options.servers = trust::servers(project, servers)?;
+    options.servers = trust::servers(project, servers).map_err(unfit(SERVERS))?;
     options.seed = u64::from(std::process::id());
     Ok(options)
 }
@@ -59,18 +77,21 @@ fn choose(config: &Config, model: Option<&str>, variable: Variable<'_>) -> Resul
     let (api, name, own) = find(config, &wanted)?;
     let base_url = own.base_url.clone().or_else(|| variable(base_variable(api)));
     let base_url = base_url.unwrap_or_else(|| api.base_url().to_owned());
-    let key_variable = own.api_key_variable.as_deref().unwrap_or(api.key_variable());
-    let key = variable(key_variable).map(|key| Secret::new(&key)).filter(|key| !key.is_empty());
     let is_original = base_url.trim_end_matches('/') == api.base_url();
-    if key.is_none() && own.api_key_command.is_none() && is_original {
+    let named = named_key(&own, api);
+    let key = named.and_then(variable).map(|key| Secret::new(&key)).filter(|key| !key.is_empty());
+    let may_go_without = own.api_key_command.is_some() || named.is_none();
+    if key.is_none() && !may_go_without && (is_original || own.api_key_variable.is_some()) {
+        let name = named.unwrap_or_default();
         return Err(format!(
-            "there is no key for the model `{wanted}`: set `{key_variable}`, or `apiKeyCommand` in `models`"
+            "there is no key for the model `{wanted}`: set `{name}`, or `apiKeyCommand` in `models`"
         ));
     }
     let endpoint = Endpoint { api, base_url, model: name, key, thinking: own.thinking };
     let usual = Options::new(endpoint);
     let mut hidden: Vec<_> = USUAL.iter().map(|(api, _)| api.key_variable().to_owned()).collect();
-    hidden.extend(["GOOGLE_API_KEY".to_owned(), key_variable.to_owned()]);
+    hidden.push("GOOGLE_API_KEY".to_owned());
+    hidden.extend(config.models.values().filter_map(|it| it.api_key_variable.clone()));
     let limits = Limits {
         rounds: config.limits.rounds.unwrap_or(usual.limits.rounds),
         tokens: config.limits.tokens,
@@ -87,15 +108,48 @@ fn choose(config: &Config, model: Option<&str>, variable: Variable<'_>) -> Resul
         cache_write: price.cache_write.unwrap_or(price.input),
         output: price.output,
     });
+    if let (Some(dollars), None) = (limits.dollars, price) {
+        let name = &usual.endpoint.model;
+        return Err(format!(
+            "nobody knows what the model `{name}` costs, so the limit of ${dollars} (`limits.dollars`) would not hold: say what a \
+             million tokens cost (`price` of `{name}` in `models` of `config.json`), or set `limits.tokens` instead"
+        ));
+    }
+    let window = own.context_window.unwrap_or(usual.window);
+    // What a small model may say leaves room for what it is told.
+    let most = u32::try_from(window / 4).unwrap_or(u32::MAX);
     Ok(Options {
+        key_variable: named.map(str::to_owned),
         key_command: own.api_key_command,
-        window: own.context_window.unwrap_or(usual.window),
-        max_tokens: own.max_tokens.unwrap_or(usual.max_tokens),
+        window,
+        max_tokens: own.max_tokens.unwrap_or(usual.max_tokens.min(most)),
         hidden,
         limits,
         price,
         ..usual
     })
+}
+
+/// The variable that a model's key is in. What is said about this model counts before what is usual for its provider; and a
+/// key is said where it belongs, and not to whom a model of one's own is asked of.
+fn named_key(own: &ModelConfig, api: Api) -> Option<&str> {
+    let elsewhere =
+        own.base_url.as_deref().is_some_and(|url| url.trim_end_matches('/') != api.base_url());
+    match (&own.api_key_variable, &own.api_key_command) {
+        (Some(variable), _) => Some(variable),
+        (None, Some(_)) => None,
+        (None, None) => (!elsewhere).then(|| api.key_variable()),
+    }
+}
+
+/// How to say what a model costs.
+pub(crate) fn how_to_price(home: &Path, model: &str) -> String {
+    let file = home.join("config.json");
+    format!(
+        "say what a million tokens cost today, in dollars: `\"models\": {{\"{model}\": {{\"price\": {{\"input\": 3, \
+         \"output\": 15}}}}}}` in `{}` (0 for a model at home); or limit tokens instead: `--set budget.tokens=2000000`",
+        file.display()
+    )
 }
 
 /// The model whose key is there.
@@ -151,8 +205,12 @@ fn base_variable(api: Api) -> &'static str {
 }
 
 fn rules(config: &PermissionsConfig) -> Result<Rules, String> {
+    let home = config::variable("HOME").unwrap_or_default();
     let parse = |texts: &[String]| {
-        let rules = texts.iter().map(|text| text.parse().map_err(|error| format!("{error}")));
+        // `~/` is the person's folder, from the root on.
+        let whole = |text: &String| text.replacen("(~/", &format!("(/{home}/"), 1);
+        let rules =
+            texts.iter().map(|text| whole(text).parse().map_err(|error| format!("{error}")));
         rules.collect::<Result<Vec<_>, String>>()
     };
     let (allow, deny, ask) = (parse(&config.allow)?, parse(&config.deny)?, parse(&config.ask)?);

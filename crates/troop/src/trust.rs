@@ -195,7 +195,10 @@ pub(crate) fn servers(project: &Path, agreed: Option<&str>) -> Result<Vec<Server
     if hash(text.as_bytes()) != agreed {
         return Ok(Vec::new());
     }
-    Server::read_all(&text, &config::variable)
+    let mut servers = Server::read_all(&text, &config::variable)?;
+    // A member has the tools of its team, and acts in nobody else's name.
+    servers.retain(|server| !server.is_of_troop());
+    Ok(servers)
 }
 
 /// What thinks for the lead where nobody says so: as the project has it, if it may, or as the person has it.

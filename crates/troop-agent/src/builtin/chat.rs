@@ -26,6 +26,14 @@ pub struct ToolSpec {
     pub input: Map<String, Value>,
 }
 
+impl ToolSpec {
+    /// How many bytes it is in a request, nearly.
+    pub(crate) fn length(&self) -> usize {
+        let input = serde_json::to_string(&self.input).unwrap_or_default();
+        self.name.len() + self.description.len() + input.len()
+    }
+}
+
 /// One message of a conversation. User and model take turns.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {

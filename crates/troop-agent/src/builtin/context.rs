@@ -8,12 +8,14 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
+use super::{permit::Veil, prompt::of_others};
+
 /// How much of all that is told.
 const MAX_CONTEXT: usize = 96 * 1024;
 /// How far a file may go on in another.
 const MAX_DEPTH: usize = 4;
 /// Files that a project has for agents, and a person for all projects.
-const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"];
+const NAMES: [&str; 4] = ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"];
 
 /// Where to look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,34 +28,45 @@ pub struct Sources {
 
 impl Sources {
     /// All that an agent in this folder is to know, as text. Empty if nobody wrote anything.
-    pub(crate) fn read(&self, folder: &Path) -> String {
-        let mut told = Told::default();
+    /// What may not be looked at is not told either.
+    pub(crate) fn read(&self, folder: &Path, veil: &Veil) -> String {
+        let mut told =
+            Told { veil, text: String::new(), texts: BTreeSet::new(), files: BTreeSet::new() };
         if let Some(home) = &self.home {
-            told.folder(home, "of the person you work for");
+            // A person may keep these files elsewhere.
+            told.folder(home, "of the person you work for", |path| {
+                fs::read_to_string(home.join(path)).ok()
+            });
         }
         // What is not kept with the files is only in the project itself.
         let other = self.project.as_deref().filter(|project| *project != folder);
         for folder in [Some(folder), other].into_iter().flatten() {
-            told.folder(folder, "of this project");
+            told.folder(folder, "of this project", |path| {
+                fs::read_to_string(real_inside(folder, path)?).ok()
+            });
         }
-        let skills = [Some(folder), other].into_iter().flatten().find_map(skills::listed);
-        told.text.push_str(&skills.unwrap_or_default());
-        told.text
+        match (skills::listed(folder), other.and_then(skills::told)) {
+            (Some(listed), _) => told.push(&listed),
+            // Nobody can read from here what is not kept with the files.
+            (None, Some(skills)) => told.push(&skills),
+            (None, None) => {}
+        }
+        of_others(&told.text)
     }
 }
 
-#[derive(Default)]
-struct Told {
+struct Told<'a> {
+    veil: &'a Veil,
     text: String,
     /// What was told already. The same text under two names is told once.
     texts: BTreeSet<String>,
     files: BTreeSet<PathBuf>,
 }
 
-impl Told {
-    fn folder(&mut self, folder: &Path, whose: &str) {
+impl Told<'_> {
+    fn folder(&mut self, folder: &Path, whose: &str, read: impl Fn(&Path) -> Option<String>) {
         for name in NAMES {
-            let Ok(text) = fs::read_to_string(folder.join(name)) else { continue };
+            let Some(text) = read(Path::new(name)) else { continue };
             if text.trim().is_empty() || !self.texts.insert(text.clone()) {
                 continue;
             }
@@ -75,11 +88,22 @@ impl Told {
                 continue;
             }
             // A name with an @ before it may be anything.
-            let Some(text) = read_inside(folder, &path) else { continue };
+            let Some(text) = read_inside(folder, &path).filter(|_| !self.is_veiled(folder, &path))
+            else {
+                continue;
+            };
             let text = self.with_imports(&text, folder, &path, depth + 1);
             whole.push_str(&format!("\n\n## {}\n\n{}\n", path.display(), text.trim()));
         }
         whole
+    }
+
+    /// Whether nobody may look at a file, by its path or by where its links lead.
+    fn is_veiled(&self, folder: &Path, path: &Path) -> bool {
+        let real = fs::canonicalize(folder.join(path)).unwrap_or_default();
+        let root = fs::canonicalize(folder).unwrap_or_default();
+        let real = real.strip_prefix(&root).unwrap_or(&real);
+        [path, real].iter().any(|path| self.veil.hides(&root, &path.display().to_string()))
     }
 
     fn push(&mut self, text: &str) {
@@ -127,12 +151,18 @@ fn inside(path: &Path) -> Option<PathBuf> {
     Some(inside)
 }
 
-/// A file of a folder, through no link that leads out.
+/// A file of a folder that is not too long, through no link that leads out.
 fn read_inside(folder: &Path, path: &Path) -> Option<String> {
+    let real = real_inside(folder, path)?;
+    let is_small = fs::metadata(&real).ok()?.len() <= MAX_CONTEXT as u64;
+    is_small.then(|| fs::read_to_string(&real).ok()).flatten()
+}
+
+/// Where a file of a folder is, if no link leads out. What is no file is none.
+fn real_inside(folder: &Path, path: &Path) -> Option<PathBuf> {
     let real = fs::canonicalize(folder.join(path)).ok()?;
     let is_inside = real.starts_with(fs::canonicalize(folder).ok()?);
-    let is_small = fs::metadata(&real).ok()?.len() <= MAX_CONTEXT as u64;
-    (is_inside && is_small).then(|| fs::read_to_string(&real).ok()).flatten()
+    (is_inside && real.is_file()).then_some(real)
 }
 
 #[cfg(test)]

@@ -9,11 +9,12 @@ use troop_protocol::{Category, Gate, Level, MessageIn, WireTask};
 
 use super::{
     chat::{ToolCall, ToolResult, ToolSpec},
-    permit::{Deed, Permit, Rules},
+    permit,
+    permit::{Deed, Permit, Rule, Rules},
     secret::Secret,
     servers::Servers,
     team::Team,
-    tools::{Files, Own, Shell, Used},
+    tools::{Files, Own, Shell, Spot, Used},
 };
 use crate::{Outcome, Turn};
 
@@ -31,8 +32,8 @@ pub(crate) struct Hands<'a> {
     pub(crate) files: &'a Files,
     pub(crate) rules: &'a Rules,
     pub(crate) task: Option<&'a WireTask>,
-    /// The key, which no result may show, and the variables that hold it.
-    pub(crate) key: Option<&'a Secret>,
+    /// The keys, which no result may show, and the variables that hold them.
+    keys: Mutex<Vec<Secret>>,
     pub(crate) hidden: &'a [String],
     /// What it can do in its team, if it has one that can be asked.
     pub(crate) team: Option<Team<'a>>,
@@ -40,8 +41,8 @@ pub(crate) struct Hands<'a> {
     pub(crate) gate: Option<&'a Gate>,
     /// The MCP servers of the project.
     pub(crate) servers: Option<&'a Servers>,
-    /// The tools that it may use, if not all.
-    pub(crate) only: Option<&'a [String]>,
+    /// The tools that it may use, if not all, and for what.
+    pub(crate) only: Option<&'a [Rule]>,
     /// Mail that came while an answer was waited for.
     later: Mutex<Vec<MessageIn>>,
 }
@@ -62,10 +63,11 @@ impl<'a> Hands<'a> {
         (turn, files): (&'a Turn, &'a Files),
         rules: &'a Rules,
         task: Option<&'a WireTask>,
-        (key, hidden): (Option<&'a Secret>, &'a [String]),
+        (key, hidden): (Option<Secret>, &'a [String]),
     ) -> Self {
         let (team, gate, servers, only, later) = Default::default();
-        Self { turn, files, rules, task, key, hidden, team, gate, servers, only, later }
+        let keys = Mutex::new(key.into_iter().collect());
+        Self { turn, files, rules, task, keys, hidden, team, gate, servers, only, later }
     }
 
     /// What the model is told that it may call.
@@ -73,14 +75,17 @@ impl<'a> Hands<'a> {
         let own = self.own().map(Own::spec);
         let foreign = self.servers.into_iter().flat_map(Servers::specs);
         let foreign = foreign.filter(|tool| self.may_have(&tool.name, Category::Other));
-        own.chain(foreign).chain(self.team.iter().flat_map(Team::specs)).collect()
+        let team = self.team.iter().flat_map(Team::specs);
+        let team = team.filter(|tool| !self.rules.denies_all_of(&tool.name));
+        own.chain(foreign).chain(team).collect()
     }
 
     /// Whether the member may have a tool at all.
     fn may_have(&self, name: &str, category: Category) -> bool {
-        let is_listed = self.only.is_none_or(|only| only.iter().any(|it| it == name));
+        let is_listed = self.only.is_none_or(|only| only.iter().any(|it| it.names(name)));
         let is_had = self.team.as_ref().is_none_or(|team| team.has(category));
-        (is_listed || category == Category::Coordination) && is_had
+        let is_denied = self.rules.denies_all_of(name);
+        (is_listed || category == Category::Coordination) && is_had && !is_denied
     }
 
     /// The agent's own tools that it has in this turn: who only coordinates has none that work.
@@ -111,7 +116,7 @@ impl<'a> Hands<'a> {
                 join_all(now.iter().map(|call| self.use_one(call))).await
             };
             for (call, used) in now.iter().zip(used) {
-                done.note(call, used, self.key);
+                done.note(call, used, self);
             }
         }
         done
@@ -133,23 +138,40 @@ impl<'a> Hands<'a> {
                     self.use_foreign(servers, &call.name, input).await
                 }
                 (Some(team), _) if Team::knows(&call.name) => {
-                    self.show(&call.name, "").await;
-                    let run =
-                        self.turn.interrupted().run_until_cancelled(team.run(&call.name, input));
-                    run.await.unwrap_or_else(|| {
-                        Used::Bad("you were interrupted while this was done".to_owned())
-                    })
+                    self.use_of_team(team, &call.name, input).await
                 }
                 _ => Used::Bad(self.unknown(&call.name)),
             };
         };
-        let what = tool.what(input, self.files);
-        self.show(&call.name, &what).await;
-        let deed = Deed { tool: &call.name, category: tool.category(), what: &what };
+        let Spot { given, real } = tool.spot(input, self.files).await;
+        self.show(&call.name, &given).await;
+        let deed = self.deed(&call.name, tool.category(), (&given, &real));
         if let Err(why) = self.permitted(&deed, input).await {
             return Used::Bad(why);
         }
         self.run(tool, input).await
+    }
+
+    fn deed<'d>(
+        &'d self,
+        tool: &'d str,
+        category: Category,
+        (what, real): (&'d str, &'d str),
+    ) -> Deed<'d> {
+        Deed { tool, category, what, real, root: self.files.root() }
+    }
+
+    /// Uses a tool of the team. Who may do what on the board is for the board to say, but rules hold here, too.
+    async fn use_of_team(&self, team: &Team<'_>, name: &str, input: &Map<String, Value>) -> Used {
+        self.show(name, "").await;
+        // `Agent(Explore)` is a rule about what is to be started.
+        let what = input.get("subagent_type").and_then(Value::as_str).unwrap_or_default();
+        let deed = self.deed(name, Category::Coordination, (what, what));
+        if let Err(why) = self.permitted(&deed, input).await {
+            return Used::Bad(why);
+        }
+        let run = self.turn.interrupted().run_until_cancelled(team.run(name, input)).await;
+        run.unwrap_or_else(|| Used::Bad("you were interrupted while this was done".to_owned()))
     }
 
     /// Uses a tool of an MCP server. Nobody here knows what it does, so it needs leave.
@@ -158,7 +180,7 @@ impl<'a> Hands<'a> {
             return Used::Bad(self.unknown(name));
         }
         self.show(name, "").await;
-        let deed = Deed { tool: name, category: Category::Other, what: "" };
+        let deed = self.deed(name, Category::Other, ("", ""));
         if let Err(why) = self.permitted(&deed, input).await {
             return Used::Bad(why);
         }
@@ -168,6 +190,12 @@ impl<'a> Hands<'a> {
 
     /// Whether something may be done, after asking where that is needed.
     async fn permitted(&self, deed: &Deed<'_>, input: &Map<String, Value>) -> Result<(), String> {
+        let is_listed = self.only.is_none_or(|only| permit::lets(only, deed));
+        if !is_listed && deed.category != Category::Coordination {
+            let only = self.only.unwrap_or_default().iter().map(|rule| format!("`{rule}`"));
+            let only = only.collect::<Vec<_>>().join(", ");
+            return Err(format!("that is not what your tools are for; they are: {only}"));
+        }
         match self.rules.check(self.turn.mode(), deed) {
             Permit::Yes => Ok(()),
             Permit::No(why) => Err(why),
@@ -180,7 +208,7 @@ impl<'a> Hands<'a> {
             return self.propose(input).await;
         }
         let shell = Shell { turn: self.turn, task: self.task, hidden: self.hidden };
-        let run = tool.run(input, self.files, shell);
+        let run = tool.run(input, (self.files, self.rules), shell);
         // A command hears of it by itself, and tells what it printed so far.
         if tool.category() == Category::Shell {
             return run.await;
@@ -196,7 +224,13 @@ impl<'a> Hands<'a> {
     }
 
     pub(crate) fn without_key(&self, text: &str) -> String {
-        self.key.map_or_else(|| text.to_owned(), |key| key.hidden_in(text))
+        let keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        keys.iter().fold(text.to_owned(), |text, key| key.hidden_in(&text))
+    }
+
+    /// Shows nobody this key either.
+    pub(crate) fn hide(&self, key: Secret) {
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner).push(key);
     }
 
     fn unknown(&self, name: &str) -> String {
@@ -211,7 +245,7 @@ impl<'a> Hands<'a> {
 }
 
 impl Done {
-    fn note(&mut self, call: &ToolCall, used: Used, key: Option<&Secret>) {
+    fn note(&mut self, call: &ToolCall, used: Used, hands: &Hands<'_>) {
         let (content, is_error) = match used {
             Used::Good(content) => (content, false),
             Used::Bad(content) => (content, true),
@@ -224,7 +258,7 @@ impl Done {
                 ("your plan was approved; go on with it".to_owned(), false)
             }
         };
-        let content = key.map_or_else(|| content.clone(), |key| key.hidden_in(&content));
+        let content = hands.without_key(&content);
         // APIs turn empty results away.
         let content = if content.is_empty() { "[nothing]".to_owned() } else { content };
         let (id, name) = (call.id.clone(), call.name.clone());

@@ -6,12 +6,33 @@ use super::chat::{Message, Part, Said, ToolResult};
 #[derive(Debug, Default)]
 pub(crate) struct History {
     messages: Vec<Message>,
-    /// What the present work is, and what was said to it by mail.
-    pins: Vec<String>,
+    pins: Pins,
     /// How long it all is.
     n_bytes: usize,
+    /// How long what goes before it is: instructions and tools.
+    n_before: usize,
     /// How many tokens the API counted, up to which length.
     counted: Option<(u64, usize)>,
+}
+
+/// What must not be forgotten, whatever is cut.
+#[derive(Debug, Default)]
+struct Pins {
+    /// The team, as it was told last.
+    team: Option<String>,
+    /// What people told a lead, for as long as it lives. The first is the goal.
+    goals: Vec<String>,
+    /// What the present work is, the plan for it that was approved, and what was said to it by mail.
+    work: Option<String>,
+    plan: Option<String>,
+    mail: Vec<String>,
+}
+
+/// Whether a piece of work is begun, or gone on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begin {
+    Anew,
+    Again,
 }
 
 /// How many bytes one token has at least, in what is not counted yet.
@@ -24,33 +45,61 @@ impl History {
         &self.messages
     }
 
-    pub(crate) fn pins(&self) -> &[String] {
-        &self.pins
+    /// What must not be forgotten, in the order in which it is told again.
+    pub(crate) fn pins(&self) -> Vec<&str> {
+        let Pins { team, goals, work, plan, mail } = &self.pins;
+        // The work may be what was told last, and is not told twice.
+        let goals = goals.iter().filter(|goal| Some(*goal) != work.as_ref());
+        let pins = team.iter().chain(goals).chain(work).chain(plan).chain(mail);
+        pins.map(String::as_str).collect()
+    }
+
+    /// What goes before it in every request, in bytes.
+    pub(crate) fn comes_after(&mut self, n_bytes: usize) {
+        self.n_before = n_bytes;
     }
 
     /// How many tokens it has, as far as one can know before it is sent.
     pub(crate) fn n_tokens(&self) -> u64 {
-        let (counted, up_to) = self.counted.unwrap_or_default();
+        let Some((counted, up_to)) = self.counted else {
+            return (self.n_before + self.n_bytes) as u64 / BYTES_PER_TOKEN;
+        };
         let n_new = self.n_bytes.saturating_sub(up_to) as u64;
         counted.saturating_add(n_new / BYTES_PER_TOKEN)
     }
 
-    /// Begins another piece of work: what was pinned to the one before may be forgotten.
-    pub(crate) fn begin(&mut self, work: String) {
-        self.pins.clear();
-        self.pins.push(work.clone());
+    /// Begins a piece of work, or goes on with one: what was pinned to another may be forgotten.
+    pub(crate) fn begin(&mut self, work: String, how: Begin) {
+        if how == Begin::Anew {
+            (self.pins.plan, self.pins.mail) = (None, Vec::new());
+        }
+        self.pins.work = Some(work.clone());
         self.tell(work);
     }
 
-    /// Tells something that must not be forgotten while this work lasts.
-    pub(crate) fn tell_for_good(&mut self, text: String) {
-        self.pins.push(text.clone());
-        // What the work is stays; of the rest the oldest goes.
-        while self.pins.len() > 2
-            && self.pins.iter().skip(1).map(String::len).sum::<usize>() > MAX_PINNED
-        {
-            self.pins.remove(1);
-        }
+    /// Keeps what a person told a lead. It is told with the work.
+    pub(crate) fn keep_goal(&mut self, text: String) {
+        self.pins.goals.push(text);
+        // The goal stays; of the rest the oldest goes.
+        shorten(&mut self.pins.goals, 1);
+    }
+
+    /// Tells what the team is now.
+    pub(crate) fn tell_team(&mut self, text: String) {
+        self.pins.team = Some(text.clone());
+        self.tell(text);
+    }
+
+    /// Tells that a plan was approved.
+    pub(crate) fn tell_plan(&mut self, text: String) {
+        self.pins.plan = Some(text.clone());
+        self.tell(text);
+    }
+
+    /// Tells mail, which must not be forgotten while this work lasts.
+    pub(crate) fn tell_mail(&mut self, text: String) {
+        self.pins.mail.push(text.clone());
+        shorten(&mut self.pins.mail, 0);
         self.tell(text);
     }
 
@@ -109,6 +158,15 @@ impl History {
         } else {
             self.messages.push(Message::User(vec![said]));
         }
+    }
+}
+
+/// Lets the oldest go until the rest is short enough; so many from the front stay, and the last does.
+fn shorten(texts: &mut Vec<String>, n_first: usize) {
+    while texts.len() > n_first + 1
+        && texts.iter().skip(n_first).map(String::len).sum::<usize>() > MAX_PINNED
+    {
+        texts.remove(n_first);
     }
 }
 

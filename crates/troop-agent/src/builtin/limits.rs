@@ -65,6 +65,11 @@ impl Meter {
         self.usage += usage;
     }
 
+    /// Counts what came to nothing.
+    pub(crate) fn add(&mut self, usage: Usage) {
+        self.usage += usage;
+    }
+
     /// Says which limit is reached, if one is.
     pub(crate) fn check(&self) -> Result<(), String> {
         let Limits { rounds, tokens, dollars } = self.limits;

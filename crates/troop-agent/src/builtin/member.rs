@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
-use troop_model::Role;
+use troop_model::{MessageKind, Permissions, Role, USER};
 use troop_protocol::{Level, MessageIn, WireTask};
 
 use super::{
     Options,
     chat::Usage,
     hands::Hands,
-    history::History,
+    history::Begin,
     key,
     model::Model,
     prompt,
-    servers::Servers,
+    servers::{Host, Servers},
     team::Team,
     think::{Mind, Thought},
-    tools::Files,
+    tools::{Files, Own},
 };
-use crate::{Agent, BoxFuture, Outcome, Turn, Work};
+use crate::{Agent, BoxFuture, Outcome, Thinking, Turn, Work};
 
 /// Thinks with a model.
 #[derive(Debug)]
@@ -47,15 +47,29 @@ impl BuiltinAgent {
             Work::Start | Work::Shutdown { .. } => Outcome::Done,
             Work::Task(task) => self.work_on(&task, None, turn).await,
             Work::Resume { task, mail } => self.work_on(&task, Some(mail), turn).await,
-            Work::Mail(mail) => match self.think(prompt::mail(&mail), None, turn).await {
+            Work::Mail(mail) => match self.read(mail, turn).await {
                 Thought::Said(text) => self.answer(&text, turn).await,
                 Thought::Over(outcome) => outcome,
                 Thought::Interrupted => Outcome::Interrupted,
                 // What it was told is remembered, and it is told when there is more to spend.
-                Thought::Spent(_) => Outcome::Done,
+                Thought::Spent(reason) => Outcome::GaveBack { reason },
                 Thought::Failed(reason) => Outcome::Failed { reason },
+                Thought::Hopeless(reason) => Outcome::Hopeless { reason },
             },
         }
+    }
+
+    /// Thinks about mail.
+    async fn read(&mut self, mut mail: Vec<MessageIn>, turn: &Turn) -> Thought {
+        // Who asks for leave waits for the answer. This one is to somebody who remembered more.
+        mail.retain(|message| message.kind != MessageKind::PermissionResponse);
+        if mail.is_empty() {
+            return Thought::Over(Outcome::Done);
+        }
+        let words = prompt::mail(&mail);
+        mail.retain(|message| message.from == USER);
+        let of_people = (!mail.is_empty()).then(|| prompt::mail(&mail));
+        self.think(Told { words, how: Begin::Anew, of_people }, None, turn).await
     }
 
     /// What the lead says at the end of a turn is for the person.
@@ -74,10 +88,11 @@ impl BuiltinAgent {
         turn: &Turn,
     ) -> Outcome {
         let mut words = prompt::task(task);
+        let how = if mail.is_some() { Begin::Again } else { Begin::Anew };
         if let Some(mail) = mail {
             words = format!("{words}\n{}\n{}", prompt::mail(&mail), prompt::GO_ON);
         }
-        match self.think(words, Some(task), turn).await {
+        match self.think(Told { words, how, of_people: None }, Some(task), turn).await {
             Thought::Said(_) if !self.is_open(task, turn).await => Outcome::Done,
             Thought::Said(result) => {
                 let first = result.lines().next().unwrap_or_default();
@@ -89,19 +104,24 @@ impl BuiltinAgent {
             Thought::Interrupted => Outcome::Interrupted,
             Thought::Spent(reason) => Outcome::GaveBack { reason },
             Thought::Failed(reason) => Outcome::Failed { reason },
+            Thought::Hopeless(reason) => Outcome::Hopeless { reason },
         }
     }
 
     /// Whether a task is still to be reported on.
     async fn is_open(&self, task: &WireTask, turn: &Turn) -> bool {
-        let team = if self.is_alone { None } else { Team::find(turn, &self.options.gate).await };
-        match team {
-            Some(team) => team.is_open(task).await,
-            None => true,
+        match self.team(turn).await {
+            Ok(Some(team)) => team.is_open(task).await,
+            Ok(None) | Err(_) => true,
         }
     }
 
-    async fn think(&mut self, words: String, task: Option<&WireTask>, turn: &Turn) -> Thought {
+    /// The member's team, if there is one. What is wrong is no answer, and asked again with the next work.
+    async fn team<'a>(&self, turn: &'a Turn) -> Result<Option<Team<'a>>, String> {
+        if self.is_alone { Ok(None) } else { Team::find(turn, &self.options.gate).await }
+    }
+
+    async fn think(&mut self, told: Told, task: Option<&WireTask>, turn: &Turn) -> Thought {
         let options = Arc::clone(&self.options);
         let files = match Files::open(turn.path()) {
             Ok(files) => files,
@@ -112,12 +132,18 @@ impl BuiltinAgent {
                 ));
             }
         };
-        let team = if self.is_alone { None } else { Team::find(turn, &options.gate).await };
+        let team = match self.team(turn).await {
+            Ok(team) => team,
+            Err(why) => return Thought::Failed(why),
+        };
         // A lead that was asked once and did not know is not asked again.
         self.is_alone = team.is_none();
         let servers: &Servers = match &mut self.servers {
             Some(servers) => servers,
-            none => none.insert(Servers::start(&options.servers, options.waits, turn).await),
+            none => {
+                let host = Host::of(turn, &options.hidden);
+                none.insert(Servers::start(&options.servers, host, options.waits, turn).await)
+            }
         };
         let news = turn.team_md().filter(|team_md| self.team_md.as_ref() != Some(team_md));
         self.is_lead = team.as_ref().is_some_and(|team| team.role() == Role::Lead);
@@ -129,12 +155,14 @@ impl BuiltinAgent {
             },
         };
         if let Some(news) = &news {
-            mind.history.tell(prompt::team(news));
-            self.team_md.clone_from(&Some(news.clone()));
+            mind.history.tell_team(prompt::team(news));
+            self.team_md = Some(news.clone());
         }
-        mind.history.begin(words);
+        let Told { words, how, of_people } = told;
+        of_people.filter(|_| self.is_lead).into_iter().for_each(|it| mind.history.keep_goal(it));
+        mind.history.begin(words, how);
         let key = mind.model.endpoint().key.clone();
-        let key = (key.as_ref(), options.hidden.as_slice());
+        let key = (key, options.hidden.as_slice());
         let mut hands = Hands::new((turn, &files), &options.rules, task, key);
         (hands.team, hands.servers, hands.only) = (team, Some(servers), options.tools.as_deref());
         hands.gate = Some(&options.gate);
@@ -143,6 +171,14 @@ impl BuiltinAgent {
         turn.log(Level::Info, &options.cost(&before, &mind.usage)).await;
         thought
     }
+}
+
+/// A piece of work, in words.
+struct Told {
+    words: String,
+    how: Begin,
+    /// What of it people said, if they did.
+    of_people: Option<String>,
 }
 
 impl Options {
@@ -165,9 +201,9 @@ impl Options {
         if !self.about.is_empty() {
             system.push_str(&format!("\n# What you are\n\n{}\n", self.about));
         }
-        system.push_str(&self.sources.read(turn.path()));
-        let (usage, told) = Default::default();
-        Ok(Mind { model, system, history: History::default(), usage, told })
+        let veil = self.rules.veil(Permissions::Bypass, Own::Read.name());
+        system.push_str(&self.sources.read(turn.path(), &veil));
+        Ok(Mind::new(model, system))
     }
 }
 
@@ -178,5 +214,10 @@ impl Agent for BuiltinAgent {
 
     fn fresh(&self) -> Box<dyn Agent> {
         Box::new(Self::new(Arc::clone(&self.options)))
+    }
+
+    fn thinks(&self) -> Option<Thinking> {
+        let Options { endpoint, price, .. } = &*self.options;
+        Some(Thinking { unpriced: price.is_none().then(|| endpoint.model.clone()) })
     }
 }

@@ -1,21 +1,23 @@
 //! Asks a model, and asks again when that may help.
 
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
 use hyper::{body::Bytes, header::HeaderMap};
 use thiserror::Error;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 pub use super::http::Patience;
 use super::{
-    chat::{Asked, Reply, Shown},
+    chat::{Asked, Reply, Shown, Usage},
     http::{Answer, Http, HttpError, Target},
     provider::{Api, Options, Progress, of_answer},
-    retry::{Retries, Waits},
+    retry::{Retries, Waits, seconds_of_date},
     secret::Secret,
     sse::Events,
 };
 
+/// How long nothing comes before who watches hears of it.
+const QUIET: Duration = Duration::from_millis(50);
 /// How much of an answer is read that is an error.
 const MAX_ERROR: usize = 64 * 1024;
 
@@ -97,6 +99,12 @@ pub trait Watch: Send {
 
     /// It is asked again after a while.
     fn waits(&mut self, error: &ModelError, wait: Duration);
+
+    /// What this reply has cost so far. What is broken off is paid for, too.
+    fn counted(&mut self, usage: Usage);
+
+    /// Nothing has come for a moment.
+    fn quiet(&mut self);
 }
 
 /// A model that can be asked.
@@ -126,6 +134,11 @@ impl Model {
         &self.endpoint
     }
 
+    /// Uses another key from now on.
+    pub(crate) fn set_key(&mut self, key: Secret) {
+        self.endpoint.key = Some(key);
+    }
+
     /// Whether a connection is at hand that nobody uses.
     #[must_use]
     pub fn is_connected(&self) -> bool {
@@ -138,14 +151,15 @@ impl Model {
         let is_original = base_url.trim_end_matches('/') == api.base_url();
         let options = Options { model, thinking: *thinking, is_original };
         let body = Bytes::from(api.provider().body(&options, asked));
-        let mut waits = Waits::new(self.retries, self.seed);
+        let (mut waits, mut n_times) = (Waits::new(self.retries, self.seed), 0);
         loop {
+            n_times += 1;
             let error = match self.once(&body, watch).await {
                 Ok(reply) => return Ok(reply),
                 Err(error) => self.without_key(error),
             };
             let wait = error.is_passing().then(|| waits.next(error.retry_after())).flatten();
-            let Some(wait) = wait else { return Err(error) };
+            let Some(wait) = wait else { return Err(error.after(n_times)) };
             watch.shown(Shown::Again);
             watch.waits(&error, wait);
             sleep(wait).await;
@@ -170,33 +184,20 @@ impl Model {
     /// What others answer may repeat what they were told.
     fn without_key(&self, error: ModelError) -> ModelError {
         let Some(key) = &self.endpoint.key else { return error };
-        let hide = |text: String| key.hidden_in(&text);
-        match error {
-            ModelError::Key { status, message } => {
-                ModelError::Key { status, message: hide(message) }
-            }
-            ModelError::Refused { status, message } => {
-                ModelError::Refused { status, message: hide(message) }
-            }
-            ModelError::TooLong { message } => ModelError::TooLong { message: hide(message) },
-            ModelError::Busy { status, message, retry_after } => {
-                ModelError::Busy { status, message: hide(message), retry_after }
-            }
-            ModelError::Senseless { what } => ModelError::Senseless { what: hide(what) },
-            ModelError::Lost { what } => ModelError::Lost { what: hide(what) },
-            ModelError::BadUrl { what } => ModelError::BadUrl { what: hide(what) },
-        }
+        error.with_text(|text| key.hidden_in(&text))
     }
 }
 
 /// Reads a reply to its end.
 async fn read(api: Api, answer: &mut Answer, watch: &mut dyn Watch) -> Result<Reply, ModelError> {
     let (mut events, mut reader) = (Events::default(), api.provider().reader());
-    'reading: while let Some(piece) = answer.piece().await? {
+    'reading: while let Some(piece) = next_piece(answer, watch).await? {
         events.push(&piece);
         let senseless = |_| ModelError::senseless("it is no stream of events");
         while let Some(event) = events.next().map_err(senseless)? {
-            if reader.take(&event, &mut |shown| watch.shown(shown))? == Progress::Over {
+            let taken = reader.take(&event, &mut |shown| watch.shown(shown));
+            watch.counted(reader.usage());
+            if taken? == Progress::Over {
                 break 'reading;
             }
         }
@@ -204,17 +205,59 @@ async fn read(api: Api, answer: &mut Answer, watch: &mut dyn Watch) -> Result<Re
     reader.finish().ok_or_else(|| ModelError::Senseless { what: "it broke off".to_owned() })
 }
 
+/// The next piece; who watches hears that none comes.
+async fn next_piece(
+    answer: &mut Answer,
+    watch: &mut dyn Watch,
+) -> Result<Option<Bytes>, HttpError> {
+    let mut piece = pin!(answer.piece());
+    loop {
+        match timeout(QUIET, &mut piece).await {
+            Ok(piece) => return piece,
+            Err(_) => watch.quiet(),
+        }
+    }
+}
+
 /// How long the API asks us to wait.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
-    let seconds =
-        number("retry-after-ms").map(|it| it / 1000.0).or_else(|| number("retry-after"))?;
-    Duration::try_from_secs_f64(seconds).ok()
+    let seconds = number("retry-after-ms").map(|it| it / 1000.0).or_else(|| number("retry-after"));
+    if let Some(seconds) = seconds {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    // A moment, by the clock of who says it.
+    let moment = |name: &str| seconds_of_date(headers.get(name)?.to_str().ok()?);
+    let seconds = moment("retry-after")?.saturating_sub(moment("date")?);
+    Some(Duration::from_secs(u64::try_from(seconds).unwrap_or_default()))
 }
 
 impl ModelError {
     pub(crate) fn senseless(text: &str) -> Self {
         Self::Senseless { what: troop_model::preview(text, 200) }
+    }
+
+    /// The same, after so many times.
+    fn after(self, n_times: u32) -> Self {
+        if n_times < 2 {
+            return self;
+        }
+        self.with_text(|text| format!("{text} (it was asked {n_times} times)"))
+    }
+
+    /// The same with another text.
+    fn with_text(self, change: impl FnOnce(String) -> String) -> Self {
+        match self {
+            Self::Key { status, message } => Self::Key { status, message: change(message) },
+            Self::Refused { status, message } => Self::Refused { status, message: change(message) },
+            Self::TooLong { message } => Self::TooLong { message: change(message) },
+            Self::Busy { status, message, retry_after } => {
+                Self::Busy { status, message: change(message), retry_after }
+            }
+            Self::Senseless { what } => Self::Senseless { what: change(what) },
+            Self::Lost { what } => Self::Lost { what: change(what) },
+            Self::BadUrl { what } => Self::BadUrl { what: change(what) },
+        }
     }
 
     /// Whether it may be gone the next time.

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
-    chat::{Asked, Reply, Shown},
+    chat::{Asked, Reply, Shown, Usage},
     model::ModelError,
     secret::Secret,
     sse::Event,
@@ -65,6 +65,9 @@ pub(crate) trait Reader: Send {
         event: &Event,
         show: &mut dyn FnMut(Shown<'_>),
     ) -> Result<Progress, ModelError>;
+
+    /// What it has cost, as far as the API has said so.
+    fn usage(&self) -> Usage;
 
     /// The reply, if its end has come: a stream that breaks off before is none.
     fn finish(self: Box<Self>) -> Option<Reply>;

@@ -66,13 +66,32 @@ impl Waits {
     }
 }
 
+/// The seconds since 1970 of a date as HTTP writes it: `Sun, 06 Nov 1994 08:49:37 GMT`.
+pub(crate) fn seconds_of_date(text: &str) -> Option<i64> {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let mut words = text.split_once(", ")?.1.split([' ', ':']);
+    let number = |word: Option<&str>| word?.parse::<i64>().ok().filter(|it| *it >= 0);
+    let day = number(words.next())?;
+    let month = words.next()?;
+    let month = i64::try_from(MONTHS.iter().position(|it| *it == month)?).ok()?;
+    let year = number(words.next()).filter(|year| *year < 10_000)?;
+    let (hour, minute) = (number(words.next())?, number(words.next())?);
+    let second = number(words.next())?;
+    // Years begin in March here, so that the day that some have comes last.
+    let (year, month) = if month < 2 { (year - 1, month + 10) } else { (year, month - 2) };
+    let leap_days = year / 4 - year / 100 + year / 400;
+    let days = 365 * year + leap_days + (153 * month + 2) / 5 + day - 719_469;
+    Some(((days * 24 + hour) * 60 + minute) * 60 + second)
+}
+
 #[cfg(test)]
 mod tests {
     //! Waits.
 
     use std::time::Duration;
 
-    use super::{Retries, Waits};
+    use super::{Retries, Waits, seconds_of_date};
 
     fn all(seed: u64) -> Vec<Duration> {
         let mut waits = Waits::new(Retries::default(), seed);
@@ -102,5 +121,21 @@ mod tests {
         let wait = waits.next(Some(asked)).unwrap();
         assert!(wait >= asked && wait <= asked + Duration::from_millis(500), "{wait:?}");
         assert_eq!(waits.next(Some(Duration::from_secs(3_000))), None);
+    }
+
+    #[test]
+    fn dates_are_those_of_http() {
+        let table = [
+            ("Thu, 01 Jan 1970 00:00:00 GMT", Some(0)),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", Some(784_111_777)),
+            ("Tue, 29 Feb 2000 23:59:59 GMT", Some(951_868_799)),
+            ("Mon, 16 Nov 2026 13:00:00 GMT", Some(1_794_834_000)),
+            ("tomorrow", None),
+            ("Sun, 06 Foo 1994 08:49:37 GMT", None),
+            ("Sun, 06 Nov 99999999999999999 08:49:37 GMT", None),
+        ];
+        for (text, seconds) in table {
+            assert_eq!(seconds_of_date(text), seconds, "{text}");
+        }
     }
 }

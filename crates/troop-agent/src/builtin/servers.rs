@@ -2,9 +2,15 @@
 
 mod config;
 mod http;
+mod schema;
 mod stdio;
 
-use std::{collections::BTreeSet, path::Path, time::Duration};
+use std::{
+    collections::BTreeSet,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use futures_util::future::join_all;
 use serde::Deserialize;
@@ -51,8 +57,35 @@ impl Default for Waits {
 #[derive(Debug, Default)]
 pub(crate) struct Servers {
     waits: Waits,
+    host: Host,
     tools: Vec<Tool>,
-    links: Vec<Link>,
+    links: Vec<Linked>,
+}
+
+/// For whom servers run.
+#[derive(Debug, Default)]
+pub(crate) struct Host {
+    folder: PathBuf,
+    /// What they find in their environment besides what is in ours, as commands do.
+    environment: Vec<(String, String)>,
+    /// Variables that they do not get.
+    hidden: Vec<String>,
+}
+
+/// A server, and the conversation with it, which may have to be begun again.
+#[derive(Debug)]
+struct Linked {
+    server: Server,
+    link: Mutex<Arc<Link>>,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+enum Fault {
+    /// The conversation is over, and why.
+    Gone(String),
+    /// What is wrong with this request.
+    Told(String),
 }
 
 /// One tool of a server.
@@ -102,15 +135,25 @@ struct Outcome {
     is_error: bool,
 }
 
+impl Host {
+    pub(crate) fn of(turn: &Turn, hidden: &[String]) -> Self {
+        let place = turn.place();
+        let mut environment = place.environment.clone();
+        environment.push(("TROOP_TEAM".to_owned(), place.team.clone()));
+        environment.push(("TROOP_MEMBER".to_owned(), place.name.clone()));
+        Self { folder: turn.path().to_owned(), environment, hidden: hidden.to_vec() }
+    }
+}
+
 impl Servers {
     /// Starts all of them at once. What does not come up in time is left out, and people are told.
-    pub(crate) async fn start(servers: &[Server], waits: Waits, turn: &Turn) -> Self {
-        let begun = servers.iter().map(|server| begin(server, turn.path(), waits.start));
+    pub(crate) async fn start(servers: &[Server], host: Host, waits: Waits, turn: &Turn) -> Self {
+        let begun = servers.iter().map(|server| begin(server, &host, waits.start));
         let begun = join_all(begun).await;
-        let mut all = Self { waits, ..Self::default() };
+        let mut all = Self { waits, host, ..Self::default() };
         for (server, begun) in servers.iter().zip(begun) {
             match begun {
-                Ok((link, told)) => all.add(&server.name, link, told),
+                Ok((link, told)) => all.add(server, link, told),
                 Err(why) => {
                     let text = format!("the MCP server `{}` is left out: {why}", server.name);
                     turn.log(Level::Warn, &text).await;
@@ -120,18 +163,18 @@ impl Servers {
         all
     }
 
-    fn add(&mut self, server: &str, link: Link, told: Vec<Told>) {
+    fn add(&mut self, server: &Server, link: Link, told: Vec<Told>) {
         let nth = self.links.len();
-        self.links.push(link);
+        self.links.push(Linked { server: server.clone(), link: Mutex::new(Arc::new(link)) });
         let mut known: BTreeSet<_> = self.tools.iter().map(|tool| tool.spec.name.clone()).collect();
         for Told { name, description, input_schema } in told {
-            let shown = shown(server, &name);
+            let shown = shown(&server.name, &name);
             if self.tools.len() >= MAX_TOOLS || !known.insert(shown.clone()) {
                 continue;
             }
             let description =
                 troop_model::preview(&description.unwrap_or_default(), MAX_DESCRIPTION);
-            let spec = ToolSpec { name: shown, description, input: object(input_schema) };
+            let spec = ToolSpec { name: shown, description, input: schema::object(input_schema) };
             self.tools.push(Tool { spec, name, link: nth });
         }
     }
@@ -150,12 +193,18 @@ impl Servers {
 
     pub(crate) async fn run(&self, name: &str, input: &Map<String, Value>) -> Used {
         let tool = self.find(name);
-        let Some((tool, link)) = tool.and_then(|tool| Some((tool, self.links.get(tool.link)?)))
+        let Some((tool, linked)) = tool.and_then(|tool| Some((tool, self.links.get(tool.link)?)))
         else {
             return Used::Bad(format!("there is no tool `{name}`"));
         };
         let params = json!({"name": tool.name, "arguments": input});
-        match link.request("tools/call", &params, self.waits.call).await.and_then(understood) {
+        let link = linked.now();
+        let answered = match link.request("tools/call", &params, self.waits.call).await {
+            Ok(answer) => understood(answer),
+            Err(Fault::Told(why)) => Err(why),
+            Err(Fault::Gone(why)) => Err(self.begin_again(linked, &why).await),
+        };
+        match answered {
             Ok(Outcome { content, structured_content, is_error }) => {
                 let mut text = content.iter().map(text_of).collect::<Vec<_>>().join("\n");
                 if text.is_empty() {
@@ -166,36 +215,43 @@ impl Servers {
             Err(why) => Used::Bad(why),
         }
     }
+
+    /// Begins anew with a server that has gone. Whether the call was done nobody knows, so it is for the model to say whether
+    /// it is made again.
+    async fn begin_again(&self, linked: &Linked, why: &str) -> String {
+        match begin(&linked.server, &self.host, self.waits.start).await {
+            Ok((link, _)) => {
+                *linked.link.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(link);
+                format!(
+                    "{why}; it was started anew, and nobody knows whether this was done: look, and call again if it was not"
+                )
+            }
+            Err(again) => format!("{why}; it cannot be started anew: {again}"),
+        }
+    }
+}
+
+impl Linked {
+    fn now(&self) -> Arc<Link> {
+        Arc::clone(&self.link.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// Starts a server and asks for its tools.
 async fn begin(
     server: &Server,
-    folder: &Path,
+    host: &Host,
     patience: Duration,
 ) -> Result<(Link, Vec<Told>), String> {
     let begun = async {
         let link = match &server.how {
             How::Stdio { program, arguments, environment } => {
-                Link::Local(Local::start(program, arguments, environment, folder)?)
+                Link::Local(Local::start(program, arguments, environment, host)?)
             }
             How::Http { url, headers } => Link::Remote(Remote::new(url, headers)?),
+            How::Unclear { why } => return Err(why.clone()),
         };
-        let client = json!({"name": "troop", "version": env!("CARGO_PKG_VERSION")});
-        let hello = json!({"protocolVersion": VERSION, "capabilities": {}, "clientInfo": client});
-        link.ask("initialize", &hello).await?;
-        link.notify("notifications/initialized").await?;
-        let (mut told, mut cursor) = (Vec::new(), None);
-        for _ in 0..MAX_PAGES {
-            let params =
-                cursor.map_or_else(|| json!({}), |cursor: String| json!({"cursor": cursor}));
-            let page: Page = understood(link.ask("tools/list", &params).await?)?;
-            told.extend(page.tools);
-            cursor = page.next_cursor;
-            if cursor.is_none() {
-                break;
-            }
-        }
+        let told = link.greet().await.map_err(|(Fault::Gone(why) | Fault::Told(why))| why)?;
         Ok((link, told))
     };
     timeout(patience, begun)
@@ -204,7 +260,28 @@ async fn begin(
 }
 
 impl Link {
-    async fn ask(&self, method: &str, params: &Value) -> Result<Value, String> {
+    /// Says who we are, and asks for tools.
+    async fn greet(&self) -> Result<Vec<Told>, Fault> {
+        let client = json!({"name": "troop", "version": env!("CARGO_PKG_VERSION")});
+        let hello = json!({"protocolVersion": VERSION, "capabilities": {}, "clientInfo": client});
+        self.ask("initialize", &hello).await?;
+        self.notify("notifications/initialized").await?;
+        let (mut told, mut cursor) = (Vec::new(), None);
+        for _ in 0..MAX_PAGES {
+            let params =
+                cursor.map_or_else(|| json!({}), |cursor: String| json!({"cursor": cursor}));
+            let page = self.ask("tools/list", &params).await?;
+            let page: Page = understood(page).map_err(Fault::Told)?;
+            told.extend(page.tools);
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        Ok(told)
+    }
+
+    async fn ask(&self, method: &str, params: &Value) -> Result<Value, Fault> {
         match self {
             Self::Local(local) => local.request(method, params).await,
             Self::Remote(remote) => remote.request(method, params).await,
@@ -217,13 +294,15 @@ impl Link {
         method: &str,
         params: &Value,
         patience: Duration,
-    ) -> Result<Value, String> {
-        let late =
-            || Err(format!("it did not answer `{method}` in {} seconds", patience.as_secs()));
+    ) -> Result<Value, Fault> {
+        let late = || {
+            let seconds = patience.as_secs();
+            Err(Fault::Told(format!("it did not answer `{method}` in {seconds} seconds")))
+        };
         timeout(patience, self.ask(method, params)).await.unwrap_or_else(|_| late())
     }
 
-    async fn notify(&self, method: &str) -> Result<(), String> {
+    async fn notify(&self, method: &str) -> Result<(), Fault> {
         match self {
             Self::Local(local) => local.notify(method).await,
             Self::Remote(remote) => remote.notify(method).await,
@@ -241,15 +320,6 @@ fn shown(server: &str, tool: &str) -> String {
     let name = format!("{PREFIX}{server}__{tool}");
     let is_good = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     name.chars().map(|c| if is_good(c) { c } else { '_' }).take(MAX_NAME).collect()
-}
-
-/// A schema that is one: an object. What a server says instead is not passed on.
-fn object(schema: Value) -> Map<String, Value> {
-    let is_object = schema.get("type").is_some_and(|kind| kind == "object");
-    if let (Value::Object(schema), true) = (schema, is_object) {
-        return schema;
-    }
-    Map::from_iter([("type".to_owned(), "object".into())])
 }
 
 /// A part of a result as text.

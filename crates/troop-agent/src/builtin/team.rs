@@ -42,12 +42,26 @@ struct TaskSeen {
 }
 
 impl<'a> Team<'a> {
-    /// Finds out who the member is. None where its lead does not say, or there are no teams.
-    pub(crate) async fn find(turn: &'a Turn, gate: &Gate) -> Option<Self> {
+    /// Finds out who the member is. None where its lead cannot say, or there are no teams. A lead that can and does not is no
+    /// reason to work as if there were none: who should coordinate would have the tools of who works.
+    pub(crate) async fn find(turn: &'a Turn, gate: &Gate) -> Result<Option<Self>, String> {
         if matches!(gate, Gate::Closed { .. }) {
-            return None;
+            return Ok(None);
         }
-        let seen = timeout(PATIENCE, turn.query::<Seen>(&Query::Team {})).await.ok()?.ok()?;
+        let asked = timeout(PATIENCE, turn.query::<Seen>(&Query::Team {})).await;
+        let why = match asked {
+            Ok(Ok(seen)) => return Ok(Self::of(turn, seen)),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => format!("no answer came in {} seconds", PATIENCE.as_secs()),
+        };
+        // Only who knows the board tells TEAM.md.
+        match turn.team_md() {
+            Some(_) => Err(format!("its lead does not say who is in the team: {why}")),
+            None => Ok(None),
+        }
+    }
+
+    fn of(turn: &'a Turn, seen: Seen) -> Option<Self> {
         let own = seen.members.iter().find(|member| member.name.as_str() == turn.place().name)?;
         let (member, role, permissions) = (own.name.clone(), own.role, own.permissions);
         let lead = seen.members.iter().find(|it| it.role == Role::Lead).map(|it| it.permissions);

@@ -10,12 +10,13 @@ use super::{
     compact::compact,
     hands::Hands,
     history::History,
+    key,
     limits::Meter,
     model::{Model, ModelError},
     prompt,
 };
 use crate::Outcome;
-use screen::Screen;
+use screen::{Cost, Screen};
 
 /// How often in a row a model may say nothing, or be cut off.
 const MAX_STUMBLES: u32 = 3;
@@ -31,6 +32,8 @@ pub(crate) struct Mind {
     /// All that it has cost so far, and how much of that the lead knows of.
     pub(crate) usage: Usage,
     pub(crate) told: Usage,
+    /// What replies cost that came to nothing.
+    cost: Cost,
 }
 
 /// How a piece of work ended.
@@ -44,9 +47,17 @@ pub(crate) enum Thought {
     /// The team can spend no more.
     Spent(String),
     Failed(String),
+    /// Trying again would not help.
+    Hopeless(String),
 }
 
 impl Mind {
+    /// Somebody who remembers nothing.
+    pub(crate) fn new(model: Model, system: String) -> Self {
+        let (history, usage, told, cost) = Default::default();
+        Self { model, system, history, usage, told, cost }
+    }
+
     /// Thinks until there is nothing more to do. Whenever it ends, the model can go on from there.
     pub(crate) async fn think(&mut self, hands: &Hands<'_>, options: &Options) -> Thought {
         let thought = self.go_round(hands, options).await;
@@ -57,23 +68,39 @@ impl Mind {
 
     async fn go_round(&mut self, hands: &Hands<'_>, options: &Options) -> Thought {
         let (specs, mut meter) = (hands.specs(), Meter::new(options.limits, options.price));
-        let mut n_stumbles = 0;
+        let n_before = self.system.len() + specs.iter().map(ToolSpec::length).sum::<usize>();
+        self.history.comes_after(n_before);
+        if let Some(why) = options.too_small_for(n_before) {
+            return Thought::Hopeless(why);
+        }
+        let (mut n_stumbles, mut is_key_new) = (0, false);
         loop {
             self.hear(hands);
             if let Err(limit) = meter.check() {
-                return Thought::Failed(limit);
+                return Thought::Hopeless(limit);
             }
             if let Some(why) = hands.turn.spent() {
                 return Thought::Spent(why);
             }
             let asked = self.ask(hands, &specs, (options, &mut meter));
             let asked = hands.turn.interrupted().run_until_cancelled(asked).await;
+            let lost = self.cost.take_lost();
+            meter.add(lost);
+            self.usage += lost;
             self.tell_cost(hands, options).await;
             let reply = match asked {
                 None => return Thought::Interrupted,
-                Some(Err(error)) => return Thought::Failed(options.told(&error)),
+                // Some keys hold for an hour.
+                Some(Err(ModelError::Key { .. }))
+                    if !is_key_new && self.renews_key(hands, options).await =>
+                {
+                    is_key_new = true;
+                    continue;
+                }
+                Some(Err(error)) => return without_reply(&error, options),
                 Some(Ok(reply)) => reply,
             };
+            is_key_new = false;
             let text = hands.without_key(&reply.text());
             let (calls, ending) = self.note(reply);
             if !calls.is_empty() {
@@ -81,7 +108,7 @@ impl Mind {
                 let done = hands.use_all(&calls).await;
                 self.history.results(done.results);
                 if let Some(plan) = done.plan {
-                    self.history.tell_for_good(format!("Your plan, which was approved:\n{plan}"));
+                    self.history.tell_plan(format!("Your plan, which was approved:\n{plan}"));
                 }
                 if let Some(outcome) = done.over {
                     return Thought::Over(outcome);
@@ -112,6 +139,18 @@ impl Mind {
     }
 
     /// Tells the lead what was used since it was told last, also for what came to nothing.
+    /// Asks the command for the key again. False if there is none, or it has no other.
+    async fn renews_key(&mut self, hands: &Hands<'_>, options: &Options) -> bool {
+        let Some(command) = &options.key_command else { return false };
+        let Ok(key) = key::printed_by(command, hands.turn).await else { return false };
+        if self.model.endpoint().key.as_ref() == Some(&key) {
+            return false;
+        }
+        hands.hide(key.clone());
+        self.model.set_key(key);
+        true
+    }
+
     async fn tell_cost(&mut self, hands: &Hands<'_>, options: &Options) {
         let used = self.usage - std::mem::replace(&mut self.told, self.usage);
         if used == Usage::default() {
@@ -139,7 +178,7 @@ impl Mind {
 
     fn take_in(&mut self, mail: &[MessageIn]) -> bool {
         if !mail.is_empty() {
-            self.history.tell_for_good(prompt::mail(mail));
+            self.history.tell_mail(prompt::mail(mail));
         }
         !mail.is_empty()
     }
@@ -151,8 +190,9 @@ impl Mind {
         specs: &[ToolSpec],
         (options, meter): (&Options, &mut Meter),
     ) -> Result<Reply, ModelError> {
-        let mut screen = Screen::new(hands.turn, self.model.endpoint().key.clone());
-        let mut room = options.window.saturating_sub(u64::from(options.max_tokens));
+        let mut screen =
+            Screen::new(hands.turn, self.model.endpoint().key.clone(), self.cost.clone());
+        let mut room = options.room();
         for n_cuts in 0.. {
             if self.history.n_tokens() > room {
                 self.cut(room / 4, specs, (&mut screen, &mut *meter)).await;
@@ -166,6 +206,7 @@ impl Mind {
             let error = match self.model.ask(&asked, &mut screen).await {
                 Ok(reply) => {
                     screen.flush();
+                    self.cost.is_whole();
                     meter.count(reply.usage);
                     self.usage += reply.usage;
                     return Ok(reply);
@@ -195,6 +236,9 @@ impl Mind {
         let cut = compact(&mut self.history, n_kept, with, screen).await;
         screen.is_shown = true;
         if let Some(cut) = cut {
+            if cut.fault.is_none() {
+                self.cost.is_whole();
+            }
             meter.count(cut.usage);
             self.usage += cut.usage;
             screen.tell(&match cut.fault {
@@ -213,4 +257,10 @@ impl Mind {
         }
         (calls, reply.ending)
     }
+}
+
+/// How work ends that has no reply.
+fn without_reply(error: &ModelError, options: &Options) -> Thought {
+    let told = options.told(error);
+    if error.is_passing() { Thought::Failed(told) } else { Thought::Hopeless(told) }
 }

@@ -8,15 +8,21 @@ mod read;
 mod search;
 mod shell;
 
+use std::sync::atomic::AtomicBool;
+
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use troop_protocol::Category;
 
-pub(crate) use files::Files;
+pub(crate) use files::{Files, Spot};
 pub(crate) use shell::Shell;
 
-use super::chat::ToolSpec;
+use super::{
+    chat::ToolSpec,
+    permit::{Rules, Veil},
+};
 use crate::Outcome;
+use find::in_background;
 
 /// How much of a result a model is told.
 const MAX_RESULT: usize = 30_000;
@@ -111,36 +117,29 @@ impl Own {
     }
 
     /// What the permission to use it is about: a path, or a command.
-    pub(crate) fn what(self, input: &Map<String, Value>, files: &Files) -> String {
+    pub(crate) async fn spot(self, input: &Map<String, Value>, files: &Files) -> Spot {
         let text = |name: &str| input.get(name).and_then(Value::as_str).unwrap_or_default();
-        match self {
-            Self::Read | Self::Write | Self::Edit => files.shown(text("file_path")),
-            Self::List | Self::Glob | Self::Grep => files.shown(text("path")),
-            Self::Shell => text("command").to_owned(),
-            Self::Plan | Self::Fail | Self::GiveBack => String::new(),
-        }
+        let path = match self {
+            Self::Read | Self::Write | Self::Edit => text("file_path").to_owned(),
+            Self::List | Self::Glob | Self::Grep => text("path").to_owned(),
+            Self::Shell => {
+                let given = text("command").to_owned();
+                return Spot { real: given.clone(), given };
+            }
+            Self::Plan | Self::Fail | Self::GiveBack => return Spot::default(),
+        };
+        let files = files.clone();
+        in_background(move |_| Ok(files.spot(&path))).await.unwrap_or_default()
     }
 
     /// Uses it. What it starts ends with this future.
     pub(crate) async fn run(
         self,
         input: &Map<String, Value>,
-        files: &Files,
+        (files, rules): (&Files, &Rules),
         shell: Shell<'_>,
     ) -> Used {
         let done = match self {
-            Self::Read => parse(self, input).and_then(|it| read::read(&it, files)),
-            Self::List => parse(self, input).and_then(|it| find::list(&it, files)),
-            Self::Write => parse(self, input).and_then(|it| edit::write(&it, files)),
-            Self::Edit => parse(self, input).and_then(|it| edit::edit(&it, files)),
-            Self::Glob => match parse(self, input) {
-                Ok(it) => find::glob(it, files).await,
-                Err(wrong) => Err(wrong),
-            },
-            Self::Grep => match parse(self, input) {
-                Ok(it) => search::grep(it, files).await,
-                Err(wrong) => Err(wrong),
-            },
             Self::Shell => match parse(self, input) {
                 Ok(it) => shell::run(it, shell).await,
                 Err(wrong) => Err(wrong),
@@ -150,8 +149,34 @@ impl Own {
                 Ok(it) => return Used::Over(end::end(self, it)),
                 Err(wrong) => Err(wrong),
             },
+            Self::Read | Self::List | Self::Glob | Self::Grep | Self::Write | Self::Edit => {
+                let (input, files) = (input.clone(), files.clone());
+                let veil = rules.veil(shell.turn.mode(), self.name());
+                in_background(move |over| self.on_files(&input, &files, &veil, over)).await
+            }
         };
         done.map_or_else(|wrong| Used::Bad(cut(wrong)), |good| Used::Good(cut(good)))
+    }
+
+    /// Uses a tool that needs files alone. Files may be slow, so this is done beside everything else.
+    fn on_files(
+        self,
+        input: &Map<String, Value>,
+        files: &Files,
+        veil: &Veil,
+        over: &AtomicBool,
+    ) -> Result<String, String> {
+        match self {
+            Self::Read => read::read(&parse(self, input)?, files, over),
+            Self::List => find::list(&parse(self, input)?, files),
+            Self::Glob => find::glob(&parse(self, input)?, files, veil, over),
+            Self::Grep => search::grep(&parse(self, input)?, files, veil, over),
+            Self::Write => edit::write(&parse(self, input)?, files),
+            Self::Edit => edit::edit(&parse(self, input)?, files),
+            Self::Shell | Self::Plan | Self::Fail | Self::GiveBack => {
+                Err("it is not about files".to_owned())
+            }
+        }
     }
 }
 

@@ -49,6 +49,64 @@ fn what_follows_the_front_matter_is_told_to_the_agent_and_its_tools_are_a_list()
 }
 
 #[test]
+fn what_limits_an_agent_is_understood_as_people_write_it() {
+    for (front, tools) in [
+        ("tools:\n  - Read\n  - Grep", &["Read", "Grep"][..]),
+        ("tools:\n- Read\n- \"Grep\" # looks", &["Read", "Grep"]),
+        ("tools: [Read,\n  Grep]", &["Read", "Grep"]),
+        ("tools: Read,\n  Grep", &["Read", "Grep"]),
+        ("tools: Read, Bash(git log:*), Bash(a, b)", &["Read", "Bash(git log:*)", "Bash(a, b)"]),
+        ("tools: Bash(git log:*) Read", &["Bash(git log:*)", "Read"]),
+        ("tools: 'Read, Grep' ", &["Read", "Grep"]),
+        ("\"tools\": Read # and nothing else", &["Read"]),
+        ("tools:", &[]),
+        ("tools: []", &[]),
+        ("tools:\n  # none", &[]),
+        ("metadata:\n  tools: Bash\ntools: Read", &["Read"]),
+    ] {
+        for text in [format!("---\n{front}\n---\n"), format!("\u{feff}---\r\n{front}\r\n---\r\n")] {
+            let ann = read(&text);
+            assert_eq!(
+                (ann.tools.unwrap(), ann.wrong),
+                (tools.iter().map(|it| (*it).to_owned()).collect(), None),
+                "{front}"
+            );
+        }
+    }
+    assert_eq!(read("---\ntools: \"*\"\n---\n").tools, None, "that is all of them");
+    assert_eq!(read("---\ndisallowedTools: Bash, Write\n---\n").denied, ["Bash", "Write"]);
+}
+
+#[test]
+fn what_might_limit_an_agent_and_is_not_understood_is_wrong() {
+    for text in [
+        "---\ntools:\n  Read: true\n---\n",
+        "---\ntools: {Read: true}\n---\n",
+        "---\ntools: [Read\n---\n",
+        "---\ntools: |\n  Read\n---\n",
+        "---\ndisallowedTools:\n  Bash: false\n---\n",
+        "---\ntools: Read\n",
+    ] {
+        assert!(read(text).wrong.is_some(), "{text}");
+    }
+}
+
+#[test]
+fn a_description_can_go_on_in_the_next_lines() {
+    for (text, expected) in [
+        (">\n  Looks at code.\n  Says what is wrong.", "Looks at code. Says what is wrong."),
+        ("|-\n  one\n  two", "one\ntwo"),
+        ("Looks at\n  code: all of it", "Looks at code: all of it"),
+        ("\"quoted # text\"", "quoted # text"),
+    ] {
+        assert_eq!(
+            read(&format!("---\ndescription: {text}\nmodel: x\n---\n")).description,
+            expected
+        );
+    }
+}
+
+#[test]
 fn fuzz_definition() {
     let example = "---\nname: \"ann\"\nagent: script\nscript: a.script\nmodel: opus\nprogram: [python3, \"a b\"]\ntools: Read, Bash\n---\nHello.\n";
     let words = ["---", "\n---", "name:", "program: [", "'", ":"];

@@ -11,6 +11,7 @@ use super::{
     Draft, Standing,
     lead::{LEAD_ENDED, WITH_TEAM},
     task, usage, work,
+    work::Again,
 };
 use crate::{
     Delegation, DelegationOutcome, DelegationStatus, Fact, MemberName, MemberState, MessageKind,
@@ -108,7 +109,9 @@ pub(super) fn finish(
     if let Some(held) = held {
         match outcome {
             DelegationOutcome::Completed(result) => work::end(draft, held, result.clone(), None)?,
-            DelegationOutcome::Failed(reason) => work::fail_now(draft, held, reason)?,
+            DelegationOutcome::Failed(reason) => {
+                work::fail_now(draft, held, reason, Again::AsConfigured)?;
+            }
             DelegationOutcome::Cancelled(reason) => {
                 work::give_back(draft, held, delegation.to.clone(), reason)?;
             }

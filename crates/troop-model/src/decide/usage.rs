@@ -76,9 +76,11 @@ pub(super) fn check(draft: &Draft<'_>) -> Result<(), Refusal> {
     let budget = &team.settings.budget;
     match budget.standing(&team.usage) {
         Spending::Within | Spending::Near => Ok(()),
-        Spending::Spent => {
-            Err(Refusal::BudgetSpent { told: budget.told(&team.usage).unwrap_or_default() })
-        }
+        Spending::Spent => Err(Refusal::BudgetSpent {
+            told: budget.told(&team.usage).unwrap_or_default(),
+            team: team.name.clone(),
+            more: budget.more(&team.usage),
+        }),
     }
 }
 

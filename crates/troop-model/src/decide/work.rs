@@ -209,20 +209,34 @@ pub(super) fn end(
 pub(super) fn fail(
     draft: &mut Draft<'_>,
     task: &TaskRef,
-    reason: &str,
+    (reason, again): (&str, Again),
     attempt: Option<u32>,
 ) -> Result<(), Refusal> {
     let live = draft.live(task)?;
     let is_untaken = live.status == Status::Pending && draft.member().is_none();
     let task = if is_untaken { live } else { held(draft, task, attempt, TaskAction::Fail)? };
-    fail_now(draft, task, &text::block("reason", reason)?)
+    fail_now(draft, task, &text::block("reason", reason)?, again)
 }
 
-/// Fails a task, and tries it again later if the team's policy says so.
-pub(super) fn fail_now(draft: &mut Draft<'_>, task: &Task, reason: &str) -> Result<(), Refusal> {
+/// Whether a task that failed is tried again by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Again {
+    /// If the team's policy says so.
+    AsConfigured,
+    /// It would not help.
+    Never,
+}
+
+/// Fails a task, and tries it again later if that may help and the team's policy says so.
+pub(super) fn fail_now(
+    draft: &mut Draft<'_>,
+    task: &Task,
+    reason: &str,
+    again: Again,
+) -> Result<(), Refusal> {
     let settings = &draft.team()?.settings;
     let n = task.attempts_used();
-    let will_retry = n < settings.max_attempts;
+    let will_retry = again == Again::AsConfigured && n < settings.max_attempts;
     let retry_at = will_retry.then(|| draft.ctx.now + settings.backoff(n));
     draft.push(Fact::TaskFailed { task: task.number, reason: reason.to_owned(), retry_at });
     // What came of a delegation is announced with its siblings.
@@ -249,7 +263,7 @@ pub(super) fn give_back(
     let is_spent = usage::check(draft).is_err();
     let forgiven = stops || is_spent || matches!(draft.who, Standing::Lead(_) | Standing::Person);
     if !forgiven && task.attempts_used() >= draft.team()?.settings.max_attempts {
-        return fail_now(draft, task, reason);
+        return fail_now(draft, task, reason, Again::AsConfigured);
     }
     let reason = reason.to_owned();
     draft.push(Fact::TaskReleased { task: task.number, owner, reason, forgiven });

@@ -119,7 +119,12 @@ pub(crate) fn complete_attempt(number: u32, attempt: u32) -> TaskCommand {
 }
 
 pub(crate) fn fail(number: u32) -> TaskCommand {
-    TaskCommand::Fail { task: task(number), reason: "it broke".to_owned(), attempt: None }
+    TaskCommand::Fail {
+        task: task(number),
+        reason: "it broke".to_owned(),
+        attempt: None,
+        for_good: false,
+    }
 }
 
 pub(crate) fn review(number: u32) -> TaskCommand {

@@ -101,6 +101,7 @@ fn a_teammate_says_what_the_table_has() {
         summary: None,
         reason: None,
         attempt: None,
+        for_good: false,
     };
     check(
         &FromTeammate::TaskUpdate(report.clone()),

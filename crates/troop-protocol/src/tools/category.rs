@@ -44,7 +44,7 @@ impl fmt::Display for Denied {
                 "in delegate mode the lead only coordinates; put the work on the board as a task and give it to a teammate"
             }
             Self::PlanMode => {
-                "in plan mode you may only read; send your plan to the lead for approval first"
+                "in plan mode you may only read; ask for approval of your plan first"
             }
         })
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 use troop_model::{
     Attachment, Comment, Member, MemberName, MessageKind, Progress, Role, Status, TaskNumber,
@@ -75,9 +75,17 @@ pub(super) struct TeamSeen {
     pub(super) name: String,
     pub(super) status: TeamStatus,
     pub(super) members: Vec<Member>,
+    /// Who leads it, if anybody does.
+    #[serde(default)]
+    lead_lease: Option<IgnoredAny>,
 }
 
 impl TeamSeen {
+    /// Whether somebody runs it, and starts who is to work.
+    pub(super) fn is_led(&self) -> bool {
+        self.lead_lease.is_some()
+    }
+
     pub(super) fn lead(&self) -> Option<&Member> {
         self.members.iter().find(|member| member.role == Role::Lead)
     }

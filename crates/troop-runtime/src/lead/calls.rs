@@ -1,6 +1,6 @@
 //! Board calls: requests that members make on their wires.
 
-use troop_model::{Actor, Command, OperationId, State};
+use troop_model::{Actor, Command, OperationId, Spawn, State};
 use troop_protocol::{
     Call, Change, Failure, FailureKind, MethodError, Notification, Query, Request as Asked,
     Responder,
@@ -84,6 +84,16 @@ impl Dispatcher {
             if self.is_lead(&runner.member) {
                 self.lead_reads(messages.as_deref());
             }
+        }
+        if let Command::SpawnMember(Spawn { member, .. }) = &change.command
+            && let Err(why) = self.launch.check(&member.agent, member.model.as_deref())
+        {
+            // Who asks hears it now, and not from somebody who did not start.
+            let failure = Failure::new(FailureKind::Invalid, &why.to_string());
+            return match responder {
+                Some(responder) => self.refuse(responder, failure),
+                None => self.refused(runner, failure.message),
+            };
         }
         self.says_end(runner, &change.command);
         let actor = Actor::agent(&runner.member);

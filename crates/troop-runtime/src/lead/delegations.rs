@@ -150,6 +150,7 @@ impl Dispatcher {
             summary: None,
             reason: None,
             attempt,
+            for_good: false,
         };
         self.reported(runner, report).await;
     }

@@ -2,16 +2,20 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
-use tokio::{io::AsyncWriteExt as _, process::Child, sync::mpsc};
+use tokio::{
+    io::AsyncWriteExt as _,
+    process::Child,
+    sync::{mpsc, watch},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
-    Actor, Command, Context, MemberName, MessageKind, OperationId, Origin, Outgoing, Spending,
-    State, TaskNumber, TeamName, Time, decide,
+    Actor, Command, Context, MemberName, MemberState, MessageKind, OperationId, Origin, Outgoing,
+    Spending, State, TaskNumber, TeamName, Time, decide,
 };
 use uuid::Uuid;
 
 use super::{
-    Ended, LeadError, LeadOptions, Runner, Timing, Until,
+    Ended, LeadError, LeadOptions, LeadWork, Runner, Timing, Until,
     delegations::Conversation,
     files::FileDesk,
     gate::Seen,
@@ -56,8 +60,10 @@ pub(super) struct Dispatcher {
     pub(super) hooks: Arc<Hooks>,
     pub(super) timing: Timing,
     pub(super) until: Until,
-    /// Whether the lead's agent could not do what it wanted.
-    pub(super) failed: CancellationToken,
+    /// How the lead's agent stands with what it was told.
+    pub(super) work: watch::Receiver<LeadWork>,
+    /// Where people see what members complain about.
+    pub(super) warnings: Option<mpsc::Sender<String>>,
     pub(super) inputs: mpsc::Sender<Input>,
     pub(super) tracker: TaskTracker,
     pub(super) links: BTreeMap<MemberName, Link>,
@@ -132,7 +138,8 @@ impl Dispatcher {
             hooks: Arc::new(options.hooks),
             timing: options.timing,
             until: options.until,
-            failed: options.failed,
+            work: options.work,
+            warnings: options.warnings,
             inputs,
             links: BTreeMap::new(),
             n_runs: 0,
@@ -226,6 +233,7 @@ impl Dispatcher {
     /// Does what many inputs may have made necessary, once.
     async fn settle(&mut self) {
         if std::mem::take(&mut self.has_news) {
+            self.note_rest_of_lead().await;
             self.push_work().await;
             self.look_for_the_end().await;
             self.tell_if_stuck().await;
@@ -238,8 +246,7 @@ impl Dispatcher {
         self.fire_created();
         self.merge_all_late();
         let lead = self.state.lead().map(|lead| lead.name.clone());
-        let waiting =
-            self.state.members().filter(|it| it.state == troop_model::MemberState::Spawning);
+        let waiting = self.state.members().filter(|it| it.state == MemberState::Spawning);
         let waiting: Vec<_> = waiting.map(|it| it.name.clone()).chain(lead).collect();
         for member in waiting {
             self.start(&member).await;
@@ -271,7 +278,29 @@ impl Dispatcher {
             }
         }
         self.send_contexts();
+        self.note_work_of_lead().await;
         self.has_news = true;
+    }
+
+    /// Says that the lead works, if it has been at something for a while: who thinks, or waits for leave, is not idle.
+    async fn note_work_of_lead(&mut self) {
+        self.move_lead((false, MemberState::Idle), MemberState::Working).await;
+    }
+
+    /// Says that the lead is idle, once it has dealt with what it was at.
+    async fn note_rest_of_lead(&mut self) {
+        self.move_lead((true, MemberState::Working), MemberState::Idle).await;
+    }
+
+    async fn move_lead(&mut self, (rests, from): (bool, MemberState), to: MemberState) {
+        let Some(lead) = self.state.lead().filter(|lead| lead.state == from) else { return };
+        let holds_task = self.state.tasks().held_by(&lead.name).next().is_some();
+        let link = self.links.get(&lead.name).filter(|link| link.is_open());
+        let Some(link) = link.filter(|link| link.is_at_rest == rests && !holds_task) else {
+            return;
+        };
+        let (member, pid) = (lead.name.clone(), Some(link.body.process()));
+        self.give(Command::SetMemberState { member, state: to, reason: None, pid }).await;
     }
 
     /// Whether so much time has passed since the last look that this process, or the whole machine, must have been asleep.

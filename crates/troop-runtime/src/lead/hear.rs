@@ -5,8 +5,8 @@ use troop_model::{
     Actor, Command, MemberName, MessageKind, Outgoing, Status, TaskCommand, TaskRef, Version,
 };
 use troop_protocol::{
-    FromLead, FromTeammate, Idle, Incoming, Log, MessageIn, MessageOut, MethodError, Notification,
-    ReportedStatus, ShutdownAck, Skipped, TaskReport, UsageReport,
+    FromLead, FromTeammate, Idle, Incoming, Level, Log, MessageIn, MessageOut, MethodError,
+    Notification, ReportedStatus, ShutdownAck, Skipped, TaskReport, UsageReport,
 };
 
 use super::{
@@ -40,6 +40,7 @@ impl Dispatcher {
             Ok(FromTeammate::ShutdownAck(ack)) => self.answered_stop(runner, ack).await,
             Ok(FromTeammate::Log(Log { level, text })) => {
                 self.says_at_work(runner, level, &text);
+                self.warn(member, level, &text);
                 self.note(member, Line::said(level, &text));
             }
             Ok(FromTeammate::Usage(report)) => self.used(runner, &report).await,
@@ -55,6 +56,13 @@ impl Dispatcher {
         }
     }
 
+    /// Lets people see what a member complains about, as far as they read so fast. It is in its transcript, too.
+    fn warn(&self, member: &MemberName, level: Level, text: &str) {
+        if let (Level::Warn, Some(warnings)) = (level, &self.warnings) {
+            drop(warnings.try_send(format!("{member}: {text}")));
+        }
+    }
+
     /// A member says how its task stands.
     pub(super) async fn reported(&mut self, runner: &Runner, report: TaskReport) {
         let member = &runner.member;
@@ -62,7 +70,7 @@ impl Dispatcher {
             Ok(task) => task,
             Err(refusal) => return self.refused(runner, refusal.to_string()),
         };
-        let TaskReport { result, summary, reason, attempt, .. } = report;
+        let TaskReport { result, summary, reason, attempt, for_good, .. } = report;
         let reason = reason.or_else(|| result.clone());
         let order = match report.status {
             ReportedStatus::InProgress => {
@@ -76,7 +84,7 @@ impl Dispatcher {
             }
             ReportedStatus::Failed => {
                 let reason = reason.unwrap_or_else(|| format!("{member} gave no reason"));
-                TaskCommand::Fail { task, reason, attempt }
+                TaskCommand::Fail { task, reason, attempt, for_good }
             }
             ReportedStatus::Pending => {
                 let reason = reason.unwrap_or_else(|| format!("{member} gave it back"));

@@ -26,6 +26,16 @@ pub trait Launch: Send + Sync + fmt::Debug {
     /// If it cannot be started; the member is not left behind then.
     fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched>;
 
+    /// Says why an agent cannot be started, as far as that is known before.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot.
+    fn check(&self, agent: &str, model: Option<&str>) -> io::Result<()> {
+        let (_, _) = (agent, model);
+        Ok(())
+    }
+
     /// Starts a process that ends all others of a session when the lead is gone, however it went. It learns of that by the
     /// end of what it reads; if it reads something before, the lead has ended everybody itself.
     ///
@@ -172,6 +182,10 @@ where
         let (reader, writer) = tokio::io::split(here);
         let life = Life::Task(run);
         Ok(Launched { reader: Box::new(reader), writer: Box::new(writer), life })
+    }
+
+    fn check(&self, agent: &str, model: Option<&str>) -> io::Result<()> {
+        self.others.check(agent, model)
     }
 
     fn guard(&self, session: Uuid) -> io::Result<Option<Child>> {

@@ -282,7 +282,13 @@ impl Dispatcher {
         self.give(Command::Task(order)).await;
         if !can_repair {
             let (task, attempt) = (task.into(), Some(attempt));
-            self.give(Command::Task(TaskCommand::Fail { task, reason: feedback, attempt })).await;
+            self.give(Command::Task(TaskCommand::Fail {
+                task,
+                reason: feedback,
+                attempt,
+                for_good: false,
+            }))
+            .await;
         }
         let message = match can_repair {
             true => format!("{task} was sent back to {owner}: {reason}"),
@@ -326,7 +332,12 @@ impl Dispatcher {
         *n_refusals += 1;
         if *n_refusals >= MAX_REFUSALS || !can_repair {
             let reason = feedback.clone();
-            let order = TaskCommand::Fail { task: task.into(), reason, attempt: Some(attempt) };
+            let order = TaskCommand::Fail {
+                task: task.into(),
+                reason,
+                attempt: Some(attempt),
+                for_good: false,
+            };
             self.give(Command::Task(order)).await;
             self.refusals.remove(&(task, attempt));
             self.say_no(deed, feedback, summary).await;

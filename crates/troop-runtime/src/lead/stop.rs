@@ -8,7 +8,7 @@ use troop_protocol::FromLead;
 use uuid::Uuid;
 
 use super::{
-    Ended, Runner, Until,
+    Ended, LeadWork, Runner, Until,
     dispatcher::Dispatcher,
     input::Due,
     link::{Link, Phase},
@@ -150,11 +150,8 @@ impl Dispatcher {
             self.state.team().is_none_or(|team| team.status == troop_model::TeamStatus::Deleted);
         if !is_deleted {
             let is_over = self.state.tasks().iter().all(|task| task.status.is_finished());
-            let lead = self.state.lead();
-            let has_failed = self.failed.is_cancelled()
-                || lead.is_some_and(|lead| lead.state == MemberState::Crashed);
-            // What ends before all is done has stopped, and can go on. Nobody knows what a lead that failed had in mind.
-            if is_over && !has_failed {
+            // What ends before all is done has stopped, and can go on. Nobody knows what a lead had in mind that was cut short.
+            if is_over && !self.leaves_something_open() {
                 self.give(Command::CompleteTeam).await;
             }
             let request = self.own(Command::ReleaseLead);
@@ -167,6 +164,16 @@ impl Dispatcher {
             stop.is_told = true;
             self.ended.get_or_insert(stop.how.clone());
         }
+    }
+
+    /// Whether the lead ends before it has dealt with all that people told it.
+    fn leaves_something_open(&self) -> bool {
+        let Some(lead) = self.state.lead() else { return false };
+        let party = Party::member(&lead.name);
+        let mut unread = self.state.mailbox().unread_of(&party);
+        lead.state == MemberState::Crashed
+            || *self.work.borrow() != LeadWork::Done
+            || unread.any(|message| message.from == Party::user())
     }
 
     /// Whether all that was given to the board is decided, and followed. This look waits behind everything given before;
@@ -195,9 +202,15 @@ impl Dispatcher {
     }
 
     /// Whether nobody has anything left to do: nobody works, starts or waits to be started, all mail is read, and no task
-    /// can be begun or will be tried again.
+    /// can be begun or will be tried again. A lead that was interrupted waits for a word, and one that could spend no more
+    /// for money.
     fn is_quiet(&self) -> bool {
-        self.links.values().all(|link| self.is_at_rest(link)) && self.nothing_moves()
+        let is_open = match *self.work.borrow() {
+            LeadWork::Done => false,
+            LeadWork::Open => self.is_spent,
+            LeadWork::Interrupted => true,
+        };
+        !is_open && self.links.values().all(|link| self.is_at_rest(link)) && self.nothing_moves()
     }
 
     /// The lead, if nobody can begin the tasks that are left, and since when that is known.

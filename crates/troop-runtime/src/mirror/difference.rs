@@ -162,9 +162,12 @@ impl Step {
                 let result = said(result, "completed");
                 TaskCommand::Complete { task, result, summary: None, attempt: None }
             }
-            Self::Fail { reason } => {
-                TaskCommand::Fail { task, reason: said(reason, "failed"), attempt: None }
-            }
+            Self::Fail { reason } => TaskCommand::Fail {
+                task,
+                reason: said(reason, "failed"),
+                attempt: None,
+                for_good: false,
+            },
             Self::Review { result } => TaskCommand::Review { task, result },
             Self::Retry => TaskCommand::Retry { task },
             Self::Cancel => TaskCommand::Cancel { task, reason: said(None, "cancelled") },

@@ -261,7 +261,12 @@ async fn no_client_claims_what_has_failed_and_one_can_have_it_tried_again() {
     stage.submit("ann", create("write")).await;
     stage.submit("bob", claim(1)).await;
     let (task, reason) = (numbered(1), "no".to_owned());
-    stage.submit("bob", Command::Task(TaskCommand::Fail { task, reason, attempt: None })).await;
+    stage
+        .submit(
+            "bob",
+            Command::Task(TaskCommand::Fail { task, reason, attempt: None, for_good: false }),
+        )
+        .await;
     let mut mirror = stage.mirror().await;
     mirror.pass().await.unwrap();
     assert_eq!(stage.task(1).await.0, Status::Failed);

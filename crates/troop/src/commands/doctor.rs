@@ -6,6 +6,7 @@ use std::{collections::BTreeMap, env, path::PathBuf, sync::Arc};
 
 use anyhow::Result;
 use serde_json::json;
+use troop_agent::builtin::Endpoint;
 use troop_model::{Status, TeamId};
 use troop_runtime::{Board, Clock, Following, Session};
 use troop_store::Missing;
@@ -17,6 +18,7 @@ use crate::{
     output::Printer,
     render,
     report::Report,
+    thinking,
     trust::{self, Trust},
 };
 
@@ -68,6 +70,7 @@ pub(super) async fn run(
     checks.extend(stored);
     checks.extend(leftovers::check(&surroundings, care, &done).await);
     checks.push(agents(&surroundings));
+    checks.push(model(&surroundings));
     checks.extend(tools());
     show(&checks, printer)?;
     let n_bad = checks.iter().filter(|check| check.state == State::Bad).count();
@@ -108,6 +111,24 @@ fn configuration(surroundings: &Surroundings) -> Check {
             state: State::Bad,
             says: warnings.join("; "),
             fix: Some("correct the file".to_owned()),
+        },
+    }
+}
+
+/// What the built-in agent would think with.
+fn model(surroundings: &Surroundings) -> Check {
+    let found = thinking::options((&surroundings.home, &surroundings.project), None, None);
+    match found {
+        Ok(options) => {
+            let Endpoint { api, base_url, model, .. } = &options.endpoint;
+            let price = if options.price.is_some() { "known" } else { "unknown" };
+            Check::good("model", format!("{model} by {api} at {base_url}, price {price}"))
+        }
+        Err(unfit) => Check {
+            name: "model".to_owned(),
+            state: State::Missing,
+            says: unfit.why,
+            fix: Some(format!("what the agent `builtin` needs, {}", unfit.hint)),
         },
     }
 }

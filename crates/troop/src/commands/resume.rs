@@ -3,17 +3,23 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use troop_model::{MemberName, NewMember, Refusal, Spawn, State, Status, Task};
+use troop_model::{
+    MAX_TEXT, MemberName, NewMember, Party, Refusal, Spawn, Spending, State, Status, Task,
+    TeamStatus, preview,
+};
 use troop_runtime::{Board, BoardError, is_to_start_again, last_project, was_cut_short};
 
 use super::run::{conclude, trust};
 use crate::{
     cli::ResumeArgs,
     desk::{Desk, Purpose},
-    leading::{Beginning, HOW, Leading, Runnable},
+    leading::{Beginning, HOW, Leading, Runnable, Thinkers},
     output::Printer,
     report::Refused,
 };
+
+/// How many tasks a lead is told of.
+const MAX_TASKS: usize = 50;
 
 pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
     let board = desk.team_for(Purpose::Resume, args.name.as_deref()).await?;
@@ -25,6 +31,14 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
     let name = board.look(|state| state.team().map(|team| team.name.to_string())).await?;
     let name = name.unwrap_or_default();
     check_lead(&agents, (&agent, model.as_deref()), &name)?;
+    if let Some(refused) = board.look(spent).await? {
+        return Err(refused.into());
+    }
+    agents.check_price(&board.look(Thinkers::of).await?)?;
+    let goal = match agents.thinks(&agent, model.as_deref()) {
+        true => board.look(open_goal).await?,
+        false => None,
+    };
     let leading = Leading {
         desk,
         board: board.clone(),
@@ -35,7 +49,8 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
         args: args.lead,
     };
     let begun = leading.begin().await.map_err(|error| held(error, &name))?;
-    let found = board.look(Found::new).await?;
+    let has_goal = goal.is_some();
+    let found = board.look(move |state| Found::new(state, has_goal)).await?;
     let can_run =
         |it: &NewMember| found.is_open && agents.check(&it.agent, it.model.as_deref()).is_ok();
     let (members, left): (Vec<_>, Vec<_>) = found.down.iter().cloned().partition(can_run);
@@ -43,8 +58,20 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
         printer.line(&found.says(&members, &left))?;
     }
     let members = members.into_iter().map(|member| Spawn { member, prompt: None }).collect();
-    let finished = begun.run(Beginning { members, goal: None }).await?;
+    let finished = begun.run(Beginning { members, goal }).await?;
     conclude(&finished, printer)
+}
+
+/// Why nobody can go on, if nothing more may be spent.
+fn spent(state: &State) -> Option<Refused> {
+    let team = state.team().filter(|_| state.spending() == Spending::Spent)?;
+    let (budget, used, name) = (&team.settings.budget, &team.usage, &team.name);
+    let told = budget.told(used).unwrap_or_default();
+    let hint = format!(
+        "raise it: `troop team set {name} {}`, then go on: `troop resume {name}`",
+        budget.more(used)
+    );
+    Some(Refused::new(format!("the team's budget is spent: {told}"), hint))
 }
 
 /// A lead stays what it is, so another needs another team.
@@ -86,6 +113,31 @@ async fn check_folder(desk: &Desk, board: &Board) -> Result<()> {
     Err(Refused::new(message, hint).into())
 }
 
+/// What a lead is told that remembers nothing of what it was at: its goal, if that is not reached, and what there is of it.
+fn open_goal(state: &State) -> Option<String> {
+    let team = state.team()?;
+    let goal = team.description.trim();
+    if team.status != TeamStatus::Active || team.n_leads == 0 || goal.is_empty() {
+        return None;
+    }
+    let lead = Party::member(&state.lead()?.name);
+    let mut unread = state.mailbox().unread_of(&lead);
+    if unread.any(|it| it.from == Party::user() && it.content.contains(goal)) {
+        // It will hear of it anyway.
+        return None;
+    }
+    let tasks = state.tasks().iter().take(MAX_TASKS).map(|task| {
+        let status = state.tasks().status(task.number).unwrap_or(task.status);
+        format!("\n- {}, {status}: {}", task.number, task.subject)
+    });
+    let tasks: String = tasks.collect();
+    let board = if tasks.is_empty() { "\nNo task is on the board.".to_owned() } else { tasks };
+    let words = "You were cut short while you led this team, and what you said and did then is not in this conversation. Look \
+                 at what is there before you begin: what is done need not be done again. Go on until the goal is reached.";
+    let room = MAX_TEXT.saturating_sub(goal.chars().count() + 2);
+    Some(format!("{goal}\n\n{}", preview(&format!("{words}\n\nOn the board:{board}"), room)))
+}
+
 /// What is left of a team whose lead ended.
 struct Found {
     /// How many ended with it, or crashed.
@@ -94,10 +146,12 @@ struct Found {
     down: Vec<NewMember>,
     /// Whether there is something to do.
     is_open: bool,
+    /// Whether the lead goes on with what it was told.
+    has_goal: bool,
 }
 
 impl Found {
-    fn new(state: &State) -> Self {
+    fn new(state: &State, has_goal: bool) -> Self {
         let again = |member: &troop_model::Member| NewMember {
             name: member.name.clone(),
             agent: member.agent.clone(),
@@ -120,7 +174,8 @@ impl Found {
             | Status::Blocked
             | Status::Stale => true,
         };
-        Self { n_cut_short, down, is_open: state.tasks().iter().any(is_open) }
+        let is_open = has_goal || state.tasks().iter().any(is_open);
+        Self { n_cut_short, down, is_open, has_goal }
     }
 
     fn says(&self, again: &[NewMember], left: &[NewMember]) -> String {
@@ -138,13 +193,16 @@ impl Found {
             parts.push("no task is open, so nobody is started".to_owned());
             return parts.join("; ");
         }
+        if self.has_goal {
+            parts.push("the lead goes on with its goal".to_owned());
+        }
         if !again.is_empty() {
             parts.push(format!("started: {}", names(again)));
         }
         if !left.is_empty() {
             parts.push(format!("their agents are not available: {}", names(left)));
         }
-        if self.down.is_empty() {
+        if self.down.is_empty() && !self.has_goal {
             parts.push("there is nobody to start".to_owned());
         }
         parts.join("; ")

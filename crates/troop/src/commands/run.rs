@@ -16,7 +16,7 @@ use crate::{
     cli::RunArgs,
     config::Surroundings,
     desk::{Desk, Standing},
-    leading::{Beginning, Finished, HOW, Home, Leading, Runnable},
+    leading::{Beginning, Finished, HOW, Home, Leading, Runnable, Thinkers},
     output::Printer,
     render,
     report::{Refused, Usage},
@@ -38,6 +38,8 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     runnable.check(&lead.agent, lead.model.as_deref())?;
     members.iter().try_for_each(|member| runnable.check_member(member))?;
     let settings = settings(&args, &desk.surroundings)?;
+    let thinkers = std::iter::once(&lead).chain(&members).map(Thinkers::one).collect();
+    runnable.check_price(&Thinkers { dollars: settings.budget.dollars, members: thinkers })?;
     let max_teammates = settings.max_teammates;
     if members.len() > max_teammates as usize {
         let n_members = members.len();

@@ -132,9 +132,10 @@ fn order(command: TaskCommand) -> Result<(&'static str, Order)> {
         TaskCommand::Release { task, reason } => {
             ("gave back", Order::Release { task: task.parse()?, reason: given(reason)? })
         }
-        TaskCommand::Fail { task, reason, attempt } => {
-            ("failed", Order::Fail { task: task.parse()?, reason: given(reason)?, attempt })
-        }
+        TaskCommand::Fail { task, reason, attempt } => (
+            "failed",
+            Order::Fail { task: task.parse()?, reason: given(reason)?, attempt, for_good: false },
+        ),
         TaskCommand::Cancel { task, reason } => {
             ("cancelled", Order::Cancel { task: task.parse()?, reason })
         }

@@ -1,6 +1,7 @@
 //! Which agents may run for a team, and how they are started.
 
 use std::{
+    cell::Cell,
     collections::BTreeMap,
     ffi::OsString,
     io,
@@ -10,14 +11,14 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use smol_str::SmolStr;
-use tokio::io::DuplexStream;
+use tokio::{io::DuplexStream, sync::watch};
 use tokio_util::sync::CancellationToken;
 use troop_agent::{
     ALIVE, Agent, BoxFuture, Definition, Exit, Finder, Outcome, Place, RegistryError, ScriptError,
-    Turn, Work,
+    Thinking, Turn, Work,
 };
-use troop_model::{NewMember, Role};
-use troop_runtime::{EXTERNAL, InProcess, Launch, LaunchSpec, Launched, Programs};
+use troop_model::{Dollars, NewMember, Role, State};
+use troop_runtime::{EXTERNAL, InProcess, Launch, LaunchSpec, Launched, LeadWork, Programs};
 use uuid::Uuid;
 
 use crate::{
@@ -32,9 +33,27 @@ use crate::{
 pub(crate) const HOW: &str = "lead with a script (`--agent script:FILE`), or describe your own program in \
                               `.troop/agents/NAME.md` (`program: [python3, agent.py]`) and say `--agent NAME`; to see a \
                               team at work without either: `troop demo`";
-/// How the built-in agent gets a model.
-const THINKING: &str = "for example: `export ANTHROPIC_API_KEY=…`, or a model at home: `\"models\": {\"mine\": {\"provider\": \
-                        \"openai\", \"model\": \"qwen3\", \"baseUrl\": \"http://localhost:11434/v1\"}}, \"model\": \"mine\"`";
+/// Who is to think for a team, and what it may spend.
+#[derive(Debug)]
+pub(crate) struct Thinkers {
+    pub(crate) dollars: Option<Dollars>,
+    /// Agents, and the models that were chosen for them.
+    pub(crate) members: Vec<(SmolStr, Option<SmolStr>)>,
+}
+
+impl Thinkers {
+    /// The members of a team.
+    pub(crate) fn of(state: &State) -> Self {
+        let dollars = state.team().and_then(|team| team.settings.budget.dollars);
+        let members = state.members().map(|it| (it.agent.clone(), it.model.clone())).collect();
+        Self { dollars, members }
+    }
+
+    /// One of them.
+    pub(crate) fn one(member: &NewMember) -> (SmolStr, Option<SmolStr>) {
+        (member.agent.clone(), member.model.clone())
+    }
+}
 
 /// The agents that may run for a team.
 #[derive(Debug)]
@@ -78,6 +97,29 @@ impl Runnable {
         self.find(key, model).map(drop)
     }
 
+    /// Refuses a budget in dollars where the price of what somebody thinks with is not known: it would hold nobody.
+    pub(crate) fn check_price(&self, thinkers: &Thinkers) -> Result<()> {
+        let Some(dollars) = thinkers.dollars else { return Ok(()) };
+        for (agent, model) in &thinkers.members {
+            let agent = self.find(agent, model.as_deref()).ok().flatten();
+            if let Some(model) = agent.as_ref().and_then(|agent| agent.thinks()?.unpriced) {
+                let message = format!(
+                    "nobody knows what the model `{model}` costs, so a budget of {dollars} would not hold"
+                );
+                return Err(
+                    Refused::new(message, thinking::how_to_price(&self.home, &model)).into()
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an agent thinks, and can go on from what is on the board.
+    pub(crate) fn thinks(&self, key: &str, model: Option<&str>) -> bool {
+        let agent = self.find(key, model).ok().flatten();
+        agent.is_some_and(|agent| agent.thinks().is_some())
+    }
+
     /// Says why a teammate cannot be what it should be, if it cannot.
     pub(crate) fn check_member(&self, member: &NewMember) -> Result<()> {
         let NewMember { name, agent: key, model, .. } = member;
@@ -108,15 +150,26 @@ impl Runnable {
                 format!("the agent `{key}` is this project's own, and the project is not trusted");
             return Err(Refused::new(message, "look and decide: `troop trust`").into());
         }
+        let hint = Cell::new("");
         let thinks = |model: Option<&str>| {
-            thinking::options((&self.home, &self.project), model, self.servers.as_deref())
+            let servers = self.servers.as_deref();
+            let options = thinking::options((&self.home, &self.project), model, servers);
+            options.map_err(|unfit| {
+                hint.set(unfit.hint);
+                unfit.why
+            })
         };
         let finder =
             Finder { project: &self.project, home: Some(&self.home), thinks: &thinks, model };
         match troop_agent::find_agent(key, finder) {
             Ok(agent) => Ok(Some(agent)),
             Err(RegistryError::Foreign { .. }) => Ok(None),
-            Err(RegistryError::NoModel { why }) => Err(Refused::new(why, THINKING).into()),
+            Err(RegistryError::NoModel { why }) => Err(Refused::new(why, hint.get()).into()),
+            Err(error @ RegistryError::Unclear { .. }) => {
+                let hint =
+                    "write them in one line: `tools: Read, Grep`, or each in its own: `- Read`";
+                Err(Refused::new(error.to_string(), hint).into())
+            }
             Err(RegistryError::CannotRun { .. }) => Err(not_available(key)),
             Err(RegistryError::Unknown { .. }) if agents::runs_later(key) => {
                 Err(not_available(key))
@@ -166,6 +219,10 @@ impl Launch for Runnable {
     fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched> {
         self.check(&spec.agent, spec.model.as_deref()).map_err(io::Error::other)?;
         self.programs.launch(spec)
+    }
+
+    fn check(&self, agent: &str, model: Option<&str>) -> io::Result<()> {
+        self.find(agent, model).map(drop).map_err(io::Error::other)
     }
 
     fn guard(&self, session: Uuid) -> io::Result<Option<tokio::process::Child>> {
@@ -224,31 +281,30 @@ fn serve(
         let agent = Box::new(Watched { agent, watch: watch.clone() });
         let exit = troop_agent::serve(agent, reader, writer, options).await;
         if let Exit::Stopped(code) = exit {
-            watch.note(format!("it ended by itself, with code {code}"));
+            watch.work.send_replace(LeadWork::Open);
+            watch.note(Some(format!("it ended by itself, with code {code}")));
         }
     })
 }
 
-/// What went wrong with the lead's agent, if anything did.
+/// How the lead's agent stands with what it was told, and what went wrong with it, if anything did.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watch {
     fault: Arc<Mutex<Option<String>>>,
-    failed: CancellationToken,
+    work: watch::Sender<LeadWork>,
 }
 
 impl Watch {
-    fn note(&self, fault: String) {
-        self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
-        self.failed.cancel();
+    fn note(&self, fault: Option<String>) {
+        *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = fault;
     }
 
     pub(super) fn fault(&self) -> Option<String> {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Cancelled once something did.
-    pub(super) fn failed(&self) -> CancellationToken {
-        self.failed.clone()
+    pub(super) fn work(&self) -> watch::Receiver<LeadWork> {
+        self.work.subscribe()
     }
 }
 
@@ -261,18 +317,42 @@ struct Watched {
 impl Agent for Watched {
     fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, Outcome> {
         // What becomes of a task is on the board.
-        let is_noted = !matches!(work, Work::Task(_) | Work::Resume { .. });
+        let is_noted = matches!(work, Work::Start | Work::Mail(_));
         let watch = self.watch.clone();
         Box::pin(async move {
-            let outcome = self.agent.turn(work, turn).await;
-            if let (true, Outcome::Failed { reason }) = (is_noted, &outcome) {
-                watch.note(reason.clone());
+            if !is_noted {
+                return self.agent.turn(work, turn).await;
             }
+            // Who cannot go on from what is on the board has left nothing open but that.
+            let goes_on = self.agent.thinks().is_some();
+            if goes_on {
+                // One that is killed in the middle of it leaves it so.
+                watch.work.send_replace(LeadWork::Open);
+            }
+            let outcome = self.agent.turn(work, turn).await;
+            let (stands, fault) = match &outcome {
+                Outcome::Interrupted if goes_on => (LeadWork::Interrupted, None),
+                Outcome::Done | Outcome::Completed { .. } | Outcome::Interrupted => {
+                    (LeadWork::Done, None)
+                }
+                Outcome::Failed { reason } | Outcome::Hopeless { reason } => {
+                    (LeadWork::Open, Some(reason.clone()))
+                }
+                Outcome::GaveBack { .. } | Outcome::Refused { .. } | Outcome::Stop { .. } => {
+                    (LeadWork::Open, None)
+                }
+            };
+            watch.note(fault);
+            watch.work.send_replace(stands);
             outcome
         })
     }
 
     fn fresh(&self) -> Box<dyn Agent> {
         Box::new(Self { agent: self.agent.fresh(), watch: self.watch.clone() })
+    }
+
+    fn thinks(&self) -> Option<Thinking> {
+        self.agent.thinks()
     }
 }

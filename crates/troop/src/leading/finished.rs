@@ -1,8 +1,8 @@
 //! A team whose lead is over, and what is left to complain about.
 
 use anyhow::Result;
-use troop_model::{Member, MemberState, Role, Spending, State, Status, Task, TaskNumber};
-use troop_runtime::Ended;
+use troop_model::{Member, MemberState, Party, Role, Spending, State, Status, Task, TaskNumber};
+use troop_runtime::{Ended, LeadWork};
 
 use super::Home;
 use crate::{
@@ -20,6 +20,8 @@ pub(crate) struct Finished {
     pub(crate) story: Story,
     /// What went wrong with the lead's agent.
     pub(super) fault: Option<String>,
+    /// How it stands with what it was told.
+    pub(super) work: LeadWork,
     /// What became of what teammates made in folders of their own, if they had some.
     pub(crate) home: Option<Home>,
 }
@@ -40,10 +42,11 @@ impl Finished {
             }
             Ended::Stopped { .. } | Ended::Quiet => {}
         }
-        if let Some(fault) = &self.fault {
+        let is_spent = state.spending() == Spending::Spent && self.ended != Ended::Quiet;
+        if let Some(fault) = self.fault.as_ref().filter(|_| !is_spent) {
             let message = format!("the lead could not go on: {}", render::one_line(fault));
             let lead = state.lead().map_or("lead", |lead| lead.name.as_str());
-            let hint = format!("see what it did: `troop --team {name} log {lead}`");
+            let hint = format!("see what it did: `troop --team {name} log {lead}`, then {on}");
             return Err(Refused::new(message, hint).into());
         }
         if let Some(reason) = state.lead().filter(|it| it.state == MemberState::Crashed) {
@@ -52,14 +55,23 @@ impl Finished {
             return Err(Refused::new(message, on).into());
         }
         match Left::of(state) {
-            left if state.spending() == Spending::Spent && self.ended != Ended::Quiet => {
-                Err(left.spent(state, &name).into())
-            }
+            left if is_spent => Err(left.spent(state, &name).into()),
+            left if left.n_open == 0 && self.is_open() => Err(Refused::new(left.says(), on).into()),
             left if left.n_open == 0 => Ok(()),
             // Who was stopped goes on where it was; what nobody could do needs something else.
             left if self.ended == Ended::Quiet => Err(left.complaint(state, &name).into()),
             left => Err(Refused::new(left.says(), left.way_on(&name).unwrap_or(on)).into()),
         }
+    }
+
+    /// Whether the lead ended before it dealt with what people told it.
+    fn is_open(&self) -> bool {
+        let state = self.story.state();
+        let lead = state.lead().map(|lead| Party::member(&lead.name));
+        let has_mail = |lead: &Party| {
+            state.mailbox().unread_of(lead).any(|message| message.from == Party::user())
+        };
+        self.work != LeadWork::Done || lead.is_some_and(|lead| has_mail(&lead))
     }
 }
 
@@ -71,12 +83,15 @@ struct Left {
     pending: Vec<TaskNumber>,
     /// They are not tried again by themselves.
     failed: Vec<TaskNumber>,
+    /// Whether the first of these had attempts left.
+    is_hopeless: bool,
     /// They wait for approval.
     in_review: Vec<TaskNumber>,
 }
 
 impl Left {
     fn of(state: &State) -> Self {
+        let max_attempts = state.team().map_or(0, |team| team.settings.max_attempts);
         let mut left = Self::default();
         for task in state.tasks().iter() {
             let number = task.number;
@@ -84,7 +99,12 @@ impl Left {
             match state.tasks().status(number).unwrap_or(task.status) {
                 Status::Completed | Status::Cancelled => continue,
                 Status::Pending => left.pending.push(number),
-                Status::Failed if is_worn_out(task) => left.failed.push(number),
+                Status::Failed if is_worn_out(task) => {
+                    if left.failed.is_empty() {
+                        left.is_hopeless = task.attempts_used() < max_attempts;
+                    }
+                    left.failed.push(number);
+                }
                 Status::InReview => left.in_review.push(number),
                 Status::Failed | Status::InProgress | Status::Blocked | Status::Stale => {}
             }
@@ -95,6 +115,7 @@ impl Left {
 
     fn says(&self) -> String {
         match self.n_open {
+            0 => "the lead has not done yet what it was told".to_owned(),
             1 => "1 task is not done".to_owned(),
             n => format!("{n} tasks are not done"),
         }
@@ -104,12 +125,7 @@ impl Left {
     fn spent(&self, state: &State, name: &str) -> Refused {
         let Some(team) = state.team() else { return Refused::new(self.says(), String::new()) };
         let (budget, used) = (&team.settings.budget, &team.usage);
-        let is_money = budget.dollars.is_some_and(|most| used.dollars >= most);
-        let more = if is_money {
-            format!("budget.dollars={}", (2.0 * used.dollars.as_f64()).ceil())
-        } else {
-            format!("budget.tokens={}", used.tokens().saturating_mul(2))
-        };
+        let more = budget.more(used);
         let told = budget.told(used).unwrap_or_default();
         let message = format!("the team's budget is spent: {told}; {}", self.says());
         let hint =
@@ -121,6 +137,10 @@ impl Left {
     fn way_on(&self, name: &str) -> Option<String> {
         let then = format!("then go on: `troop resume {name}`");
         match (self.failed.as_slice(), self.in_review.as_slice()) {
+            ([task, ..], _) if self.is_hopeless => Some(format!(
+                "trying again alone does not help; put right what is wrong, then: `troop --team {name} task retry {}`, {then}",
+                task.0
+            )),
             ([task, ..], _) => Some(format!(
                 "it used up its attempts; try again: `troop --team {name} task retry {}`, {then}",
                 task.0

@@ -50,17 +50,26 @@ impl<'a> View<'a> {
         self.form = Form::Nothing;
     }
 
-    pub(super) fn tell(&mut self, line: String) -> Result<()> {
+    pub(super) fn tell(&mut self, line: &str) -> Result<()> {
         match self.form {
-            Form::Screen => self.recent.push(line),
-            Form::Lines => self.printer.line(&line)?,
+            Form::Screen => line.lines().for_each(|line| self.recent.push(line.to_owned())),
+            Form::Lines => self.printer.line(line)?,
             Form::Nothing => {}
         }
         Ok(())
     }
 
+    /// Tells what went wrong, also to who waits for the end alone.
+    pub(super) fn warn(&mut self, text: &str) -> Result<()> {
+        if self.form == Form::Nothing {
+            self.printer.warn(text);
+            return Ok(());
+        }
+        self.tell(&format!("warning: {text}"))
+    }
+
     pub(super) fn tell_if(&mut self, line: Option<String>) -> Result<()> {
-        line.map_or(Ok(()), |line| self.tell(line))
+        line.map_or(Ok(()), |line| self.tell(&line))
     }
 
     /// Draws the screen anew, if there is one.

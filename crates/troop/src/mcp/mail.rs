@@ -1,18 +1,22 @@
 //! Waiting mail goes with every tool result, so that an agent without any other way hears of it.
 //!
 //! What goes along is marked as delivered. That it was read is noted when the agent calls the next time, because only then
-//! is it known that the result came through: a call that was cancelled, or a client that died, gets its mail again.
+//! is it known that the result came through: a call that was cancelled, or a client that died, gets its mail again. A call
+//! that comes while another runs says nothing about that one's result.
 
 use std::{
     collections::BTreeSet,
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use rmcp::{RoleServer, model::RequestId, service::RequestContext};
 use serde::Deserialize;
 use serde_json::json;
 use troop_model::{Command, Dialect, MessageKind};
-use troop_protocol::{Call, Calls, Change, Failure, FailureKind, Query};
+use troop_protocol::{Call, Calls, Change, Failure, FailureKind, Query, without_marks};
 use uuid::Uuid;
 
 use super::Caller;
@@ -25,6 +29,22 @@ const MAX_CHARS: usize = 20_000;
 #[derive(Debug, Default)]
 pub(super) struct Mailbag {
     handed: Mutex<Vec<Handed>>,
+    /// How many calls are under way.
+    n_running: AtomicUsize,
+}
+
+/// A call that is under way, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Running<'a> {
+    mail: &'a Mailbag,
+    /// Whether no other call was under way when it began.
+    is_alone: bool,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.mail.n_running.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// Mail that went with one result.
@@ -54,8 +74,21 @@ struct Letter {
 }
 
 impl Mailbag {
+    /// Notes that a call begins.
+    pub(super) fn begin(&self) -> Running<'_> {
+        let is_alone = self.n_running.fetch_add(1, Ordering::Relaxed) == 0;
+        Running { mail: self, is_alone }
+    }
+
     /// Notes that the agent has read what went with earlier results, since it calls again.
-    pub(super) async fn acknowledge(&self, caller: &Caller) -> Result<(), Failure> {
+    pub(super) async fn acknowledge(
+        &self,
+        running: &Running<'_>,
+        caller: &Caller,
+    ) -> Result<(), Failure> {
+        if !running.is_alone {
+            return Ok(());
+        }
         let mut read = Vec::new();
         self.with(|handed| {
             handed.retain_mut(|it| {
@@ -169,7 +202,7 @@ fn tagged(letter: &Letter) -> String {
     add("request_id", letter.request_id.map(|id| id.to_string()));
     add("approve", letter.approve.map(|it| it.to_string()));
     add("summary", letter.summary.clone());
-    let content = letter.content.replace("teammate-message", "teammate message");
+    let content = without_marks(&letter.content, &["teammate-message"]);
     format!("{open}>\n{content}\n</teammate-message>")
 }
 
@@ -182,4 +215,24 @@ fn line(letter: &Letter) -> String {
     });
     shown.as_object_mut().into_iter().for_each(|shown| shown.retain(|_, value| !value.is_null()));
     shown.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    //! Which calls say that earlier results came through.
+
+    use super::Mailbag;
+
+    #[test]
+    fn a_call_beside_another_says_nothing_about_its_result() {
+        let mail = Mailbag::default();
+        let first = mail.begin();
+        let second = mail.begin();
+        assert!(first.is_alone && !second.is_alone);
+        drop(first);
+        let third = mail.begin();
+        assert!(!third.is_alone, "the second still runs");
+        drop((second, third));
+        assert!(mail.begin().is_alone);
+    }
 }

@@ -7,11 +7,12 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, CancelledNotificationParam,
-        ContentBlock, GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject,
-        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-        PaginatedRequestParams, ProgressNotificationParam, ReadResourceRequestParams,
-        ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams,
-        SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+        ContentBlock, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
+        GetPromptResponse, Implementation, JsonObject, ListPromptsResult,
+        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+        ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResponse,
+        ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
+        SubscriptionFilter, Tool, UnsubscribeRequestParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -29,6 +30,16 @@ use super::{
 const HOW: &str = "You are a member of a team of agents. These tools are its task board, its mailbox and its files. Begin with \
                    a look at the board. Messages for you come with the results of your calls; call again now and then while \
                    you wait for others. The resource troop://TEAM.md says who is in the team and how it works.";
+
+/// What requests need that can be wrong.
+const NEEDS: [(&str, &str); 6] = [
+    ("tools/call", "`name`, a text, and `arguments`, an object"),
+    ("resources/read", "`uri`, a text"),
+    ("resources/subscribe", "`uri`, a text"),
+    ("resources/unsubscribe", "`uri`, a text"),
+    ("prompts/get", "`name`, a text, and `arguments`, an object of texts"),
+    ("logging/setLevel", "`level`, such as `info`"),
+];
 
 /// A team's tools, resources and news for one member. Cheap to clone; each transport may serve its own.
 #[derive(Clone, Debug)]
@@ -73,7 +84,8 @@ impl TeamService {
             return shown(self.call(&request.name, input).await, None);
         }
         // Mail that cannot be marked now comes again; that is no reason not to do what is asked.
-        drop(self.mail.acknowledge(&self.caller).await);
+        let running = self.mail.begin();
+        drop(self.mail.acknowledge(&running, &self.caller).await);
         let input = request.arguments.map_or(Value::Null, Value::Object);
         let outcome = self.call(&request.name, input).await;
         let mail = self.mail.take(&self.caller, context).await.unwrap_or_default();
@@ -175,6 +187,21 @@ impl ServerHandler for TeamService {
     ) -> Result<GetPromptResponse, ErrorData> {
         let found = prompts::get(&self.caller, &request.name, request.arguments.as_ref()).await?;
         Ok(found.into())
+    }
+
+    /// What is called by a name that we know, and came here all the same, could not be read.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method;
+        Err(match NEEDS.iter().find(|(name, _)| *name == method) {
+            Some((_, needs)) => {
+                ErrorData::invalid_params(format!("`{method}` needs {needs}"), None)
+            }
+            None => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None),
+        })
     }
 
     async fn set_level(

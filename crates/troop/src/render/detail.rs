@@ -179,7 +179,7 @@ pub(crate) fn team_status(state: &State, members: &[Member], standing: &str, now
         line(&mut text, &format!("           {} {status}", tasks.n_with(*status)));
     }
     cost(&mut text, state);
-    waiting(&mut text, state);
+    waiting(&mut text, state, members);
     text.push('\n');
     let who = |member: &Member| {
         let lead = if member.role == Role::Lead { ", lead" } else { "" };
@@ -238,13 +238,18 @@ fn cost(text: &mut String, state: &State) {
 }
 
 /// What waits for an answer, and how to give it.
-fn waiting(text: &mut String, state: &State) {
+fn waiting(text: &mut String, state: &State, members: &[Member]) {
+    // Who is gone waits for nothing.
+    let is_gone = |from: &Party| {
+        let mut members = members.iter();
+        members.any(|it| *from == it.name && it.state == MemberState::Crashed)
+    };
     let asked = |id: &uuid::Uuid| {
         let mut all = state.mailbox().iter();
         all.find(|it| it.id == *id).map(|it| one_line(&preview(&it.content, 120)))
     };
     for (id, request) in state.requests() {
-        if request.kind == MessageKind::ShutdownRequest {
+        if request.kind == MessageKind::ShutdownRequest || is_gone(&request.from) {
             continue;
         }
         let (from, to) = (&request.from, &request.to);

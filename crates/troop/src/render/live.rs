@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use troop_model::{Member, Role, State, Status, Task, Time};
+use troop_model::{Member, MessageKind, Party, Request, Role, State, Status, Task, Time};
 use unicode_width::UnicodeWidthStr;
 
 use super::{
@@ -44,11 +44,13 @@ pub(crate) fn live(story: &Story, recent: &Recent, now: Time, screen: Screen) ->
     let state = story.state();
     let mut lines = vec![headline(story, now, width)];
     let members: Vec<_> = state.members().filter(|it| it.role == Role::Member).collect();
-    // The head, three gaps, and the line that the cursor is on.
+    // The head, the gaps, and the line that the cursor is on.
     let room = height.saturating_sub(5).max(3);
     let n_members = members.len().min(room / 3);
     let n_tasks = state.tasks().len().min((room - n_members) * 2 / 3);
-    let n_recent = room.saturating_sub(n_members + n_tasks).min(recent.0.len());
+    let asks = ask_lines(state, width, room / 3);
+    let n_recent = room.saturating_sub(n_members + n_tasks + asks.len()).min(recent.0.len());
+    add(&mut lines, asks);
     add(&mut lines, task_lines(state, now, width, n_tasks));
     add(&mut lines, member_lines(state, &members, now, width, n_members));
     add(&mut lines, recent.last(n_recent).map(|it| paint(DIM, &fit(it, width))).collect());
@@ -61,6 +63,21 @@ fn add(lines: &mut Vec<String>, more: Vec<String>) {
         lines.push(String::new());
         lines.extend(more);
     }
+}
+
+/// What waits for an answer of the person, and how to give it, for as long as it does.
+fn ask_lines(state: &State, width: usize, n_lines: usize) -> Vec<String> {
+    let is_asked = |it: &Request| it.to == Party::user() && it.kind != MessageKind::ShutdownRequest;
+    let asked = state.requests().filter(|(_, request)| is_asked(request));
+    let lines = asked.flat_map(|(id, request)| {
+        let from = &request.from;
+        let what = state.mailbox().iter().find(|it| it.id == *id).map(|it| one_line(&it.content));
+        let what = format!("  ? {from} asks: {}", what.unwrap_or_default());
+        let how = format!("    `troop message answer {from} yes`, or `no`");
+        [fit(&what, width), fit(&how, width)]
+    });
+    // A question without its answer helps nobody.
+    lines.take(n_lines.max(2) / 2 * 2).collect()
 }
 
 fn headline(story: &Story, now: Time, width: usize) -> String {

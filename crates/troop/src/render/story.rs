@@ -130,8 +130,9 @@ impl Story {
             MessageKind::PlanApprovalResponse => {
                 format!("{from} rejects the plan of {to}{about}")
             }
+            // On a line of its own, so that it can be read however long the question is.
             MessageKind::PermissionRequest => format!(
-                "{from} asks {to}: {content}; answer: `troop message answer {from} yes`, or `no`"
+                "{from} asks {to}: {content}\n         answer: `troop message answer {from} yes`, or `no`"
             ),
             MessageKind::PermissionResponse if is_yes => format!("{from} allows it to {to}{about}"),
             MessageKind::PermissionResponse => format!("{from} does not allow it to {to}{about}"),

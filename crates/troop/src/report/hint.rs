@@ -176,8 +176,8 @@ fn for_running(refusal: &Refusal) -> Option<String> {
         ),
         Refusal::LeadDelegates => "`troop task delegate TASK --to MEMBER`".to_owned(),
         Refusal::NotRunning { member, .. } => format!("start it: `troop member spawn {member}`"),
-        Refusal::BudgetSpent { .. } => {
-            "raise it: `troop team set budget.dollars=10`, or `budget.tokens=…`".to_owned()
+        Refusal::BudgetSpent { team, more, .. } => {
+            format!("raise it: `troop team set {team} {more}`")
         }
         Refusal::WiderThanOwn { member, .. } => {
             format!(

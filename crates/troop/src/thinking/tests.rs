@@ -1,6 +1,6 @@
 //! Which model is meant.
 
-use troop_agent::builtin::{Api, Options};
+use troop_agent::builtin::{Api, Options, Secret};
 
 use super::{choose, rules};
 use crate::config::{Config, PermissionsConfig};
@@ -50,7 +50,7 @@ fn without_a_word_the_model_is_the_one_whose_key_is_there() {
 fn a_model_is_named_by_itself_with_its_provider_or_by_a_name_of_ones_own() {
     let config = config(
         r#"{"model": "mine", "models": {"mine": {"provider": "openai", "model": "qwen3", "baseUrl": "http://localhost:11434/v1",
-            "contextWindow": 32000, "maxTokens": 4000, "price": {"input": 1, "output": 2}}}, "limits": {"dollars": 2.5}}"#,
+            "contextWindow": 32000, "maxTokens": 4000, "price": {"input": 1, "output": 2}}}, "limits": {"rounds": 7}}"#,
     );
     for (model, api, name) in [
         (Some("claude-x"), Api::Anthropic, "claude-x"),
@@ -65,8 +65,27 @@ fn a_model_is_named_by_itself_with_its_provider_or_by_a_name_of_ones_own() {
     let own = chosen(&config, None, &[]).unwrap();
     assert_eq!(own.endpoint.base_url, "http://localhost:11434/v1");
     assert_eq!(own.endpoint.key, None, "who is at home needs no key");
-    assert_eq!((own.window, own.max_tokens, own.limits.dollars), (32_000, 4_000, Some(2.5)));
+    assert_eq!((own.window, own.max_tokens, own.limits.rounds), (32_000, 4_000, 7));
     assert_eq!(own.price.unwrap().cache_read, 1.0);
+}
+
+#[test]
+fn a_limit_in_dollars_needs_a_price() {
+    let config = config(
+        r#"{"models": {"priced": {"provider": "anthropic", "price": {"input": 1, "output": 2}}}, "limits": {"dollars": 2.5}}"#,
+    );
+    let key = [("ANTHROPIC_API_KEY", "sk")];
+    assert_eq!(chosen(&config, Some("priced"), &key).unwrap().limits.dollars, Some(2.5));
+    let error = chosen(&config, Some("claude-x"), &key).unwrap_err();
+    assert!(error.contains("`price` of `claude-x` in `models` of `config.json`"), "{error}");
+}
+
+#[test]
+fn what_a_small_model_may_say_leaves_room() {
+    let config = config(
+        r#"{"models": {"mine": {"provider": "openai", "baseUrl": "http://localhost/v1", "contextWindow": 8192}}}"#,
+    );
+    assert_eq!(chosen(&config, Some("mine"), &[]).unwrap().max_tokens, 2_048);
 }
 
 #[test]
@@ -84,6 +103,36 @@ fn what_is_missing_is_named() {
     let by_command =
         config(r#"{"models": {"x": {"provider": "openai", "apiKeyCommand": "pass x"}}}"#);
     assert_eq!(chosen(&by_command, Some("x"), &[]).unwrap().key_command.as_deref(), Some("pass x"));
+}
+
+#[test]
+fn a_key_is_said_to_its_api_and_what_is_said_about_a_model_counts_first() {
+    let config = config(
+        r#"{"models": {
+            "home": {"provider": "openai", "model": "qwen3", "baseUrl": "http://localhost:11434/v1"},
+            "named": {"provider": "openai", "model": "x", "baseUrl": "https://x/v1", "apiKeyVariable": "X_KEY"},
+            "command": {"provider": "anthropic", "model": "claude-x", "apiKeyCommand": "pass x"},
+            "both": {"provider": "openai", "model": "x", "apiKeyVariable": "X_KEY", "apiKeyCommand": "pass x"},
+            "usual": {"provider": "openai", "model": "x", "baseUrl": "https://api.openai.com/v1/"}
+        }}"#,
+    );
+    let variables = [ALL.as_slice(), &[("X_KEY", "own")]].concat();
+    for (model, key, command) in [
+        ("home", None, None),
+        ("named", Some("own"), None),
+        ("command", None, Some("pass x")),
+        ("both", Some("own"), Some("pass x")),
+        ("usual", Some("o"), None),
+        ("gpt-5", Some("o"), None),
+    ] {
+        let options = chosen(&config, Some(model), &variables).unwrap();
+        assert_eq!(options.endpoint.key, key.map(Secret::new), "{model}");
+        assert_eq!(options.key_command.as_deref(), command, "{model}");
+        assert!(options.hidden.contains(&"X_KEY".to_owned()), "{model}: nobody gets another's key");
+    }
+    let error = chosen(&config, Some("named"), &ALL).unwrap_err();
+    assert!(error.contains("set `X_KEY`"), "what was named and is not there is missed: {error}");
+    assert_eq!(chosen(&config, Some("both"), &ALL).unwrap().endpoint.key, None);
 }
 
 #[test]

@@ -1,15 +1,20 @@
 //! Teams of built-in agents, with a model on loopback that says what it is told to.
 
 mod budget;
+mod goal;
 mod leave;
 mod team;
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+};
 
 use serde_json::json;
 use troop_testkit::mock::{MockModel, Seen};
 
-use crate::troop::{Run, Troop};
+use crate::troop::{Printing, Run, Troop};
 
 /// What nothing may show.
 const KEY: &str = "sk-very-secret";
@@ -43,6 +48,14 @@ async fn run(troop: &Troop, mock: &MockModel, arguments: &[&str]) -> Run {
     command.env("ANTHROPIC_BASE_URL", mock.url()).env("ANTHROPIC_API_KEY", KEY);
     let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
     Run::new(output)
+}
+
+/// Starts the program with this model, and leaves it running.
+fn start(troop: &Troop, mock: &MockModel, arguments: &[&str]) -> Printing {
+    let mut command = troop.command(arguments);
+    command.env("ANTHROPIC_BASE_URL", mock.url()).env("ANTHROPIC_API_KEY", KEY);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Printing::new(command.spawn().unwrap())
 }
 
 /// For whom the model thinks.

@@ -170,6 +170,21 @@ fn a_client_is_shown_the_tools_of_its_member() {
 }
 
 #[test]
+fn a_call_that_cannot_be_read_is_told_what_it_needs() {
+    let troop = Troop::with_team();
+    let mut ann = Client::start(&troop, "--as ann");
+    for (method, params, code, said) in [
+        ("tools/call", json!({"name": 5}), -32602, "`tools/call` needs `name`, a text"),
+        ("resources/read", json!({}), -32602, "`resources/read` needs `uri`, a text"),
+        ("tools/dance", json!({}), -32601, "tools/dance"),
+    ] {
+        let error = &ann.respond(method, &params)["error"];
+        assert_eq!(error["code"], code, "{error}");
+        assert!(error["message"].as_str().unwrap().starts_with(said), "{error}");
+    }
+}
+
+#[test]
 fn tools_work_on_the_board_that_everybody_has() {
     let troop = Troop::with_team();
     let mut lead = Client::start(&troop, "--as lead --dialect claude");

@@ -2,28 +2,52 @@
 
 use std::{fs, path::Path};
 
-use crate::definition::field;
+use super::read_inside;
+use crate::definition::Front;
 
 const FOLDER: &str = ".claude/skills";
 const MAX_SKILLS: usize = 100;
 
-/// What there is, for an agent. None if there is nothing.
+/// What there is, for an agent that can read it. None if there is nothing.
 pub(super) fn listed(folder: &Path) -> Option<String> {
+    let line = |skill: Skill| format!("- {}: {} (in `{}`)\n", skill.title, skill.about, skill.file);
+    let skills: String = all(folder)?.into_iter().map(line).collect();
+    let head = "\n# Skills of this project\n\nHow some things are done here. When one fits your work, read its file before you \
+                begin.\n\n";
+    (!skills.is_empty()).then(|| format!("{head}{skills}"))
+}
+
+/// All of it, for an agent that cannot. None if there is nothing.
+pub(super) fn told(folder: &Path) -> Option<String> {
+    let text = |skill: Skill| format!("## {}\n\n{}\n\n", skill.title, skill.text.trim());
+    let skills: String = all(folder)?.into_iter().map(text).collect();
+    let head = "\n# Skills of this project\n\nHow some things are done here.\n\n";
+    (!skills.is_empty()).then(|| format!("{head}{skills}"))
+}
+
+/// One skill.
+struct Skill {
+    title: String,
+    about: String,
+    file: String,
+    text: String,
+}
+
+fn all(folder: &Path) -> Option<Vec<Skill>> {
     let mut skills: Vec<_> = fs::read_dir(folder.join(FOLDER))
         .ok()?
         .filter_map(|entry| {
             let name = entry.ok()?.file_name().into_string().ok()?;
             let file = format!("{FOLDER}/{name}/SKILL.md");
-            let text = fs::read_to_string(folder.join(&file)).ok()?;
-            let title = field(&text, "name").unwrap_or(name);
-            let about = field(&text, "description").unwrap_or_default();
+            let text = read_inside(folder, Path::new(&file))?;
+            let front = Front::read(&text);
+            let title = front.text("name").unwrap_or(name);
+            let about = front.text("description").unwrap_or_default();
             let about = troop_model::preview(&about, 300);
-            Some(format!("- {title}: {about} (in `{file}`)"))
+            Some(Skill { title, about, file, text })
         })
         .collect();
-    skills.sort();
+    skills.sort_by(|one, other| one.title.cmp(&other.title));
     skills.truncate(MAX_SKILLS);
-    let head = "\n# Skills of this project\n\nHow some things are done here. When one fits your work, read its file before you \
-                begin.\n\n";
-    (!skills.is_empty()).then(|| format!("{head}{}\n", skills.join("\n")))
+    Some(skills)
 }

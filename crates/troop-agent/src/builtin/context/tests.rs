@@ -4,7 +4,10 @@ use std::{fs, os::unix::fs::symlink, path::Path};
 
 use tempfile::TempDir;
 
+use troop_model::Permissions;
+
 use super::{MAX_CONTEXT, Sources};
+use crate::builtin::permit::{Rules, Veil};
 
 fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = TempDir::new().unwrap();
@@ -17,7 +20,24 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
 }
 
 fn read(folder: &Path) -> String {
-    Sources::default().read(folder)
+    Sources::default().read(folder, &veil(&[]))
+}
+
+fn veil(deny: &[&str]) -> Veil {
+    let deny = deny.iter().map(|rule| rule.parse().unwrap()).collect();
+    Rules { deny, ..Rules::default() }.veil(Permissions::Bypass, "Read")
+}
+
+#[test]
+fn no_link_of_a_project_tells_what_is_elsewhere_and_no_name_what_is_denied() {
+    let outside = folder(&[("key", "a private key")]);
+    let project = folder(&[("AGENTS.md", "see @.env and @link"), (".env", "a password")]);
+    symlink(outside.path().join("key"), project.path().join("CLAUDE.md")).unwrap();
+    symlink(".env", project.path().join("link")).unwrap();
+    let text = Sources::default().read(project.path(), &veil(&["Read(.env)"]));
+    assert!(text.contains("see @.env"), "{text}");
+    assert!(!text.contains("a private key") && !text.contains("a password"), "{text}");
+    assert!(read(project.path()).contains("a password"), "what is not denied is told");
 }
 
 #[test]
@@ -88,7 +108,7 @@ fn a_person_and_the_project_behind_a_folder_are_heard_too() {
         (folder(&[("AGENTS.md", "I am Pat")]), folder(&[("CLAUDE.md", "not in git")]), folder(&[]));
     let sources =
         Sources { project: Some(project.path().to_owned()), home: Some(home.path().to_owned()) };
-    let text = sources.read(work.path());
+    let text = sources.read(work.path(), &veil(&[]));
     assert!(text.contains("I am Pat") && text.contains("not in git"), "{text}");
 }
 
@@ -101,4 +121,15 @@ fn very_much_is_cut() {
         "{}",
         text.len()
     );
+}
+
+#[test]
+fn skills_that_cannot_be_read_from_the_working_folder_are_told() {
+    let skill = "---\nname: brew\ndescription: how tea is made\n---\nBoil water first.\n";
+    let project = folder(&[(".claude/skills/brew/SKILL.md", skill)]);
+    assert!(!read(project.path()).contains("Boil water first"), "it is read when needed");
+    let worktree = folder(&[]);
+    let sources = Sources { project: Some(project.path().to_owned()), home: None };
+    let text = sources.read(worktree.path(), &veil(&[]));
+    assert!(text.contains("## brew") && text.contains("Boil water first."), "{text}");
 }

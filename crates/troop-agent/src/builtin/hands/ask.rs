@@ -8,7 +8,7 @@ use troop_protocol::{Level, MessageIn};
 use uuid::Uuid;
 
 use super::{Deed, Hands};
-use crate::builtin::{permit::Permit, tools::Used};
+use crate::builtin::{permit::Permit, prompt::of_others, tools::Used};
 
 /// How much of an input is shown to who is asked.
 const MAX_INPUT: usize = 2_000;
@@ -29,8 +29,8 @@ impl Hands<'_> {
             if answer.approve == Some(true) {
                 return Ok(());
             }
-            let why =
-                if answer.content.is_empty() { "no reason was given" } else { &answer.content };
+            let why = of_others(&answer.content);
+            let why = if why.is_empty() { "no reason was given" } else { &why };
             Err(format!("`{}` said no: {why}", answer.from))
         };
         let answered = self.turn.interrupted().run_until_cancelled(asked).await;
@@ -49,7 +49,8 @@ impl Hands<'_> {
             let answer = self.answer(self.request(self.who_leads(), kind, plan).await?).await?;
             let is_good = answer.approve == Some(true);
             is_good.then_some(()).ok_or_else(|| {
-                format!("your plan was rejected: {}; change it and ask again", answer.content)
+                let why = of_others(&answer.content);
+                format!("your plan was rejected: {why}; change it and ask again")
             })
         };
         match self.turn.interrupted().run_until_cancelled(proposed).await {

@@ -2,7 +2,7 @@
 
 use serde_json::Map;
 
-use super::{History, MAX_PINNED};
+use super::{Begin, History, MAX_PINNED};
 use crate::builtin::chat::{Message, Part, Said, ToolCall, ToolResult};
 
 fn call(id: usize) -> Vec<Part> {
@@ -17,7 +17,7 @@ fn result(id: usize, length: usize) -> Vec<ToolResult> {
 
 fn long(n_rounds: usize, length: usize) -> History {
     let mut history = History::default();
-    history.begin("the task".to_owned());
+    history.begin("the task".to_owned(), Begin::Anew);
     for round in 0..n_rounds {
         history.reply(call(round), 0);
         history.results(result(round, length));
@@ -86,15 +86,49 @@ fn tokens_are_as_counted_and_guessed_from_there() {
 }
 
 #[test]
-fn the_work_and_the_latest_mail_are_never_forgotten() {
+fn before_anything_is_counted_instructions_and_tools_count_too() {
+    let mut history = History::default();
+    history.comes_after(3_000);
+    history.begin("x".repeat(300), Begin::Anew);
+    assert_eq!(history.n_tokens(), 1_100);
+    history.reply(call(1), 5_000);
+    assert_eq!(history.n_tokens(), 5_000, "what the API counts has all of it");
+    history.results(result(1, 30));
+    history.replace_front(2, "what went before".to_owned());
+    assert!(history.n_tokens() >= 1_000, "nothing is counted any more");
+}
+
+#[test]
+fn the_work_its_plan_and_the_latest_mail_are_never_forgotten() {
     let mut history = long(1, 10);
+    history.tell_plan("the plan".to_owned());
     for nth in 0..100 {
-        history.tell_for_good(format!("mail {nth} {}", "y".repeat(1_000)));
+        history.tell_mail(format!("mail {nth} {}", "y".repeat(1_000)));
     }
     let pins = history.pins();
-    assert_eq!(pins[0], "the task");
+    assert_eq!(pins[..2], ["the task", "the plan"]);
     assert!(pins.last().unwrap().starts_with("mail 99"));
-    assert!(pins.iter().map(String::len).sum::<usize>() < MAX_PINNED + 2_000);
-    history.begin("another".to_owned());
+    assert!(pins.iter().map(|it| it.len()).sum::<usize>() < MAX_PINNED + 2_000);
+    history.begin("the task, after an interruption".to_owned(), Begin::Again);
+    assert_eq!(history.pins()[..2], ["the task, after an interruption", "the plan"]);
+    history.begin("another".to_owned(), Begin::Anew);
     assert_eq!(history.pins(), ["another"]);
+}
+
+#[test]
+fn the_team_and_the_goal_outlive_every_piece_of_work() {
+    let mut history = History::default();
+    history.tell_team("the team".to_owned());
+    history.keep_goal("the goal".to_owned());
+    history.begin("the goal".to_owned(), Begin::Anew);
+    assert_eq!(history.pins(), ["the team", "the goal"], "nothing is told twice");
+    for nth in 0..100 {
+        history.keep_goal(format!("word {nth} {}", "y".repeat(1_000)));
+    }
+    history.tell_team("the team now".to_owned());
+    history.begin("ann is idle".to_owned(), Begin::Anew);
+    let pins = history.pins();
+    assert_eq!(pins[..2], ["the team now", "the goal"]);
+    assert!(pins[pins.len() - 2].starts_with("word 99"));
+    assert!(pins.iter().map(|it| it.len()).sum::<usize>() < MAX_PINNED + 2_000);
 }

@@ -1,16 +1,17 @@
 //! One rule: `Bash(git status:*)`, `Edit(src/**)`, `Read(.env)`, `Bash`.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, path::Path, str::FromStr};
 
 use globset::{GlobBuilder, GlobMatcher};
 use thiserror::Error;
 
-use super::Deed;
+use troop_protocol::Category;
 
-/// What separates the commands of a line.
-const SEPARATORS: [&str; 6] = ["&&", "||", ";", "|", "&", "\n"];
-/// What hides a command or writes a file in the middle of a line: nobody can tell by its beginning what it does.
-const HIDING: [&str; 4] = ["`", "$(", "<", ">"];
+use super::{
+    Deed,
+    line::{Command, Line},
+    named::{self, Use},
+};
 
 /// A rule about what may be done.
 #[derive(Clone, Debug)]
@@ -23,12 +24,22 @@ pub struct Rule {
 #[derive(Clone, Debug)]
 enum What {
     Anything,
-    /// A whole command.
-    Command(String),
-    /// How a command begins, word by word.
-    Prefix(String),
+    /// Commands, in which `*` is any text.
+    Command(Pattern),
     /// Paths in the working folder.
     Paths(GlobMatcher),
+    /// Paths from the root of the file system on.
+    Absolute(GlobMatcher),
+}
+
+/// How commands are written that a rule is about.
+#[derive(Clone, Debug)]
+struct Pattern {
+    written: String,
+    /// Its words, each as the shell takes it.
+    words: Vec<String>,
+    /// Whether more words may follow.
+    is_prefix: bool,
 }
 
 /// Why a text is no rule.
@@ -61,63 +72,142 @@ impl FromStr for Rule {
             return Err(bad("it does not begin with the name of a tool"));
         }
         let what = match what.map(str::trim) {
-            None | Some("" | "*" | "**") => What::Anything,
-            Some(what) if tool == "Bash" => {
-                match what.strip_suffix(":*").or_else(|| what.strip_suffix(" *")) {
-                    Some(prefix) => What::Prefix(prefix.trim().to_owned()),
-                    None => What::Command(what.to_owned()),
-                }
-            }
-            Some(path) => What::Paths(paths(path).map_err(|why| bad(&why))?),
+            None | Some("" | "*" | "**" | ":*") => What::Anything,
+            Some(what) if tool == "Bash" => What::Command(Pattern::new(what)),
+            Some(path) => paths(path).map_err(|why| bad(&why))?,
         };
         Ok(Self { text: text.to_owned(), tool: tool.to_owned(), what })
     }
 }
 
-/// A pattern of paths. One without a slash is meant in every folder, a folder with all that is in it.
-fn paths(pattern: &str) -> Result<GlobMatcher, String> {
-    let pattern = pattern.trim_start_matches("./").trim_start_matches('/').trim_end_matches('/');
-    let anywhere = if pattern.contains('/') { "" } else { "**/" };
-    let pattern = format!("{{{anywhere}{pattern},{anywhere}{pattern}/**}}");
-    let glob = GlobBuilder::new(&pattern).literal_separator(true).build();
-    Ok(glob.map_err(|error| error.kind().to_string())?.compile_matcher())
+/// A pattern of paths, as in `.gitignore`: one without a slash is meant in every folder, a folder with all that is in it. Two
+/// slashes begin a path from the root on.
+fn paths(pattern: &str) -> Result<What, String> {
+    let (is_absolute, pattern) = match pattern.strip_prefix("//") {
+        Some(rest) => (true, format!("/{}", rest.trim_start_matches('/'))),
+        None => (false, pattern.to_owned()),
+    };
+    let is_here = pattern.starts_with("./") || pattern.starts_with('/');
+    let inner = pattern.trim_start_matches("./").trim_end_matches('/');
+    let inner = if is_absolute { inner } else { inner.trim_start_matches('/') };
+    let anywhere = if is_here || inner.contains('/') { "" } else { "**/" };
+    let whole = format!("{{{anywhere}{inner},{anywhere}{inner}/**}}");
+    let glob = GlobBuilder::new(&whole).literal_separator(true).build();
+    let glob = glob.map_err(|error| error.kind().to_string())?.compile_matcher();
+    Ok(if is_absolute { What::Absolute(glob) } else { What::Paths(glob) })
+}
+
+impl Pattern {
+    fn new(written: &str) -> Self {
+        let front = written.strip_suffix(":*").or_else(|| written.strip_suffix(" *"));
+        let text = front.unwrap_or(written).trim();
+        let line = Line::read(text);
+        let words = match line.commands.as_slice() {
+            [only] if line.is_clear => only.words.clone(),
+            _ => text.split_whitespace().map(str::to_owned).collect(),
+        };
+        Self { written: written.to_owned(), words, is_prefix: front.is_some() }
+    }
+
+    /// Whether words are like this, each shown in the same way.
+    fn is_like(&self, words: &[String], shown: fn(&str) -> String) -> bool {
+        let all = |words: &[String]| words.iter().map(|it| shown(it)).collect::<Vec<_>>().join(" ");
+        let (pattern, text) = (all(&self.words), all(words));
+        let goes_on = || self.is_prefix && is_wild_match(&format!("{pattern} *"), &text);
+        is_wild_match(&pattern, &text) || goes_on()
+    }
+
+    /// Whether it lets a command run. What sets variables is only meant where the rule says so.
+    fn allows(&self, command: &Command) -> bool {
+        let says_so = || Command { words: self.words.clone() }.assigns();
+        (!command.assigns() || says_so()) && self.is_like(&command.words, marked)
+    }
+}
+
+/// A word with its borders, so that none passes for two.
+fn marked(word: &str) -> String {
+    let is_plain = !word.is_empty() && !word.contains([' ', '\t', '\n', '\'', '"']);
+    if is_plain { word.to_owned() } else { format!("{word:?}") }
+}
+
+/// Whether a text is like a pattern in which `*` is any text.
+fn is_wild_match(pattern: &str, text: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let Some(mut rest) = text.strip_prefix(pieces.next().unwrap_or_default()) else { return false };
+    let pieces: Vec<_> = pieces.collect();
+    let Some((last, middle)) = pieces.split_last() else { return rest.is_empty() };
+    for piece in middle {
+        let Some((_, after)) = rest.split_once(piece) else { return false };
+        rest = after;
+    }
+    rest.ends_with(last)
 }
 
 impl Rule {
-    /// Whether it lets this be done: all of it, as far as one can see.
-    pub(crate) fn allows(&self, deed: &Deed<'_>) -> bool {
-        if !self.is_about(deed.tool) {
-            return false;
-        }
-        match &self.what {
-            What::Anything => true,
-            What::Command(command) => deed.what.trim() == command,
-            What::Prefix(prefix) => {
-                let is_clear = !HIDING.iter().any(|hiding| deed.what.contains(hiding));
-                is_clear && split(deed.what, &SEPARATORS).all(|part| begins_with(part, prefix))
+    /// Whether it is about all that a tool can do.
+    pub(super) fn is_about_all_of(&self, tool: &str) -> bool {
+        matches!(self.what, What::Anything) && self.is_about(tool)
+    }
+
+    /// Whether it lets this be done, as it is written. Of commands, see [`Self::allows_command`].
+    pub(super) fn allows(&self, deed: &Deed<'_>) -> bool {
+        self.is_about(deed.tool)
+            && match &self.what {
+                What::Anything => true,
+                What::Command(pattern) => deed.what.trim() == pattern.written,
+                // Both the path and where its links lead.
+                What::Paths(paths) => paths.is_match(deed.what) && paths.is_match(deed.real),
+                What::Absolute(paths) => on_both(deed).into_iter().all(|it| paths.is_match(it)),
             }
-            What::Paths(paths) => paths.is_match(deed.what),
+    }
+
+    /// Whether it lets one command of a line run, on which nothing is hidden.
+    pub(super) fn allows_command(&self, tool: &str, command: &Command) -> bool {
+        match &self.what {
+            What::Command(pattern) => self.is_about(tool) && pattern.allows(command),
+            What::Anything => self.is_about(tool),
+            What::Paths(_) | What::Absolute(_) => false,
         }
     }
 
-    /// Whether it is about this, or about any part of it.
-    pub(crate) fn forbids(&self, deed: &Deed<'_>) -> bool {
-        if !self.is_about(deed.tool) {
-            return false;
-        }
-        let parts = || {
-            let marks: Vec<_> =
-                SEPARATORS.iter().chain(&HIDING).chain(&["(", ")", "{", "}"]).copied().collect();
-            split(deed.what, &marks).map(str::to_owned).collect::<Vec<_>>()
+    /// Whether it is about a file that a command names.
+    fn forbids_file_of(&self, deed: &Deed<'_>) -> bool {
+        let how = match self.tool.as_str() {
+            "Read" => Use::Look,
+            "Edit" => Use::Change,
+            _ => return false,
         };
-        match &self.what {
-            What::Anything => true,
-            What::Command(command) => {
-                deed.what.trim() == command || parts().iter().any(|part| part == command)
-            }
-            What::Prefix(prefix) => parts().iter().any(|part| begins_with(part, prefix)),
-            What::Paths(paths) => paths.is_match(deed.what),
-        }
+        let is_meant = |path: String| match &self.what {
+            What::Paths(paths) => paths.is_match(&path),
+            What::Absolute(paths) => paths.is_match(deed.root.join(&path)),
+            What::Anything | What::Command(_) => false,
+        };
+        deed.category == Category::Shell && named::files(deed, how).into_iter().any(is_meant)
+    }
+
+    /// Whether it is about this, or about any part of it.
+    pub(super) fn forbids(&self, deed: &Deed<'_>) -> bool {
+        self.forbids_file_of(deed)
+            || self.is_about(deed.tool)
+                && match &self.what {
+                    What::Anything => true,
+                    What::Command(pattern) => {
+                        let ways = Line::read(deed.what).all_ways();
+                        deed.what.trim() == pattern.written
+                            || ways.iter().any(|words| pattern.is_like(words, str::to_owned))
+                    }
+                    What::Paths(paths) => paths.is_match(deed.what) || paths.is_match(deed.real),
+                    What::Absolute(paths) => on_both(deed).into_iter().any(|it| paths.is_match(it)),
+                }
+    }
+
+    /// Whether it says the name of a tool, or of its server.
+    pub(crate) fn names(&self, tool: &str) -> bool {
+        let is_all = self.tool.strip_suffix('*').is_some_and(|front| tool.starts_with(front));
+        // `mcp__server` means all tools of that server.
+        let is_server =
+            tool.strip_prefix(self.tool.as_str()).is_some_and(|rest| rest.starts_with("__"));
+        self.tool == tool || is_all || is_server
     }
 
     /// A rule about edits is about all tools that change files, one about reading about all that look at them.
@@ -125,41 +215,18 @@ impl Rule {
         let family = match tool {
             "Write" | "Edit" => "Edit",
             "Read" | "Glob" | "Grep" | "LS" => "Read",
+            // Claude Code has had both names for it.
+            "Task" => "Agent",
+            "Agent" => "Task",
             other => other,
         };
-        let is_all_of_server =
-            self.tool.strip_suffix('*').is_some_and(|front| tool.starts_with(front));
-        // `mcp__server` means all tools of that server.
-        let is_server =
-            tool.strip_prefix(self.tool.as_str()).is_some_and(|rest| rest.starts_with("__"));
-        self.tool == tool || self.tool == family || is_all_of_server || is_server
+        self.names(tool) || self.tool == family
     }
 }
 
-/// The parts of a line, without what assigns variables before a command.
-fn split<'a>(line: &'a str, marks: &[&str]) -> impl Iterator<Item = &'a str> {
-    let mut parts = vec![line];
-    for mark in marks {
-        parts = parts.into_iter().flat_map(|part| part.split(mark)).collect();
-    }
-    parts.into_iter().map(without_variables).filter(|part| !part.is_empty())
-}
-
-fn without_variables(mut part: &str) -> &str {
-    loop {
-        part = part.trim();
-        let first = part.split_whitespace().next().unwrap_or_default();
-        let Some((name, _)) = first.split_once('=') else { return part };
-        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-            return part;
-        }
-        part = part.strip_prefix(first).unwrap_or_default();
-    }
-}
-
-fn begins_with(command: &str, prefix: &str) -> bool {
-    let rest = command.trim().strip_prefix(prefix);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+/// The path of a deed and where its links lead, from the root on.
+fn on_both(deed: &Deed<'_>) -> [std::path::PathBuf; 2] {
+    [deed.what, deed.real].map(|path| deed.root.join(Path::new(path)))
 }
 
 impl fmt::Display for Rule {

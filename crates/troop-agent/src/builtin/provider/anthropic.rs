@@ -315,6 +315,10 @@ impl Reader for Reading {
         Ok(Progress::More)
     }
 
+    fn usage(&self) -> Usage {
+        self.usage
+    }
+
     fn finish(self: Box<Self>) -> Option<Reply> {
         let ending = match self.ending.as_deref() {
             _ if !self.is_over => return None,

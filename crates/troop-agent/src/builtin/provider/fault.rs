@@ -23,6 +23,9 @@ struct Said {
     /// Gemini's word.
     #[serde(default)]
     status: Value,
+    /// Where Gemini says how long to wait.
+    #[serde(default)]
+    details: Vec<Value>,
 }
 
 /// What an answer means that is no success.
@@ -32,7 +35,14 @@ pub(crate) fn of_answer(status: u16, retry_after: Option<Duration>, body: &[u8])
         message: String::from_utf8_lossy(body).trim().to_owned(),
         ..Said::default()
     });
+    let retry_after = retry_after.or_else(|| retry_delay(&said));
     classify(status, retry_after, &said)
+}
+
+/// How long to wait, as Gemini says it: `"37s"`.
+fn retry_delay(said: &Said) -> Option<Duration> {
+    let delay = said.details.iter().find_map(|it| it.get("retryDelay")?.as_str())?;
+    Duration::try_from_secs_f64(delay.strip_suffix('s')?.parse().ok()?).ok()
 }
 
 /// What an error in the middle of a stream means. None if it is no error.
@@ -49,7 +59,7 @@ pub(crate) fn of_error(value: &Value) -> Option<ModelError> {
         "not_found_error" | "NOT_FOUND" => 404,
         _ => number.unwrap_or(500),
     };
-    Some(classify(status, None, &said))
+    Some(classify(status, retry_delay(&said), &said))
 }
 
 /// Finds what is said about an error; Gemini puts it in a list.
@@ -83,5 +93,8 @@ fn is_too_long(said: &Said) -> bool {
         || says("prompt is too long")
         || says("context length")
         || says("context window")
+        || says("context limit")
+        || says("context size")
+        || says("maximum context")
         || says("exceeds the maximum number of tokens")
 }

@@ -277,6 +277,10 @@ impl Reader for Reading {
         Ok(Progress::More)
     }
 
+    fn usage(&self) -> Usage {
+        self.usage
+    }
+
     fn finish(self: Box<Self>) -> Option<Reply> {
         let has_calls = self.parts.iter().any(|part| matches!(part, Part::Call(_)));
         let ending = match self.ending?.as_str() {

@@ -127,7 +127,7 @@ impl<'a> Turn<'a> {
     fn of(message: &'a Message) -> Vec<Self> {
         match message {
             Message::User(said) => said.iter().map(Self::of_said).collect(),
-            Message::Model(parts) => vec![Self::of_parts(parts)],
+            Message::Model(parts) => Self::of_parts(parts).into_iter().collect(),
         }
     }
 
@@ -138,7 +138,8 @@ impl<'a> Turn<'a> {
         }
     }
 
-    fn of_parts(parts: &'a [Part]) -> Self {
+    /// None for who only thought: the API takes no turn that says nothing.
+    fn of_parts(parts: &'a [Part]) -> Option<Self> {
         let (mut text, mut tool_calls) = (String::new(), Vec::new());
         for part in parts {
             match part {
@@ -148,7 +149,9 @@ impl<'a> Turn<'a> {
                 Part::Thinking { .. } | Part::Hidden { .. } => {}
             }
         }
-        Self::Assistant { content: Some(text).filter(|text| !text.is_empty()), tool_calls }
+        let content = Some(text).filter(|text| !text.is_empty());
+        let says_something = content.is_some() || !tool_calls.is_empty();
+        says_something.then_some(Self::Assistant { content, tool_calls })
     }
 }
 
@@ -267,6 +270,10 @@ impl Reader for Reading {
             self.grow(choice.delta, show);
         }
         Ok(Progress::More)
+    }
+
+    fn usage(&self) -> Usage {
+        self.usage
     }
 
     fn finish(self: Box<Self>) -> Option<Reply> {

@@ -319,3 +319,20 @@ fn a_key_is_said_to_the_api_alone() {
     assert_eq!(said(Api::OpenAi), ("authorization", "Bearer sk-secret".to_owned()));
     assert_eq!(said(Api::Gemini), ("x-goog-api-key", "sk-secret".to_owned()));
 }
+
+#[test]
+fn no_api_is_told_a_turn_that_says_nothing() {
+    let thought = Part::Thinking { text: "hm".to_owned(), signature: None };
+    let said = |text: &str| Message::User(vec![Said::Text(text.to_owned())]);
+    let messages = [said("look"), Message::Model(vec![thought]), said("go on")];
+    let asked = Asked { system: "", tools: &[], messages: &messages, max_tokens: 100 };
+    let options = Options { model: "m", thinking: None, is_original: false };
+    for (api, key) in
+        [(Api::Anthropic, "messages"), (Api::OpenAi, "messages"), (Api::Gemini, "contents")]
+    {
+        let body: Value = serde_json::from_slice(&api.provider().body(&options, &asked)).unwrap();
+        let turns = body[key].as_array().unwrap();
+        let of_model = turns.iter().filter(|it| it["role"] != "user");
+        assert_eq!(of_model.count(), 0, "{api}: {body:#}");
+    }
+}

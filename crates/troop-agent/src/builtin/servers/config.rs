@@ -32,6 +32,11 @@ pub enum How {
         /// What it wants to hear with every request.
         headers: BTreeMap<String, String>,
     },
+    /// Not at all.
+    Unclear {
+        /// What is missing.
+        why: String,
+    },
 }
 
 #[derive(Deserialize)]
@@ -62,27 +67,27 @@ impl Server {
         let file: File =
             serde_json::from_str(text).map_err(|error| format!("`.mcp.json`: {error}"))?;
         let servers = file.mcp_servers.into_iter().map(|(name, entry)| {
-            let all = |map: BTreeMap<String, String>| {
-                map.into_iter().map(|(name, value)| (name, filled(&value, variable))).collect()
-            };
-            let how = match (entry.command, entry.url) {
-                (Some(program), _) => How::Stdio {
-                    program: filled(&program, variable),
-                    arguments: entry.args.iter().map(|it| filled(it, variable)).collect(),
-                    environment: all(entry.env),
-                },
-                (None, Some(url)) => {
-                    How::Http { url: filled(&url, variable), headers: all(entry.headers) }
-                }
-                (None, None) => {
-                    return Err(format!(
-                        "`.mcp.json`: the server `{name}` has neither `command` nor `url`"
-                    ));
-                }
-            };
+            if entry.command.is_none() && entry.url.is_none() {
+                return Err(format!(
+                    "`.mcp.json`: the server `{name}` has neither `command` nor `url`"
+                ));
+            }
+            let how = entry.how(variable).unwrap_or_else(|missing| How::Unclear {
+                why: format!("`.mcp.json` names the variable `{missing}`, which is not set"),
+            });
             Ok(Self { name, how })
         });
         servers.collect()
+    }
+
+    /// Whether it is troop's own, for members of teams. Who is a member has these tools already, and by its own name.
+    #[must_use]
+    pub fn is_of_troop(&self) -> bool {
+        let How::Stdio { program, arguments, .. } = &self.how else { return false };
+        let mut words = std::iter::once(program).chain(arguments).map(String::as_str);
+        let is_troop = |word: &str| word.rsplit('/').next() == Some("troop");
+        // Also where another program starts it, as `npx` or `env` do.
+        words.any(is_troop) && words.any(|word| word == "mcp")
     }
 
     /// What would run or be reached, as people are shown it.
@@ -95,21 +100,49 @@ impl Server {
                 words.join(" ")
             }
             How::Http { url, .. } => url.clone(),
+            How::Unclear { why } => why.clone(),
         }
     }
 }
 
-/// A text with the variables that it names.
-fn filled(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
+impl Entry {
+    /// How the server is reached, or the variable that nobody set.
+    fn how(self, variable: &dyn Fn(&str) -> Option<String>) -> Result<How, String> {
+        let all = |map: BTreeMap<String, String>| -> Result<_, String> {
+            map.into_iter().map(|(name, value)| Ok((name, filled(&value, variable)?))).collect()
+        };
+        Ok(match self.command {
+            Some(program) => How::Stdio {
+                program: filled(&program, variable)?,
+                arguments: self
+                    .args
+                    .iter()
+                    .map(|it| filled(it, variable))
+                    .collect::<Result<_, _>>()?,
+                environment: all(self.env)?,
+            },
+            None => How::Http {
+                url: filled(&self.url.unwrap_or_default(), variable)?,
+                headers: all(self.headers)?,
+            },
+        })
+    }
+}
+
+/// A text with the variables that it names. An error is the one that is not set, and for which nothing else is said.
+fn filled(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let (mut filled, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once("${") {
         let Some((inner, after)) = after.split_once('}') else { break };
-        let (name, or_else) = inner.split_once(":-").unwrap_or((inner, ""));
+        let (name, or_else) = match inner.split_once(":-") {
+            Some((name, or_else)) => (name, Some(or_else.to_owned())),
+            None => (inner, None),
+        };
         filled.push_str(before);
-        filled.push_str(&variable(name).unwrap_or_else(|| or_else.to_owned()));
+        filled.push_str(&variable(name).or(or_else).ok_or_else(|| name.to_owned())?);
         rest = after;
     }
-    filled + rest
+    Ok(filled + rest)
 }
 
 #[cfg(test)]
@@ -122,13 +155,32 @@ mod tests {
     fn servers_are_programs_or_addresses_with_the_variables_that_they_name() {
         let text = r#"{"mcpServers": {
             "a": {"command": "${BIN}/serve", "args": ["--key=${KEY:-none}", "${"], "env": {"T": "${BIN}"}},
-            "b": {"type": "http", "url": "https://x/mcp", "headers": {"authorization": "Bearer ${MISSING}"}}
+            "b": {"type": "http", "url": "https://x/mcp", "headers": {"authorization": "Bearer ${MISSING:-}"}},
+            "c": {"command": "serve", "env": {"TOKEN": "${MISSING}"}}
         }}"#;
         let variable = |name: &str| (name == "BIN").then(|| "/opt".to_owned());
         let servers = Server::read_all(text, &variable).unwrap();
         assert_eq!(servers[0].shown(), "/opt/serve --key=none ${");
         let How::Http { url, headers } = &servers[1].how else { panic!("{servers:?}") };
         assert_eq!((url.as_str(), headers["authorization"].as_str()), ("https://x/mcp", "Bearer "));
+        let missing = "`.mcp.json` names the variable `MISSING`, which is not set";
+        assert_eq!(servers[2].shown(), missing, "nobody guesses what it might be");
+    }
+
+    #[test]
+    fn the_tools_of_troop_itself_are_known_however_they_are_started() {
+        for (entry, is_of_troop) in [
+            (r#"{"command": "troop", "args": ["mcp", "--team", "t", "--as", "ann"]}"#, true),
+            (r#"{"command": "/opt/bin/troop", "args": ["--home", "x", "mcp"]}"#, true),
+            (r#"{"command": "env", "args": ["A=b", "troop", "mcp"]}"#, true),
+            (r#"{"command": "mcp", "args": ["troop"]}"#, false),
+            (r#"{"command": "trooper", "args": ["mcp"]}"#, false),
+            (r#"{"url": "https://troop/mcp"}"#, false),
+        ] {
+            let text = format!(r#"{{"mcpServers": {{"x": {entry}}}}}"#);
+            let servers = Server::read_all(&text, &|_| None).unwrap();
+            assert_eq!(servers[0].is_of_troop(), is_of_troop, "{entry}");
+        }
     }
 
     #[test]

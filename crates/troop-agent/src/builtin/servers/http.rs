@@ -11,7 +11,7 @@ use std::{
 use hyper::body::Bytes;
 use serde_json::{Value, json};
 
-use super::VERSION;
+use super::{Fault, VERSION};
 use crate::builtin::{
     http::{Answer, Http, Patience, Target},
     sse::Events,
@@ -39,29 +39,30 @@ impl Remote {
         Ok(Self { http, headers, session: Mutex::default(), next_id: AtomicU64::new(1) })
     }
 
-    pub(super) async fn request(&self, method: &str, params: &Value) -> Result<Value, String> {
+    pub(super) async fn request(&self, method: &str, params: &Value) -> Result<Value, Fault> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let asked = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         let mut answer = self.post(&asked).await?;
-        let message = read(&mut answer, id).await?;
+        let message = read(&mut answer, id).await.map_err(Fault::Told)?;
         answer.put_back();
         match message.get("error") {
             Some(error) => {
                 let text = error.get("message").and_then(Value::as_str).unwrap_or("it refuses");
-                Err(text.to_owned())
+                Err(Fault::Told(text.to_owned()))
             }
             None => Ok(message.get("result").cloned().unwrap_or_default()),
         }
     }
 
-    pub(super) async fn notify(&self, method: &str) -> Result<(), String> {
+    pub(super) async fn notify(&self, method: &str) -> Result<(), Fault> {
         let answer = self.post(&json!({"jsonrpc": "2.0", "method": method})).await?;
         answer.put_back();
         Ok(())
     }
 
-    async fn post(&self, message: &Value) -> Result<Answer, String> {
+    async fn post(&self, message: &Value) -> Result<Answer, Fault> {
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let has_session = session.is_some();
         let mut headers = vec![
             ("accept", "application/json, text/event-stream".to_owned()),
             ("mcp-protocol-version", VERSION.to_owned()),
@@ -69,10 +70,13 @@ impl Remote {
         headers.extend(session.map(|session| (SESSION, session)));
         headers.extend(self.headers.iter().map(|(name, value)| (name.as_str(), value.clone())));
         let body = Bytes::from(message.to_string());
-        let answer =
-            self.http.post("", &headers, &body).await.map_err(|error| error.to_string())?;
+        let answer = self.http.post("", &headers, &body).await;
+        let answer = answer.map_err(|error| Fault::Told(error.to_string()))?;
+        if answer.status == 404 && has_session {
+            return Err(Fault::Gone("it has forgotten our session".to_owned()));
+        }
         if !(200..300).contains(&answer.status) {
-            return Err(format!("it answers with the status {}", answer.status));
+            return Err(Fault::Told(format!("it answers with the status {}", answer.status)));
         }
         if let Some(session) = answer.headers.get(SESSION).and_then(|it| it.to_str().ok()) {
             *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(session.to_owned());

@@ -1,13 +1,32 @@
 //! A server that is a program, spoken to over its standard input and output. It ends with us.
 
-use std::{collections::BTreeMap, path::Path, process::Stdio};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    pin::pin,
+    process::{ExitStatus, Stdio},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
-use tokio::sync::mpsc::Receiver;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _},
+    process::Child,
+    sync::{mpsc::Receiver, watch},
+    time::timeout,
+};
 use tokio_util::task::TaskTracker;
-use troop_protocol::{Failure, FailureKind, Incoming, Notification, Peer};
+use troop_protocol::{Failure, FailureKind, Incoming, Notification, Peer, PeerError};
 
+use super::{Fault, Host};
 use crate::process::{self, Group};
+
+/// How much is kept of what it says besides.
+const MAX_SAID: usize = 1_000;
+/// How long one that says no more has to end.
+const END: Duration = Duration::from_secs(2);
+/// How long what it said last may take to come: what it started may hold the pipe open for ever.
+const LAST: Duration = Duration::from_millis(200);
 
 /// A program that serves.
 #[derive(Debug)]
@@ -15,7 +34,10 @@ pub(super) struct Local {
     peer: Peer,
     // Dropped in this order: the conversation, then the process and all that it started.
     _group: Group,
-    _child: tokio::process::Child,
+    /// How it ended.
+    ended: watch::Receiver<Option<ExitStatus>>,
+    /// The last that it said on its standard error.
+    said: Arc<Mutex<VecDeque<u8>>>,
 }
 
 impl Local {
@@ -23,32 +45,96 @@ impl Local {
         program: &str,
         arguments: &[String],
         environment: &BTreeMap<String, String>,
-        folder: &Path,
+        host: &Host,
     ) -> Result<Self, String> {
         let mut command = process::command(program);
-        command.args(arguments).envs(environment).current_dir(folder);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.args(arguments).current_dir(&host.folder);
+        command.envs(host.environment.iter().map(|(name, value)| (name, value)));
+        // Keys are for the agent alone, unless the file names one for this server.
+        for name in &host.hidden {
+            command.env_remove(name);
+        }
+        command.envs(environment);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child =
             command.spawn().map_err(|error| format!("`{program}` cannot be started: {error}"))?;
         let group = Group::led_by(&child);
-        let (Some(writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(writer), Some(reader), Some(errors)) = pipes else {
             return Err("a started process has no pipes".to_owned());
         };
         let tracker = TaskTracker::new();
         let (peer, incoming) = Peer::channel(reader, writer, &tracker);
+        let (said, (tell, ended)) = (Arc::default(), watch::channel(None));
         tracker.spawn(hear(incoming));
-        Ok(Self { peer, _group: group, _child: child })
+        tracker.spawn(watch_over(child, errors, Arc::clone(&said), tell));
+        Ok(Self { peer, _group: group, ended, said })
     }
 
-    pub(super) async fn request(&self, method: &str, params: &Value) -> Result<Value, String> {
-        let asked = Notification::new(method, params).map_err(|error| error.to_string())?;
-        self.peer.request(asked).await.map_err(|error| error.to_string())
+    pub(super) async fn request(&self, method: &str, params: &Value) -> Result<Value, Fault> {
+        let asked = Notification::new(method, params).map_err(|error| told(&error))?;
+        match self.peer.request(asked).await {
+            Ok(answer) => Ok(answer),
+            Err(PeerError::Closed) => Err(Fault::Gone(self.last_words().await)),
+            Err(error) => Err(told(&error)),
+        }
     }
 
-    pub(super) async fn notify(&self, method: &str) -> Result<(), String> {
-        let said = Notification::new(method, &json!({})).map_err(|error| error.to_string())?;
-        self.peer.notify(said).await.map_err(|error| error.to_string())
+    pub(super) async fn notify(&self, method: &str) -> Result<(), Fault> {
+        let said = Notification::new(method, &json!({})).map_err(|error| told(&error))?;
+        self.peer.notify(said).await.map_err(|error| told(&error))
     }
+
+    /// How it ended, and what it said at last.
+    async fn last_words(&self) -> String {
+        let mut ended = self.ended.clone();
+        // It may have closed its output and go on for ever.
+        let ended = timeout(END, ended.wait_for(Option::is_some)).await.ok();
+        let status = ended.and_then(Result::ok).and_then(|status| *status);
+        let how = match status.map(|status| (status, status.code())) {
+            Some((_, Some(code))) => format!("it ended with exit code {code}"),
+            Some((status, None)) => format!("it ended: {status}"),
+            None => "it says no more".to_owned(),
+        };
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let said: Vec<u8> = said.into();
+        let said = String::from_utf8_lossy(&said);
+        if said.trim().is_empty() { how } else { format!("{how}; it said: {}", said.trim()) }
+    }
+}
+
+fn told(error: &dyn std::fmt::Display) -> Fault {
+    Fault::Told(error.to_string())
+}
+
+/// Keeps the end of what a server says to people. It is read for as long as it speaks, so that it never waits for us.
+async fn keep(mut errors: impl AsyncRead + Unpin, said: Arc<Mutex<VecDeque<u8>>>) {
+    let mut piece = [0; 1_024];
+    while let Ok(n @ 1..) = errors.read(&mut piece).await {
+        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.extend(piece.get(..n).unwrap_or_default());
+        let n_over = said.len().saturating_sub(MAX_SAID);
+        said.drain(..n_over);
+    }
+}
+
+/// Hears what a server says to people, and tells how it ended once the last of that has come.
+async fn watch_over(
+    mut child: Child,
+    errors: impl AsyncRead + Unpin,
+    said: Arc<Mutex<VecDeque<u8>>>,
+    tell: watch::Sender<Option<ExitStatus>>,
+) {
+    let mut kept = pin!(keep(errors, said));
+    let status = tokio::select! {
+        status = child.wait() => {
+            drop(timeout(LAST, &mut kept).await);
+            status
+        }
+        () = &mut kept => child.wait().await,
+    };
+    // Nobody may be left to hear it.
+    tell.send_replace(status.ok());
 }
 
 /// Answers what servers ask: whether we are there. Nothing else is offered to them.

@@ -1,13 +1,17 @@
-//! Shows people what a model says while it says it, line by line.
+//! Shows people what a model says while it says it: the first words at once, then line by line.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
+use tokio::time::Instant;
 use troop_protocol::Level;
 
 use crate::{
     Turn,
     builtin::{
-        chat::Shown,
+        chat::{Shown, Usage},
         model::{ModelError, Watch},
         secret::Secret,
     },
@@ -15,6 +19,10 @@ use crate::{
 
 /// A line that is longer is shown before it ends.
 const MAX_LINE: usize = 400;
+/// How long the first words of a reply wait for the end of their line ...
+const SOON: Duration = Duration::from_millis(50);
+/// ... and all others.
+const LATER: Duration = Duration::from_secs(1);
 
 /// Where people see what is said.
 #[derive(Debug)]
@@ -22,20 +30,70 @@ pub(super) struct Screen<'a> {
     turn: &'a Turn,
     key: Option<Secret>,
     line: String,
+    /// Since when something waits to be shown.
+    since: Instant,
+    /// Whether something of this reply was shown.
+    has_begun: bool,
+    cost: Cost,
     /// Whether what is said is for people.
     pub(super) is_shown: bool,
 }
 
+/// What replies cost that came to nothing. It outlives who is interrupted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cost(Arc<Mutex<Costs>>);
+
+#[derive(Debug, Default)]
+struct Costs {
+    /// The reply that comes now.
+    now: Usage,
+    lost: Usage,
+}
+
+impl Cost {
+    fn change<T>(&self, change: impl FnOnce(&mut Costs) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A whole reply says itself what it cost.
+    pub(super) fn is_whole(&self) {
+        self.change(|costs| costs.now = Usage::default());
+    }
+
+    /// Takes what came to nothing so far.
+    pub(super) fn take_lost(&self) -> Usage {
+        self.change(|costs| {
+            let Costs { now, mut lost } = std::mem::take(costs);
+            lost += now;
+            lost
+        })
+    }
+}
+
 impl<'a> Screen<'a> {
-    pub(super) fn new(turn: &'a Turn, key: Option<Secret>) -> Self {
-        Self { turn, key, line: String::new(), is_shown: true }
+    pub(super) fn new(turn: &'a Turn, key: Option<Secret>, cost: Cost) -> Self {
+        let (line, since) = (String::new(), Instant::now());
+        Self { turn, key, line, since, has_begun: false, cost, is_shown: true }
     }
 
     /// Shows what has no end yet.
     pub(super) fn flush(&mut self) {
         let line = std::mem::take(&mut self.line);
         if !line.trim().is_empty() {
+            self.has_begun = true;
             self.tell(&line);
+        }
+    }
+
+    /// Shows what has waited long enough for the end of its line, up to the last whole word.
+    fn flush_late(&mut self) {
+        let patience = if self.has_begun { LATER } else { SOON };
+        let words =
+            self.line.rfind(char::is_whitespace).filter(|_| self.since.elapsed() >= patience);
+        if let Some(end) = words {
+            let rest = self.line.split_off(end);
+            self.flush();
+            (self.line, self.since) = (rest.trim_start().to_owned(), Instant::now());
         }
     }
 
@@ -51,13 +109,21 @@ impl Watch for Screen<'_> {
         match shown {
             Shown::Text(text) if self.is_shown => {
                 for part in text.split_inclusive('\n') {
+                    if self.line.is_empty() {
+                        self.since = Instant::now();
+                    }
                     self.line.push_str(part);
                     if part.ends_with('\n') || self.line.len() > MAX_LINE {
                         self.flush();
                     }
                 }
+                self.flush_late();
             }
-            Shown::Again => self.line.clear(),
+            Shown::Again => {
+                self.line.clear();
+                self.has_begun = false;
+                self.cost.change(|costs| costs.lost += std::mem::take(&mut costs.now));
+            }
             Shown::Call(_) => self.flush(),
             Shown::Text(_) | Shown::Thinking(_) => {}
         }
@@ -66,5 +132,13 @@ impl Watch for Screen<'_> {
     fn waits(&mut self, error: &ModelError, wait: Duration) {
         let text = format!("{error}; asks again in {:.1} s", wait.as_secs_f32());
         self.turn.try_log(Level::Warn, &text);
+    }
+
+    fn counted(&mut self, usage: Usage) {
+        self.cost.change(|costs| costs.now = usage);
+    }
+
+    fn quiet(&mut self) {
+        self.flush_late();
     }
 }

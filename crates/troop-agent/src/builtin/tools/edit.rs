@@ -1,11 +1,18 @@
 //! Writes files and changes parts of them.
 
-use std::path::Path;
+use std::{
+    io::{Read as _, Write as _},
+    path::Path,
+};
 
+use cap_std::fs::OpenOptions;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Files, files::fault, schema};
+
+/// How long a file may be that is changed in part.
+const MAX_EDITED: u64 = 16 * 1024 * 1024;
 
 #[derive(Deserialize)]
 pub(super) struct Write {
@@ -50,7 +57,7 @@ pub(super) fn write(input: &Write, files: &Files) -> Result<String, String> {
         files.dir().create_dir_all(folder).map_err(wrong)?;
     }
     let was_there = files.dir().exists(&path);
-    files.dir().write(&path, &input.content).map_err(wrong)?;
+    replace(&input.content, &path, files)?;
     let n_lines = input.content.lines().count();
     let how = if was_there { "wrote" } else { "made" };
     Ok(format!("{how} `{}`, {n_lines} lines", path.display()))
@@ -59,12 +66,28 @@ pub(super) fn write(input: &Write, files: &Files) -> Result<String, String> {
 pub(super) fn edit(input: &Edit, files: &Files) -> Result<String, String> {
     let path = files.inside(&input.file_path)?;
     let wrong = |error| fault(&path, &error);
-    let text = files.dir().read_to_string(&path).map_err(wrong)?;
+    let mut file = files.open_file(&path, OpenOptions::new().read(true))?;
+    if file.metadata().map_err(wrong)?.len() > MAX_EDITED {
+        return Err(format!(
+            "`{}` is too long to be edited; change it by a command",
+            path.display()
+        ));
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text).map_err(wrong)?;
     let n_found = count(&text, input, &path)?;
     let changed = text.replace(&input.old_string, &input.new_string);
-    files.dir().write(&path, changed).map_err(wrong)?;
+    replace(&changed, &path, files)?;
     let places = if n_found == 1 { "1 place".to_owned() } else { format!("{n_found} places") };
     Ok(format!("changed {places} in `{}`", path.display()))
+}
+
+/// Writes a file, which is only emptied once it is known to be one.
+fn replace(text: &str, path: &Path, files: &Files) -> Result<(), String> {
+    let wrong = |error| fault(path, &error);
+    let mut file = files.open_file(path, OpenOptions::new().write(true).create(true))?;
+    file.set_len(0).map_err(wrong)?;
+    file.write_all(text.as_bytes()).map_err(wrong)
 }
 
 /// How often the old text is there; as often as it may be.

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Files, files::fault, schema};
+use crate::builtin::permit::Veil;
 
 const MAX_FOUND: usize = 500;
 
@@ -64,30 +65,51 @@ pub(super) fn list(input: &List, files: &Files) -> Result<String, String> {
     Ok(if names.is_empty() { "[the folder is empty]".to_owned() } else { names.join("\n") })
 }
 
-pub(super) async fn glob(input: Glob, files: &Files) -> Result<String, String> {
+pub(super) fn glob(
+    input: &Glob,
+    files: &Files,
+    veil: &Veil,
+    is_over: &AtomicBool,
+) -> Result<String, String> {
     let glob =
         GlobBuilder::new(input.pattern.trim_start_matches("./")).literal_separator(true).build();
     let glob =
         glob.map_err(|error| format!("`{}` is no pattern: {}", input.pattern, error.kind()))?;
     let (glob, root) = (glob.compile_matcher(), folder(&input.path, files)?);
-    let found = in_background(move |is_over| {
-        let mut found = Vec::new();
-        for path in walk(&root, is_over) {
-            let inside = path.strip_prefix(&root).unwrap_or(&path);
-            if glob.is_match(inside) {
-                found.push(inside.display().to_string());
-            }
+    let (mut found, mut n_veiled) = (Vec::new(), 0);
+    for path in walk(&root, is_over) {
+        let inside = path.strip_prefix(&root).unwrap_or(&path);
+        if !glob.is_match(inside) {
+            continue;
         }
-        found.sort();
-        Ok(found)
-    });
-    let found: Vec<String> = found.await?;
+        if veil.hides(files.root(), &from(files.root(), &path)) {
+            n_veiled += 1;
+        } else {
+            found.push(inside.display().to_string());
+        }
+    }
+    found.sort();
     let n_hidden = found.len().saturating_sub(MAX_FOUND);
     let mut text = found.into_iter().take(MAX_FOUND).collect::<Vec<_>>().join("\n");
     if n_hidden > 0 {
         text.push_str(&format!("\n[{n_hidden} more are not shown; use a narrower pattern]"));
     }
-    Ok(if text.is_empty() { "no file is called like that".to_owned() } else { text })
+    let text = if text.is_empty() { "no file is called like that".to_owned() } else { text };
+    Ok(text + &veiled(n_veiled))
+}
+
+/// A path from the working folder on.
+pub(super) fn from(root: &Path, path: &Path) -> String {
+    path.strip_prefix(root).unwrap_or(path).display().to_string()
+}
+
+/// Says how many files were left out because of a rule.
+pub(super) fn veiled(n_veiled: usize) -> String {
+    match n_veiled {
+        0 => String::new(),
+        1 => "\n[1 file was left out: a rule forbids to look at it]".to_owned(),
+        n => format!("\n[{n} files were left out: rules forbid to look at them]"),
+    }
 }
 
 /// A folder that can be walked: it is inside, wherever links lead.

@@ -1,7 +1,11 @@
 //! Reads a file, with the numbers of its lines.
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::{
+    io::{BufRead as _, BufReader, Read as _},
+    sync::atomic::{AtomicBool, Ordering},
+};
 
+use cap_std::fs::OpenOptions;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -28,13 +32,10 @@ pub(super) fn about() -> (&'static str, Map<String, Value>) {
     (about, schema(&fields, &["file_path"]))
 }
 
-pub(super) fn read(input: &Input, files: &Files) -> Result<String, String> {
+pub(super) fn read(input: &Input, files: &Files, is_over: &AtomicBool) -> Result<String, String> {
     let path = files.inside(&input.file_path)?;
     let wrong = |error| fault(&path, &error);
-    if files.dir().metadata(&path).map_err(wrong)?.is_dir() {
-        return Err(format!("`{}` is a folder; look into it with LS", path.display()));
-    }
-    let mut reader = BufReader::new(files.dir().open(&path).map_err(wrong)?);
+    let mut reader = BufReader::new(files.open_file(&path, OpenOptions::new().read(true))?);
     let first = input.offset.unwrap_or(1).max(1);
     let limit = input.limit.unwrap_or(LINES).min(LINES);
     let (mut text, mut line, mut number) = (String::new(), Vec::new(), 0_usize);
@@ -46,7 +47,7 @@ pub(super) fn read(input: &Input, files: &Files) -> Result<String, String> {
             .take(16 * MAX_LINE as u64)
             .read_until(b'\n', &mut line)
             .map_err(wrong)?;
-        if n_read == 0 {
+        if n_read == 0 || is_over.load(Ordering::Relaxed) {
             break;
         }
         if line.contains(&0) {

@@ -1,6 +1,9 @@
 //! Searches files for a pattern.
 
-use std::{path::PathBuf, sync::atomic::AtomicBool};
+use std::{
+    path::{Path, PathBuf},
+    sync::atomic::AtomicBool,
+};
 
 use globset::{GlobBuilder, GlobMatcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -10,9 +13,10 @@ use serde_json::{Map, Value};
 
 use super::{
     Files,
-    find::{folder, in_background, walk},
+    find::{folder, from, veiled, walk},
     schema,
 };
+use crate::builtin::permit::Veil;
 
 const MAX_LINES: usize = 300;
 const MAX_LINE: usize = 500;
@@ -54,22 +58,28 @@ pub(super) fn about() -> (&'static str, Map<String, Value>) {
     (about, schema(&fields, &["pattern"]))
 }
 
-pub(super) async fn grep(input: Input, files: &Files) -> Result<String, String> {
+pub(super) fn grep(
+    input: &Input,
+    files: &Files,
+    veil: &Veil,
+    is_over: &AtomicBool,
+) -> Result<String, String> {
     let matcher = RegexMatcherBuilder::new()
         .case_insensitive(input.ignores_case)
         .line_terminator(Some(b'\n'))
         .build(&input.pattern)
         .map_err(|error| format!("`{}` is no pattern: {error}", input.pattern))?;
     let glob = input.glob.as_deref().map(only).transpose()?;
-    let (root, top) = (folder(&input.path, files)?, files.root().to_owned());
-    let search = Search { matcher, glob, root, top, mode: input.output_mode };
-    let lines = in_background(move |is_over| Ok(search.run(is_over))).await?;
+    let root = folder(&input.path, files)?;
+    let search = Search { matcher, glob, root, top: files.root(), mode: input.output_mode };
+    let (lines, n_veiled) = search.run(veil, is_over);
     let n_hidden = lines.len().saturating_sub(MAX_LINES);
     let mut text = lines.into_iter().take(MAX_LINES).collect::<Vec<_>>().join("\n");
     if n_hidden > 0 {
         text.push_str("\n[there is more; use a narrower pattern, path or glob]");
     }
-    Ok(if text.is_empty() { "nothing was found".to_owned() } else { text })
+    let text = if text.is_empty() { "nothing was found".to_owned() } else { text };
+    Ok(text + &veiled(n_veiled))
 }
 
 /// A glob without a slash is meant in every folder.
@@ -81,42 +91,42 @@ fn only(glob: &str) -> Result<GlobMatcher, String> {
         .compile_matcher())
 }
 
-struct Search {
+struct Search<'a> {
     matcher: RegexMatcher,
     glob: Option<GlobMatcher>,
     root: PathBuf,
-    top: PathBuf,
+    top: &'a Path,
     mode: Mode,
 }
 
-impl Search {
-    fn run(&self, is_over: &AtomicBool) -> Vec<String> {
+impl Search<'_> {
+    /// What is found, and how many files nobody may look at.
+    fn run(&self, veil: &Veil, is_over: &AtomicBool) -> (Vec<String>, usize) {
         let mut searcher = SearcherBuilder::new()
             .binary_detection(BinaryDetection::quit(0))
             .line_number(true)
             .build();
-        let mut lines = Vec::new();
+        let (mut lines, mut n_veiled) = (Vec::new(), 0);
         let mut paths: Vec<_> = walk(&self.root, is_over).collect();
         paths.sort();
         for path in paths {
-            let shown = path.strip_prefix(&self.top).unwrap_or(&path).display().to_string();
-            if self.glob.as_ref().is_none_or(|glob| glob.is_match(&shown)) {
+            let shown = from(self.top, &path);
+            if self.glob.as_ref().is_some_and(|glob| !glob.is_match(&shown)) {
+                continue;
+            }
+            if veil.hides(self.top, &shown) {
+                n_veiled += 1;
+            } else {
                 self.search(&mut searcher, &path, &shown, &mut lines);
             }
             if lines.len() > MAX_LINES {
                 break;
             }
         }
-        lines
+        (lines, n_veiled)
     }
 
-    fn search(
-        &self,
-        searcher: &mut Searcher,
-        path: &std::path::Path,
-        shown: &str,
-        lines: &mut Vec<String>,
-    ) {
+    fn search(&self, searcher: &mut Searcher, path: &Path, shown: &str, lines: &mut Vec<String>) {
         let mut n_found = 0_u64;
         let sink = Lossy(|number, line| {
             n_found += 1;

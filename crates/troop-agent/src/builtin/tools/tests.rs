@@ -4,8 +4,9 @@ use std::{fs, os::unix::fs::symlink, path::Path};
 
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
+use troop_model::Permissions;
 
-use super::{Files, Own, cut, edit, find, parse, read, schema, search};
+use super::{Files, Own, Rules, Spot, cut, in_background, schema};
 
 fn folder(files: &[(&str, &str)]) -> (TempDir, Files) {
     let folder = TempDir::new().unwrap();
@@ -24,16 +25,20 @@ fn object(value: &Value) -> Map<String, Value> {
 
 /// Uses a tool that needs no turn.
 async fn used(tool: Own, input: Value, files: &Files) -> Result<String, String> {
-    let input = object(&input);
-    match tool {
-        Own::Read => parse(tool, &input).and_then(|it| read::read(&it, files)),
-        Own::List => parse(tool, &input).and_then(|it| find::list(&it, files)),
-        Own::Write => parse(tool, &input).and_then(|it| edit::write(&it, files)),
-        Own::Edit => parse(tool, &input).and_then(|it| edit::edit(&it, files)),
-        Own::Glob => find::glob(parse(tool, &input)?, files).await,
-        Own::Grep => search::grep(parse(tool, &input)?, files).await,
-        Own::Shell | Own::Plan | Own::Fail | Own::GiveBack => Err("needs a turn".to_owned()),
-    }
+    used_under(&[], tool, input, files).await
+}
+
+/// The same, where rules deny something.
+async fn used_under(
+    deny: &[&str],
+    tool: Own,
+    input: Value,
+    files: &Files,
+) -> Result<String, String> {
+    let deny = deny.iter().map(|rule| rule.parse().unwrap()).collect();
+    let veil = Rules { deny, ..Rules::default() }.veil(Permissions::Default, tool.name());
+    let (input, files) = (object(&input), files.clone());
+    in_background(move |over| tool.on_files(&input, &files, &veil, over)).await
 }
 
 #[tokio::test]
@@ -175,6 +180,114 @@ async fn files_are_found_by_name_and_by_what_is_in_them() {
     ] {
         assert!(used(tool, input.clone(), &files).await.is_err(), "{tool:?} {input}");
     }
+}
+
+#[tokio::test]
+async fn what_a_rule_hides_is_not_found_by_looking_elsewhere() {
+    let (folder, files) = folder(&[
+        (".env", "KEY=needle"),
+        ("a/.env", "KEY=needle"),
+        ("secrets/deep/x", "needle"),
+        ("plain", "needle"),
+    ]);
+    symlink(".env", folder.path().join("link.txt")).unwrap();
+    symlink("secrets", folder.path().join("folder")).unwrap();
+    let deny = ["Read(.env)", "Read(secrets/**)"];
+    let left_out = "\n[3 files were left out: rules forbid to look at them]";
+    for (tool, input, expected) in [
+        (
+            Own::Grep,
+            json!({"pattern": ".", "output_mode": "content"}),
+            format!("plain:1:needle{left_out}"),
+        ),
+        (Own::Grep, json!({"pattern": "needle"}), format!("plain{left_out}")),
+        (Own::Grep, json!({"pattern": ".", "output_mode": "count"}), format!("plain:1{left_out}")),
+        (
+            Own::Grep,
+            json!({"pattern": ".", "path": "folder", "output_mode": "content"}),
+            "nothing was found\n[1 file was left out: a rule forbids to look at it]".to_owned(),
+        ),
+        (
+            Own::Grep,
+            json!({"pattern": ".", "glob": ".env", "output_mode": "content"}),
+            "nothing was found\n[2 files were left out: rules forbid to look at them]".to_owned(),
+        ),
+        (Own::Glob, json!({"pattern": "**"}), format!("plain{left_out}")),
+    ] {
+        let found = used_under(&deny, tool, input.clone(), &files).await;
+        assert_eq!(found, Ok(expected), "{tool:?} {input}");
+    }
+}
+
+#[test]
+fn a_path_is_judged_by_where_its_links_lead() {
+    let (folder, files) = folder(&[(".env", "x"), ("in/a", "x"), (".git/config", "x")]);
+    for (target, link) in [
+        (".env", "one"),
+        ("one", "two"),
+        ("in", "folder"),
+        ("../.env", "in/up"),
+        (".git/hooks/new", "dangling"),
+        ("loop", "loop"),
+        ("/etc", "out"),
+    ] {
+        symlink(target, folder.path().join(link)).unwrap();
+    }
+    symlink(files.root().join(".env"), folder.path().join("whole")).unwrap();
+    for (given, real) in [
+        ("in/a", "in/a"),
+        ("one", ".env"),
+        ("two", ".env"),
+        ("folder/up", ".env"),
+        ("folder/new/file", "in/new/file"),
+        ("whole", ".env"),
+        ("dangling", ".git/hooks/new"),
+        ("", "."),
+        // These lead nowhere or out, which is found when they are used.
+        ("loop", "loop"),
+        ("out/passwd", "out/passwd"),
+    ] {
+        let Spot { real: found, .. } = files.spot(given);
+        assert_eq!(found, real, "{given}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_file_keeps_nobody_waiting() {
+    let (folder, files) = folder(&[("big", "")]);
+    let pipe = folder.path().join("pipe");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &pipe,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::from_raw_mode(0o600),
+        0,
+    )
+    .unwrap();
+    let no_file = "`pipe` is no file, but a pipe, a socket or a device";
+    for (tool, input) in [
+        (Own::Read, json!({"file_path": "pipe"})),
+        (Own::Edit, json!({"file_path": "pipe", "old_string": "a", "new_string": "b"})),
+    ] {
+        assert_eq!(used(tool, input, &files).await, Err(no_file.to_owned()));
+    }
+    // Nobody reads from it, so that it cannot even be opened; and if somebody did, it would still be no file.
+    let write = || used(Own::Write, json!({"file_path": "pipe", "content": "x"}), &files);
+    assert!(write().await.unwrap_err().starts_with("`pipe`: "));
+    let mut reader = fs::OpenOptions::new();
+    let reader = reader.read(true).write(true).open(&pipe).unwrap();
+    assert_eq!(write().await, Err(no_file.to_owned()));
+    drop(reader);
+    let found = used(Own::Grep, json!({"pattern": "x"}), &files).await;
+    assert_eq!(found, Ok("nothing was found".to_owned()));
+    fs::File::options()
+        .write(true)
+        .open(folder.path().join("big"))
+        .unwrap()
+        .set_len(1 << 32)
+        .unwrap();
+    let edit = json!({"file_path": "big", "old_string": "a", "new_string": "b"});
+    assert!(used(Own::Edit, edit, &files).await.unwrap_err().contains("is too long to be edited"));
 }
 
 #[tokio::test]

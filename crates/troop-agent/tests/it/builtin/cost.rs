@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use troop_agent::builtin::{Api, Options, Price};
-use troop_testkit::mock::{Answer, MockModel, Reply};
+use troop_testkit::mock::{Answer, Break, MockModel, Reply, Way};
 
 use super::{ann, ended, options, set_mode};
 use crate::lead::Lead;
@@ -109,4 +109,19 @@ async fn who_waits_for_leave_while_all_is_spent_does_not_wait_for_ever() {
     is_spent(&mut lead, Some("the budget is spent")).await;
     assert_eq!(ended(&mut lead).await.0, "pending");
     assert!(!folder.path().join("x").exists());
+}
+
+#[tokio::test]
+async fn what_breaks_off_is_paid_for_as_far_as_the_api_says_what_it_cost() {
+    let folder = TempDir::new().unwrap();
+    let broken = Way { broken: Some((400, Break::Cut)), ..Way::default() };
+    let long = costing(Answer::text(&"many words ".repeat(50)), (100, 0, 10));
+    let mock =
+        MockModel::with([long.by(broken), costing(Answer::text("fine"), (100, 0, 10))]).await;
+    let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;
+    lead.assign("task-1", "look").await;
+    let (costs, report) = costs(&mut lead).await;
+    assert_eq!(report["status"], "completed");
+    let input: u64 = costs.iter().filter_map(|it| it["input"].as_u64()).sum();
+    assert_eq!(input, 200, "{costs:?}");
 }

@@ -19,7 +19,7 @@ const QUICK: Retries = Retries {
 };
 
 /// Notes what is shown.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Seen {
     text: String,
     thinking: String,
@@ -42,6 +42,10 @@ impl Watch for Seen {
         self.errors.push(error.clone());
         self.waits.push(wait);
     }
+
+    fn counted(&mut self, _: Usage) {}
+
+    fn quiet(&mut self) {}
 }
 
 fn model_with(api: Api, mock: &MockModel, patience: Patience) -> Model {
@@ -299,4 +303,38 @@ async fn input_that_is_no_json_is_kept_as_it_came() {
         let calls: Vec<&ToolCall> = reply.calls().collect();
         assert!(calls[0].input.as_ref().unwrap_err().contains("path"), "{api}: {calls:?}");
     }
+}
+
+#[tokio::test]
+async fn how_long_to_wait_is_understood_in_every_form() {
+    let busy = |headers: &[(&str, &str)], error: Value| Answer::Status {
+        status: 429,
+        headers: headers.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
+        body: json!({ "error": error }).to_string(),
+    };
+    let date = [
+        ("date", "Mon, 16 Nov 2026 13:00:00 GMT"),
+        ("retry-after", "Mon, 16 Nov 2026 13:00:01 GMT"),
+    ];
+    let delay =
+        json!({"message": "slow down", "details": [{"@type": "x"}, {"retryDelay": "1.5s"}]});
+    let table = [
+        (busy(&date, json!({"message": "slow down"})), Duration::from_secs(1)),
+        (busy(&[], delay), Duration::from_millis(1_500)),
+        (busy(&[("retry-after", "1")], json!({"message": "slow down"})), Duration::from_secs(1)),
+    ];
+    tokio::time::pause();
+    for (answer, wanted) in table {
+        let mock = MockModel::with([answer, Answer::text("fine")]).await;
+        let mut seen = Seen::default();
+        ask(&model(Api::Gemini, &mock), &mut seen).await.unwrap();
+        assert!(seen.waits[0] >= wanted && seen.waits[0] < wanted + QUICK.first * 2, "{seen:?}");
+    }
+}
+
+#[tokio::test]
+async fn who_gives_up_says_how_often_it_asked() {
+    let mock = MockModel::start(|_| Answer::status(529, "overloaded")).await;
+    let error = ask(&model(Api::Anthropic, &mock), &mut Seen::default()).await.unwrap_err();
+    assert!(error.to_string().contains("overloaded (it was asked 4 times)"), "{error}");
 }

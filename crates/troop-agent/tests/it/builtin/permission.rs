@@ -152,7 +152,7 @@ async fn an_agent_knows_its_project_and_what_it_is_and_has_only_its_tools() {
     .await;
     let options = Options {
         about: "You review code.".to_owned(),
-        tools: Some(vec!["Read".to_owned(), "Grep".to_owned()]),
+        tools: Some(vec!["Read".parse().unwrap(), "Grep".parse().unwrap()]),
         ..options(Api::Anthropic, &mock)
     };
     let mut lead = ann(options, folder.path()).await;
@@ -165,6 +165,28 @@ async fn an_agent_knows_its_project_and_what_it_is_and_has_only_its_tools() {
     );
     assert_eq!(asked[0].tools(), ["Read", "Grep", "FailTask", "GiveBackTask"]);
     assert!(asked[1].last().contains("there is no tool `Bash`"), "{}", asked[1].last());
+    assert!(!folder.path().join("x").exists());
+}
+
+#[tokio::test]
+async fn an_agent_uses_a_tool_only_for_what_it_was_given_it_and_is_not_offered_what_is_denied() {
+    let folder = TempDir::new().unwrap();
+    let calls = [("Bash", json!({"command": "touch x"})), ("Bash", json!({"command": "echo hi"}))];
+    let mock = MockModel::with([Answer::calls(calls), Answer::text("fine")]).await;
+    let deny = vec!["Write".parse().unwrap()];
+    let tools = ["Bash(echo:*)", "Write", "Read"].map(|rule| rule.parse().unwrap());
+    let options = Options {
+        tools: Some(tools.to_vec()),
+        rules: Rules { deny, ..Rules::default() },
+        ..options(Api::Anthropic, &mock)
+    };
+    let mut lead = ann(options, folder.path()).await;
+    does(&mut lead, "look").await;
+    let asked = mock.requests();
+    assert_eq!(asked[0].tools(), ["Read", "Bash", "FailTask", "GiveBackTask"]);
+    let told = asked[1].last();
+    let why = "that is not what your tools are for; they are: `Bash(echo:*)`, `Write`, `Read`";
+    assert!(told.contains(why) && told.contains("hi"), "{told}");
     assert!(!folder.path().join("x").exists());
 }
 

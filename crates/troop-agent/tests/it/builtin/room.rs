@@ -128,3 +128,51 @@ async fn a_task_that_is_too_long_by_itself_fails_and_says_so() {
     assert!(reason.contains("more than the model can take in"), "{reason}");
     assert!(mock.requests().len() < 10);
 }
+
+#[tokio::test]
+async fn the_team_outlives_a_cut() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("big.txt"), "words and words\n".repeat(500)).unwrap();
+    let mock = MockModel::start(reader(6, "I forgot my team")).await;
+    let options = Options { window: 12_000, max_tokens: 1_000, ..options(Api::Anthropic, &mock) };
+    let mut lead = ann(options, folder.path()).await;
+    let context = json!({"tasks": [], "mode": "bypass", "teamMd": "# Team of herons\n"});
+    lead.say("team.updateContext", context).await;
+    assert_eq!(does(&mut lead, "count").await, completed("done"));
+    assert_eq!(does(&mut lead, "count again").await, completed("done"));
+    let asked = mock.requests();
+    assert!(asked.iter().any(is_asked_for_summary), "it was never cut");
+    for seen in &asked {
+        assert!(seen.body.to_string().contains("# Team of herons"), "{:#}", seen.body);
+    }
+}
+
+#[tokio::test]
+async fn what_every_api_and_server_says_about_length_is_understood() {
+    for words in [
+        "input length and `max_tokens` exceed context limit: 190000 + 16000 > 200000, decrease input length",
+        "request (9000 tokens) exceeds the available context size (8192 tokens), try increasing it",
+        "This model's maximum context length is 8192 tokens",
+    ] {
+        let folder = TempDir::new().unwrap();
+        let mock = MockModel::start(|_| Answer::status(400, words)).await;
+        let mut lead = ann(options(Api::OpenAi, &mock), folder.path()).await;
+        let (_, reason) = does(&mut lead, "look").await;
+        assert!(reason.contains("more than the model can take in"), "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn a_window_that_instructions_and_tools_fill_is_refused_in_words() {
+    let folder = TempDir::new().unwrap();
+    let mock = MockModel::with([]).await;
+    let options = Options { window: 2_000, max_tokens: 500, ..options(Api::OpenAi, &mock) };
+    let mut lead = ann(options, folder.path()).await;
+    let (status, reason) = does(&mut lead, "look").await;
+    assert_eq!(status, "failed");
+    assert!(
+        reason.contains("takes in 2000 tokens, of which instructions and tools need"),
+        "{reason}"
+    );
+    assert!(reason.contains("`contextWindow`") && mock.requests().is_empty(), "{reason}");
+}

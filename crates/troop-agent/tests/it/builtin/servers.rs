@@ -8,6 +8,7 @@ use troop_agent::builtin::{Api, How, Options, Server, Waits};
 use troop_testkit::mock::{Answer, MockModel, Seen};
 
 use super::{ann, completed, does, ended, options, set_mode};
+use crate::lead::Lead;
 
 /// A server in a few lines: one good tool, one that lies about its input, one that goes wrong.
 const SERVER: &str = r#"
@@ -75,6 +76,79 @@ async fn the_tools_of_a_server_are_offered_and_used_and_bad_servers_are_left_out
         (state.is_empty() || state.contains(") Z ")).then_some(())
     };
     troop_testkit::wait_for("the end of the server", is_gone).await;
+}
+
+/// The next warning that people are given.
+async fn warning(lead: &mut Lead) -> String {
+    loop {
+        let said = lead.waits_for("team.log").await;
+        if said["level"] == "warn" {
+            return said["text"].as_str().unwrap_or_default().to_owned();
+        }
+    }
+}
+
+/// A variable that every test finds in its environment, as an agent does a key.
+const KEY: &str = "CARGO_MANIFEST_DIR";
+
+#[tokio::test]
+async fn a_server_gets_no_key_but_the_one_that_its_entry_names() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("serve.sh"), SERVER).unwrap();
+    let mock = MockModel::with([Answer::text("fine")]).await;
+    let write = "env > $0.env; . ./serve.sh";
+    let mut servers =
+        vec![program("a", "sh", &["-c", write, "a"]), program("b", "sh", &["-c", write, "b"])];
+    if let How::Stdio { environment, .. } = &mut servers[1].how {
+        environment.insert(KEY.to_owned(), "named".to_owned());
+    }
+    let hidden = vec![KEY.to_owned()];
+    let options = Options { servers, hidden, ..options(Api::Anthropic, &mock) };
+    let mut lead = ann(options, folder.path()).await;
+    assert_eq!(does(&mut lead, "look").await, completed("fine"));
+    let has = |file: &str, wanted: &str| {
+        let text = fs::read_to_string(folder.path().join(file)).unwrap();
+        text.lines().any(|line| line.starts_with(wanted))
+    };
+    assert!(!has("a.env", &format!("{KEY}=")), "keys are for the agent alone");
+    assert!(has("b.env", &format!("{KEY}=named")), "what its entry names it gets");
+    assert!(has("a.env", "TROOP_MEMBER=ann"), "it knows for whom it runs");
+}
+
+#[tokio::test]
+async fn a_server_that_ends_says_why_and_is_begun_again() {
+    let folder = TempDir::new().unwrap();
+    // It ends with its first call, and works after that.
+    let server = SERVER.replace(
+        "*'\"tools/call\"'*'\"lies\"'*)",
+        "*'\"tools/call\"'*) if [ $(wc -l < pids) = 1 ]; then echo 'lost the db' >&2; exit 4; fi; r='{\"content\":[]}';; *'\"none\"'*)",
+    );
+    fs::write(folder.path().join("serve.sh"), server).unwrap();
+    let mock = MockModel::with([
+        Answer::call("mcp__good__add_up", &json!({})),
+        Answer::call("mcp__good__add_up", &json!({})),
+        Answer::text("fine"),
+    ])
+    .await;
+    let servers = vec![
+        program("good", "sh", &["serve.sh"]),
+        program("dies", "sh", &["-c", "echo 'cannot open db' >&2; exit 3"]),
+    ];
+    let mut lead = ann(Options { servers, ..options(Api::Anthropic, &mock) }, folder.path()).await;
+    lead.assign("task-1", "add").await;
+    let why = warning(&mut lead).await;
+    assert_eq!(
+        why,
+        "the MCP server `dies` is left out: it ended with exit code 3; it said: cannot open db"
+    );
+    assert_eq!(ended(&mut lead).await, completed("fine"));
+    let asked = mock.requests();
+    let told = asked[1].last();
+    assert!(
+        told.contains("it ended with exit code 4; it said: lost the db; it was started anew"),
+        "{told}"
+    );
+    assert_eq!(asked[2].last(), "[nothing]", "it works again");
 }
 
 #[tokio::test]
@@ -163,12 +237,7 @@ async fn a_server_that_hangs_is_left_out_or_given_up_and_the_work_goes_on() {
     };
     let mut lead = ann(options, folder.path()).await;
     lead.assign("task-1", "add").await;
-    let warning = loop {
-        let said = lead.waits_for("team.log").await;
-        if said["level"] == "warn" {
-            break said["text"].clone();
-        }
-    };
+    let warning = warning(&mut lead).await;
     assert_eq!(warning, "the MCP server `mute` is left out: it takes too long to be ready");
     assert_eq!(ended(&mut lead).await, completed("without it"));
     let asked = mock.requests();

@@ -6,7 +6,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use troop_agent::builtin::{Api, Limits, Options, Price};
 use troop_testkit::{
-    mock::{Answer, MockModel, Reply, Said},
+    mock::{Answer, Break, MockModel, Reply, Said, Way},
     wait_for,
 };
 
@@ -226,6 +226,39 @@ async fn an_interruption_while_tools_run_gives_every_call_a_result_and_kills_com
 }
 
 #[tokio::test]
+async fn a_key_that_holds_no_longer_is_asked_for_again_and_shown_to_nobody() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("key"), "sk-old-key").unwrap();
+    let mock = MockModel::start(|seen| match seen.headers["x-api-key"].as_str() {
+        "sk-old-key" => Answer::status(401, "too old"),
+        _ if seen.last().contains("show the key") => {
+            Answer::call("Bash", &json!({"command": "cat key"}))
+        }
+        _ => Answer::text("fine"),
+    })
+    .await;
+    let mut options = options(Api::Anthropic, &mock);
+    options.endpoint.key = None;
+    options.key_command = Some("cat key; echo sk-new-key > key".to_owned());
+    let mut lead = ann(options, folder.path()).await;
+    assert_eq!(does(&mut lead, "show the key").await, completed("fine"));
+    let asked = mock.requests();
+    assert_eq!(asked.len(), 3, "once with the old key");
+    assert_eq!(asked[2].last(), "[key]");
+    // One that is refused all the same is no reason to ask for ever.
+    fs::write(folder.path().join("key"), "sk-old-key").unwrap();
+    let mock = MockModel::start(|_| Answer::status(401, "never")).await;
+    let mut options = super::options(Api::Anthropic, &mock);
+    options.endpoint.key = None;
+    options.key_command = Some("cat key; echo x >> key".to_owned());
+    let mut lead = ann(options, folder.path()).await;
+    let (status, why) = does(&mut lead, "look").await;
+    assert_eq!(status, "failed");
+    assert!(why.contains("let `cat key; echo x >> key` print a key"), "{why}");
+    assert_eq!(mock.requests().len(), 2);
+}
+
+#[tokio::test]
 async fn a_command_has_its_time_and_no_key() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::with([
@@ -271,7 +304,10 @@ async fn what_goes_wrong_with_the_model_says_what_to_do() {
     let (_, reason) = does(&mut lead, "x").await;
     assert!(reason.contains("is `test-model` a model of `http://127.0.0.1:"), "{reason}");
     let (_, reason) = does(&mut lead, "x").await;
-    assert_eq!(reason, "the model's API cannot answer now (529): overloaded");
+    assert_eq!(
+        reason,
+        "the model's API cannot answer now (529): overloaded (it was asked 3 times)"
+    );
     assert_eq!(does(&mut lead, "x").await, completed("fine"));
 }
 
@@ -307,4 +343,18 @@ async fn the_team_is_told_when_it_is_another_and_only_then() {
         assert_eq!(told.contains(&team(team_md)), is_told, "{told}");
         assert!(told.contains("look"), "before the work, in the same breath: {told}");
     }
+}
+
+#[tokio::test]
+async fn the_first_words_are_shown_before_their_line_ends() {
+    let folder = TempDir::new().unwrap();
+    let words = "I look at what is there and do not end this line";
+    // Its head and some of the words come, and then nothing more.
+    let length = 900;
+    let hangs = Way { broken: Some((length, Break::Hang)), ..Way::default() };
+    let mock = MockModel::with([Answer::text(words).by(hangs)]).await;
+    let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;
+    lead.assign("task-1", "look").await;
+    let shown = lead.waits_for("team.log").await;
+    assert!(shown["text"].as_str().unwrap().starts_with("I look"), "{shown}");
 }

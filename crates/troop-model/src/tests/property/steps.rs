@@ -171,7 +171,7 @@ fn task_command(state: &State, what: u8, [a, b, c]: [u8; 3]) -> TaskCommand {
         13 => TaskCommand::Renew { task, attempt },
         14 => TaskCommand::Release { task, reason: text },
         15..19 => TaskCommand::Complete { task, result: text, summary: None, attempt },
-        19 => TaskCommand::Fail { task, reason: text, attempt },
+        19 => TaskCommand::Fail { task, reason: text, attempt, for_good: false },
         20 => TaskCommand::Review { task, result: (b > 128).then_some(text) },
         21 | 22 => TaskCommand::Approve { task, comment: (b > 128).then_some(text) },
         23 if b > 128 => TaskCommand::Reject { task, reason: text, mode: RejectMode::Cancel },

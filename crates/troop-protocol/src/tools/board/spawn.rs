@@ -78,10 +78,24 @@ impl TeamTool for SpawnMember {
             }
         });
         let (delegation, task) = started.unzip();
-        Ok(json!({
-            "success": true, "agent": to, "status": "started", "delegation_id": delegation, "task_number": task,
-        })
-        .to_string())
+        let team = desk.team().await?;
+        let (status, note) = if team.is_led() {
+            ("started", None)
+        } else {
+            let note = format!(
+                "nobody runs this team now, so nobody was started: the task waits until `{to}` takes it up; do not wait for its \
+                 result; a person starts it with `troop resume {} --keep`",
+                team.name
+            );
+            ("waiting", Some(note))
+        };
+        let mut said = json!({
+            "success": true, "agent": to, "status": status, "delegation_id": delegation, "task_number": task,
+        });
+        if let (Some(said), Some(note)) = (said.as_object_mut(), note) {
+            said.insert("note".to_owned(), note.into());
+        }
+        Ok(said.to_string())
     }
 }
 

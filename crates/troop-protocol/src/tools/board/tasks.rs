@@ -316,9 +316,12 @@ impl TeamTasks {
                 let result = words(self.result, "result")?;
                 TaskCommand::Complete { task, result, summary: self.summary, attempt: None }
             }
-            TaskAction::Fail => {
-                TaskCommand::Fail { task, reason: words(self.reason, "reason")?, attempt: None }
-            }
+            TaskAction::Fail => TaskCommand::Fail {
+                task,
+                reason: words(self.reason, "reason")?,
+                attempt: None,
+                for_good: false,
+            },
             TaskAction::Cancel => {
                 TaskCommand::Cancel { task, reason: words(self.reason, "reason")? }
             }

@@ -11,6 +11,8 @@ use crate::code::{Failure, FailureKind};
 
 /// What other programs call an agent of no particular kind.
 const ANY_AGENT: &str = "general-purpose";
+/// Their agents that only look and think: here whoever does not say otherwise, in plan mode.
+const LOOKERS: [&str; 2] = ["Explore", "Plan"];
 
 /// A teammate that is to be started.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -49,7 +51,9 @@ pub(super) async fn spawn<C: Calls>(
     new: Newcomer,
 ) -> Result<MemberName, Failure> {
     let name = member_name(&new.name)?;
-    let agent = match new.agent_type.filter(|agent| agent != ANY_AGENT) {
+    let only_looks = new.agent_type.as_deref().is_some_and(|agent| LOOKERS.contains(&agent));
+    let mode = new.mode.or_else(|| only_looks.then(|| Permissions::Plan.to_string()));
+    let agent = match new.agent_type.filter(|agent| agent != ANY_AGENT && !only_looks) {
         Some(agent) => agent.into(),
         None => own_agent(desk).await?,
     };
@@ -58,14 +62,17 @@ pub(super) async fn spawn<C: Calls>(
         agent,
         expertise: new.description.unwrap_or_default(),
         model: new.model.map(Into::into),
-        permissions: new.mode.as_deref().map(permissions).transpose()?,
+        permissions: mode.as_deref().map(permissions).transpose()?,
     };
     let spawn = Command::SpawnMember(Spawn { member, prompt: new.prompt });
     match desk.change(spawn).await {
         Ok(_) => Ok(name),
         Err(failure) if failure.hint.is_none() && failure.kind == FailureKind::NotFound => {
-            let hint = "ask the person to run `troop resume --keep`, which starts teammates";
-            Err(Failure { hint: Some(hint.to_owned()), ..failure })
+            let name = desk.team().await.map(|team| team.name).unwrap_or_default();
+            let hint = format!(
+                "ask the person to run `troop resume {name} --keep`, which starts teammates"
+            );
+            Err(Failure { hint: Some(hint), ..failure })
         }
         Err(failure) => Err(failure),
     }

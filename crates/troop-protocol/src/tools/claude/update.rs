@@ -245,7 +245,11 @@ impl<C: Calls> Update<'_, '_, C> {
             "failed" => {
                 let (task, reason) =
                     (self.task(), result.unwrap_or_else(|| "it failed".to_owned()));
-                self.change("status", TaskCommand::Fail { task, reason, attempt: None }).await
+                self.change(
+                    "status",
+                    TaskCommand::Fail { task, reason, attempt: None, for_good: false },
+                )
+                .await
             }
             "deleted" => self.delete().await,
             other => {

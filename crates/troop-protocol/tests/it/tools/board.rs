@@ -238,9 +238,21 @@ async fn a_delegation_names_a_task_or_is_told_which_there_are() {
     assert!(told.starts_with("`spawn` is for the lead"), "{told}");
     let said =
         lead.json("spawn", json!({"agent": "ann", "team_task_id": "1", "task": "hurry"})).await;
-    assert_eq!((&said["status"], &said["task_number"]), (&json!("started"), &json!(1)));
+    assert_eq!((&said["status"], &said["task_number"]), (&json!("waiting"), &json!(1)));
+    let note = said["note"].as_str().unwrap();
+    assert!(note.contains("nobody was started") && note.contains("`troop resume crew --keep`"));
     let task = lead.json("team_tasks", json!({"action": "get", "task_id": 1})).await;
     assert_eq!((&task["status"], &task["owner_agent_id"]), (&json!("in_progress"), &json!("ann")));
+}
+
+#[tokio::test]
+async fn a_delegation_says_that_somebody_starts_only_where_somebody_leads() {
+    let stage = Stage::new(Dialect::Board).await.led().await;
+    let lead = stage.hand("lead");
+    list(&lead).await;
+    lead.ok("team_tasks", create("A")).await;
+    let said = lead.json("spawn", json!({"agent": "ann", "team_task_id": "1"})).await;
+    assert_eq!((&said["status"], &said["note"]), (&json!("started"), &Value::Null));
 }
 
 #[tokio::test]

@@ -7,8 +7,11 @@ use std::{
 };
 
 use tempfile::TempDir;
-use tokio::{io::DuplexStream, sync::mpsc};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio::{
+    io::DuplexStream,
+    sync::{mpsc, watch},
+};
+use tokio_util::task::TaskTracker;
 use troop_model::{Actor, Command, MemberState, NewMember, Settings, Spawn, State, TaskCommand};
 use troop_protocol::{
     FromLead, FromTeammate, Idle, Incoming, Notification, Peer, Ready, ReportedStatus, TaskReport,
@@ -16,7 +19,7 @@ use troop_protocol::{
 };
 use troop_runtime::{
     Board, BoardResult, BoxFuture, Clock, Done, Ended, Following, Hooks, InProcess, Isolation,
-    Launch, LaunchSpec, Launched, Lead, LeadOptions, Request, Signature, Timing, Until,
+    Launch, LaunchSpec, Launched, Lead, LeadOptions, LeadWork, Request, Signature, Timing, Until,
 };
 use troop_testkit::{TestStore, wait_for};
 
@@ -74,6 +77,7 @@ impl Part {
             summary: None,
             reason: None,
             attempt: task.attempt,
+            for_good: false,
         }))
         .await;
     }
@@ -248,7 +252,8 @@ impl Stage {
             environment: std::env::vars_os().collect(),
             timing: setting.timing,
             until: setting.until,
-            failed: CancellationToken::new(),
+            work: watch::channel(LeadWork::Done).1,
+            warnings: None,
         })
         .await
     }

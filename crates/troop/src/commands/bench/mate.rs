@@ -106,6 +106,7 @@ impl Mate {
             summary: None,
             reason: None,
             attempt: task.attempt,
+            for_good: false,
         };
         self.say(FromTeammate::TaskUpdate(report)).await?;
         self.say(FromTeammate::Idle(Idle { last_task: Some(task.id) })).await

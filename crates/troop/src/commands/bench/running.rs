@@ -9,16 +9,16 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, Result, anyhow};
 use smol_str::SmolStr;
-use tokio::io::DuplexStream;
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio::{io::DuplexStream, sync::watch};
+use tokio_util::task::TaskTracker;
 use troop_model::{
     Command, Event, Fact, MemberName, MemberState, NewMember, NewTask, Role, Settings, Spawn,
     TaskCommand,
 };
 use troop_protocol::{FromLead, FromTeammate, Incoming, Peer, Ready};
 use troop_runtime::{
-    Board, BoxFuture, Clock, Done, Hooks, InProcess, LaunchSpec, Lead, LeadOptions, Programs,
-    Request, Subscription, Timing, Until,
+    Board, BoxFuture, Clock, Done, Hooks, InProcess, LaunchSpec, Lead, LeadOptions, LeadWork,
+    Programs, Request, Subscription, Timing, Until,
 };
 
 pub(super) use idle::memory;
@@ -177,7 +177,8 @@ pub(super) async fn lead(board: &Board, place: &Place, name: &str) -> Result<Lea
         environment: Vec::new(),
         timing: Timing { restart: Duration::from_millis(1), ..Timing::default() },
         until: Until::Stopped,
-        failed: CancellationToken::new(),
+        work: watch::channel(LeadWork::Done).1,
+        warnings: None,
     });
     Ok(lead.await?)
 }

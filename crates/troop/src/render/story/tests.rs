@@ -156,8 +156,12 @@ impl World {
 #[test]
 fn what_is_worth_telling_is_told_on_one_line() {
     let mut world = World::with_all();
-    let order =
-        TaskCommand::Fail { task: TaskNumber(2).into(), reason: "no luck".into(), attempt: None };
+    let order = TaskCommand::Fail {
+        task: TaskNumber(2).into(),
+        reason: "no luck".into(),
+        attempt: None,
+        for_good: false,
+    };
     world.agent("ann", Command::Task(order));
     world.does(Actor::human("pat"), Command::StopTeam { reason: Some("enough".into()) });
     assert_snapshot!(world.lines.join("\n"), @r#"
@@ -225,7 +229,7 @@ fn whoever_ends_the_task_of_another_is_named() {
     let order = TaskCommand::Complete { task, result, summary: None, attempt: None };
     world.does(Actor::human("pat"), Command::Task(order));
     let (task, reason) = (TaskNumber(2).into(), "no use".to_owned());
-    let order = TaskCommand::Fail { task, reason, attempt: None };
+    let order = TaskCommand::Fail { task, reason, attempt: None, for_good: false };
     world.does(Actor::human("pat"), Command::Task(order));
     let ends: Vec<_> = world.lines.iter().filter(|it| it.contains(" pat ")).collect();
     assert_eq!(

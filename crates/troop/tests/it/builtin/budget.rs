@@ -69,6 +69,10 @@ async fn a_budget_ends_a_run_and_a_raised_one_finishes_it() {
     let refused = run(&troop, &mock, &["resume", "crew"]).await;
     assert_eq!(refused.code, 1, "{}", refused.out);
     assert!(refused.err.contains("the team's budget is spent"), "{}", refused.err);
+    assert!(!refused.out.contains("started"), "nobody was: {}", refused.out);
+    let enough = refused.err.split("`troop team set crew budget.dollars=").nth(1).unwrap();
+    let enough: f64 = enough.split('`').next().unwrap().parse().unwrap();
+    assert!(enough > of_all, "{}", refused.err);
     assert_eq!(mock.requests().len(), n_asked, "what cannot be paid is not asked");
 
     troop.ok("team set crew budget.dollars=1000");
@@ -95,4 +99,30 @@ async fn a_model_without_a_price_counts_tokens_and_says_so() {
     let sum: u64 = tokens.into_iter().flatten().sum();
     assert_eq!(usage["unpriced"].as_u64(), Some(sum), "{usage}");
     assert_eq!(sum, 15 * mock.requests().len() as u64, "all of it is counted once");
+}
+
+#[tokio::test]
+async fn a_budget_that_would_hold_nobody_is_refused_and_says_what_to_write() {
+    let troop = repository(&[]);
+    let mock = MockModel::with([]).await;
+    let said = |words: &'static [&'static str]| run(&troop, &mock, words);
+    let nothing = said(&["run", "hi", "--agent", "builtin", "--budget", "0"]).await;
+    assert!(nothing.code != 0 && nothing.err.contains("must be more than 0"), "{}", nothing.err);
+
+    let unpriced = said(&["run", "hi", "--agent", "builtin", "--budget", "5"]).await;
+    assert_eq!(unpriced.code, 1, "{}", unpriced.out);
+    let hint =
+        "`\"models\": {\"claude-sonnet-4-5\": {\"price\": {\"input\": 3, \"output\": 15}}}` in `";
+    let message = "what the model `claude-sonnet-4-5` costs, so a budget of $5.00 would not hold";
+    assert!(unpriced.err.contains(message) && unpriced.err.contains(hint), "{}", unpriced.err);
+
+    let config = json!({"limits": {"dollars": 5}}).to_string();
+    fs::write(troop.folder().join("home/config.json"), config).unwrap();
+    let limited = said(&["run", "hi", "--agent", "builtin"]).await;
+    assert!(
+        limited.err.contains("the limit of $5 (`limits.dollars`) would not hold"),
+        "{limited:?}"
+    );
+    assert!(mock.requests().is_empty(), "nothing was asked");
+    assert_eq!(troop.json("team list")["teams"], json!([]), "nothing was made");
 }

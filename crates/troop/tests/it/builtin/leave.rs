@@ -132,6 +132,93 @@ async fn an_injection_gets_nobody_the_rights_of_another() {
 }
 
 #[tokio::test]
+async fn what_a_member_starts_acts_for_it_alone_however_it_is_started() {
+    let troop = repository(&["Bash"]);
+    let program = env!("CARGO_BIN_EXE_troop");
+    let none = "TROOP_AS= TROOP_MEMBER= TROOP_RUN= TROOP_LEAD_SESSION=";
+    let tries = [
+        format!("{none} {program} member mode lead bypass"),
+        format!(
+            "env -i HOME=$HOME TROOP_HOME=$TROOP_HOME {program} --team crew member mode lead bypass"
+        ),
+        format!("env TROOP_AS=ann sh -c '{program} member mode lead bypass; true'"),
+        format!("{program} --as ann task list"),
+        format!("{program} --team other task list"),
+        format!("{none} {program} trust --yes"),
+    ];
+    let calls: Vec<_> = tries.iter().map(|it| ("Bash", json!({"command": it}))).collect();
+    let mock = MockModel::start(move |seen| {
+        if seen.last().contains("write a greeting") {
+            Answer::calls(calls.clone())
+        } else {
+            Answer::text("no")
+        }
+    })
+    .await;
+    let mut words = ALONE.to_vec();
+    words.push("--no-delegate");
+    let run = run(&troop, &mock, &words).await;
+    let requests = mock.requests();
+    assert_eq!(requests.len(), 2, "{} {}", run.out, run.err);
+    let told = requests[1].last();
+    for (refused, n_times) in [
+        ("cannot allow `lead` what it may not do itself", 2),
+        ("`lead` runs this, and cannot act as `ann`", 2),
+        ("`lead` is in the team `crew`, and not in `other`", 1),
+        ("only a person trusts a project", 1),
+    ] {
+        assert_eq!(told.matches(refused).count(), n_times, "`{refused}` in {told}");
+    }
+    let members = troop.json("--team crew member list");
+    assert_eq!(members["members"][0]["permissions"], "accept-edits", "{members:#}");
+}
+
+#[tokio::test]
+async fn what_limits_an_agent_and_makes_no_sense_is_refused_with_a_hint_about_it() {
+    let troop = repository(&["Bash(x"]);
+    let mock = MockModel::with([Answer::text("never asked")]).await;
+    let refused = run(&troop, &mock, &ALONE).await;
+    assert_eq!(refused.code, 1, "{} {}", refused.out, refused.err);
+    assert!(refused.err.contains("`Bash(x` is no rule"), "{}", refused.err);
+    assert!(refused.err.contains("hint: it stands in `permissions` of"), "{}", refused.err);
+    let troop = repository(&[]);
+    let agents = troop.folder().join(".claude/agents");
+    std::fs::create_dir_all(&agents).unwrap();
+    std::fs::write(agents.join("looker.md"), "---\ntools:\n  Read: true\n---\nYou look.\n")
+        .unwrap();
+    let words = ALONE.map(|word| if word == "builtin" { "looker" } else { word });
+    let refused = run(&troop, &mock, &words).await;
+    assert_eq!(refused.code, 1, "{} {}", refused.out, refused.err);
+    assert!(refused.err.contains("looker.md`: `tools` is no list of names"), "{}", refused.err);
+    assert!(mock.requests().is_empty(), "nobody thinks with more than it was given");
+}
+
+#[tokio::test]
+async fn a_tool_of_the_team_that_is_denied_is_not_offered_and_not_used() {
+    let troop = repository(&[]);
+    let claude = troop.folder().join(".claude");
+    std::fs::create_dir_all(&claude).unwrap();
+    let settings = json!({"permissions": {"deny": ["SendMessage", "TaskCreate"]}}).to_string();
+    std::fs::write(claude.join("settings.json"), settings).unwrap();
+    let mock = MockModel::start(|seen| {
+        if seen.last().contains("write a greeting") {
+            let message = json!({"to": "user", "summary": "hi", "message": "hello"});
+            Answer::call("SendMessage", &message)
+        } else {
+            Answer::text("I may not.")
+        }
+    })
+    .await;
+    run(&troop, &mock, &ALONE).await;
+    let requests = mock.requests();
+    let tools = requests[0].tools();
+    let has = |tool: &str| tools.iter().any(|it| it == tool);
+    assert!(has("TaskList") && !has("SendMessage") && !has("TaskCreate"), "{tools:?}");
+    let told = requests[1].last();
+    assert!(told.contains("the rule `SendMessage` forbids it"), "{told}");
+}
+
+#[tokio::test]
 async fn whether_a_lead_only_coordinates_is_for_people_to_say() {
     let troop = repository(&["Edit"]);
     let works_itself = |words: &'static [&'static str]| {

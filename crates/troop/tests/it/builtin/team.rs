@@ -190,7 +190,11 @@ done
 async fn mcp_servers_of_a_project_are_started_once_it_is_trusted() {
     let troop = repository(&["Edit"]);
     fs::write(troop.folder().join("serve.sh"), SERVER).unwrap();
-    let servers = json!({"mcpServers": {"sums": {"command": "sh", "args": ["serve.sh"]}}});
+    // With that of troop itself, as `troop mcp install` writes it for another team.
+    let args = ["mcp", "--team", "other", "--as", "ann"];
+    let own = json!({"command": env!("CARGO_BIN_EXE_troop"), "args": args});
+    let sums = json!({"command": "sh", "args": ["serve.sh"]});
+    let servers = json!({"mcpServers": {"sums": sums, "troop": own}});
     fs::write(troop.folder().join(".mcp.json"), servers.to_string()).unwrap();
     git(troop.folder(), &["add", "--all"]);
     git(troop.folder(), &["commit", "--quiet", "-m", "servers"]);
@@ -210,4 +214,61 @@ async fn mcp_servers_of_a_project_are_started_once_it_is_trusted() {
     let again = TEAM.map(|word| if word == "crew" { "crew-2" } else { word });
     run(&troop, &mock, &again).await;
     assert!(is_offered(before));
+    let all: Vec<_> = mock.requests().iter().flat_map(Seen::tools).collect();
+    assert!(!all.iter().any(|tool| tool.starts_with("mcp__troop")), "nobody acts as another");
+}
+
+#[tokio::test]
+async fn what_cannot_pass_is_not_tried_again() {
+    let troop = repository(&["Edit"]);
+    let mock = MockModel::start(|seen| match member(seen).as_str() {
+        "lead" => leads(seen),
+        _ => Answer::status(401, "no such key"),
+    })
+    .await;
+    let run = run(&troop, &mock, &TEAM).await;
+    assert_eq!(run.code, 1, "{}", run.out);
+    let of_teammates = mock.requests().iter().filter(|seen| member(seen) != "lead").count();
+    assert_eq!(of_teammates, 2, "once for each task");
+    assert!(
+        run.err.contains("put right what is wrong, then: `troop --team crew task retry"),
+        "{}",
+        run.err
+    );
+}
+
+#[tokio::test]
+async fn who_cannot_start_is_no_teammate_and_who_only_looks_is_one_in_plan_mode() {
+    let troop = repository(&["Edit"]);
+    let spawn = |name: &str, agent: &str, model: Option<&str>| {
+        let (prompt, description) = ("look", "look");
+        let mut input = json!({"name": name, "subagent_type": agent, "prompt": prompt, "description": description});
+        if let Some(model) = model {
+            input["model"] = model.into();
+        }
+        ("Agent", input)
+    };
+    let mock = MockModel::start(move |seen| match member(seen).as_str() {
+        "lead" if seen.last().contains("secret goal") => Answer::calls([
+            spawn("zed", "nobody", None),
+            spawn("yan", "builtin", Some("gpt-5")),
+            spawn("eve", "Explore", None),
+        ]),
+        "lead" => Answer::text("I wait."),
+        _ => Answer::text("I have looked."),
+    })
+    .await;
+    let run = run(&troop, &mock, &["--team", "crew", "run", "secret goal", "--agent", "builtin"]);
+    let run = run.await;
+    assert_eq!(run.code, 0, "{} {}", run.out, run.err);
+    let told = mock.requests().iter().map(Seen::last).find(|it| it.contains("name: eve")).unwrap();
+    assert!(told.contains("there is no agent `nobody`"), "{told}");
+    assert!(told.contains("there is no key for the model `gpt-5`"), "{told}");
+    let members = troop.json("--team crew member list");
+    let members: Vec<_> = members["members"].as_array().unwrap().iter().collect();
+    assert_eq!(members.len(), 2, "{members:#?}");
+    assert!(
+        members.iter().any(|it| it["name"] == "eve" && it["permissions"] == "plan"),
+        "{members:#?}"
+    );
 }
