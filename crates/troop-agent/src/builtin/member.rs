@@ -1,6 +1,6 @@
 //! The agent itself: each piece of work becomes words for a model, and what it says becomes an outcome.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use troop_model::{MessageKind, Permissions, Role, USER};
 use troop_protocol::{Level, MessageIn, WireTask};
@@ -33,13 +33,16 @@ pub struct BuiltinAgent {
     is_alone: bool,
     /// TEAM.md, as the model was told last.
     team_md: Option<String>,
+    /// Who has said that it is idle.
+    started: BTreeSet<String>,
 }
 
 impl BuiltinAgent {
     /// An agent that remembers nothing.
     #[must_use]
     pub fn new(options: Arc<Options>) -> Self {
-        Self { options, mind: None, servers: None, is_lead: false, is_alone: false, team_md: None }
+        let (mind, servers, team_md, started) = Default::default();
+        Self { options, mind, servers, is_lead: false, is_alone: false, team_md, started }
     }
 
     async fn work(&mut self, work: Work, turn: &Turn) -> Outcome {
@@ -63,6 +66,9 @@ impl BuiltinAgent {
     async fn read(&mut self, mut mail: Vec<MessageIn>, turn: &Turn) -> Thought {
         // Who asks for leave waits for the answer. This one is to somebody who remembered more.
         mail.retain(|message| message.kind != MessageKind::PermissionResponse);
+        // Everybody says first of all that it is idle. Who has only been started is not worth a question to a model.
+        let is_start = |it: &MessageIn| it.kind == MessageKind::Idle && it.task_id.is_none();
+        mail.retain(|it| !is_start(it) || !self.started.insert(it.from.clone()));
         if mail.is_empty() {
             return Thought::Over(Outcome::Done);
         }

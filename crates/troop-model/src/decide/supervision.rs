@@ -169,21 +169,10 @@ pub(super) fn report_idle(
             pid: member.pid,
         });
     }
-    let is_told = member.role == Role::Member && member.state != MemberState::Planning;
-    if is_told && (last_task.is_some() || has_heard_something(draft, member)) {
+    if member.role == Role::Member && member.state != MemberState::Planning {
         tell_idle(draft, member, last_task);
     }
     Ok(())
-}
-
-/// Whether a member has had something to do since it became idle. Who has only been started is no news.
-fn has_heard_something(draft: &Draft<'_>, member: &Member) -> bool {
-    let (own, since) = (Party::member(&member.name), member.state_since);
-    let has_read = |message: &crate::Message| {
-        let mut receipts = message.receipts.iter();
-        receipts.any(|it| it.reader == own && it.read_at.is_some_and(|at| at >= since))
-    };
-    member.state != MemberState::Idle || draft.state.mailbox().iter().any(has_read)
 }
 
 /// Tells the lead that a member has nothing to do. A newer notice takes the place of one that nobody has seen.

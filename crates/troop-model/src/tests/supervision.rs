@@ -206,26 +206,9 @@ fn the_lead_hears_of_the_last_result_once_however_often_somebody_is_idle() {
         bench.member("ann").ok(complete(n));
         bench.system().ok(idle("ann", Some(n)));
     }
-    hears(&mut bench, "bob");
     bench.system().ok(idle("bob", None));
     let wanted = ["ann is idle; task-3 is completed: done", "bob is idle"];
     assert_eq!(bench.unread("lead"), wanted);
-}
-
-/// Somebody reads what the lead says.
-fn hears(bench: &mut Bench, member: &str) {
-    bench.lead().ok(Command::Send(say(member, "look at this")));
-    bench.member(member).ok(Command::MarkRead { reader: None, messages: None });
-}
-
-#[test]
-fn who_was_only_started_is_no_news_to_the_lead() {
-    let mut bench = running();
-    bench.system().ok(idle("ann", None));
-    assert!(bench.unread("lead").is_empty());
-    hears(&mut bench, "ann");
-    bench.system().ok(idle("ann", None));
-    assert_eq!(bench.unread("lead"), ["ann is idle"]);
 }
 
 #[test]
@@ -244,7 +227,6 @@ fn who_has_ended_asks_for_nothing_any_more() {
 #[test]
 fn a_notice_that_was_delivered_is_not_taken_back() {
     let mut bench = running();
-    hears(&mut bench, "ann");
     bench.system().ok(idle("ann", None));
     let is_notice = |it: &&crate::Message| it.kind == MessageKind::Idle;
     let notice = bench.mailbox().iter().find(is_notice).unwrap().id;
