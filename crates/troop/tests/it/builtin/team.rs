@@ -48,8 +48,6 @@ async fn a_team_goes_from_a_goal_to_what_is_merged() {
     assert!(run.out.contains("Both greetings are written."), "{}", run.out);
     let asked = mock.requests();
     assert!(asked.iter().all(|seen| seen.system().contains("Greet in small letters.")));
-    let is_start = |seen: &Seen| seen.last().contains("\nann is idle\n");
-    assert!(!asked.iter().any(is_start), "who was only started is no news");
     let events = troop.ok("events --json");
     assert!(!events.contains(KEY) && !run.out.contains(KEY));
 }
