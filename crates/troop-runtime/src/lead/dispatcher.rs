@@ -6,6 +6,7 @@ use tokio::{
     io::AsyncWriteExt as _,
     process::Child,
     sync::{mpsc, watch},
+    time::Instant,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
@@ -72,6 +73,8 @@ pub(super) struct Dispatcher {
     pub(super) timers: Timers,
     /// When it last looked at leases.
     ticked_at: Time,
+    /// When the store last did not do its part.
+    failed_at: Option<Instant>,
     pub(super) transcripts: Transcripts,
     pub(super) stop: Option<TeamStop>,
     /// How it ended, once it has.
@@ -146,6 +149,7 @@ impl Dispatcher {
             restarts: Restarts::default(),
             timers: Timers::default(),
             ticked_at,
+            failed_at: None,
             transcripts: Transcripts::new(&options.folder),
             stop: None,
             ended: None,
@@ -214,6 +218,7 @@ impl Dispatcher {
             Input::Refused(runner, what) => self.refused(&runner, what),
             Input::NotRestarted(member, why) => self.not_restarted(&member, &why).await,
             Input::NotDelegated(delegation, why) => self.not_delegated(delegation, &why).await,
+            Input::StoreFails(why) => self.store_fails(&why),
             Input::Superseded => self.ended = Some(Ended::Superseded),
             Input::Until(until) => (self.until, self.has_news) = (until, true),
             Input::Hurry => self.hurry().await,
@@ -410,6 +415,25 @@ impl Dispatcher {
         });
     }
 
+    /// Tells people, once for each time that the store does not do its part for a while: nothing moves meanwhile.
+    fn store_fails(&mut self, why: &str) {
+        let is_known = self.failed_at.is_some_and(|at| at.elapsed() < PATIENCE * N_PATIENCE);
+        self.failed_at = Some(Instant::now());
+        if !is_known {
+            let seconds = (PATIENCE * N_PATIENCE).as_secs();
+            self.tell_people(format!(
+                "nothing can be kept; it is tried again for {seconds} s: {why}"
+            ));
+        }
+    }
+
+    /// Shows people something at once, as far as they read so fast.
+    pub(super) fn tell_people(&self, warning: String) {
+        if let Some(warnings) = &self.warnings {
+            drop(warnings.try_send(warning));
+        }
+    }
+
     /// Puts a command in the board's queue.
     pub(super) async fn enqueue(&mut self, request: Request) -> Option<Given> {
         match self.board.give(request).await {
@@ -447,9 +471,13 @@ pub(super) async fn insist(
     inputs: &mpsc::Sender<Input>,
 ) -> BoardResult<Done> {
     let mut done = given.done().await;
-    for _ in 0..N_PATIENCE {
-        if !matches!(done, Err(BoardError::Store(_))) || inputs.is_closed() {
+    for nth in 0..N_PATIENCE {
+        let Err(BoardError::Store(error)) = &done else { break };
+        if inputs.is_closed() {
             break;
+        }
+        if nth == 0 {
+            drop(inputs.try_send(Input::StoreFails(error.to_string())));
         }
         tokio::time::sleep(PATIENCE).await;
         done = board.submit(request.clone()).await;

@@ -58,8 +58,8 @@ impl Dispatcher {
 
     /// Lets people see what a member complains about, as far as they read so fast. It is in its transcript, too.
     fn warn(&self, member: &MemberName, level: Level, text: &str) {
-        if let (Level::Warn, Some(warnings)) = (level, &self.warnings) {
-            drop(warnings.try_send(format!("{member}: {text}")));
+        if level == Level::Warn {
+            self.tell_people(format!("{member}: {text}"));
         }
     }
 

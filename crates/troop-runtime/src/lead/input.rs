@@ -49,6 +49,8 @@ pub(super) enum Input {
     NotRestarted(MemberName, BoardError),
     /// Whoever was to do something that was delegated was not started.
     NotDelegated(Uuid, BoardError),
+    /// The store does not do its part, and what was to be written is given to it again.
+    StoreFails(String),
     /// Another session leads the team.
     Superseded,
     /// It is over at another moment than was said before.

@@ -124,3 +124,45 @@ fn a_disk_that_is_full_during_a_merge_holds_it_up_and_loses_nothing() {
     let big: String = (1..=100_000).map(|nth| format!("{nth}\n")).collect();
     assert!(fs::read_to_string(folder.join("big")).unwrap() == big, "all of it came in the end");
 }
+
+/// Lets a team work whose home is on a small disk, and makes room again when it has said that it is full.
+const FULL_HOME: &str = r#"
+"$@" > out 2>&1 &
+lead=$!
+until grep -q 'nothing can be kept' out; do
+    kill -0 $lead || exit 9
+done
+rm disk/ballast
+wait $lead
+code=$?
+"$1" --team crew task get 1 --json > task
+exit $code
+"#;
+
+#[test]
+fn a_full_disk_under_the_log_is_told_and_loses_nothing() {
+    let troop = Troop::new();
+    let folder = troop.folder();
+    let fill = "echo x >> ran; dd if=/dev/zero of=disk/ballast bs=4096; true";
+    fs::write(folder.join("lead.script"), WRITE.replace("echo 1 > one", fill)).unwrap();
+    fs::create_dir(folder.join("disk")).unwrap();
+    let Some(words) = small_disk(&folder.join("disk")) else {
+        eprintln!("nobody may mount here, so no disk can be full");
+        return;
+    };
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).args(["sh", "-c", FULL_HOME, "sh", env!("CARGO_BIN_EXE_troop")]);
+    command.args(RUN);
+    let like = troop.command(&[]);
+    command.env_clear().envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.env("TROOP_HOME", folder.join("disk/home"));
+    let output = command.current_dir(folder).output().unwrap();
+    let out = fs::read_to_string(folder.join("out")).unwrap_or_default();
+    assert_eq!(output.status.code(), Some(0), "{out}\n{output:?}");
+    let said = out.lines().filter(|line| line.contains("nothing can be kept")).count();
+    assert_eq!(said, 1, "{out}");
+    let task = fs::read_to_string(folder.join("task")).unwrap();
+    let task: serde_json::Value = serde_json::from_str(&task).unwrap();
+    assert_eq!((&task["status"], &task["attempts"]), (&"completed".into(), &1.into()), "{out}");
+    assert_eq!(fs::read_to_string(folder.join("ran")).unwrap(), "x\n", "it ran once");
+}

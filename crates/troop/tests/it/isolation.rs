@@ -176,7 +176,7 @@ fn checks_that_are_configured_hold_for_every_team_that_is_led_here() {
 #[test]
 fn what_was_left_behind_is_listed_and_rescued() {
     let troop = repository(FAIL_HALFWAY);
-    let run = troop.run("--team crew run 'write' --agent script:lead.script -m ann=command");
+    let run = troop.run("--team crew run 'write' --agent script:lead.script -m ann=command --set retry_backoff_seconds=0");
     assert_ne!(run.code, 0, "the task is not done: {}", run.out);
     let doctor = troop.run("doctor").out;
     assert!(doctor.contains("unmerged work of ann on task-1 in "), "{doctor}");
