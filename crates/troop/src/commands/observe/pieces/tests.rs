@@ -119,5 +119,5 @@ fn fuzz_transcript() {
         vec![33, 7, 253, 34, 7, 131, 7, 253, 6, 131, 41, 6],
         looks,
     ];
-    troop_testkit::fuzz(&["\u{7}", "\u{6}", "\u{5}", "\u{4}", "\u{3}"], &examples, 300, transcript);
+    troop_testkit::fuzz(&["\u{7}", "\u{6}", "\u{5}", "\u{4}", "\u{3}"], &examples, 60, transcript);
 }
