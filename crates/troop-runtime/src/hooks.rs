@@ -30,8 +30,8 @@ pub struct HookOptions {
     pub environment: Vec<(OsString, OsString)>,
     /// Where hooks run. Close it and wait for it before the end, so that asynchronous hooks come to theirs.
     pub tracker: TaskTracker,
-    /// Where complaints about hooks go, for people; when it is full they are lost.
-    pub complaints: mpsc::Sender<Complaint>,
+    /// Where people see what is wrong with hooks; who has no room for it misses it.
+    pub warnings: mpsc::Sender<String>,
 }
 
 /// The hooks of a team.
@@ -56,7 +56,7 @@ impl Hooks {
             folder: PathBuf::new(),
             environment: Vec::new(),
             tracker: TaskTracker::new(),
-            complaints: mpsc::channel(1).0,
+            warnings: mpsc::channel(1).0,
         };
         Self { hooks: Vec::new(), options }
     }
@@ -96,7 +96,7 @@ impl Hooks {
 
     /// Tells people what is wrong with a hook. When they do not listen it is lost.
     pub(crate) fn complain(&self, complaint: &Complaint) {
-        drop(self.options.complaints.try_send(complaint.clone()));
+        drop(self.options.warnings.try_send(complaint.to_string()));
     }
 
     /// The hooks that are meant by this, in the order of the configuration; what says the same runs once.
@@ -119,12 +119,12 @@ impl Hooks {
     }
 
     fn listen_later(&self, event: HookEvent, hook: Arc<Hook>, outcome: AbortOnDropHandle<Outcome>) {
-        let complaints = self.options.complaints.clone();
+        let warnings = self.options.warnings.clone();
         self.options.tracker.spawn(async move {
             let Judged { complaint, .. } = judge_late(event, &hook, Outcome::of(outcome.await));
             if let Some(complaint) = complaint {
                 // A full queue has enough to say.
-                drop(complaints.try_send(complaint));
+                drop(warnings.try_send(complaint.to_string()));
             }
         });
     }

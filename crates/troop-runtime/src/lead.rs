@@ -81,7 +81,7 @@ pub struct LeadOptions {
     pub until: Until,
     /// How the lead's agent stands with what it was told: while that is open, the team has not completed its work.
     pub work: watch::Receiver<LeadWork>,
-    /// Where people see at once what members complain about; who has no room for it misses it.
+    /// Where people see at once what members complain about and what cannot be kept; who has no room for it misses it.
     pub warnings: Option<mpsc::Sender<String>>,
 }
 

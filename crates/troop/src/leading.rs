@@ -12,8 +12,8 @@ use tokio::{sync::mpsc, time::Instant};
 use tokio_util::task::TaskTracker;
 use troop_model::{Actor, Command, MessageKind, Outgoing, Refusal, Spawn, State};
 use troop_runtime::{
-    Board, BoardError, Complaint, Ended, HookOptions, Hooks, Isolation, Lead, LeadError,
-    LeadHandle, LeadOptions, Opened, Request, Subscription, Timing, Until,
+    Board, BoardError, Ended, HookOptions, Hooks, Isolation, Lead, LeadError, LeadHandle,
+    LeadOptions, Opened, Request, Subscription, Timing, Until,
 };
 
 use crate::{
@@ -35,8 +35,8 @@ use view::View;
 const FRAME: Duration = Duration::from_millis(100);
 /// How long a team that was told to hurry is waited for.
 const HURRY: Duration = Duration::from_secs(5);
-/// How many complaints about hooks may wait to be shown.
-const COMPLAINTS: usize = 64;
+/// How many warnings may wait to be shown.
+const WARNINGS: usize = 64;
 
 /// What a team begins with when somebody takes its lead.
 #[derive(Debug, Default)]
@@ -66,8 +66,7 @@ pub(crate) struct Begun<'a> {
     story: Story,
     news: Subscription,
     watch: Watch,
-    complaints: mpsc::Receiver<Complaint>,
-    /// What members complain about.
+    /// What is wrong with hooks, what members complain about, and what cannot be kept.
     warnings: mpsc::Receiver<String>,
     hooks: TaskTracker,
     isolation: Option<Isolation>,
@@ -80,14 +79,13 @@ impl<'a> Leading<'a> {
     pub(crate) async fn begin(self) -> Result<Begun<'a>> {
         let Self { desk, board, .. } = &self;
         let surroundings = &desk.surroundings;
-        let (complain, complaints) = mpsc::channel(COMPLAINTS);
-        let (warn, warnings) = mpsc::channel(COMPLAINTS);
+        let (warn, warnings) = mpsc::channel(WARNINGS);
         let hooks = TaskTracker::new();
         let options = HookOptions {
             folder: surroundings.project.clone(),
             environment: config::environment(),
             tracker: hooks.clone(),
-            complaints: complain,
+            warnings: warn.clone(),
         };
         let allowed = trust::allowed_hooks(surroundings, self.trust);
         let watch = Watch::default();
@@ -111,18 +109,7 @@ impl<'a> Leading<'a> {
         };
         let lead = Lead::start(options).await.map_err(refusal)?;
         let leading = self;
-        Ok(Begun {
-            leading,
-            lead,
-            story,
-            news,
-            watch,
-            complaints,
-            warnings,
-            hooks,
-            isolation,
-            notices,
-        })
+        Ok(Begun { leading, lead, story, news, watch, warnings, hooks, isolation, notices })
     }
 }
 
@@ -142,7 +129,6 @@ impl Begun<'_> {
             mut story,
             mut news,
             watch,
-            complaints,
             warnings,
             hooks,
             isolation,
@@ -154,8 +140,7 @@ impl Begun<'_> {
         if begun.is_err() {
             lead.stop("it could not begin").await.map_err(refusal)?;
         }
-        let (ended, shown) =
-            leading.watch(lead, &mut story, &mut news, (complaints, warnings)).await;
+        let (ended, shown) = leading.watch(lead, &mut story, &mut news, warnings).await;
         hooks.close();
         hooks.wait().await;
         let home = isolation::land(isolation, &ended, leading.printer).await;
@@ -200,7 +185,7 @@ impl Leading<'_> {
         lead: Lead,
         story: &mut Story,
         news: &mut Subscription,
-        (mut complaints, mut warnings): (mpsc::Receiver<Complaint>, mpsc::Receiver<String>),
+        mut warnings: mpsc::Receiver<String>,
     ) -> (Ended, Result<()>) {
         let mut stopper = match Stopper::new(self, lead.handle()) {
             Ok(stopper) => stopper,
@@ -224,7 +209,6 @@ impl Leading<'_> {
                     }
                 },
                 Ok(Some(event)) = news.next() => view.tell_if(story.tell(&event)),
-                Some(complaint) = complaints.recv() => view.tell(&format!("warning: {complaint}")),
                 Some(warning) = warnings.recv() => view.warn(&warning),
                 _ = frames.tick(), if view.is_screen() => view.draw(story, self.desk.clock.now()),
             };
@@ -235,9 +219,6 @@ impl Leading<'_> {
             }
         };
         // What was said and written last.
-        while let Ok(complaint) = complaints.try_recv() {
-            shown = shown.and(view.tell(&format!("warning: {complaint}")));
-        }
         while let Ok(warning) = warnings.try_recv() {
             shown = shown.and(view.warn(&warning));
         }
