@@ -101,14 +101,20 @@ async fn a_goal_outlives_who_is_told_to_stop_or_killed_in_the_middle() {
     }
 }
 
+/// A lead that was interrupted while it thought.
+async fn interrupted(troop: &Troop, mock: &MockModel) -> Printing {
+    let mut running = start(troop, mock, &GOAL);
+    mock.is_asked(1).await;
+    troop.ok("--team crew member interrupt lead");
+    running.wait_for("pat interrupts lead");
+    running
+}
+
 #[tokio::test]
 async fn a_lead_that_is_interrupted_waits_for_a_word_and_remembers() {
     let troop = repository(&[]);
     let (mock, is_well) = ill(Answer::Hang).await;
-    let mut running = start(&troop, &mock, &GOAL);
-    mock.is_asked(1).await;
-    troop.ok("--team crew member interrupt lead");
-    running.wait_for("pat interrupts lead");
+    let running = interrupted(&troop, &mock).await;
     is_well.store(true, SeqCst);
     troop.ok("--team crew message send lead 'in small letters'");
     let run = end(running).await;
@@ -122,10 +128,7 @@ async fn a_lead_that_is_interrupted_waits_for_a_word_and_remembers() {
 async fn a_lead_that_nobody_talks_to_after_an_interruption_has_not_done_its_work() {
     let troop = repository(&[]);
     let (mock, is_well) = ill(Answer::Hang).await;
-    let mut running = start(&troop, &mock, &GOAL);
-    mock.is_asked(1).await;
-    troop.ok("--team crew member interrupt lead");
-    running.wait_for("pat interrupts lead");
+    let running = interrupted(&troop, &mock).await;
     troop.ok("stop crew");
     goes_on(&troop, (&mock, &is_well), &end(running).await).await;
 }
