@@ -26,6 +26,9 @@ on_shared_stores! {
 const ERRAND: &str = "TROOP_TEST_ERRAND";
 const N_TASKS: usize = 60;
 
+/// How long after the last is ready all begin: longer than anybody takes to see that.
+const TOGETHER: std::time::Duration = std::time::Duration::from_millis(300);
+
 /// Runs this test binary again, with something to do for [`an_errand_of_another_process`].
 fn send(role: &str, store: &TestStore, team: TeamId, whom: &str) -> Child {
     Command::new(std::env::current_exe().unwrap())
@@ -72,9 +75,18 @@ async fn an_errand_of_another_process() {
 /// Claims until nothing is left, once everybody is ready to.
 async fn claim_all(board: Board, member: &str) {
     board.submit(by(member, say(LEAD, "ready"))).await.unwrap();
-    wait_for("the other claimers", async || {
-        let n_ready = board.look(|state| state.mailbox().iter().count()).await.unwrap();
-        (n_ready == MEMBERS.len()).then_some(())
+    let last = wait_for("the other claimers", async || {
+        let look = |state: &State| {
+            let ready: Vec<_> = state.mailbox().iter().map(|it| it.sent_at).collect();
+            (ready.len() == MEMBERS.len()).then(|| ready.into_iter().max()).flatten()
+        };
+        board.look(look).await.unwrap()
+    });
+    let last = last.await;
+    // Who was ready last would be done before the others have looked again, so all begin at one moment.
+    wait_for("the moment to begin", async || {
+        let now = troop_runtime::Clock::system().now();
+        (now.since(last) >= TOGETHER).then_some(())
     })
     .await;
     loop {
