@@ -37,15 +37,26 @@ pub const ALIVE: Duration = Duration::from_secs(10);
 /// How long a teammate that ends at once waits for somebody to read what it said before.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
+/// How long nothing may be said before a teammate that has nothing to do is taken to be at rest. Long against the
+/// time between two tasks of a busy team, short against the time that people take.
+const AT_REST: Duration = Duration::from_millis(250);
+
 /// How a teammate is run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Who it is, and where it works.
     pub place: Place,
-    /// How often a turn gives a sign of life: [`ALIVE`], except in tests.
-    pub alive: Duration,
     /// Set when the process is told to end at once.
     pub terminated: CancellationToken,
+    /// Called when there has been nothing to do for a moment, once until there is something again.
+    pub at_rest: fn(),
+}
+
+impl Options {
+    /// As teammates are run, by somebody who has nothing to add.
+    pub fn new(place: Place) -> Self {
+        Self { place, terminated: CancellationToken::new(), at_rest: || () }
+    }
 }
 
 /// Why a teammate ended.
@@ -145,7 +156,7 @@ impl Teammate {
                 return Ok(work);
             }
             let incoming = tokio::select! {
-                incoming = self.incoming.recv() => incoming,
+                incoming = next_heard(&mut self.incoming, self.options.at_rest) => incoming,
                 () = self.options.terminated.cancelled() => return Err(Exit::Terminated),
             };
             self.desk.hear(incoming, None).await?;
@@ -170,7 +181,7 @@ impl Teammate {
                 }
                 incoming = self.incoming.recv() => self.desk.hear(incoming, Some(&turn)).await?,
                 () = terminated(&self.options, &self.line) => return Err(Exit::Terminated),
-                () = self.line.quiet_for(self.line.patience(self.options.alive)) => {
+                () = self.line.quiet_for(self.line.patience(ALIVE)) => {
                     drop(self.line.say(&FromTeammate::Alive {}).await);
                 }
             }
@@ -301,6 +312,17 @@ impl Farewell {
             request_id,
             approve: Some(ack.approve),
         })
+    }
+}
+
+/// What the lead says next, to a teammate that has nothing to do meanwhile.
+async fn next_heard(incoming: &mut mpsc::Receiver<Incoming>, at_rest: fn()) -> Option<Incoming> {
+    match timeout(AT_REST, incoming.recv()).await {
+        Ok(incoming) => incoming,
+        Err(_elapsed) => {
+            at_rest();
+            incoming.recv().await
+        }
     }
 }
 

@@ -3,13 +3,13 @@
 //! A lead starts many of these, so nothing is read or built here that a teammate does not need.
 
 mod arguments;
+mod memory;
 
 use std::{ffi::OsString, io::Write as _, process::ExitCode};
 
 use anyhow::{Context as _, Result};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio_util::sync::CancellationToken;
-use troop_agent::{ALIVE, Exit, Finder, Options, Place};
+use troop_agent::{Exit, Finder, Options, Place};
 
 use crate::{
     config,
@@ -63,7 +63,7 @@ fn serve(arguments: Arguments) -> Result<ExitCode> {
             out.flush()
         }),
     };
-    let options = Options { place, alive: ALIVE, terminated: CancellationToken::new() };
+    let options = Options { at_rest: memory::give_back, ..Options::new(place) };
     // One thread: a hundred of these should cost little.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let exit = runtime.block_on(async {

@@ -1,6 +1,6 @@
 //! A lead at the other end of a wire in memory, which tests speak and listen through.
 
-use std::{path::Path, time::Duration};
+use std::{cell::Cell, path::Path, time::Duration};
 
 use serde_json::{Value, json};
 use tokio::{
@@ -10,7 +10,7 @@ use tokio::{
     time::timeout,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use troop_agent::{ALIVE, Agent, BoxFuture, Exit, Options, Outcome, Place, Turn, Work, serve};
+use troop_agent::{Agent, BoxFuture, Exit, Options, Outcome, Place, Turn, Work, serve};
 use troop_protocol::{Envelope, Frame, FrameReader, Id, MAX_LINE};
 
 /// Longer than any test should wait; with paused time it costs nothing.
@@ -27,6 +27,11 @@ pub(crate) struct Lead {
 /// What a teammate said, in short: the method and its parameters.
 pub(crate) type Said = (String, Value);
 
+thread_local! {
+    /// How often the teammates of this thread were at rest.
+    pub(crate) static N_RESTS: Cell<usize> = const { Cell::new(0) };
+}
+
 impl Lead {
     /// A teammate `ann` of the team `blue` that has just been started.
     pub(crate) fn start(agent: impl Agent + 'static, path: &Path) -> Self {
@@ -39,7 +44,8 @@ impl Lead {
             environment: Vec::new(),
             raw_write: None,
         };
-        let options = Options { place, alive: ALIVE, terminated: terminated.clone() };
+        let at_rest = || N_RESTS.set(N_RESTS.get() + 1);
+        let options = Options { terminated: terminated.clone(), at_rest, ..Options::new(place) };
         let (reader, writer) = tokio::io::split(theirs);
         let teammate = TaskTracker::new().spawn(serve(Box::new(agent), reader, writer, options));
         let (reader, writer) = tokio::io::split(ours);

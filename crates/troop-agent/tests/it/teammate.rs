@@ -7,7 +7,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use troop_agent::{ALIVE, Agent, BoxFuture, Exit, Outcome, Turn, Work};
 use troop_protocol::Level;
 
-use crate::lead::{Acts, Lead};
+use crate::lead::{Acts, Lead, N_RESTS};
 
 const ID: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 
@@ -354,6 +354,23 @@ async fn a_long_turn_gives_signs_of_life() {
         tokio::time::timeout(3 * ALIVE, lead.hear()).await.is_err(),
         "who has nothing to do says nothing"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_has_nothing_to_do_is_at_rest_once_until_there_is_something() {
+    let mut lead = Lead::of(obedient().0, here()).await;
+    assert_eq!(N_RESTS.get(), 0, "between two tasks nobody rests");
+    for n_rests in 1..=2 {
+        tokio::time::timeout(ALIVE, lead.hear()).await.expect_err("there is nothing to say");
+        assert_eq!(N_RESTS.get(), n_rests);
+        lead.assign("task-1", "hours").await;
+        lead.hears("team.taskUpdate").await;
+        lead.hears("turn/alive").await;
+        lead.hears("turn/alive").await;
+        lead.hears("team.taskUpdate").await;
+        lead.hears("team.idle").await;
+        assert_eq!(N_RESTS.get(), n_rests, "who works does not rest");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -12,9 +12,8 @@ use std::{
 use anyhow::{Context as _, Result};
 use smol_str::SmolStr;
 use tokio::{io::DuplexStream, sync::watch};
-use tokio_util::sync::CancellationToken;
 use troop_agent::{
-    ALIVE, Agent, BoxFuture, Definition, Exit, Finder, Outcome, Place, RegistryError, ScriptError,
+    Agent, BoxFuture, Definition, Exit, Finder, Outcome, Place, RegistryError, ScriptError,
     Thinking, Turn, Work,
 };
 use troop_model::{Dollars, NewMember, Role, State};
@@ -274,8 +273,7 @@ fn serve(
     wire: DuplexStream,
     watch: Watch,
 ) -> BoxFuture<'static, ()> {
-    let options =
-        troop_agent::Options { place, alive: ALIVE, terminated: CancellationToken::new() };
+    let options = troop_agent::Options::new(place);
     let (reader, writer) = tokio::io::split(wire);
     Box::pin(async move {
         let agent = Box::new(Watched { agent, watch: watch.clone() });

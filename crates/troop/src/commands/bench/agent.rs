@@ -13,9 +13,9 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::task::TaskTracker;
 use troop_agent::{
-    ALIVE, Place as At,
+    Place as At,
     builtin::{Api as Protocol, BuiltinAgent, Endpoint, Options, Secret},
 };
 use troop_protocol::{FromLead, FromTeammate, Gate, Incoming, Peer, ReportedStatus};
@@ -181,11 +181,7 @@ impl Teammate {
         let gate = Gate::Closed { by: "the benchmark".to_owned() };
         let options = Options { gate, window: 10_000_000, ..Options::new(endpoint) };
         let agent = Box::new(BuiltinAgent::new(Arc::new(options)));
-        let options = troop_agent::Options {
-            place: at(bench.place.path()),
-            alive: ALIVE,
-            terminated: CancellationToken::new(),
-        };
+        let options = troop_agent::Options::new(at(bench.place.path()));
         let tracker = TaskTracker::new();
         let (reader, writer) = tokio::io::split(theirs);
         tracker.spawn(async move { troop_agent::serve(agent, reader, writer, options).await });

@@ -1,0 +1,39 @@
+//! Gives back the memory that only a start or a piece of work needed, so that a hundred idle teammates cost little.
+
+use std::{ffi::c_void, ops::Range};
+
+use rustix::mm::{Advice, madvise};
+
+#[cfg(test)]
+mod tests;
+
+/// Gives back the program's code: what is run again is there again at its first use.
+///
+/// The kernel maps whole neighbourhoods of what is run, and a start runs a little everywhere: several megabytes of
+/// which an idle teammate uses almost nothing. They are also counted where they are shared with others.
+pub(super) fn give_back() {
+    let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return };
+    let Ok(program) = std::fs::read_link("/proc/self/exe") else { return };
+    let Some(program) = program.to_str() else { return };
+    maps.lines().filter_map(|line| code(line, program)).for_each(forget);
+}
+
+/// The addresses that a line of `/proc/self/maps` names, if they hold code of this program.
+fn code(line: &str, program: &str) -> Option<Range<usize>> {
+    let mut fields = line.splitn(6, ' ');
+    let (start, end) = fields.next()?.split_once('-')?;
+    let is_code = fields.next()? == "r-xp";
+    let is_ours = fields.last()?.trim_start() == program;
+    let address = |hex| usize::from_str_radix(hex, 16).ok();
+    (is_code && is_ours).then_some(address(start)?..address(end)?)
+}
+
+#[expect(unsafe_code, reason = "there is no safe way to say which pages are not needed")]
+fn forget(code: Range<usize>) {
+    let start = std::ptr::with_exposed_provenance_mut::<c_void>(code.start);
+    // SAFETY: the pages are code, which nobody has written to since it was read from the program's file, and are
+    // read from there again. What is relocated lies in other mappings, which are not executable.
+    let advised = unsafe { madvise(start, code.len(), Advice::LinuxDontNeed) };
+    // A kernel that does not do it does no harm: the pages stay.
+    let _ = advised;
+}
