@@ -90,6 +90,7 @@ impl<'a> Leading<'a> {
         let allowed = trust::allowed_hooks(surroundings, self.trust);
         let watch = Watch::default();
         let (story, news) = follow(board, desk).await?;
+        self.agents.look_at_project(story.state()).await;
         let Opened { isolation, notices } = isolation::open(desk, board, self.is_new).await?;
         let options = LeadOptions {
             board: board.clone(),

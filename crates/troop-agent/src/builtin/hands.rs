@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use futures_util::future::join_all;
 use serde_json::{Map, Value};
-use troop_model::Permissions;
+use troop_model::{Permissions, Role};
 use troop_protocol::{Category, Gate, Level, MessageIn, WireTask};
 
 use super::{
@@ -83,7 +83,7 @@ impl<'a> Hands<'a> {
     /// Whether the member may have a tool at all.
     fn may_have(&self, name: &str, category: Category) -> bool {
         let is_listed = self.only.is_none_or(|only| only.iter().any(|it| it.names(name)));
-        let is_had = self.team.as_ref().is_none_or(|team| team.has(category));
+        let is_had = self.team.as_ref().is_none_or(|team| team.check(category).is_ok());
         let is_denied = self.rules.denies_all_of(name);
         (is_listed || category == Category::Coordination) && is_had && !is_denied
     }
@@ -101,6 +101,14 @@ impl<'a> Hands<'a> {
         std::mem::take(&mut *self.later.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Looks again at who is in the team, for a lead: who has others to do the work does none itself, and that may have
+    /// begun with the call before.
+    async fn look(&self) {
+        if let Some(team) = self.team.as_ref().filter(|team| team.role() == Role::Lead) {
+            team.look().await;
+        }
+    }
+
     /// Does all that was called for. Every call gets a result, whatever happens.
     pub(crate) async fn use_all(&self, calls: &[ToolCall]) -> Done {
         let (mut done, mut rest) = (Done::default(), calls);
@@ -108,6 +116,7 @@ impl<'a> Hands<'a> {
             let n_reading = rest.iter().take(AT_ONCE).take_while(|call| is_reading(call)).count();
             let (now, later) = rest.split_at(n_reading.max(1));
             rest = later;
+            self.look().await;
             let used = if self.turn.interrupted().is_cancelled() {
                 vec![Used::Bad("you were interrupted before this was done".to_owned()); now.len()]
             } else if done.over.is_some() {
@@ -237,6 +246,13 @@ impl<'a> Hands<'a> {
         let closed = self.gate.filter(|_| Team::knows(name)).and_then(|gate| gate.check().err());
         if let Some(closed) = closed {
             return closed.message;
+        }
+        let category = Own::find(name).map(Own::category);
+        let category =
+            category.or_else(|| self.servers.filter(|it| it.has(name)).map(|_| Category::Other));
+        let denied = |team: &Team<'_>| category.and_then(|it| team.check(it).err());
+        if let Some(denied) = self.team.as_ref().and_then(denied) {
+            return denied.to_string();
         }
         let names: Vec<_> = self.specs().into_iter().map(|tool| tool.name).collect();
         let name = troop_model::preview(name, 80);

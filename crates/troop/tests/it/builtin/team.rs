@@ -3,7 +3,10 @@
 use std::fs;
 
 use serde_json::json;
-use troop_testkit::mock::{Answer, MockModel, Seen};
+use troop_testkit::{
+    mock::{Answer, MockModel, Seen},
+    wait_for,
+};
 
 use super::{KEY, git, member, repository, run};
 
@@ -86,6 +89,90 @@ async fn a_lead_coordinates_and_its_teammates_keep_their_tools_and_make_no_teams
             assert!(!has("TeamCreate") && !has("Agent"), "{tools:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_lead_that_starts_a_teammate_does_no_work_itself_from_then_on() {
+    let troop = repository(&["Edit"]);
+    let write = |file: &str| ("Write", json!({"file_path": file, "content": "x"}));
+    let eve =
+        json!({"name": "eve", "subagent_type": "builtin", "prompt": "look", "description": "look"});
+    let mock = MockModel::start(move |seen| match member(seen).as_str() {
+        "lead" if seen.last().contains("Spawned") => Answer::calls([write("later.txt")]),
+        "lead" if seen.last().contains("secret goal") => {
+            Answer::calls([write("before.txt"), ("Agent", eve.clone()), write("same.txt")])
+        }
+        "lead" => Answer::text("I wait."),
+        _ => Answer::text("I have looked."),
+    })
+    .await;
+    let words = ["--team", "crew", "run", "secret goal", "--agent", "builtin"];
+    let run = run(&troop, &mock, &words).await;
+    assert_eq!(run.code, 0, "{} {}", run.out, run.err);
+    let is_there = |file: &str| troop.folder().join(file).exists();
+    assert!(is_there("before.txt"), "alone it works itself: {}", run.out);
+    assert!(!is_there("same.txt") && !is_there("later.txt"), "{}", run.out);
+    let asked = mock.requests();
+    let lead: Vec<_> = asked.iter().filter(|seen| member(seen) == "lead").collect();
+    let offers = |seen: &Seen| seen.tools().iter().any(|tool| tool == "Write");
+    assert!(offers(lead[0]) && !lead[1..].iter().any(|seen| offers(seen)), "{lead:#?}");
+    let told = lead[1].last();
+    assert!(told.contains("in delegate mode the lead only coordinates"), "{told}");
+    assert!(told.contains("`eve` (member)"), "the team as it is now: {told}");
+    assert!(!lead[2].last().contains("`eve` (member)"), "what is the same is told once");
+}
+
+#[tokio::test]
+async fn a_lead_that_people_tell_to_coordinate_does_so_at_once() {
+    let troop = repository(&["Edit", "Bash"]);
+    let mock = MockModel::start(|seen| match member(seen).as_str() {
+        "lead" if seen.last().contains("only coordinates") => Answer::text("I wait."),
+        "lead" if seen.last().contains("delegate mode") => {
+            Answer::call("Write", &json!({"file_path": "late.txt", "content": "x"}))
+        }
+        "lead" if seen.last().contains("secret goal") => {
+            let waits = "touch begun; until [ -e go ]; do sleep 0.01; done";
+            Answer::call("Bash", &json!({"command": waits}))
+        }
+        _ => Answer::text("I wait."),
+    })
+    .await;
+    let words = ["--team", "crew", "run", "secret goal", "--agent", "builtin", "--no-delegate"];
+    let people = async {
+        let begun = troop.folder().join("begun");
+        wait_for("the lead's command", async || begun.exists().then_some(())).await;
+        troop.ok("team set crew delegation.delegate_mode=true");
+        fs::write(troop.folder().join("go"), "").unwrap();
+    };
+    let (run, ()) = tokio::join!(run(&troop, &mock, &words), people);
+    assert_eq!(run.code, 0, "{} {}", run.out, run.err);
+    assert!(!troop.folder().join("late.txt").exists(), "{}", run.out);
+    let asked = mock.requests();
+    assert_eq!(asked.len(), 3, "{asked:#?}");
+    assert!(!asked[1].tools().iter().any(|tool| tool == "Write"), "{:?}", asked[1].tools());
+    assert!(asked[1].last().contains("You are in delegate mode"), "{}", asked[1].last());
+}
+
+#[tokio::test]
+async fn a_lead_knows_what_the_project_is_made_of() {
+    let troop = repository(&["Edit"]);
+    fs::write(troop.folder().join("Cargo.toml"), "[package]\nname = \"x\"\n").unwrap();
+    let package = json!({"dependencies": {"react": "19"}}).to_string();
+    fs::write(troop.folder().join("package.json"), package).unwrap();
+    let mock =
+        MockModel::start(|seen| if member(seen) == "lead" { leads(seen) } else { works(seen) })
+            .await;
+    run(&troop, &mock, &TEAM).await;
+    let asked = mock.requests();
+    let lead = asked.iter().find(|seen| member(seen) == "lead").unwrap().system();
+    for part in ["What this project is made of", "Rust (Cargo.toml)", "react", "tests: no"] {
+        assert!(lead.contains(part), "`{part}` is not in {lead}");
+    }
+    let others = asked.iter().filter(|seen| member(seen) != "lead");
+    assert!(
+        others.into_iter().all(|seen| !seen.system().contains("Cargo.toml")),
+        "it is for the lead"
+    );
 }
 
 #[tokio::test]
