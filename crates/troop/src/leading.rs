@@ -20,6 +20,7 @@ use crate::{
     cli::LeadArgs,
     config,
     desk::Desk,
+    orphans,
     output::Printer,
     render::Story,
     signals::Signals,
@@ -194,7 +195,7 @@ impl Leading<'_> {
         };
         let (mut view, mut shown) = (View::new(self.printer), Ok(()));
         let mut frames = tokio::time::interval(FRAME);
-        let mut ended = pin!(lead.ended());
+        let (mut ended, mut orphans) = (pin!(lead.ended()), pin!(orphans::adopt()));
         let how = loop {
             let show = tokio::select! {
                 biased;
@@ -211,6 +212,7 @@ impl Leading<'_> {
                 },
                 Ok(Some(event)) = news.next() => view.tell_if(story.tell(&event)),
                 Some(warning) = warnings.recv() => view.warn(&warning),
+                () = &mut orphans => Ok(()),
                 _ = frames.tick(), if view.is_screen() => view.draw(story, self.desk.clock.now()),
             };
             if let Err(error) = show {

@@ -17,6 +17,7 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Color, Style};
 use troop_model::{Delegation, LEAD_ENDED, MemberState, Status, Time, is_unprintable};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use uuid::Uuid;
 
 pub(crate) use board::{Row, board};
 pub(crate) use detail::{message, task_detail, team_status, used};
@@ -46,6 +47,13 @@ pub(crate) fn clean(text: &str) -> String {
 /// The same on one line.
 pub(crate) fn one_line(text: &str) -> String {
     clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// How a person answers what a member asks, and nothing else that it may ask by then.
+pub(crate) fn how_to_answer(member: &str, request: Uuid) -> String {
+    // So much of it tells when it was asked, to the millisecond.
+    let request: String = request.to_string().chars().take(13).collect();
+    format!("`troop message answer {member} yes --request {request}`, or `no`")
 }
 
 /// Text that takes at most `width` columns; `…` stands for what is missing.

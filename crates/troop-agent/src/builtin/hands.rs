@@ -193,7 +193,8 @@ impl<'a> Hands<'a> {
         if let Err(why) = self.permitted(&deed, input).await {
             return Used::Bad(why);
         }
-        let run = self.turn.interrupted().run_until_cancelled(servers.run(name, input)).await;
+        let run =
+            self.turn.interrupted().run_until_cancelled(servers.run(name, input, self.turn)).await;
         run.unwrap_or_else(|| Used::Bad("you were interrupted while this was done".to_owned()))
     }
 

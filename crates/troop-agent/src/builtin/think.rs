@@ -78,6 +78,8 @@ impl Mind {
     async fn go_round(&mut self, hands: &Hands<'_>, options: &Options) -> Thought {
         let mut meter = Meter::new(options.limits, options.price);
         let (mut n_stumbles, mut is_key_new) = (0, false);
+        // What was said of an answer that is too long to be said at once.
+        let mut begun = String::new();
         loop {
             let specs = match self.prepare(hands, options).await {
                 Ok(specs) => specs,
@@ -112,7 +114,7 @@ impl Mind {
             let text = hands.without_key(&reply.text());
             let (calls, ending) = self.note(reply);
             if !calls.is_empty() {
-                n_stumbles = 0;
+                (n_stumbles, begun) = (0, String::new());
                 let done = hands.use_all(&calls).await;
                 self.history.results(done.results);
                 if let Some(plan) = done.plan {
@@ -127,13 +129,18 @@ impl Mind {
                 Ending::Refused => {
                     return Thought::Failed("the model does not want to answer".to_owned());
                 }
-                Ending::TooLong => prompt::CUT_OFF,
+                Ending::TooLong => {
+                    join(&mut begun, &text);
+                    prompt::CUT_OFF
+                }
                 // Who has been told something before the end has not said its last word.
                 Ending::Done | Ending::Calls | Ending::Other(_) if !text.is_empty() => {
+                    join(&mut begun, &text);
                     if self.hear(hands) {
+                        begun.clear();
                         continue;
                     }
-                    return Thought::Said(text);
+                    return Thought::Said(begun);
                 }
                 Ending::Done | Ending::Calls | Ending::Other(_) => prompt::EMPTY,
             };
@@ -281,6 +288,14 @@ impl Mind {
         }
         (calls, reply.ending)
     }
+}
+
+/// Adds the next piece of an answer, on a line of its own: nobody can tell whether it goes on in the middle of one.
+fn join(begun: &mut String, text: &str) {
+    if !begun.is_empty() {
+        begun.push('\n');
+    }
+    begun.push_str(text);
 }
 
 /// How work ends that has no reply.

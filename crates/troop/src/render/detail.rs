@@ -6,7 +6,8 @@ use troop_model::{
 };
 
 use super::{
-    BOLD, DIM, clean, member_icon, moment, one_line, paint, span, status_icon, status_style,
+    BOLD, DIM, clean, how_to_answer, member_icon, moment, one_line, paint, span, status_icon,
+    status_style,
 };
 
 /// A task for people: what it is, how it stands, what was said and what happened.
@@ -255,8 +256,8 @@ fn waiting(text: &mut String, state: &State, members: &[Member]) {
         let (from, to) = (&request.from, &request.to);
         let what = asked(id).unwrap_or_default();
         line(text, &format!("  waits    {from} for {to}: {what}"));
-        let how = format!("           `troop message answer {from} yes`, or `no`");
-        line(text, &paint(DIM, &how));
+        let how = how_to_answer(from.as_str(), *id);
+        line(text, &paint(DIM, &format!("           {how}")));
     }
 }
 

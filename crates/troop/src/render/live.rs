@@ -6,7 +6,8 @@ use troop_model::{Member, MessageKind, Party, Request, Role, State, Status, Task
 use unicode_width::UnicodeWidthStr;
 
 use super::{
-    BOLD, DIM, Story, fit, member_icon, one_line, pad, paint, status_icon, status_style, took,
+    BOLD, DIM, Story, fit, how_to_answer, member_icon, one_line, pad, paint, status_icon,
+    status_style, took,
 };
 
 /// How big a screen is.
@@ -73,7 +74,7 @@ fn ask_lines(state: &State, width: usize, n_lines: usize) -> Vec<String> {
         let from = &request.from;
         let what = state.mailbox().iter().find(|it| it.id == *id).map(|it| one_line(&it.content));
         let what = format!("  ? {from} asks: {}", what.unwrap_or_default());
-        let how = format!("    `troop message answer {from} yes`, or `no`");
+        let how = format!("    {}", how_to_answer(from.as_str(), *id));
         [fit(&what, width), fit(&how, width)]
     });
     // A question without its answer helps nobody.

@@ -11,7 +11,7 @@ use troop_runtime::{REFUSED, VETOED, VETOED_DEED};
 use tally::Tally;
 pub(super) use tally::{Deed, Deeds};
 
-use super::{one_line, second};
+use super::{how_to_answer, one_line, second};
 
 /// A team as far as its log has been told.
 #[derive(Debug)]
@@ -106,7 +106,16 @@ impl Story {
 
     fn said(&self, fact: &Fact) -> Option<String> {
         let Fact::MessageSent {
-            from, to, message_kind, content, summary, approve, readers, ..
+            id,
+            from,
+            to,
+            message_kind,
+            content,
+            summary,
+            request_id,
+            approve,
+            readers,
+            ..
         } = fact
         else {
             return None;
@@ -131,9 +140,10 @@ impl Story {
                 format!("{from} rejects the plan of {to}{about}")
             }
             // On a line of its own, so that it can be read however long the question is.
-            MessageKind::PermissionRequest => format!(
-                "{from} asks {to}: {content}\n         answer: `troop message answer {from} yes`, or `no`"
-            ),
+            MessageKind::PermissionRequest => {
+                let how = how_to_answer(from.as_str(), request_id.unwrap_or(*id));
+                format!("{from} asks {to}: {content}\n         answer: {how}")
+            }
             MessageKind::PermissionResponse if is_yes => format!("{from} allows it to {to}{about}"),
             MessageKind::PermissionResponse => format!("{from} does not allow it to {to}{about}"),
             MessageKind::ShutdownRequest => format!("{from} asks {to} to stop{about}"),
