@@ -212,7 +212,7 @@ impl Leading<'_> {
                 },
                 Ok(Some(event)) = news.next() => view.tell_if(story.tell(&event)),
                 Some(warning) = warnings.recv() => view.warn(&warning),
-                () = &mut orphans => Ok(()),
+                never = &mut orphans => match never {},
                 _ = frames.tick(), if view.is_screen() => view.draw(story, self.desk.clock.now()),
             };
             if let Err(error) = show {

@@ -1,6 +1,6 @@
 //! What was left behind by what a member started: it stays below who answers for it, and is not left dead.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, convert::Infallible, time::Duration};
 
 use rustix::process::{Pid, WaitOptions, getpid, set_child_subreaper, waitpid};
 use tokio::{
@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Adopts whatever is left behind below this process from now on, so that the system can still tell who started it; and
 /// buries those that die. Never ends.
-pub(crate) async fn adopt() {
+pub(crate) async fn adopt() -> Infallible {
     // Where the system cannot do that, they belong to nobody, as everywhere.
     let heard =
         signal(SignalKind::child()).ok().filter(|_| set_child_subreaper(Some(getpid())).is_ok());
@@ -28,8 +28,9 @@ pub(crate) async fn adopt() {
         sleep(PATIENCE).await;
         // Whoever was started here is asked for at once by who started it.
         for id in before.intersection(&dead()) {
-            let id = i32::try_from(*id).ok().and_then(Pid::from_raw);
-            drop(id.map(|id| waitpid(Some(id), WaitOptions::NOHANG)));
+            let Some(id) = i32::try_from(*id).ok().and_then(Pid::from_raw) else { continue };
+            // Who was asked for meanwhile is gone.
+            let (Ok(_) | Err(_)) = waitpid(Some(id), WaitOptions::NOHANG);
         }
     }
     std::future::pending().await

@@ -77,7 +77,7 @@ fn serve(arguments: Arguments) -> Result<ExitCode> {
                 biased;
                 exit = &mut served => return anyhow::Ok(exit),
                 _ = terminate.recv() => terminated.cancel(),
-                () = &mut orphans => {}
+                never = &mut orphans => match never {},
             }
         }
     })?;

@@ -144,7 +144,7 @@ impl<'a> Hands<'a> {
         let Some(tool) = self.own().find(|tool| tool.name() == call.name) else {
             return match (&self.team, self.servers) {
                 (_, Some(servers)) if servers.has(&call.name) => {
-                    self.use_foreign(servers, &call.name, input).await
+                    Box::pin(self.use_foreign(servers, &call.name, input)).await
                 }
                 (Some(team), _) if Team::knows(&call.name) => {
                     self.use_of_team(team, &call.name, input).await

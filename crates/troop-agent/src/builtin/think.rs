@@ -92,13 +92,7 @@ impl Mind {
             if let Some(why) = hands.turn.spent() {
                 return Thought::Spent(why);
             }
-            let asked = self.ask(hands, &specs, (options, &mut meter));
-            let asked = hands.turn.interrupted().run_until_cancelled(asked).await;
-            let lost = self.cost.take_lost();
-            meter.add(lost);
-            self.usage += lost;
-            self.tell_cost(hands, options).await;
-            let reply = match asked {
+            let reply = match self.ask_at_cost(hands, &specs, (options, &mut meter)).await {
                 None => return Thought::Interrupted,
                 // Some keys hold for an hour.
                 Some(Err(ModelError::Key { .. }))
@@ -167,6 +161,22 @@ impl Mind {
         let n_before = self.system.len() + specs.iter().map(ToolSpec::length).sum::<usize>();
         self.history.comes_after(n_before);
         options.too_small_for(n_before).map_or(Ok(specs), Err)
+    }
+
+    /// Asks, unless it is interrupted. What that cost is told, whatever came of it.
+    async fn ask_at_cost(
+        &mut self,
+        hands: &Hands<'_>,
+        specs: &[ToolSpec],
+        (options, meter): (&Options, &mut Meter),
+    ) -> Option<Result<Reply, ModelError>> {
+        let asked = self.ask(hands, specs, (options, &mut *meter));
+        let asked = hands.turn.interrupted().run_until_cancelled(asked).await;
+        let lost = self.cost.take_lost();
+        meter.add(lost);
+        self.usage += lost;
+        self.tell_cost(hands, options).await;
+        asked
     }
 
     /// Asks the command for the key again. False if there is none, or it has no other.

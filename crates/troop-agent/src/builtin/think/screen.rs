@@ -121,7 +121,6 @@ impl Watch for Screen<'_> {
                         self.flush();
                     }
                 }
-
             }
             Shown::Again => {
                 self.line.clear();
