@@ -435,7 +435,7 @@ async fn what_cannot_pass_is_not_tried_again() {
 
 #[tokio::test]
 async fn who_cannot_start_is_no_teammate_and_who_only_looks_is_one_in_plan_mode() {
-    let troop = repository(&["Edit"]);
+    let troop = repository(&["Edit", "Bash(troop member spawn:*)"]);
     let spawn = |name: &str, agent: &str, model: Option<&str>| {
         let (prompt, description) = ("look", "look");
         let mut input = json!({"name": name, "subagent_type": agent, "prompt": prompt, "description": description});
