@@ -237,6 +237,7 @@ impl Dispatcher {
 
     /// Does what many inputs may have made necessary, once.
     async fn settle(&mut self) {
+        self.settle_all_idle().await;
         if std::mem::take(&mut self.has_news) {
             self.note_rest_of_lead().await;
             self.push_work().await;

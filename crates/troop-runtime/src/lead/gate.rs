@@ -1,12 +1,19 @@
 //! Hooks at the gate: some things wait for them, and some they are only told of.
 
 use troop_model::{
-    Actor, Command, DelegationOutcome, Event, MemberName, MessageKind, OperationId, Outgoing,
-    RefusedBy, Status, TaskCommand, TaskNumber, TaskRef,
+    Actor, Assignment, Command, DelegationOutcome, Event, MemberName, MessageKind, OperationId,
+    Outgoing, RefusedBy, State, Status, TaskCommand, TaskNumber, TaskRef, Team, Version,
 };
 use troop_protocol::{Failure, FailureKind, Responder};
 
-use super::{Runner, dispatcher::Dispatcher, input::Input, transcript::Line};
+use super::{
+    Runner,
+    dispatcher::Dispatcher,
+    input::Input,
+    link::{IdleAfter, Link},
+    places::at_work,
+    transcript::Line,
+};
 use crate::{
     Request,
     hooks::{Fired, HookContext, HookEvent, HookTask, Occasion, Verdict},
@@ -104,22 +111,52 @@ impl Dispatcher {
         }
     }
 
-    /// Lets a member's idleness wait: for the deeds that wait, and for hooks. Not if it gets work at once.
-    pub(super) fn hold_idle(&mut self, runner: &Runner, last_task: Option<&TaskRef>) -> bool {
+    /// A member says that it is idle. That waits for its deeds and, where hooks are asked, until the log shows what came of
+    /// them: what is done may be what its next task waits for.
+    pub(super) async fn may_be_idle(&mut self, runner: &Runner, last_task: Option<TaskRef>) {
+        let has_hook = self.hooks.has(HookEvent::TeammateIdle) && !self.is_lead(&runner.member);
+        let until = if has_hook { self.board.look(State::version).await.ok() } else { None };
+        let until = until.unwrap_or(Version::ZERO);
+        if let Some(link) = self.link(runner) {
+            link.idle_after = Some(IdleAfter { last_task, until });
+        }
+        self.settle_idle(runner).await;
+    }
+
+    /// Lets a member be idle whose idleness has waited, if nothing is left to wait for. Hooks are asked, unless it has work
+    /// or gets some at once.
+    pub(super) async fn settle_idle(&mut self, runner: &Runner) {
+        let followed = self.state.version();
+        let is_due = |link: &IdleAfter, n_held| n_held == 0 && link.until <= followed;
+        let idle = self.link(runner).and_then(|link| {
+            let n_held = link.n_held;
+            link.idle_after.take_if(|it| is_due(it, n_held))
+        });
+        let Some(IdleAfter { last_task, .. }) = idle else { return };
         let member = &runner.member;
         let has_hook = self.hooks.has(HookEvent::TeammateIdle) && !self.is_lead(member);
-        let is_busy = self.state.tasks().ready_for(member).next().is_some();
-        let Some(link) = self.link(runner) else { return true };
-        if link.n_held > 0 {
-            link.idle_after = Some(last_task.cloned());
-            return true;
-        }
-        if has_hook && !is_busy {
+        if has_hook && !self.has_or_gets_work(member) {
             let occasion = Occasion::TeammateIdle { teammate: member.clone() };
-            self.fire(occasion, Gated::Idle(runner.clone(), last_task.cloned()));
-            return true;
+            self.fire(occasion, Gated::Idle(runner.clone(), last_task));
+        } else {
+            self.report_idle(runner, last_task).await;
         }
-        false
+    }
+
+    /// The same for all whose idleness waits for the log.
+    pub(super) async fn settle_all_idle(&mut self) {
+        let waits = |link: &&Link| link.idle_after.is_some();
+        let waiting: Vec<_> = self.links.values().filter(waits).map(|it| it.runner.clone()).collect();
+        for runner in waiting {
+            self.settle_idle(&runner).await;
+        }
+    }
+
+    fn has_or_gets_work(&self, member: &MemberName) -> bool {
+        let is_given = |team: &Team| team.settings.assignment != Assignment::Claim;
+        let is_given = self.state.team().is_some_and(is_given);
+        at_work(&self.state, member).next().is_some()
+            || is_given && self.state.tasks().ready_for(member).next().is_some()
     }
 
     /// Hooks have spoken.
@@ -167,17 +204,13 @@ impl Dispatcher {
 
     /// A deed of a member waits no longer. If it was the last, the member may be idle, or is gone.
     pub(super) async fn let_go_on(&mut self, runner: &Runner) {
-        let idle_after = self.link(runner).and_then(|link| {
-            link.n_held -= 1;
-            link.idle_after.take_if(|_| link.n_held == 0)
-        });
-        if self.link(runner).is_some_and(|link| link.exit.is_some()) {
+        let Some(link) = self.link(runner) else { return };
+        link.n_held -= 1;
+        if link.exit.is_some() {
             return self.bury(runner).await;
         }
-        if let Some(last_task) = idle_after
-            && !self.hold_idle(runner, last_task.as_ref())
-        {
-            self.report_idle(runner, last_task).await;
+        if let Some(IdleAfter { last_task, .. }) = link.idle_after.take_if(|_| link.n_held == 0) {
+            self.may_be_idle(runner, last_task).await;
         }
     }
 

@@ -142,9 +142,7 @@ impl Dispatcher {
         self.has_broken_off(runner);
         self.run_ends(runner).await;
         let last_task = idle.last_task.and_then(|id| id.task().ok());
-        if !self.hold_idle(runner, last_task.as_ref()) {
-            self.report_idle(runner, last_task).await;
-        }
+        self.may_be_idle(runner, last_task).await;
     }
 
     pub(super) async fn report_idle(&mut self, runner: &Runner, last_task: Option<TaskRef>) {

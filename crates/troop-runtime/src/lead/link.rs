@@ -84,8 +84,8 @@ pub(super) struct Link {
     pub(super) stop: Option<Stop>,
     /// How many of its deeds wait for hooks.
     pub(super) n_held: usize,
-    /// It said that it is idle while they did, and what it did last.
-    pub(super) idle_after: Option<Option<TaskRef>>,
+    /// It said that it is idle, and that has to wait.
+    pub(super) idle_after: Option<IdleAfter>,
     /// Whether it will be written to again, because it did not read.
     pub(super) is_retrying: bool,
     /// Whether it was removed from the team; its end is nobody's any more.
@@ -97,6 +97,15 @@ pub(super) struct Link {
     pub(super) heard_at: Instant,
     pub(super) renewed_at: Instant,
     last_words: VecDeque<String>,
+}
+
+/// What the idleness of a member waits for, besides its deeds.
+#[derive(Debug)]
+pub(super) struct IdleAfter {
+    /// What it did last.
+    pub(super) last_task: Option<TaskRef>,
+    /// The log is to be followed up to there.
+    pub(super) until: Version,
 }
 
 /// Whether a member is being given work.

@@ -349,16 +349,21 @@ pub(super) fn claimed(state: &State, done: &Done) -> Option<Work> {
     is_free.then_some(Work { member, task, attempt, subject })
 }
 
-/// The other tasks that a member works on. What it has handed in is not among them.
+/// The other tasks that a member works on.
 fn others_at_work(
     state: &State,
     member: &MemberName,
     task: TaskNumber,
 ) -> impl Iterator<Item = TaskNumber> {
+    at_work(state, member).filter(move |it| *it != task)
+}
+
+/// The tasks that a member works on. What it has handed in is not among them.
+pub(super) fn at_work(state: &State, member: &MemberName) -> impl Iterator<Item = TaskNumber> {
     let tasks = state.tasks();
     let is_at_work =
         |it: &TaskNumber| matches!(tasks.status(*it), Some(Status::InProgress | Status::Stale));
-    tasks.held_by(member).filter(move |it| *it != task).filter(is_at_work)
+    tasks.held_by(member).filter(is_at_work)
 }
 
 /// Whether a task was handed in before in the same attempt, so that it has a branch already.

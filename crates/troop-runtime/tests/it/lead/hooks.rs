@@ -5,7 +5,9 @@ use std::{os::unix::fs::PermissionsExt as _, path::Path};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
-use troop_model::{Fact, MemberState, Settings, State, Status, Task, TaskNumber};
+use troop_model::{
+    Command, Fact, MemberState, NewTask, Settings, State, Status, Task, TaskCommand, TaskNumber,
+};
 use troop_protocol::{FromLead, ReportedStatus};
 use troop_runtime::{HookOptions, Hooks, HooksConfig};
 use troop_testkit::wait_for;
@@ -76,6 +78,27 @@ async fn each_event_fires_once_at_its_moment() {
             "teammate-idle bob ",
         ]
     );
+}
+
+#[tokio::test]
+async fn nobody_is_said_to_be_idle_who_gets_what_its_own_work_made_possible() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = "echo \"$HOOK_event $HOOK_teamTaskId\" >> log";
+    let hooks = hooks(folder.path(), &[("teammate-idle", log), ("task-completed", log)]);
+    let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
+    stage.task("first").await;
+    for nth in 1..5 {
+        let blocked_by = vec![TaskNumber(nth).into()];
+        let new = NewTask { subject: "next".to_owned(), blocked_by, ..NewTask::default() };
+        stage.lead_does(Command::Task(TaskCommand::Create(new))).await;
+    }
+    stage.spawn("bob", "worker").await;
+    stage.until("all is done", is_done(5)).await;
+    stage.until_state("bob", MemberState::Idle).await;
+    stage.stop().await;
+    let mut expected: Vec<_> = (1..=5).map(|nth| format!("task-completed task-{nth}")).collect();
+    expected.push("teammate-idle ".to_owned());
+    assert_eq!(lines(folder.path(), "log"), expected);
 }
 
 #[tokio::test]
@@ -208,7 +231,7 @@ async fn a_vetoed_task_is_not_created_and_who_asked_hears_why() {
         }),
     );
     stage
-        .lead_does(troop_model::Command::UpdateTeam {
+        .lead_does(Command::UpdateTeam {
             description: None,
             settings: vec![("task_creation".to_owned(), json!("members"))],
         })
