@@ -48,6 +48,8 @@ impl State {
                     self.withdraw_requests(member);
                 }
             }
+            // It waits for nothing any more; if it still wants something, it asks again.
+            Fact::MemberInterrupted { member, .. } => self.withdraw_requests(member),
             Fact::MemberModeChanged { member, permissions } => {
                 self.roster.update(member, |member| member.permissions = *permissions);
             }

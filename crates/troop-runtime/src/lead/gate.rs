@@ -146,7 +146,8 @@ impl Dispatcher {
     /// The same for all whose idleness waits for the log.
     pub(super) async fn settle_all_idle(&mut self) {
         let waits = |link: &&Link| link.idle_after.is_some();
-        let waiting: Vec<_> = self.links.values().filter(waits).map(|it| it.runner.clone()).collect();
+        let waiting: Vec<_> =
+            self.links.values().filter(waits).map(|it| it.runner.clone()).collect();
         for runner in waiting {
             self.settle_idle(&runner).await;
         }
