@@ -41,6 +41,7 @@ impl Dispatcher {
                 is_full = true;
                 break;
             }
+            link.rouse();
             link.handed.insert(message.id);
             handed.push(message.id);
             texts.push(shown(message));

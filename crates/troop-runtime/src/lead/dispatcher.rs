@@ -279,6 +279,7 @@ impl Dispatcher {
             self.renew_all_leases().await;
         } else {
             self.renew_leases().await;
+            self.end_silent();
             if self.is_something_due() {
                 self.give(Command::Tick).await;
             }
@@ -403,7 +404,10 @@ impl Dispatcher {
     /// Gives a command of the supervisor's own. What was given before is decided before it. What comes of it is in the log;
     /// if it is refused, things were not as they seemed, and the log says how they are.
     pub(super) async fn give(&mut self, command: Command) {
-        let request = self.own(command);
+        self.give_signed(self.own(command)).await;
+    }
+
+    pub(super) async fn give_signed(&mut self, request: Request) {
         let Some(given) = self.enqueue(request.clone()).await else { return };
         let (board, inputs) = (self.board.clone(), self.inputs.clone());
         self.tracker.spawn(async move {
@@ -448,10 +452,13 @@ impl Dispatcher {
 
     /// Tells the lead something about a member.
     pub(super) async fn tell_lead(&mut self, about: &MemberName, content: String) {
-        if self.is_lead(about) {
-            return;
+        if !self.is_lead(about) {
+            self.give_signed(self.word_to_lead(content)).await;
         }
-        self.give(Command::Send(Outgoing {
+    }
+
+    pub(super) fn word_to_lead(&self, content: String) -> Request {
+        self.own(Command::Send(Outgoing {
             to: "lead".to_owned(),
             kind: MessageKind::System,
             content,
@@ -459,7 +466,6 @@ impl Dispatcher {
             request_id: None,
             approve: None,
         }))
-        .await;
     }
 }
 

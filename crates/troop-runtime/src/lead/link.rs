@@ -1,6 +1,9 @@
 //! One member that runs: its wire, and what is known about it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    time::Duration,
+};
 
 use tokio::{task::AbortHandle, time::Instant};
 use troop_model::{Origin, TaskNumber, TaskRef, Version};
@@ -11,6 +14,9 @@ use super::{Runner, delegations::AtWork, stop::Stop, supervisor::Exit};
 
 /// How many lines of its standard error are kept to explain its end.
 const LAST_WORDS: usize = 8;
+
+/// How often in a row a member is told that something it said had no effect, before it gets other mail or work.
+const MAX_REFUSED: u32 = 8;
 
 /// How far a member has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +101,11 @@ pub(super) struct Link {
     /// How it ended, once it has. What it said before that may still be on its way.
     pub(super) exit: Option<Exit>,
     pub(super) heard_at: Instant,
+    /// When it was last given mail while it had nothing else to deal with.
+    roused_at: Instant,
     pub(super) renewed_at: Instant,
+    /// How often it was told in a row, and nothing else besides, that something it said had no effect.
+    n_refused: u32,
     last_words: VecDeque<String>,
 }
 
@@ -146,7 +156,9 @@ impl Link {
             is_silent: false,
             exit: None,
             heard_at: now,
+            roused_at: now,
             renewed_at: now,
+            n_refused: 0,
             last_words: VecDeque::new(),
         }
     }
@@ -178,6 +190,34 @@ impl Link {
     /// Says something, unless too much waits for it already.
     pub(super) fn tell(&self, said: &FromLead) -> Result<(), PeerError> {
         self.peer.try_notify(Notification::from(said))
+    }
+
+    /// Notes that it is handed mail, which it is to deal with.
+    pub(super) fn rouse(&mut self) {
+        if self.is_at_rest && self.handed.is_empty() {
+            self.roused_at = Instant::now();
+        }
+        self.n_refused = 0;
+    }
+
+    /// Whether it has mail to deal with, is one that gives signs of life meanwhile, and has given none for so long.
+    pub(super) fn neglects_mail_for(&self, time: Duration) -> bool {
+        let is_at_it = !self.is_at_rest || !self.handed.is_empty();
+        let is_silent = self.heard_at.max(self.roused_at).elapsed() >= time;
+        self.tells_end && self.is_open() && is_at_it && is_silent
+    }
+
+    /// Whether it is told once more that something it said had no effect: who answers that with the same again would go on
+    /// for ever.
+    pub(super) fn may_be_refused(&mut self) -> bool {
+        self.n_refused += 1;
+        self.n_refused <= MAX_REFUSED
+    }
+
+    /// Notes that it is given work, so that it has something to say again.
+    pub(super) fn is_given(&mut self, task: TaskNumber, attempt: u32) {
+        self.told.insert(task, attempt);
+        self.n_refused = 0;
     }
 
     pub(super) fn note_complaint(&mut self, line: &str) {
