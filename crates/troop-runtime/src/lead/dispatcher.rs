@@ -228,6 +228,8 @@ impl Dispatcher {
             Input::Due(Due::BreakOff(runner)) => self.does_not_break_off(&runner),
             Input::Due(Due::Bury(runner)) => self.bury(&runner).await,
             Input::Due(Due::Restart(member)) => self.restart(&member).await,
+            Input::Due(Due::Begin(member)) => self.begin_again(&member),
+            Input::Due(Due::Word(runner, task)) => self.word_is_due(&runner, task).await,
             Input::Due(Due::Retry(runner)) => self.try_again(&runner).await,
             Input::Due(Due::Tick) => self.tick().await,
             Input::Due(Due::Renew) => self.renew().await,
@@ -394,8 +396,7 @@ impl Dispatcher {
     /// A command that a member gives by way of this lead.
     pub(super) fn signed(&self, actor: Actor, command: Command) -> Request {
         let is_lead = self.state.lead().is_some_and(|lead| Actor::agent(&lead.name) == actor);
-        // A member acts in its own name alone, whoever asked for what it does.
-        let origin = Origin { channel: Some("teammate".into()), ..Origin::default() };
+        let origin = self.origin_of(&actor, &command);
         let signature = Signature { origin, ..Signature::new(actor) };
         let request = Request { fence: Some(self.fence), ..signature.on(command) };
         if is_lead { self.in_conversation(request) } else { request }

@@ -140,7 +140,7 @@ impl Dispatcher {
     pub(super) fn hangs(&mut self, member: &MemberName) {
         let Some(link) = self.links.get_mut(member) else { return };
         let runner = link.runner.clone();
-        link.note_complaint("it was silent for longer than its lease");
+        link.ends_because("it was silent for longer than its lease");
         self.note(member, Line::trouble("silent for longer than its lease"));
         self.kill(&runner);
     }

@@ -1,19 +1,12 @@
 //! Hooks at the gate: some things wait for them, and some they are only told of.
 
 use troop_model::{
-    Actor, Assignment, Command, DelegationOutcome, Event, MemberName, MessageKind, OperationId,
-    Outgoing, RefusedBy, State, Status, TaskCommand, TaskNumber, TaskRef, Team, Version,
+    Actor, Command, DelegationOutcome, Event, MemberName, MessageKind, OperationId, Outgoing,
+    RefusedBy, Status, TaskCommand, TaskNumber, TaskRef,
 };
 use troop_protocol::{Failure, FailureKind, Responder};
 
-use super::{
-    Runner,
-    dispatcher::Dispatcher,
-    input::Input,
-    link::{IdleAfter, Link},
-    places::at_work,
-    transcript::Line,
-};
+use super::{Runner, dispatcher::Dispatcher, input::Input, link::IdleAfter, transcript::Line};
 use crate::{
     Request,
     hooks::{Fired, HookContext, HookEvent, HookTask, Occasion, Verdict},
@@ -109,55 +102,6 @@ impl Dispatcher {
         if let Some(link) = deed.runner.as_ref().and_then(|runner| self.link(runner)) {
             link.n_held += 1;
         }
-    }
-
-    /// A member says that it is idle. That waits for its deeds and, where hooks are asked, until the log shows what came of
-    /// them: what is done may be what its next task waits for.
-    pub(super) async fn may_be_idle(&mut self, runner: &Runner, last_task: Option<TaskRef>) {
-        let has_hook = self.hooks.has(HookEvent::TeammateIdle) && !self.is_lead(&runner.member);
-        let until = if has_hook { self.board.look(State::version).await.ok() } else { None };
-        let until = until.unwrap_or(Version::ZERO);
-        if let Some(link) = self.link(runner) {
-            link.idle_after = Some(IdleAfter { last_task, until });
-        }
-        self.settle_idle(runner).await;
-    }
-
-    /// Lets a member be idle whose idleness has waited, if nothing is left to wait for. Hooks are asked, unless it has work
-    /// or gets some at once.
-    pub(super) async fn settle_idle(&mut self, runner: &Runner) {
-        let followed = self.state.version();
-        let is_due = |link: &IdleAfter, n_held| n_held == 0 && link.until <= followed;
-        let idle = self.link(runner).and_then(|link| {
-            let n_held = link.n_held;
-            link.idle_after.take_if(|it| is_due(it, n_held))
-        });
-        let Some(IdleAfter { last_task, .. }) = idle else { return };
-        let member = &runner.member;
-        let has_hook = self.hooks.has(HookEvent::TeammateIdle) && !self.is_lead(member);
-        if has_hook && !self.has_or_gets_work(member) {
-            let occasion = Occasion::TeammateIdle { teammate: member.clone() };
-            self.fire(occasion, Gated::Idle(runner.clone(), last_task));
-        } else {
-            self.report_idle(runner, last_task).await;
-        }
-    }
-
-    /// The same for all whose idleness waits for the log.
-    pub(super) async fn settle_all_idle(&mut self) {
-        let waits = |link: &&Link| link.idle_after.is_some();
-        let waiting: Vec<_> =
-            self.links.values().filter(waits).map(|it| it.runner.clone()).collect();
-        for runner in waiting {
-            self.settle_idle(&runner).await;
-        }
-    }
-
-    fn has_or_gets_work(&self, member: &MemberName) -> bool {
-        let is_given = |team: &Team| team.settings.assignment != Assignment::Claim;
-        let is_given = self.state.team().is_some_and(is_given);
-        at_work(&self.state, member).next().is_some()
-            || is_given && self.state.tasks().ready_for(member).next().is_some()
     }
 
     /// Hooks have spoken.
@@ -333,7 +277,7 @@ impl Dispatcher {
     }
 
     /// Runs hooks, and lets what waits for them go on when they have spoken.
-    fn fire(&mut self, occasion: Occasion, what: Gated) {
+    pub(super) fn fire(&mut self, occasion: Occasion, what: Gated) {
         let context =
             HookContext { team: self.team_name(), session: self.session.to_string(), occasion };
         if !self.hooks.has(context.event()) {

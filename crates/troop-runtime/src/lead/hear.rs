@@ -6,8 +6,8 @@ use troop_model::{
     Version,
 };
 use troop_protocol::{
-    FromLead, FromTeammate, Idle, Incoming, Level, Log, MessageIn, MessageOut, MethodError,
-    Notification, ReportedStatus, ShutdownAck, Skipped, TaskReport, UsageReport,
+    FromLead, FromTeammate, Incoming, Level, Log, MessageIn, MessageOut, MethodError, Notification,
+    ReportedStatus, ShutdownAck, Skipped, TaskReport, UsageReport,
 };
 
 use super::{
@@ -137,27 +137,13 @@ impl Dispatcher {
     }
 
     /// A member has dealt with all that it was told.
-    fn rests(&mut self, runner: &Runner) {
+    pub(super) fn rests(&mut self, runner: &Runner) {
         if let Some(link) = self.link(runner) {
             link.is_at_rest = true;
+            link.answers = None;
             self.has_news = true;
         }
         self.hand_next_conversation(runner);
-    }
-
-    /// A member has nothing to do.
-    async fn says_idle(&mut self, runner: &Runner, idle: Idle) {
-        self.has_broken_off(runner);
-        self.run_ends(runner).await;
-        let last_task = idle.last_task.and_then(|id| id.task().ok());
-        self.may_be_idle(runner, last_task).await;
-    }
-
-    pub(super) async fn report_idle(&mut self, runner: &Runner, last_task: Option<TaskRef>) {
-        self.rests(runner);
-        let member = runner.member.clone();
-        let request = self.own(Command::ReportIdle { member, last_task });
-        self.ask_for(runner, request).await;
     }
 
     /// Gives a command that may give a member work; until it is known whether it did, the member is given no other.
@@ -199,20 +185,7 @@ impl Dispatcher {
             && link.may_be_refused()
         {
             // One that does not read learns nothing anyway.
-            let message = MessageIn {
-                from: SYSTEM.to_owned(),
-                content,
-                id: None,
-                kind: MessageKind::System,
-                summary: None,
-                request_id: None,
-                approve: None,
-                task_id: None,
-                sent_at: None,
-                session: None,
-                origin: troop_model::Origin::default(),
-            };
-            drop(link.tell(&FromLead::Message(message)));
+            drop(link.tell(&word_of_troop(content)));
         }
     }
 
@@ -271,7 +244,8 @@ impl Dispatcher {
         let Some(team) = self.state.team() else { return };
         let often = team.settings.lease() / 3;
         let is_due = |link: &&Link| {
-            let is_alive = link.n_held > 0 || link.heard_at > link.renewed_at;
+            let waits = link.n_held > 0 || self.places.is_coming(&link.runner.member);
+            let is_alive = waits || link.heard_at > link.renewed_at;
             is_alive && link.renewed_at.elapsed() >= often
         };
         let due: Vec<MemberName> =
@@ -312,4 +286,21 @@ impl Dispatcher {
             }
         }
     }
+}
+
+/// What troop itself says to a member, and nobody keeps.
+pub(super) fn word_of_troop(content: String) -> FromLead {
+    FromLead::Message(MessageIn {
+        from: SYSTEM.to_owned(),
+        content,
+        id: None,
+        kind: MessageKind::System,
+        summary: None,
+        request_id: None,
+        approve: None,
+        task_id: None,
+        sent_at: None,
+        session: None,
+        origin: troop_model::Origin::default(),
+    })
 }

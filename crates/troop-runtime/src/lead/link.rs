@@ -15,6 +15,9 @@ use super::{Runner, delegations::AtWork, stop::Stop, supervisor::Exit};
 /// How many lines of its standard error are kept to explain its end.
 const LAST_WORDS: usize = 8;
 
+/// How many characters of them.
+const MAX_WORDS: usize = 400;
+
 /// How often in a row a member is told that something it said had no effect, before it gets other mail or work.
 const MAX_REFUSED: u32 = 8;
 
@@ -74,6 +77,8 @@ pub(super) struct Link {
     pub(super) handed: BTreeSet<Uuid>,
     /// The conversation that this belongs to, or that it deals with. Only for who acts in conversations, which is the lead.
     conversation: Option<Origin>,
+    /// The conversation of the mail that it read last and deals with: what it says meanwhile belongs there.
+    pub(super) answers: Option<Origin>,
     /// The tasks that it was told to work on, and in which attempt.
     pub(super) told: BTreeMap<TaskNumber, u32>,
     /// What it is in the middle of.
@@ -92,6 +97,10 @@ pub(super) struct Link {
     pub(super) n_held: usize,
     /// It said that it is idle, and that has to wait.
     pub(super) idle_after: Option<IdleAfter>,
+    /// Whether it has said once that it is idle.
+    pub(super) has_said_idle: bool,
+    /// Whether it was asked, since it last did, how the task stands that it holds.
+    pub(super) is_asked_for_word: bool,
     /// Whether it will be written to again, because it did not read.
     pub(super) is_retrying: bool,
     /// Whether it was removed from the team; its end is nobody's any more.
@@ -106,6 +115,8 @@ pub(super) struct Link {
     pub(super) renewed_at: Instant,
     /// How often it was told in a row, and nothing else besides, that something it said had no effect.
     n_refused: u32,
+    /// Why it is being ended, if it is.
+    ended_because: Option<String>,
     last_words: VecDeque<String>,
 }
 
@@ -141,6 +152,7 @@ impl Link {
             is_at_rest: true,
             handed: BTreeSet::new(),
             conversation: None,
+            answers: None,
             told: BTreeMap::new(),
             at_work: None,
             breaks_off: None,
@@ -151,6 +163,8 @@ impl Link {
             stop: None,
             n_held: 0,
             idle_after: None,
+            has_said_idle: false,
+            is_asked_for_word: false,
             is_retrying: false,
             is_let_go: false,
             is_silent: false,
@@ -159,6 +173,7 @@ impl Link {
             roused_at: now,
             renewed_at: now,
             n_refused: 0,
+            ended_because: None,
             last_words: VecDeque::new(),
         }
     }
@@ -227,9 +242,21 @@ impl Link {
         self.last_words.push_back(line.to_owned());
     }
 
-    /// What it wrote to standard error last, to explain its end.
-    pub(super) fn last_words(&self) -> String {
+    /// Notes why it is about to be ended.
+    pub(super) fn ends_because(&mut self, why: &str) {
+        self.ended_because.get_or_insert_with(|| why.to_owned());
+    }
+
+    /// Why it ended: what was done to it, else how it ended; and the end of what it wrote to standard error.
+    pub(super) fn why_ended(&self, exit: &Exit) -> String {
+        let why = self.ended_because.clone().unwrap_or_else(|| exit.to_string());
         let words: Vec<_> = self.last_words.iter().map(String::as_str).collect();
-        words.join("\n")
+        let words = words.join("\n");
+        let n_left_out = words.chars().count().saturating_sub(MAX_WORDS);
+        let (cut, tail) = match words.char_indices().nth(n_left_out) {
+            Some((at, _)) if n_left_out > 0 => ("…", words.get(at..).unwrap_or_default()),
+            _ => ("", words.as_str()),
+        };
+        if tail.is_empty() { why } else { format!("{why}: {cut}{tail}") }
     }
 }

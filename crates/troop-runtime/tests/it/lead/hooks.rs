@@ -15,6 +15,7 @@ use troop_testkit::wait_for;
 use super::{
     is_done,
     isolation::{Project, git, writer},
+    processes::programs,
     stage::{Part, Setting, Stage, play, raw, worker},
 };
 
@@ -53,31 +54,34 @@ async fn each_event_fires_once_at_its_moment() {
         "task-completed",
         "team-shutdown",
     ];
-    let all = events.map(|event| (event, log));
-    // In-process teammates have no process of their own to tell of, so nobody is spawned here.
-    let hooks = hooks(folder.path(), &all);
-    let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
-    stage.task("write").await;
-    stage.spawn("bob", "worker").await;
+    let hooks = hooks(folder.path(), &events.map(|event| (event, log)));
+    let others = Some(programs());
+    let stage = Stage::new(Setting { hooks, others, ..Setting::default() }).await;
+    // What fires at once may be written in any order.
+    let until = async |moment: &str, mut expected: Vec<&str>| {
+        let seen = wait_for(moment, async || {
+            let seen = lines(folder.path(), "log");
+            (seen.len() >= expected.len()).then_some(seen)
+        });
+        let mut seen = seen.await;
+        expected.sort_unstable();
+        seen.sort_unstable();
+        assert_eq!(seen, expected, "{moment}");
+        std::fs::remove_file(folder.path().join("log")).unwrap();
+    };
+    until("the team is there", vec!["team-created  "]).await;
+    stage.spawn("bob", "plain").await;
+    until("somebody is there", vec!["teammate-spawned bob ", "teammate-idle bob "]).await;
+    stage.task("wait").await;
+    let begun = vec!["task-created ann task-1", "task-assigned bob task-1"];
+    until("there is something to do", begun).await;
+    std::fs::write(stage.folder.path().join("go"), "").unwrap();
     stage.until("it is done", is_done(1)).await;
-    wait_for("bob is said to be idle", async || {
-        lines(folder.path(), "log").iter().any(|line| line == "teammate-idle bob ").then_some(())
-    })
-    .await;
+    stage.until_state("bob", MemberState::Idle).await;
+    assert_eq!(lines(folder.path(), "log"), ["task-completed bob task-1", "teammate-idle bob "]);
+    std::fs::remove_file(folder.path().join("log")).unwrap();
     stage.stop().await;
-    let mut seen = lines(folder.path(), "log");
-    seen.sort();
-    assert_eq!(
-        seen,
-        [
-            "task-assigned bob task-1",
-            "task-completed bob task-1",
-            "task-created ann task-1",
-            "team-created  ",
-            "team-shutdown  ",
-            "teammate-idle bob ",
-        ]
-    );
+    assert_eq!(lines(folder.path(), "log"), ["team-shutdown  "]);
 }
 
 #[tokio::test]

@@ -1,13 +1,17 @@
 //! Mail: who gets it, when, and how often.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering::SeqCst};
 
 use serde_json::json;
 use tokio::sync::mpsc;
 use troop_model::{Actor, Fact, MemberState, MessageKind, Party, Settings};
 use troop_protocol::{FromLead, FromTeammate, MessageIn, MessageOut, Ready};
+use troop_runtime::Signature;
 
-use super::stage::{Part, Play, Setting, Stage, play, raw};
+use super::{
+    stage::{Part, Play, Setting, Stage, play, raw},
+    takeover::{leaderless, open_anew},
+};
 use crate::support::{name, say};
 
 #[tokio::test]
@@ -81,15 +85,23 @@ async fn mail_that_was_not_read_comes_again_after_a_crash_and_in_order() {
 
 #[tokio::test]
 async fn one_teammate_writes_to_another_and_the_sender_is_stamped() {
-    let stage = Stage::new(Setting::default()).await;
+    let mut stage = leaderless().await;
+    let probe = open_anew(&mut stage).await;
+    let speak = Arc::new(tokio::sync::Notify::new());
+    let gate = Arc::clone(&speak);
     let (tell, mut told) = mpsc::unbounded_channel();
     stage.plays.add(
         "writer",
-        play(|mut part| async move {
-            part.ready(true).await;
-            let params = r#"{"to":"bob","content":"psst","from":"lead"}"#;
-            drop(part.peer.notify(raw("team.message", params)).await);
-            while part.hear().await.is_some() {}
+        play(move |mut part: Part| {
+            let gate = Arc::clone(&gate);
+            async move {
+                part.ready(true).await;
+                gate.notified().await;
+                let params = r#"{"to":"bob","content":"psst","from":"lead"}"#;
+                drop(part.peer.notify(raw("team.message", params)).await);
+                drop(part.peer.notify(raw("team.log", r#"{"text":"said it"}"#)).await);
+                while part.hear().await.is_some() {}
+            }
         }),
     );
     stage.plays.add(
@@ -106,9 +118,23 @@ async fn one_teammate_writes_to_another_and_the_sender_is_stamped() {
             }
         }),
     );
+    stage.lead = Some(stage.start(Setting::default()).await.unwrap());
     stage.spawn("bob", "reader").await;
     stage.until_state("bob", MemberState::Idle).await;
     stage.spawn("cyd", "writer").await;
+    stage.until_state("cyd", MemberState::Idle).await;
+    let n_before = probe.n_appends.load(SeqCst);
+    probe.hold_appends();
+    speak.notify_one();
+    let text = |it: troop_runtime::Entry| it.line.text;
+    troop_testkit::wait_for("what it said besides is heard, and the store is asked", async || {
+        let read = troop_runtime::read_transcript(stage.folder.path(), &name("cyd"), 0);
+        let is_heard = read.unwrap_or_default().0.into_iter().map(text).any(|it| it == "said it");
+        (is_heard && probe.n_appends.load(SeqCst) > n_before).then_some(())
+    })
+    .await;
+    assert!(told.try_recv().is_err(), "what is not stored reaches nobody");
+    probe.let_append();
     assert_eq!(told.recv().await.unwrap(), ("cyd".to_owned(), "psst".to_owned()));
     stage
         .until("what was written to one that does not acknowledge counts as read", |state| {
@@ -202,6 +228,29 @@ fn writing(to: fn(&MessageIn) -> String, tell: mpsc::UnboundedSender<String>) ->
             }
         }
     })
+}
+
+#[tokio::test]
+async fn what_answers_mail_belongs_to_the_conversation_of_that_mail() {
+    let stage = Stage::new(Setting::default()).await;
+    let (tell, _told) = mpsc::unbounded_channel();
+    stage.plays.add("polite", writing(|message| message.from.clone(), tell));
+    stage.spawn("bob", "polite").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    let chat = |it: &'static str| {
+        let [channel, chat_id] = ["web", it].map(|it| Some(it.into()));
+        troop_model::Origin { channel, chat_id, ..troop_model::Origin::default() }
+    };
+    for (id, text) in [("7", "hi"), ("8", "ho")] {
+        let signature = Signature { origin: chat(id), ..Signature::new(Actor::human("zoe")) };
+        stage.board.submit(signature.on(say("bob", text))).await.unwrap();
+        let wanted = format!("got: {text}");
+        let origin = stage.until("it answers", move |state| {
+            let mut all = state.mailbox().iter();
+            Some(all.find(|it| it.to == Party::user() && it.content == wanted)?.origin.clone())
+        });
+        assert_eq!(origin.await, chat(id));
+    }
 }
 
 #[tokio::test]

@@ -4,8 +4,8 @@ use std::{fs, path::Path};
 
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 use troop_model::{
     Actor, Command, MemberState, MessageKind, NewMember, NewTask, Origin, Outgoing, Party, State,
     Status, TaskCommand, TaskNumber,
