@@ -131,6 +131,30 @@ fn a_newcomer_starts_with_its_prompt_as_its_first_message() {
 }
 
 #[test]
+fn a_newcomer_has_an_identity_of_its_own_and_is_in_the_log() {
+    let mut bench = led();
+    for who in ["yan", "zoe"] {
+        bench.lead().ok(spawn(who));
+    }
+    let of = |state: &crate::State, who| state.member(&name(who)).cloned().unwrap();
+    let (yan, zoe) = (of(&bench.state, "yan"), of(&bench.state, "zoe"));
+    assert!(yan.id != zoe.id && !yan.id.is_nil());
+    assert_eq!((yan.state, zoe.state), (MemberState::Spawning, MemberState::Spawning));
+    let mut replayed = crate::State::default();
+    bench.log.iter().for_each(|event| replayed.apply(event));
+    assert_eq!([of(&replayed, "yan"), of(&replayed, "zoe")], [yan, zoe]);
+}
+
+#[test]
+fn nobody_starts_without_a_name_or_an_agent() {
+    let mut bench = led();
+    assert!("".parse::<crate::MemberName>().is_err());
+    let member = crate::NewMember { agent: "".into(), ..newcomer("zoe") };
+    let refused = bench.lead().refused(Command::SpawnMember(Spawn { member, prompt: None }));
+    assert!(refused.contains("agent"), "{refused}");
+}
+
+#[test]
 fn without_a_prompt_there_is_no_message() {
     let mut bench = led();
     bench.lead().ok(spawn("zoe"));

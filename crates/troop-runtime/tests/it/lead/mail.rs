@@ -324,11 +324,12 @@ async fn who_gives_no_sign_of_life_over_its_mail_has_crashed() {
         assert_eq!(told.recv().await.unwrap(), "hello", "what it has not read comes again");
     }
     let log = stage.log().await;
-    let why = log.iter().find_map(|event| match &event.fact {
-        Fact::MemberStateChanged { member, state: MemberState::Crashed, reason, .. } => {
-            Some((member.to_string(), reason.clone().unwrap()))
-        }
-        _ => None,
+    let why = log.iter().find_map(|event| {
+        let Fact::MemberStateChanged { member, state, reason, .. } = &event.fact else {
+            return None;
+        };
+        let is_crash = *state == MemberState::Crashed;
+        is_crash.then(|| (member.to_string(), reason.clone().unwrap()))
     });
     let (who, why) = why.unwrap();
     assert!(who == "bob" && why.contains("it was silent for longer than its lease"), "{why}");
