@@ -2,6 +2,7 @@
 
 mod agents;
 mod delegation;
+mod planning;
 mod refusals;
 mod served;
 
