@@ -46,7 +46,7 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         return bench::run(command, printer).await;
     }
     if let Command::Profile(args) = &cli.command {
-        return profile::run(args, printer).await;
+        return profile::run(args, &cli.global, surroundings, printer).await;
     }
     if let Command::Observe(args) = &cli.command {
         return observe::run(args, printer).await;
