@@ -262,7 +262,7 @@ fn what_waits_for_a_person_stays_on_the_screen_with_what_to_type() {
     let screen = Screen { width: 80, height: 24 };
     let shown = live(&world.story, &Recent::default(), world.now, screen);
     assert_snapshot!(strip_str(&shown).to_string(), @r#"
-    crew  0 of 1 tasks done  0.7s
+    crew  0 of 1 tasks done  0.6s
 
       waits    bob for lead: cut corners
                `troop message answer bob yes`, or `no`
@@ -317,7 +317,7 @@ fn a_team_fits_on_a_screen_of_any_size() {
       ● ann (script)  working 0.0s  task-2
       ○ bob (script)  idle 0.2s
 
-    22:13:20 bob plans: go straight
+             answer, if the lead does not: `troop message answer bob yes`, or `no`
     22:13:21 lead approves the plan of bob: good
     22:13:21 bob works in mode default now
     22:13:21 lead created task-1: write

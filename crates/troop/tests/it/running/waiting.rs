@@ -45,7 +45,7 @@ fn who_watches_is_told_how_to_answer_a_plan_that_the_lead_leaves_alone() {
     let line = team.wait_for("ann plans: I say it");
     assert!(!line.contains("troop"), "what to type has its own line: {line}");
     let list = troop.ok("--team crew member list");
-    assert!(list.contains("waits for approval of its plan"), "{list}");
+    assert!(list.contains("waits for approval of"), "{list}");
     let status = troop.ok("team status crew");
     assert!(status.contains("waits    ann for lead: I say it\n"), "{status}");
     let typed = command_after("waits    ann for lead: ", &status);
