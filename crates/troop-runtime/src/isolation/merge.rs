@@ -8,7 +8,9 @@ use std::{
 use troop_model::{Evidence, TaskNumber};
 
 use super::{
-    Isolation, Work, names, submodules,
+    Isolation, Work,
+    hidden::listed,
+    names, submodules,
     tie::Torn,
     worktree::{commit_all, free_name, head, new_repositories},
 };
@@ -88,6 +90,13 @@ pub enum NotMerged {
     Repositories(Vec<String>),
     /// There are submodules in it with something that is not committed, of which git would keep nothing.
     Submodules(Vec<String>),
+    /// It has no commit in common with the team's branch, and nobody knows what was changed.
+    Unrelated {
+        /// The team's branch.
+        with: String,
+        /// The commit that it is on.
+        own: String,
+    },
     /// The folder is a repository of its own now, so that nothing in it belongs to this one.
     Replaced,
     /// The folder was gone. It is there again, as it was last committed.
@@ -129,6 +138,9 @@ impl NotMerged {
             Self::Submodules(paths) => {
                 format!("something in submodules is not committed: {}", named(paths))
             }
+            Self::Unrelated { with, .. } => {
+                format!("it has no commit in common with `{with}`, so that git cannot merge it")
+            }
             Self::Replaced => "its folder is a repository of its own now".to_owned(),
             Self::Gone => "its folder was deleted, with all that was not committed".to_owned(),
             Self::Unproved => "a check says no".to_owned(),
@@ -162,6 +174,10 @@ impl fmt::Display for NotMerged {
                     named(paths)
                 )
             }
+            Self::Unrelated { with, own } => write!(
+                f,
+                "your work has no commit in common with `{with}`, so that git cannot merge it; begin from there (`git checkout -b NAME {with}`), bring what is to stay (`git checkout {own} -- FILE`), and complete the task again"
+            ),
             Self::Replaced => f.write_str(
                 "your folder is a repository of its own now, so that nothing in it can be merged; take its `.git` away (`rm -rf .git` at its top) and complete the task again: what is in the folder then counts as your work",
             ),
@@ -230,7 +246,10 @@ impl Isolation {
             git => git?,
         };
         let folder = names::folder(&self.inner.worktrees, &work.member);
-        let seen = Seen::of(&git).await?;
+        let mut seen = Seen::of(&git).await?;
+        if !seen.is_dirty && listed(&git).await?.reveal(&git).await? {
+            seen = Seen::of(&git).await?;
+        }
         let marked = seen.marked(&folder);
         if !marked.is_empty() {
             return Ok(NotMerged::Unresolved(marked).into());
@@ -240,11 +259,20 @@ impl Isolation {
             return Ok(NotMerged::Submodules(dirty).into());
         }
         submodules::keep(&git, &folder, &self.inner.git).await?;
-        let (own, mut inside) = match seen.is_dirty {
+        let (mut own, mut inside) = match seen.is_dirty {
             true => self.commit(work, &git).await?,
             false => (seen.commit, Vec::new()),
         };
-        let (_, base) = self.team_and_base(&own).await?;
+        let base = match self.team_and_base(&own).await?.1 {
+            Some(base) => base,
+            None => match self.rooted(work, &git, &own).await? {
+                Some(rooted) => {
+                    own = rooted.commit;
+                    rooted.began
+                }
+                None => return Ok(self.unrelated(&own).into()),
+            },
+        };
         inside.extend(new_repositories(&git, &base, &own).await?);
         if !inside.is_empty() {
             return Ok(NotMerged::Repositories(inside).into());
@@ -338,7 +366,9 @@ impl Isolation {
         folder: &Path,
     ) -> GitResult<Finished> {
         for _ in 0..MAX_ROUNDS {
-            let (team, base) = self.team_and_base(own).await?;
+            let (team, Some(base)) = self.team_and_base(own).await? else {
+                return Ok(self.unrelated(own).into());
+            };
             let merged = match self.merged(work, &team, &base, own).await? {
                 Ok(merged) => merged,
                 Err(conflict) => return Ok(NotMerged::Conflict(conflict).into()),
@@ -378,8 +408,13 @@ impl Isolation {
         Err(self.inner.git.nonsense(&["update-ref", self.branch()]))
     }
 
-    /// Where the team's branch is, and where a commit and it parted.
-    async fn team_and_base(&self, own: &str) -> GitResult<(String, String)> {
+    fn unrelated(&self, own: &str) -> NotMerged {
+        let (with, own) = (self.branch().to_owned(), own.chars().take(10).collect());
+        NotMerged::Unrelated { with, own }
+    }
+
+    /// Where the team's branch is, and where a commit and it parted, if they were ever one.
+    async fn team_and_base(&self, own: &str) -> GitResult<(String, Option<String>)> {
         let parted = format!("refs/heads/{}...{own}", self.branch());
         let parse = ["rev-parse", &parted];
         let said = match self.inner.git.run(&parse).await {
@@ -393,9 +428,9 @@ impl Isolation {
         // First the right side, then the left one.
         let mut lines = said.lines().skip(1);
         let (team, base) = (lines.next(), lines.find_map(|line| line.strip_prefix('^')));
-        match (team, base) {
-            (Some(team), Some(base)) => Ok((team.to_owned(), base.to_owned())),
-            _ => Err(self.inner.git.nonsense(&parse)),
+        match team {
+            Some(team) => Ok((team.to_owned(), base.map(str::to_owned))),
+            None => Err(self.inner.git.nonsense(&parse)),
         }
     }
 
@@ -550,7 +585,7 @@ impl Seen {
 }
 
 /// What a commit of a task's work says.
-fn message(work: &Work) -> String {
+pub(super) fn message(work: &Work) -> String {
     let Work { member, task, subject, .. } = work;
     let subject = subject.split_whitespace().collect::<Vec<_>>().join(" ");
     format!("{task}: {subject}\n\nTask: {task}\nMember: {member}\n")
