@@ -40,7 +40,7 @@ pub(super) async fn run(
     if thinking::at_hand((&place.0, &place.1)).is_none() {
         profile.notes.push(format!("`{agent}` has no model yet: {}", thinking::how_to_think()));
     }
-    let taken = taken(global, surroundings).await;
+    let taken = Box::pin(taken(global, surroundings)).await;
     let command = command(&path, &profile, agent, &taken)?;
     if printer.json {
         let mut value = serde_json::to_value(&profile)?;
