@@ -63,7 +63,7 @@ async fn a_lead_allows_what_it_might_do_itself_and_a_person_the_rest() {
             status.out.contains("waits    ann for user: may I use Bash").then_some(status.out)
         })
         .await;
-        assert!(asked.contains("`troop message answer ann yes`, or `no`"), "{asked}");
+        assert!(asked.contains("`troop --team crew message answer ann yes`, or `no`"), "{asked}");
         assert!(asked.contains("touch two.txt"), "one sees what is asked: {asked}");
         troop.ok("--team crew message answer ann no 'not here'")
     };
@@ -72,7 +72,11 @@ async fn a_lead_allows_what_it_might_do_itself_and_a_person_the_rest() {
     assert_eq!(answered, "stored for ann\n");
     let shown = "ann asks user: may I use Bash `touch two.txt`?";
     assert!(run.out.contains(shown), "{}", run.out);
-    assert!(run.out.contains("answer: `troop message answer ann yes`, or `no`"), "{}", run.out);
+    assert!(
+        run.out.contains("answer: `troop --team crew message answer ann yes`, or `no`"),
+        "{}",
+        run.out
+    );
     assert!(run.out.contains("lead allows it to ann: as agreed"), "{}", run.out);
     assert!(troop.folder().join("one.txt").exists() && !troop.folder().join("two.txt").exists());
     let told: Vec<_> = mock.requests().iter().map(Seen::last).collect();
