@@ -11,13 +11,13 @@ mod story;
 mod summary;
 mod table;
 mod transcript;
+mod wait;
 
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Color, Style};
 use troop_model::{Delegation, LEAD_ENDED, MemberState, Status, Time, is_unprintable};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-use uuid::Uuid;
 
 pub(crate) use board::{Row, board};
 pub(crate) use detail::{message, task_detail, team_status, used};
@@ -30,6 +30,7 @@ pub(crate) use story::Story;
 pub(crate) use summary::{summary, summary_json};
 pub(crate) use table::table;
 pub(crate) use transcript::transcript;
+pub(crate) use wait::waits_for;
 
 /// Text that cannot act on the terminal: what would move the cursor or turn the reading direction is spelled out.
 pub(crate) fn clean(text: &str) -> String {
@@ -47,13 +48,6 @@ pub(crate) fn clean(text: &str) -> String {
 /// The same on one line.
 pub(crate) fn one_line(text: &str) -> String {
     clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// How a person answers what a member asks, and nothing else that it may ask by then.
-pub(crate) fn how_to_answer(member: &str, request: Uuid) -> String {
-    // So much of it tells when it was asked, to the millisecond.
-    let request: String = request.to_string().chars().take(13).collect();
-    format!("`troop message answer {member} yes --request {request}`, or `no`")
 }
 
 /// Text that takes at most `width` columns; `…` stands for what is missing.

@@ -63,7 +63,8 @@ async fn a_lead_allows_what_it_might_do_itself_and_a_person_the_rest() {
             status.out.contains("waits    ann for user: may I use Bash").then_some(status.out)
         })
         .await;
-        let how = asked.split("`troop message answer ann yes --request ").nth(1).unwrap();
+        let how =
+            asked.split("`troop --team crew message answer ann yes --request ").nth(1).unwrap();
         let (id, _) = how.split_once("`, or `no`").unwrap();
         assert!(asked.contains("touch two.txt"), "one sees what is asked: {asked}");
         let said =
@@ -78,7 +79,11 @@ async fn a_lead_allows_what_it_might_do_itself_and_a_person_the_rest() {
     assert_eq!(answered, "no to ann: may I use Bash `touch two.txt`?\n");
     let shown = "ann asks user: may I use Bash `touch two.txt`?";
     assert!(run.out.contains(shown), "{}", run.out);
-    assert!(run.out.contains("answer: `troop message answer ann yes --request "), "{}", run.out);
+    assert!(
+        run.out.contains("answer: `troop --team crew message answer ann yes --request "),
+        "{}",
+        run.out
+    );
     assert!(run.out.contains("lead allows it to ann: as agreed"), "{}", run.out);
     assert!(troop.folder().join("one.txt").exists() && !troop.folder().join("two.txt").exists());
     let told: Vec<_> = mock.requests().iter().map(Seen::last).collect();
