@@ -4,6 +4,8 @@
 //! repository); when the task is done, all that is in the folder is committed and merged into the team's branch. Nothing is
 //! ever dropped: what is not merged stays on its branch, and a folder that holds something else is not removed.
 
+mod elsewhere;
+mod hidden;
 mod ignored;
 mod land;
 mod late;
@@ -12,6 +14,7 @@ mod merge;
 mod names;
 mod record;
 mod repository;
+mod roots;
 mod submodules;
 mod tie;
 mod watch;
@@ -28,6 +31,7 @@ use std::{
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, Semaphore};
 use troop_model::{MemberName, TaskNumber, TeamName};
 
+pub use elsewhere::Elsewhere;
 pub use ignored::Ignored;
 pub use land::{Ending, Kept, Landed};
 pub use late::Done as LateDone;

@@ -12,8 +12,8 @@ use std::{
 use anyhow::{Context as _, Result};
 use smol_str::SmolStr;
 use troop_model::{
-    Actor, Command, LEAD_ENDED, Member, MemberName, MemberState, Origin, Refusal, State, TeamId,
-    TeamStatus,
+    Actor, Command, LEAD_ENDED, LeadLease, Member, MemberName, MemberState, Origin, Refusal, State,
+    Team, TeamId, TeamStatus,
 };
 use troop_runtime::{
     Board, Clock, Done, Following, Request, Session, Signature, TeamSummary, last_project,
@@ -71,6 +71,17 @@ pub(crate) enum Standing {
 }
 
 impl Standing {
+    /// What a team is that somebody leads, or nobody.
+    pub(crate) fn of(team: &Team, is_led: bool) -> Self {
+        match team.status {
+            TeamStatus::Deleted => Self::Deleted,
+            _ if is_led => Self::Running,
+            TeamStatus::Completed => Self::Completed,
+            TeamStatus::Active if team.n_leads > 0 => Self::Stopped,
+            TeamStatus::Active => Self::Active,
+        }
+    }
+
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -226,24 +237,11 @@ impl Desk {
 
     /// What a team is, in one word.
     pub(crate) async fn standing(&self, board: &Board) -> Result<Standing> {
-        let look = |state: &State| {
-            let team = state.team()?;
-            Some((team.status, team.lead_lease.clone(), team.n_leads))
-        };
-        let Some((status, lease, n_leads)) = board.look(look).await? else {
-            return Ok(Standing::Deleted);
-        };
-        let folder = self.folder(board.team());
-        let is_led = lease.is_some_and(|lease| {
-            lease.until > self.clock.now() && !lead_has_died(&folder, lease.session)
-        });
-        Ok(match status {
-            TeamStatus::Deleted => Standing::Deleted,
-            _ if is_led => Standing::Running,
-            TeamStatus::Completed => Standing::Completed,
-            TeamStatus::Active if n_leads > 0 => Standing::Stopped,
-            TeamStatus::Active => Standing::Active,
-        })
+        let team = board.look(|state| state.team().cloned()).await?;
+        let Some(team) = team else { return Ok(Standing::Deleted) };
+        let (folder, now) = (self.folder(board.team()), self.clock.now());
+        let leads = |it: &LeadLease| it.until > now && !lead_has_died(&folder, it.session);
+        Ok(Standing::of(&team, team.lead_lease.as_ref().is_some_and(leads)))
     }
 
     /// The same of a team that is not this session's.

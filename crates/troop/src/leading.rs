@@ -22,11 +22,12 @@ use crate::{
     desk::Desk,
     output::Printer,
     render::Story,
+    report::Typed,
     signals::Signals,
     trust::{self, Trust},
 };
 use agents::Watch;
-pub(crate) use agents::{HOW, Runnable, Thinkers};
+pub(crate) use agents::{Runnable, Thinkers};
 pub(crate) use finished::Finished;
 pub(crate) use isolation::{Home, ignored_lines};
 use view::View;
@@ -117,7 +118,7 @@ impl<'a> Leading<'a> {
 async fn follow(board: &Board, desk: &Desk) -> Result<(Story, Subscription)> {
     let state = board.look(State::clone).await?;
     let news = board.subscribe(state.version());
-    Ok((Story::new(state, desk.clock.now()), news))
+    Ok((Story::new(state, desk.clock.now(), Typed::now()), news))
 }
 
 impl Begun<'_> {

@@ -8,7 +8,9 @@ use std::{
 use troop_model::{Evidence, TaskNumber};
 
 use super::{
-    Isolation, Work, names, submodules,
+    Isolation, Work,
+    hidden::listed,
+    names, submodules,
     tie::Torn,
     worktree::{commit_all, free_name, head, new_repositories},
 };
@@ -62,6 +64,12 @@ pub enum Outcome {
     Not(NotMerged),
 }
 
+/// Where the team's branch is, and where a commit and it parted.
+struct Parted {
+    team: String,
+    base: String,
+}
+
 impl Finished {
     /// What was checked, and is not to be merged now.
     pub(crate) fn without_merge(evidence: Vec<Evidence>) -> Self {
@@ -88,6 +96,13 @@ pub enum NotMerged {
     Repositories(Vec<String>),
     /// There are submodules in it with something that is not committed, of which git would keep nothing.
     Submodules(Vec<String>),
+    /// It has no commit in common with the team's branch, and nobody knows what was changed.
+    Unrelated {
+        /// The team's branch.
+        with: String,
+        /// The commit that it is on.
+        own: String,
+    },
     /// The folder is a repository of its own now, so that nothing in it belongs to this one.
     Replaced,
     /// The folder was gone. It is there again, as it was last committed.
@@ -129,6 +144,9 @@ impl NotMerged {
             Self::Submodules(paths) => {
                 format!("something in submodules is not committed: {}", named(paths))
             }
+            Self::Unrelated { with, .. } => {
+                format!("it has no commit in common with `{with}`, so that git cannot merge it")
+            }
             Self::Replaced => "its folder is a repository of its own now".to_owned(),
             Self::Gone => "its folder was deleted, with all that was not committed".to_owned(),
             Self::Unproved => "a check says no".to_owned(),
@@ -162,6 +180,10 @@ impl fmt::Display for NotMerged {
                     named(paths)
                 )
             }
+            Self::Unrelated { with, own } => write!(
+                f,
+                "your work has no commit in common with `{with}`, so that git cannot merge it; begin from there (`git checkout -b NAME {with}`), bring what is to stay (`git checkout {own} -- FILE`), and complete the task again"
+            ),
             Self::Replaced => f.write_str(
                 "your folder is a repository of its own now, so that nothing in it can be merged; take its `.git` away (`rm -rf .git` at its top) and complete the task again: what is in the folder then counts as your work",
             ),
@@ -230,7 +252,11 @@ impl Isolation {
             git => git?,
         };
         let folder = names::folder(&self.inner.worktrees, &work.member);
-        let seen = Seen::of(&git).await?;
+        // At once, because it is waited for both.
+        let (mut seen, listed) = tokio::try_join!(Seen::of(&git), listed(&git))?;
+        if !seen.is_dirty && listed.reveal(&git).await? {
+            seen = Seen::of(&git).await?;
+        }
         let marked = seen.marked(&folder);
         if !marked.is_empty() {
             return Ok(NotMerged::Unresolved(marked).into());
@@ -240,12 +266,19 @@ impl Isolation {
             return Ok(NotMerged::Submodules(dirty).into());
         }
         submodules::keep(&git, &folder, &self.inner.git).await?;
-        let (own, mut inside) = match seen.is_dirty {
+        let (mut own, mut inside) = match seen.is_dirty {
             true => self.commit(work, &git).await?,
             false => (seen.commit, Vec::new()),
         };
-        let (_, base) = self.team_and_base(&own).await?;
-        inside.extend(new_repositories(&git, &base, &own).await?);
+        let mut parted = self.parted(&own).await?;
+        if parted.is_none()
+            && let Some(rooted) = self.rooted(work, &git, &own).await?
+        {
+            own = rooted;
+            parted = self.parted(&own).await?;
+        }
+        let Some(parted) = parted else { return Ok(self.unrelated(&own).into()) };
+        inside.extend(new_repositories(&git, &parted.base, &own).await?);
         if !inside.is_empty() {
             return Ok(NotMerged::Repositories(inside).into());
         }
@@ -257,7 +290,7 @@ impl Isolation {
             self.hand_in(work, &own).await?;
             return Ok(Finished::without_merge(evidence));
         }
-        self.merge(work, &own, checks, &folder).await
+        self.merge(work, (&own, parted), checks, &folder).await
     }
 
     /// Merges what a member handed in for a task, as it was then, after it is checked in a folder apart.
@@ -304,7 +337,10 @@ impl Isolation {
             let add = ["worktree", "add", "--quiet", "--force", "--detach", &path, own];
             self.inner.git.run(&add).await?;
         }
-        let finished = self.merge(work, own, checks, &folder).await;
+        let finished = match self.parted(own).await? {
+            Some(parted) => self.merge(work, (own, parted), checks, &folder).await,
+            None => Ok(self.unrelated(own).into()),
+        };
         if !checks.is_empty() {
             self.inner.git.ask(&remove).await?;
         }
@@ -333,13 +369,12 @@ impl Isolation {
     async fn merge(
         &self,
         work: &Work,
-        own: &str,
+        (own, mut parted): (&str, Parted),
         checks: &Checks,
         folder: &Path,
     ) -> GitResult<Finished> {
         for _ in 0..MAX_ROUNDS {
-            let (team, base) = self.team_and_base(own).await?;
-            let merged = match self.merged(work, &team, &base, own).await? {
+            let merged = match self.merged(work, &parted, own).await? {
                 Ok(merged) => merged,
                 Err(conflict) => return Ok(NotMerged::Conflict(conflict).into()),
             };
@@ -366,20 +401,29 @@ impl Isolation {
             if !checks.wanted.is_still().await {
                 return Ok(NotMerged::Unwanted.into());
             }
-            if self.advance(work, &team, &merged).await? {
+            if self.advance(work, &parted.team, &merged).await? {
                 let merge = Merge {
                     into: self.branch().to_owned(),
-                    is_new: merged != team,
+                    is_new: merged != parted.team,
                     commit: merged,
                 };
                 return Ok(Finished { outcome: Outcome::Merged(merge), evidence });
+            }
+            match self.parted(own).await? {
+                Some(anew) => parted = anew,
+                None => return Ok(self.unrelated(own).into()),
             }
         }
         Err(self.inner.git.nonsense(&["update-ref", self.branch()]))
     }
 
-    /// Where the team's branch is, and where a commit and it parted.
-    async fn team_and_base(&self, own: &str) -> GitResult<(String, String)> {
+    fn unrelated(&self, own: &str) -> NotMerged {
+        let (with, own) = (self.branch().to_owned(), own.chars().take(10).collect());
+        NotMerged::Unrelated { with, own }
+    }
+
+    /// Where a commit and the team's branch parted, if they were ever one.
+    async fn parted(&self, own: &str) -> GitResult<Option<Parted>> {
         let parted = format!("refs/heads/{}...{own}", self.branch());
         let parse = ["rev-parse", &parted];
         let said = match self.inner.git.run(&parse).await {
@@ -393,9 +437,11 @@ impl Isolation {
         // First the right side, then the left one.
         let mut lines = said.lines().skip(1);
         let (team, base) = (lines.next(), lines.find_map(|line| line.strip_prefix('^')));
-        match (team, base) {
-            (Some(team), Some(base)) => Ok((team.to_owned(), base.to_owned())),
-            _ => Err(self.inner.git.nonsense(&parse)),
+        match team {
+            Some(team) => {
+                Ok(base.map(|base| Parted { team: team.to_owned(), base: base.to_owned() }))
+            }
+            None => Err(self.inner.git.nonsense(&parse)),
         }
     }
 
@@ -403,8 +449,7 @@ impl Isolation {
     async fn merged(
         &self,
         work: &Work,
-        team: &str,
-        base: &str,
+        Parted { team, base }: &Parted,
         own: &str,
     ) -> GitResult<Result<String, Conflict>> {
         let git = &self.inner.git;
@@ -412,7 +457,7 @@ impl Isolation {
             return Ok(Ok(own.to_owned()));
         }
         if base == own {
-            return Ok(Ok(team.to_owned()));
+            return Ok(Ok(team.clone()));
         }
         match fit(git, team, own).await? {
             Fit::Tree(tree) => {
@@ -550,7 +595,7 @@ impl Seen {
 }
 
 /// What a commit of a task's work says.
-fn message(work: &Work) -> String {
+pub(super) fn message(work: &Work) -> String {
     let Work { member, task, subject, .. } = work;
     let subject = subject.split_whitespace().collect::<Vec<_>>().join(" ");
     format!("{task}: {subject}\n\nTask: {task}\nMember: {member}\n")

@@ -8,7 +8,9 @@ use std::{
 use troop_model::MemberName;
 
 use super::{
-    Isolation, Work, names, submodules,
+    Isolation, Work,
+    hidden::listed,
+    names, submodules,
     tie::{self, Torn, set_aside},
 };
 use crate::git::{Git, GitError, GitResult, parts};
@@ -283,7 +285,8 @@ pub(super) async fn head(git: &Git) -> GitResult<Head> {
 pub(super) async fn is_dirty(git: &Git) -> GitResult<bool> {
     // What is not committed inside a submodule cannot be committed from here.
     let status = ["status", "--porcelain", "-z", "--ignore-submodules=dirty"];
-    Ok(parts(&git.run(&status).await?).next().is_some())
+    let has_changes = async || Ok(parts(&git.run(&status).await?).next().is_some());
+    Ok(has_changes().await? || (listed(git).await?.reveal(git).await? && has_changes().await?))
 }
 
 /// Commits all that is in a folder, but for repositories in it: git would keep none of what they hold. Which those are.
@@ -307,10 +310,10 @@ pub(super) async fn commit_all(git: &Git, message: &str) -> GitResult<Vec<String
 
 /// Puts all that is in a folder into its index, but for repositories in it that are no submodules. Which those are.
 pub(super) async fn stage_all(git: &Git) -> GitResult<Vec<String>> {
-    let others = ["ls-files", "--others", "--exclude-standard", "-z", "--", ":/"];
-    let others = git.run(&others).await?;
+    let listed = listed(git).await?;
+    listed.reveal(git).await?;
     // Git looks into every folder but those.
-    let mut inside: Vec<_> = parts(&others).filter_map(|it| it.strip_suffix('/')).collect();
+    let mut inside: Vec<_> = listed.others.iter().filter_map(|it| it.strip_suffix('/')).collect();
     if !inside.is_empty() {
         let submodules = written_submodules(git, ".gitmodules").await?;
         inside.retain(|it| !submodules.iter().any(|path| path == it));

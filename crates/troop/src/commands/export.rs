@@ -13,10 +13,10 @@ use troop_runtime::{Board, ExportError, ExportHeader, Moment, read_export};
 
 use super::team;
 use crate::{
-    desk::Desk,
+    desk::{Desk, Standing},
     output::Printer,
     render,
-    report::{Refused, Usage, quoted},
+    report::{Refused, Typed, Usage, quoted},
     trust::imported_runs,
 };
 
@@ -175,9 +175,12 @@ pub(super) async fn replay(
     let now = state.latest();
     let rows: Vec<_> =
         state.tasks().iter().map(|task| render::Row::new(&state, task, now)).collect();
-    let standing = state.team().map(|team| format!("{:?}", team.status).to_lowercase());
-    let standing = standing.unwrap_or_default();
-    let status = render::team_status(&state, &members, &standing, now);
+    let standing = state.team().map_or(Standing::Deleted, |team| {
+        let lease = team.lead_lease.as_ref();
+        Standing::of(team, lease.is_some_and(|lease| lease.until > now))
+    });
+    let seen = (now, Typed::now().about(name));
+    let status = render::team_status(&state, &members, standing.as_str(), &seen);
     let tasks = render::board(&rows, printer.width());
     let when = format!("version {}, {}", state.version(), render::moment(now));
     printer.text(&format!("{}\n{status}\n{tasks}", render::paint(render::DIM, &when)))

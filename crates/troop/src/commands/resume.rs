@@ -13,7 +13,7 @@ use super::run::{conclude, trust};
 use crate::{
     cli::ResumeArgs,
     desk::{Desk, Purpose},
-    leading::{Beginning, HOW, Leading, Runnable, Thinkers},
+    leading::{Beginning, Leading, Runnable, Thinkers},
     output::Printer,
     report::Refused,
 };
@@ -77,7 +77,7 @@ fn spent(state: &State) -> Option<Refused> {
 /// A lead stays what it is, so another needs another team.
 fn check_lead(agents: &Runnable, (agent, model): (&str, Option<&str>), name: &str) -> Result<()> {
     agents.check(agent, model).map_err(|error| match error.downcast::<Refused>() {
-        Ok(refused) if refused.hint() == HOW => {
+        Ok(refused) if refused.hint() == agents.how_to_lead() => {
             let hint = format!(
                 "the lead of a team stays what it is; let another team do it: `troop run \"GOAL\" --agent script:FILE`, and \
                  see what is left to do: `troop --team {name} task list`"

@@ -19,7 +19,7 @@ use crate::{
     desk::{Desk, Purpose, Standing},
     output::Printer,
     render,
-    report::{Refused, Usage},
+    report::{Refused, Typed, Usage},
 };
 
 pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
@@ -129,7 +129,8 @@ pub(super) async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer)
     }
     let now = desk.clock.now();
     let (members, standing) = (desk.roster(&board).await?, desk.standing(&board).await?);
-    let look = move |state: &State| render::team_status(state, &members, standing.as_str(), now);
+    let seen = (now, Typed::now().about(name));
+    let look = move |state: &State| render::team_status(state, &members, standing.as_str(), &seen);
     let mut text = board.look(look).await?;
     text.push('\n');
     for (key, value) in settings::flatten(value.get("settings").unwrap_or(&Value::Null)) {
@@ -149,7 +150,8 @@ async fn status(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Resul
         }
         return printer.json(&value);
     }
-    let look = move |state: &State| render::team_status(state, &members, standing, now);
+    let seen = (now, Typed::now().about(name));
+    let look = move |state: &State| render::team_status(state, &members, standing, &seen);
     printer.text(&board.look(look).await?)
 }
 

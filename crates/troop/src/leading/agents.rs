@@ -28,10 +28,6 @@ use crate::{
     trust::{self, Trust},
 };
 
-/// What people should know who have no agent that runs.
-pub(crate) const HOW: &str = "lead with a script (`--agent script:FILE`), or describe your own program in \
-                              `.troop/agents/NAME.md` (`program: [python3, agent.py]`) and say `--agent NAME`; to see a \
-                              team at work without either: `troop demo`";
 /// Who is to think for a team, and what it may spend.
 #[derive(Debug)]
 pub(crate) struct Thinkers {
@@ -64,6 +60,8 @@ pub(crate) struct Runnable {
     untrusted: Vec<String>,
     /// The file of MCP servers that a person agreed to.
     servers: Option<String>,
+    /// What can lead here, for people who have nobody that does.
+    how_to_lead: String,
 }
 
 impl Runnable {
@@ -88,7 +86,12 @@ impl Runnable {
         environment.extend(agreed.map(|agreed| (config::TRUSTED_SERVERS.into(), agreed)));
         let programs = Programs { troop, own, environment };
         let untrusted = trust::untrusted_agents(surroundings, trust);
-        Ok(Self { programs, project, home, untrusted, servers })
+        let how_to_lead = thinking::how_to_lead((&home, &project));
+        Ok(Self { programs, project, home, untrusted, servers, how_to_lead })
+    }
+
+    pub(crate) fn how_to_lead(&self) -> &str {
+        &self.how_to_lead
     }
 
     /// Says why an agent cannot run, if it cannot.
@@ -124,10 +127,14 @@ impl Runnable {
         let NewMember { name, agent: key, model, .. } = member;
         self.check(key, model.as_deref()).map_err(|error| match error.downcast::<Refused>() {
             // How to lead is no help to who works.
-            Ok(refused) if refused.hint() == HOW => {
+            Ok(refused) if refused.hint() == self.how_to_lead => {
+                let thinks = thinking::at_hand((&self.home, &self.project)).map(|model| {
+                    format!("`--member {name}=builtin`, which thinks with `{model}`, ")
+                });
                 let hint = format!(
-                    "say `--member {name}=command`, which runs a task's command, `--member {name}=script:FILE`, or your own \
-                     program that `.troop/agents/NAME.md` describes: `--member {name}=NAME`"
+                    "say {}`--member {name}=command`, which runs a task's command, `--member {name}=script:FILE`, or your own \
+                     program that `.troop/agents/NAME.md` describes: `--member {name}=NAME`",
+                    thinks.unwrap_or_default()
                 );
                 Refused::new(refused.to_string(), hint).into()
             }
@@ -169,9 +176,9 @@ impl Runnable {
                     "write them in one line: `tools: Read, Grep`, or each in its own: `- Read`";
                 Err(Refused::new(error.to_string(), hint).into())
             }
-            Err(RegistryError::CannotRun { .. }) => Err(not_available(key)),
+            Err(RegistryError::CannotRun { .. }) => Err(self.not_available(key)),
             Err(RegistryError::Unknown { .. }) if agents::runs_later(key) => {
-                Err(not_available(key))
+                Err(self.not_available(key))
             }
             Err(RegistryError::Script(error)) => Err(cannot_follow(&error)),
             Err(error) => {
@@ -179,6 +186,13 @@ impl Runnable {
                 Err(Refused::new(chain(&error), hint).into())
             }
         }
+    }
+
+    fn not_available(&self, key: &str) -> anyhow::Error {
+        let available = agents::available();
+        let message =
+            format!("the agent `{key}` is not available in this version; available: {available}");
+        Refused::new(message, &*self.how_to_lead).into()
     }
 
     /// Where a member of this process works.
@@ -232,13 +246,6 @@ impl Launch for Runnable {
 /// Whether troop itself is the agent of this key, whatever files describe.
 fn is_own(key: &str) -> bool {
     key == "builtin" || key == "command" || key == "script" || key.starts_with("script:")
-}
-
-fn not_available(key: &str) -> anyhow::Error {
-    let available = agents::available();
-    let message =
-        format!("the agent `{key}` is not available in this version; available: {available}");
-    Refused::new(message, HOW).into()
 }
 
 /// What to do about a script that is not there, or makes no sense.

@@ -4,7 +4,7 @@ use troop_runtime::{Profile, Severity, Signal, Suggestion};
 
 use super::{BAD, BOLD, DIM, clean, one_line, paint};
 
-pub(crate) fn profile(profile: &Profile) -> String {
+pub(crate) fn profile(profile: &Profile, command: &str) -> String {
     let mut text = format!(
         "{}  {}\n",
         paint(BOLD, &one_line(&profile.path)),
@@ -38,7 +38,7 @@ pub(crate) fn profile(profile: &Profile) -> String {
             member.name, member.expertise
         ));
     }
-    text.push_str(&format!("\n  {}\n", one_line(&profile.command)));
+    text.push_str(&format!("\n  {}\n", one_line(command)));
     for note in &profile.notes {
         text.push_str(&format!("{}\n", paint(DIM, &format!("note: {}", one_line(note)))));
     }

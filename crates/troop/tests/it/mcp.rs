@@ -106,7 +106,7 @@ impl Client {
 
     /// The text of a resource.
     #[track_caller]
-    fn read(&mut self, uri: &str) -> String {
+    pub(crate) fn read(&mut self, uri: &str) -> String {
         let read = self.ask("resources/read", &json!({"uri": uri}));
         read["contents"][0]["text"].as_str().unwrap().to_owned()
     }

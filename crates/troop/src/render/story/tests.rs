@@ -14,7 +14,10 @@ use unicode_width::UnicodeWidthStr;
 use uuid::Uuid;
 
 use super::Story;
-use crate::render::{Recent, Screen, live, summary, summary_json};
+use crate::{
+    render::{Recent, Screen, live, summary, summary_json},
+    report::Typed,
+};
 
 /// A team to whom things happen, one tenth of a second after the other.
 struct World {
@@ -35,7 +38,11 @@ fn member(text: &str) -> NewMember {
 impl World {
     fn new() -> Self {
         let now = Time::from_micros(1_700_000_000_000_000);
-        let mut world = Self { story: Story::new(State::default(), now), now, lines: Vec::new() };
+        let mut world = Self {
+            story: Story::new(State::default(), now, Typed::default()),
+            now,
+            lines: Vec::new(),
+        };
         world.does(
             Actor::human("pat"),
             Command::CreateTeam(NewTeamCommand {
@@ -169,8 +176,10 @@ fn what_is_worth_telling_is_told_on_one_line() {
     22:13:20 ann is there (script, process 7)
     22:13:20 bob is there (script, process 7); it may only plan
     22:13:20 bob plans: cut corners
+             answer, if the lead does not: `troop message answer bob yes`, or `no`
     22:13:20 lead rejects the plan of bob: no corners
     22:13:20 bob plans: go straight
+             answer, if the lead does not: `troop message answer bob yes`, or `no`
     22:13:21 lead approves the plan of bob: good
     22:13:21 bob works in mode default now
     22:13:21 lead created task-1: write
@@ -223,7 +232,7 @@ fn the_time_when_nobody_led_is_nobodys_work() {
     world.task("write", &[]);
     world.give(1, "ann");
     world.now = world.now + Duration::from_secs(600);
-    let story = Story::new(world.story.state().clone(), world.now);
+    let story = Story::new(world.story.state().clone(), world.now, Typed::default());
     let mut world = World { story, ..world };
     let (session, holder) = (Uuid::from_u128(7), "pat on here".to_owned());
     world.troop(Command::TakeLead { session, holder, over: Some(1), checks: Vec::new() });
@@ -256,6 +265,33 @@ fn whoever_ends_the_task_of_another_is_named() {
 }
 
 #[test]
+fn what_waits_for_a_person_stays_on_the_screen_with_what_to_type() {
+    let mut world = World::new();
+    world.spawn("bob", Some(Permissions::Plan));
+    let bob = Actor::agent(&name("bob"));
+    world.send(bob, "lead", MessageKind::PlanApprovalRequest, "cut\ncorners");
+    let task =
+        NewTask { subject: "deploy".to_owned(), approve_start: Some(true), ..NewTask::default() };
+    world.agent("lead", Command::Task(TaskCommand::Create(task)));
+    let screen = Screen { width: 80, height: 24 };
+    let shown = live(&world.story, &Recent::default(), world.now, screen);
+    assert_snapshot!(strip_str(&shown).to_string(), @r#"
+    crew  0 of 1 tasks done  0.6s
+
+      waits    bob for lead: cut corners
+               `troop message answer bob yes`, or `no`
+      waits    task-1 for leave to begin: deploy
+               `troop task approve 1`
+
+      ○   1  deploy        pending
+
+      ● bob (script)  planning 0.1s  waits for approval of its plan
+    "#);
+    let last = world.lines.last().unwrap();
+    assert!(last.ends_with("deploy\n         let it begin: `troop task approve 1`"), "{last}");
+}
+
+#[test]
 fn what_came_of_it_is_summed_up() {
     let mut world = World::with_all();
     world.complete("ann", 2, "all tests pass");
@@ -282,7 +318,8 @@ fn what_came_of_it_is_summed_up() {
 fn a_team_fits_on_a_screen_of_any_size() {
     let mut world = World::with_all();
     let mut recent = Recent::default();
-    world.lines.iter().for_each(|line| recent.push(line.clone()));
+    let lines = world.lines.iter().flat_map(|it| it.lines());
+    lines.for_each(|line| recent.push(line.to_owned()));
     let small = Screen { width: 80, height: 24 };
     let shown = live(&world.story, &recent, world.now, small);
     assert_snapshot!(strip_str(&shown).to_string(), @r#"
@@ -294,7 +331,7 @@ fn a_team_fits_on_a_screen_of_any_size() {
       ● ann (script)  working 0.0s  task-2
       ○ bob (script)  idle 0.2s
 
-    22:13:20 bob plans: go straight
+             answer, if the lead does not: `troop message answer bob yes`, or `no`
     22:13:21 lead approves the plan of bob: good
     22:13:21 bob works in mode default now
     22:13:21 lead created task-1: write
