@@ -8,23 +8,15 @@ use super::{
 };
 use crate::git::{Git, GitResult};
 
-/// Work that has a past in the team's branch again.
-pub(super) struct Rooted {
-    /// The commit with all of it.
-    pub(super) commit: String,
-    /// Where its branch began.
-    pub(super) began: String,
-}
-
 impl Isolation {
-    /// Joins work to where its branch began, so that what was changed since then can be merged. None if the folder is not on
-    /// the branch of the task, or nobody knows where that began: then nobody knows what was changed either.
+    /// Joins work to where its branch began, so that what was changed since then can be merged: the commit with both. None if
+    /// the folder is not on the branch of the task, or nobody knows where that began: then nobody knows what was changed.
     pub(super) async fn rooted(
         &self,
         work: &Work,
         git: &Git,
         own: &str,
-    ) -> GitResult<Option<Rooted>> {
+    ) -> GitResult<Option<String>> {
         let wanted = names::task_branch(self.branch(), &work.member, work.task, work.attempt);
         let branch = head(git).await?.branch.filter(|it| is_named(it, &wanted));
         let Some(branch) = branch else { return Ok(None) };
@@ -39,6 +31,6 @@ impl Isolation {
         let join = ["commit-tree", &tree, "-p", began, "-p", own, "-m", &message];
         let commit = git.run(&join).await?;
         git.run(&["update-ref", "-m", "troop: joined", "HEAD", &commit, own]).await?;
-        Ok(Some(Rooted { commit, began: began.to_owned() }))
+        Ok(Some(commit))
     }
 }
