@@ -6,6 +6,7 @@ use std::{
     fs,
     os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _, symlink},
     path::PathBuf,
+    sync::{Arc, Barrier},
 };
 
 use rustix::fs::{CWD, Mode, mkfifoat};

@@ -56,7 +56,7 @@ async fn where_nobody_leads_nobody_is_asked_to_stop() {
     troop.ok("task create x --description true");
     troop.ok("task delegate 1 --to ann");
     let (code, err) = troop.refused("member stop ann");
-    assert!(code == 1 && err.starts_with("error: nobody runs this team now"), "{err}");
+    assert!(code == 1 && err.starts_with("error: teammate `ann` does not run;"), "{err}");
 }
 
 #[test]
