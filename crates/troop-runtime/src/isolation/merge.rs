@@ -114,8 +114,9 @@ impl Isolation {
             git => git?,
         };
         let folder = names::folder(&self.inner.worktrees, &work.member);
-        let mut seen = Seen::of(&git).await?;
-        if !seen.is_dirty && listed(&git).await?.reveal(&git).await? {
+        // At once, because it is waited for both.
+        let (mut seen, listed) = tokio::try_join!(Seen::of(&git), listed(&git))?;
+        if !seen.is_dirty && listed.reveal(&git).await? {
             seen = Seen::of(&git).await?;
         }
         let marked = seen.marked(&folder);
@@ -131,18 +132,14 @@ impl Isolation {
             true => self.commit(work, &git).await?,
             false => (seen.commit, Vec::new()),
         };
-        let parted = match self.parted(&own).await? {
-            Some(parted) => parted,
-            None => {
-                let rooted = self.rooted(work, &git, &own).await?;
-                let Some(rooted) = rooted else { return Ok(self.unrelated(&own).into()) };
-                own = rooted;
-                match self.parted(&own).await? {
-                    Some(parted) => parted,
-                    None => return Ok(self.unrelated(&own).into()),
-                }
-            }
-        };
+        let mut parted = self.parted(&own).await?;
+        if parted.is_none()
+            && let Some(rooted) = self.rooted(work, &git, &own).await?
+        {
+            own = rooted;
+            parted = self.parted(&own).await?;
+        }
+        let Some(parted) = parted else { return Ok(self.unrelated(&own).into()) };
         inside.extend(new_repositories(&git, &parted.base, &own).await?);
         if !inside.is_empty() {
             return Ok(NotMerged::Repositories(inside).into());
@@ -187,8 +184,6 @@ impl Isolation {
         own: &str,
         checks: &Checks,
     ) -> GitResult<Finished> {
-        let parted = self.parted(own).await?;
-        let Some(parted) = parted else { return Ok(self.unrelated(own).into()) };
         let folder = self.inner.worktrees.join(CHECKED);
         let path = folder.to_string_lossy().into_owned();
         let remove = ["worktree", "remove", "--force", &path];
@@ -204,7 +199,10 @@ impl Isolation {
             let add = ["worktree", "add", "--quiet", "--force", "--detach", &path, own];
             self.inner.git.run(&add).await?;
         }
-        let finished = self.merge(work, (own, parted), checks, &folder).await;
+        let finished = match self.parted(own).await? {
+            Some(parted) => self.merge(work, (own, parted), checks, &folder).await,
+            None => Ok(self.unrelated(own).into()),
+        };
         if !checks.is_empty() {
             self.inner.git.ask(&remove).await?;
         }
@@ -273,10 +271,10 @@ impl Isolation {
                 };
                 return Ok(Finished { outcome: Outcome::Merged(merge), evidence });
             }
-            parted = match self.parted(own).await? {
-                Some(parted) => parted,
+            match self.parted(own).await? {
+                Some(anew) => parted = anew,
                 None => return Ok(self.unrelated(own).into()),
-            };
+            }
         }
         Err(self.inner.git.nonsense(&["update-ref", self.branch()]))
     }
@@ -286,7 +284,7 @@ impl Isolation {
         NotMerged::Unrelated { with, own }
     }
 
-    /// None if they have nothing in common.
+    /// Where a commit and the team's branch parted, if they were ever one.
     async fn parted(&self, own: &str) -> GitResult<Option<Parted>> {
         let parted = format!("refs/heads/{}...{own}", self.branch());
         let parse = ["rev-parse", &parted];
@@ -301,12 +299,11 @@ impl Isolation {
         // First the right side, then the left one.
         let mut lines = said.lines().skip(1);
         let (team, base) = (lines.next(), lines.find_map(|line| line.strip_prefix('^')));
-        match (team, base) {
-            (Some(team), Some(base)) => {
-                Ok(Some(Parted { team: team.to_owned(), base: base.to_owned() }))
+        match team {
+            Some(team) => {
+                Ok(base.map(|base| Parted { team: team.to_owned(), base: base.to_owned() }))
             }
-            (Some(_), None) => Ok(None),
-            (None, _) => Err(self.inner.git.nonsense(&parse)),
+            None => Err(self.inner.git.nonsense(&parse)),
         }
     }
 

@@ -101,6 +101,7 @@ impl Isolation {
 
     async fn begin_held(&self, work: &Work, mut aside: Vec<PathBuf>) -> GitResult<Begun> {
         let git = self.git_of(&work.member)?;
+        make_whole(&git).await?;
         let wanted = names::task_branch(self.branch(), &work.member, work.task, work.attempt);
         let before = head(&git).await?;
         let is_there = before.branch.as_deref().is_some_and(|it| is_named(it, &wanted));
@@ -113,7 +114,7 @@ impl Isolation {
         let before = head(&git).await?;
         let (team, branch) = (self.team_commit().await?, free_name(&git, wanted).await?);
         let switch = ["checkout", "--quiet", "--no-track", "-b", &branch, &team];
-        git.run(&switch).await?;
+        switch_by(&git, &switch).await?;
         aside.extend(self.follow(&work.member, &git).await?);
         if let Some(old) = &before.branch {
             self.forget_if_merged(old, &before.commit, &team).await?;
@@ -146,13 +147,14 @@ impl Isolation {
     pub(super) async fn go_back_held(&self, work: &Work) -> GitResult<Begun> {
         let mut aside = self.make(&work.member).await?;
         let git = self.git_of(&work.member)?;
+        make_whole(&git).await?;
         let Some(branch) = self.newest_branch_of(work).await? else {
             return self.begin_held(work, aside).await;
         };
         let before = head(&git).await?;
         if before.branch.as_ref() != Some(&branch) {
             self.save_held(&work.member).await?;
-            git.run(&["checkout", "--quiet", &branch, "--"]).await?;
+            switch_by(&git, &["checkout", "--quiet", &branch, "--"]).await?;
             aside.extend(self.follow(&work.member, &git).await?);
         }
         let earlier = self.earlier(work, &branch).await?;
@@ -180,6 +182,7 @@ impl Isolation {
 
     async fn save_held(&self, member: &MemberName) -> GitResult<Option<String>> {
         let git = self.git_of(member)?;
+        make_whole(&git).await?;
         submodules::save(&git, git.folder(), &self.inner.git).await?;
         if !is_dirty(&git).await? {
             return Ok(None);
@@ -232,6 +235,27 @@ impl Isolation {
         }
         Ok(())
     }
+}
+
+/// Exchanges the files of a folder in which all is committed.
+async fn switch_by(git: &Git, arguments: &[&str]) -> GitResult<()> {
+    let mark = half_mark(git);
+    mark.iter().try_for_each(|mark| fs::write(mark, "").map_err(GitError::file(mark)))?;
+    git.exchange(arguments).await?;
+    mark.iter().try_for_each(|mark| fs::remove_file(mark).map_err(GitError::file(mark)))
+}
+
+/// Puts the files back of a folder in which they were exchanged, and not to the end: some are cut short, or missing, which
+/// would count as changes of whoever works there.
+async fn make_whole(git: &Git) -> GitResult<()> {
+    let Some(mark) = half_mark(git).filter(|mark| mark.exists()) else { return Ok(()) };
+    git.exchange(&["reset", "--quiet", "--hard"]).await?;
+    fs::remove_file(&mark).map_err(GitError::file(&mark))
+}
+
+/// What says that the files of a folder are being exchanged, in the place that the repository has for it.
+fn half_mark(git: &Git) -> Option<PathBuf> {
+    tie::place_of(git.folder()).map(|place| place.join("troop-half"))
 }
 
 /// The name that is wanted, or one like it that is free.

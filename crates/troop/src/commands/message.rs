@@ -3,8 +3,8 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::{
-    Actor, ActorKind, Command, Fact, Message, MessageKind, MessageView, Outgoing, Party, Refusal,
-    Role, State,
+    Actor, ActorKind, Command, Fact, Member, MemberState, Message, MessageKind, MessageView,
+    Outgoing, Party, Refusal, Role, State,
 };
 
 use super::given;
@@ -68,7 +68,12 @@ async fn answer_to(
         let open = state.requests().filter(|(_, it)| it.from == asker);
         Ok::<_, Refusal>(open.map(|(id, it)| (*id, it.kind)).collect::<Vec<_>>())
     };
-    let open = board.look(open).await??;
+    let mut open = board.look(open).await??;
+    // Who went with its lead waits for nothing, and would not know what an answer is about.
+    let is_gone = |it: &Member| it.name.as_str() == member && it.state == MemberState::Crashed;
+    if desk.roster(&board).await?.iter().any(is_gone) {
+        open.clear();
+    }
     let meant = open.iter().filter(|(id, _)| {
         request.is_none_or(|request| id.to_string().starts_with(&request.to_lowercase()))
     });

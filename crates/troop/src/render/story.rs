@@ -226,6 +226,8 @@ impl Story {
             Fact::TaskCancelled { reason, .. } => {
                 format!("{who} cancelled {task}{}", because(Some(reason)))
             }
+            // It says which task, and what nobody did; that a task is stale is one of these.
+            Fact::TaskEscalated { reason, .. } => one_line(reason),
             Fact::TaskFailed { reason, retry_at, .. } => {
                 let again = if retry_at.is_some() { "; it is tried again" } else { "" };
                 let (doer, of) = self.doer(event);

@@ -3,6 +3,7 @@
 mod agents;
 mod away;
 mod delegation;
+mod planning;
 mod refusals;
 mod served;
 mod waiting;

@@ -200,6 +200,20 @@ fn what_is_worth_telling_is_told_on_one_line() {
 }
 
 #[test]
+fn what_does_not_move_is_told() {
+    let mut world = World::new();
+    let settings = vec![("lease_seconds".to_owned(), 600_000.into())];
+    world.agent("lead", Command::UpdateTeam { description: None, settings });
+    world.spawn("ann", None);
+    world.task("write", &[]);
+    world.give(1, "ann");
+    world.now = world.now + Duration::from_secs(2 * 60 * 60);
+    world.troop(Command::Tick);
+    let last = world.lines.last().unwrap();
+    assert!(last.ends_with(" task-1 has not moved for 120 minutes"), "{last}");
+}
+
+#[test]
 fn what_a_hook_kept_off_the_board_is_told() {
     let mut world = World::new();
     world.refuse("lead", None, "not on a Friday");

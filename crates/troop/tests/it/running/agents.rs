@@ -122,3 +122,12 @@ fn what_members_start_finds_the_same_teams() {
     assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
     assert!(run.out.contains("ann → user: found"), "{}", run.out);
 }
+
+#[test]
+fn what_a_lead_says_is_from_the_lead() {
+    let troop = project("when mail * from user\n    message eve read: {mail}\n");
+    write(&troop, "ear.script", "when mail * from lead\n    message user {from} says: {mail}\n");
+    let run = troop.run("run 'the manual' --agent script:lead.script -m eve=script:ear.script");
+    assert_eq!(run.code, 0, "{}{}", run.out, run.err);
+    assert!(run.out.contains("eve → user: lead says: read: the manual"), "{}", run.out);
+}
