@@ -2,6 +2,7 @@
 
 mod choice;
 mod files;
+mod place;
 mod relay;
 
 use std::{
@@ -12,12 +13,12 @@ use std::{
 use anyhow::{Context as _, Result};
 use smol_str::SmolStr;
 use troop_model::{
-    Actor, Command, LEAD_ENDED, LeadLease, Member, MemberName, MemberState, Origin, Refusal, State,
-    Team, TeamId, TeamStatus,
+    Actor, Command, LEAD_ENDED, LeadLease, Member, MemberName, MemberState, Origin, Refusal, Role,
+    State, Team, TeamId, TeamStatus,
 };
 use troop_runtime::{
-    Board, Clock, Done, Following, Request, Session, Signature, TeamSummary, last_project,
-    lead_has_died,
+    Board, Clock, Done, Following, Request, Session, Signature, TeamSummary, find_lead,
+    lead_has_died, process::is_stopped,
 };
 use troop_store::{Missing, Store};
 
@@ -90,6 +91,27 @@ impl Standing {
             Self::Completed => "completed",
             Self::Deleted => "deleted",
         }
+    }
+}
+
+/// A lead whose process was stopped, by Ctrl-Z or a signal, and hears nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StoppedLead {
+    pub(crate) process: u32,
+}
+
+impl StoppedLead {
+    /// What is wrong.
+    pub(crate) fn says(self) -> String {
+        format!("process {}, which leads it, was stopped (by Ctrl-Z, or a signal)", self.process)
+    }
+
+    /// What to type.
+    pub(crate) fn ways_out(self) -> String {
+        let Self { process } = self;
+        format!(
+            "let it go on: `kill -CONT {process}` (or `fg` in its terminal), or end it: `kill -9 {process}`"
+        )
     }
 }
 
@@ -231,8 +253,19 @@ impl Desk {
                 member.state_reason = Some(LEAD_ENDED.to_owned());
                 member.pid = None;
             }
+        } else if let Some(stopped) = self.stopped_lead(board.team()) {
+            // Whatever stands there was so before.
+            for member in members.iter_mut().filter(|it| it.role == Role::Lead) {
+                member.state_reason = Some(format!("stopped: `kill -CONT {}`", stopped.process));
+            }
         }
         Ok(members)
+    }
+
+    /// The process that leads a team from this machine, if it was stopped and hears nothing.
+    pub(crate) fn stopped_lead(&self, team: TeamId) -> Option<StoppedLead> {
+        let lead = find_lead(&self.folder(team))?;
+        is_stopped(lead.pid).then_some(StoppedLead { process: lead.pid })
     }
 
     /// What a team is, in one word.
@@ -240,7 +273,9 @@ impl Desk {
         let team = board.look(|state| state.team().cloned()).await?;
         let Some(team) = team else { return Ok(Standing::Deleted) };
         let (folder, now) = (self.folder(board.team()), self.clock.now());
-        let leads = |it: &LeadLease| it.until > now && !lead_has_died(&folder, it.session);
+        // One that was stopped does not renew its lease, and leads all the same.
+        let is_held = |it: &LeadLease| it.until > now || find_lead(&folder).is_some();
+        let leads = |it: &LeadLease| is_held(it) && !lead_has_died(&folder, it.session);
         Ok(Standing::of(&team, team.lead_lease.as_ref().is_some_and(leads)))
     }
 
@@ -365,9 +400,7 @@ impl Desk {
     }
 
     async fn candidate(&self, team: TeamId) -> Result<Candidate> {
-        let there = last_project(&self.folder(team)).and_then(|it| it.canonicalize().ok());
-        let here = self.surroundings.project.canonicalize().ok();
-        let is_here = there.is_some() && there == here;
+        let is_here = self.is_at_home(team);
         Ok(Candidate { standing: self.standing_of(team).await?, is_here })
     }
 

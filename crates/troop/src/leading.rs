@@ -28,7 +28,7 @@ use crate::{
     trust::{self, Trust},
 };
 use agents::Watch;
-pub(crate) use agents::{Runnable, Thinkers};
+pub(crate) use agents::{Instead, Runnable, Thinkers};
 pub(crate) use finished::Finished;
 pub(crate) use isolation::{Home, ignored_lines};
 use view::View;
@@ -58,6 +58,8 @@ pub(crate) struct Leading<'a> {
     pub(crate) printer: &'a Printer,
     pub(crate) trust: &'a Trust,
     pub(crate) agents: Arc<Runnable>,
+    /// Who leads this time, if not who did before.
+    pub(crate) instead: Option<Instead>,
     pub(crate) args: LeadArgs,
 }
 
@@ -100,7 +102,7 @@ impl<'a> Leading<'a> {
             folder: desk.folder(board.team()),
             project: surroundings.project.clone(),
             holder: holder(&surroundings.user),
-            launch: Arc::clone(&self.agents).launch(watch.clone()),
+            launch: Arc::clone(&self.agents).launch(watch.clone(), self.instead.clone()),
             hooks: Hooks::new(allowed, options),
             isolation: isolation.clone(),
             checks: trust::allowed_checks(surroundings, self.trust),
@@ -144,6 +146,7 @@ impl Begun<'_> {
             lead.stop("it could not begin").await.map_err(refusal)?;
         }
         let (ended, shown) = leading.watch(lead, &mut story, &mut news, warnings).await;
+        story.end(leading.desk.clock.now());
         hooks.close();
         hooks.wait().await;
         let home = isolation::land(isolation, &ended, leading.printer).await;

@@ -9,8 +9,9 @@ use super::{
     elsewhere::Elsewhere,
     ignored::{self, Ignored},
     leftovers::folders,
-    merge::MAX_NAMED,
-    names, submodules, tie,
+    names,
+    refusal::MAX_NAMED,
+    submodules, tie,
     worktree::{head, is_dirty},
 };
 use crate::git::{Git, GitError, GitResult, parts};

@@ -9,8 +9,8 @@ use super::{
 use crate::git::{Git, GitResult};
 
 impl Isolation {
-    /// Joins work to where its branch began, so that what was changed since then can be merged. None if the folder is not on
-    /// the branch of the task, or nobody knows where that began: then nobody knows what was changed either.
+    /// Joins work to where its branch began, so that what was changed since then can be merged: the commit with both. None if
+    /// the folder is not on the branch of the task, or nobody knows where that began: then nobody knows what was changed.
     pub(super) async fn rooted(
         &self,
         work: &Work,

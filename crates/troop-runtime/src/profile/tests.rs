@@ -183,6 +183,20 @@ async fn the_todo_signal_counts_words_in_sources_and_says_where() {
 }
 
 #[tokio::test]
+async fn every_kind_of_source_is_looked_into_and_nothing_else() {
+    let sources = ["ts", "tsx", "js", "jsx", "py", "rs", "go"].map(|kind| format!("a.{kind}"));
+    let others = ["md", "txt", "java", "rsx", "json"].map(|kind| format!("b.{kind}"));
+    let all = sources.iter().chain(&others).map(|name| (name.as_str(), "TODO"));
+    let folder = repository(&all.collect::<Vec<_>>()).await;
+    let profile = profile_of(folder.path()).await;
+    let todo = profile.signals.iter().find(|signal| signal.kind == "todo").unwrap();
+    let mut files: Vec<_> = todo.locations.iter().map(|it| it.file.clone()).collect();
+    let mut expected = sources.to_vec();
+    (files.sort(), expected.sort());
+    assert_eq!((todo.count, files), (7, expected));
+}
+
+#[tokio::test]
 async fn missing_folders_are_signals_exactly_when_they_are_missing() {
     for (files, expected) in [
         (&[("a", "")][..], &["missing-docs", "missing-tests"][..]),

@@ -51,7 +51,10 @@ async fn to_file(
     let unwritten = || format!("`{}` cannot be written", path.display());
     let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
-    let mut file = BufWriter::new(tempfile::NamedTempFile::new_in(folder).with_context(unwritten)?);
+    // Nobody knows the name that it has until it is whole.
+    let nameless = |error: std::io::Error| std::io::Error::from(error.kind());
+    let file = tempfile::NamedTempFile::new_in(folder).map_err(nameless).with_context(unwritten)?;
+    let mut file = BufWriter::new(file);
     let write = |lines: &str| file.write_all(lines.as_bytes()).with_context(unwritten);
     let header = troop_runtime::export(desk.store.as_ref(), team, write).await?;
     let file =
@@ -108,6 +111,7 @@ pub(super) async fn import(
         return printer.line("nothing was imported");
     }
     let board = desk.session.import(events, name).await?.clone();
+    desk.settle(board.team());
     let name = name_of(&board).await?;
     if printer.json {
         team::show(None, desk, printer).await

@@ -19,8 +19,9 @@ use crate::{
     thinking,
 };
 
+const CLAUDE: &str = "claude";
 /// Who the members of a team could be, the first that troop can start.
-const COULD_BE: [&str; 2] = ["claude", "builtin"];
+const COULD_BE: [&str; 2] = [CLAUDE, "builtin"];
 
 pub(super) async fn run(
     args: &ProfileArgs,
@@ -37,6 +38,10 @@ pub(super) async fn run(
     let mut profile = troop_runtime::profile(&path, &config::environment()).await;
     let place = (surroundings.home.clone(), path.clone());
     let agent = COULD_BE.into_iter().find(|agent| !agents::runs_later(agent)).unwrap_or("command");
+    if agents::runs_later(CLAUDE) {
+        let note = "troop does not start claude in this version; let it join by itself: `troop mcp install claude-code --as NAME`";
+        profile.notes.push(note.to_owned());
+    }
     if thinking::at_hand((&place.0, &place.1)).is_none() {
         profile.notes.push(format!("`{agent}` has no model yet: {}", thinking::how_to_think()));
     }

@@ -19,7 +19,7 @@ use crate::{
     leading::{Beginning, Finished, Home, Leading, Runnable, Thinkers},
     output::Printer,
     render,
-    report::{Refused, Usage},
+    report::{Refused, Typed, Usage},
     trust::{self, Trust},
 };
 
@@ -53,7 +53,8 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     let lead = (lead, external);
     let board = make_team(desk, &goal, lead, settings).await?;
     let (agents, args, is_new) = (runnable, args.lead, true);
-    let leading = Leading { desk, board, is_new, printer, trust: &trust, agents, args };
+    let instead = None;
+    let leading = Leading { desk, board, is_new, printer, trust: &trust, agents, instead, args };
     let members = members.into_iter().map(|member| Spawn { member, prompt: None }).collect();
     let begun = match leading.begin().await {
         Ok(begun) => begun,
@@ -108,11 +109,10 @@ pub(super) fn conclude(finished: &Finished, printer: &Printer) -> Result<()> {
     }
     let mut text = text(finished, printer);
     if let Some(team) = finished.story.state().team() {
-        let look = format!(
-            "\nlook: `troop --team {0} events`, `troop --team {0} log MEMBER`\n",
-            team.name
-        );
-        text.push_str(&render::paint(render::DIM, &look));
+        let look =
+            format!("look: `troop --team {0} events`, `troop --team {0} log MEMBER`", team.name);
+        let look = Typed::now().kept_in(&look);
+        text.push_str(&render::paint(render::DIM, &format!("\n{look}\n")));
     }
     printer.text(&text)?;
     finished.check()
@@ -168,7 +168,7 @@ fn goal(goal: String) -> Result<String> {
 }
 
 /// Who leads: as said, or as configured.
-fn lead(
+pub(super) fn lead(
     agent: Option<String>,
     surroundings: &Surroundings,
     runnable: &Runnable,

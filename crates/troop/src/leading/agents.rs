@@ -24,7 +24,7 @@ use crate::{
     agents,
     config::{self, Surroundings},
     render,
-    report::Refused,
+    report::{Refused, quoted_path},
     thinking,
     trust::{self, Trust},
 };
@@ -38,10 +38,11 @@ pub(crate) struct Thinkers {
 }
 
 impl Thinkers {
-    /// The members of a team.
-    pub(crate) fn of(state: &State) -> Self {
+    /// The members of a team, without its lead.
+    pub(crate) fn teammates_of(state: &State) -> Self {
         let dollars = state.team().and_then(|team| team.settings.budget.dollars);
-        let members = state.members().map(|it| (it.agent.clone(), it.model.clone())).collect();
+        let members = state.members().filter(|it| it.role == Role::Member);
+        let members = members.map(|it| (it.agent.clone(), it.model.clone())).collect();
         Self { dollars, members }
     }
 
@@ -227,7 +228,11 @@ impl Runnable {
     }
 
     /// Runs the lead's agent in this process, and all others as processes.
-    pub(super) fn launch(self: Arc<Self>, watch: Watch) -> Arc<dyn Launch> {
+    pub(super) fn launch(
+        self: Arc<Self>,
+        watch: Watch,
+        instead: Option<Instead>,
+    ) -> Arc<dyn Launch> {
         let others: Arc<dyn Launch> = Arc::clone(&self) as Arc<dyn Launch>;
         let run = move |spec: &LaunchSpec, wire: DuplexStream| {
             let is_lead = spec.role == Role::Lead;
@@ -238,7 +243,43 @@ impl Runnable {
                 .flatten()?;
             Some(serve(agent, self.place(spec), wire, watch.clone()))
         };
-        Arc::new(InProcess { run, others })
+        let launch: Arc<dyn Launch> = Arc::new(InProcess { run, others });
+        match instead {
+            Some(instead) => Arc::new(Led { instead, launch }),
+            None => launch,
+        }
+    }
+}
+
+/// What thinks for a lead this time.
+#[derive(Clone, Debug)]
+pub(crate) struct Instead {
+    pub(crate) agent: SmolStr,
+    pub(crate) model: Option<SmolStr>,
+}
+
+/// Starts somebody else for the lead.
+#[derive(Debug)]
+struct Led {
+    instead: Instead,
+    launch: Arc<dyn Launch>,
+}
+
+impl Launch for Led {
+    fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched> {
+        if spec.role != Role::Lead {
+            return self.launch.launch(spec);
+        }
+        let Instead { agent, model } = self.instead.clone();
+        self.launch.launch(&LaunchSpec { agent, model, ..spec.clone() })
+    }
+
+    fn check(&self, agent: &str, model: Option<&str>) -> io::Result<()> {
+        self.launch.check(agent, model)
+    }
+
+    fn guard(&self, session: Uuid) -> io::Result<Option<tokio::process::Child>> {
+        self.launch.guard(session)
     }
 }
 
@@ -267,10 +308,10 @@ fn cannot_follow(error: &ScriptError) -> anyhow::Error {
     let hint = match error {
         ScriptError::Unreadable { file, .. } => {
             let there = file.ancestors().skip(1).find(|it| it.is_dir()).unwrap_or(file);
-            format!("scripts are looked for in the project's folder: `ls {}`", there.display())
+            format!("scripts are looked for in the project's folder: `ls {}`", quoted_path(there))
         }
         ScriptError::Senseless { file, line, .. } => {
-            format!("correct that line: `${{EDITOR:-vi}} +{line} {}`", file.display())
+            format!("correct that line: `${{EDITOR:-vi}} +{line} {}`", quoted_path(file))
         }
         _ => "how scripts are written: docs/script.md".to_owned(),
     };

@@ -69,10 +69,10 @@ pub(crate) fn task_detail(state: &State, task: &Task) -> String {
     text
 }
 
-/// What must pass before a task is done.
+/// What must pass before a task is done, unless a person did without it.
 fn checks(state: &State, task: &Task) -> Vec<String> {
-    let required = state.team().map(|team| task.required_checks(team)).unwrap_or_default();
-    required.into_iter().map(one_line).collect()
+    let named = state.team().map(|team| task.named_checks(team)).unwrap_or_default();
+    named.into_iter().map(one_line).collect()
 }
 
 fn failed(n_failed: u32) -> String {

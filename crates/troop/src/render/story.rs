@@ -44,6 +44,11 @@ impl Story {
         &self.tally
     }
 
+    /// Nothing more will happen: what is still held was worked on until now.
+    pub(crate) fn end(&mut self, now: Time) {
+        self.tally.end(&self.state, now);
+    }
+
     /// Takes in an event. What is worth telling comes back on one line, with its time.
     pub(crate) fn tell(&mut self, event: &Event) -> Option<String> {
         let line = self.line(event);

@@ -1,5 +1,7 @@
 //! What was typed for every command, so that a hint can be pasted as it is.
 
+use std::path::Path;
+
 /// The options that were typed with a value.
 #[derive(Debug, Default)]
 pub(crate) struct Typed {
@@ -88,6 +90,11 @@ pub(crate) fn quoted(word: &str) -> String {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// A path as a shell takes it.
+pub(crate) fn quoted_path(path: &Path) -> String {
+    quoted(&path.to_string_lossy())
 }
 
 #[cfg(test)]

@@ -241,6 +241,35 @@ fn the_time_when_nobody_led_is_nobodys_work() {
 }
 
 #[test]
+fn what_waits_until_another_is_done_is_not_worked_on() {
+    let mut world = World::new();
+    world.spawn("ann", None);
+    for (nth, subject) in [(1, "one"), (2, "two")] {
+        world.task(subject, &[]);
+        world.give(nth, "ann");
+    }
+    for nth in [1, 2] {
+        world.now = world.now + Duration::from_secs(3);
+        world.complete("ann", nth, "done");
+    }
+    let report = strip_str(&summary(&world.story, 80)).to_string();
+    assert!(report.contains("ann  (script) 2 tasks, worked 6.4s"), "{report}");
+    assert!(report.contains("two  ann  at  3.9s for  3.1s"), "{report}");
+}
+
+#[test]
+fn what_is_held_at_the_end_was_worked_on_until_then() {
+    let mut world = World::new();
+    world.spawn("ann", None);
+    world.task("write", &[]);
+    world.give(1, "ann");
+    world.story.end(world.now + Duration::from_secs(25));
+    let report = strip_str(&summary(&world.story, 80)).to_string();
+    assert!(report.starts_with("crew: 0 of 1 tasks done in 25s"), "{report}");
+    assert!(report.contains("ann  (script) 0 tasks, worked 25s"), "{report}");
+}
+
+#[test]
 fn whoever_ends_the_task_of_another_is_named() {
     let mut world = World::new();
     world.spawn("ann", None);

@@ -228,7 +228,9 @@ fn a_run_ends_when_its_only_teammate_cannot_start() {
     troop.ok("trust --yes");
     let run = troop.run("--team crew run hi --agent script:lead.script -m ann=gone");
     assert_eq!(run.code, 1, "{}", run.out);
-    assert!(run.out.contains("ann is gone: ann did not start"), "{}", run.out);
+    let says =
+        "ann is gone: ann did not start: it cannot be started: `/nowhere/at-all`: No such file";
+    assert!(run.out.contains(says), "{}", run.out);
     assert!(run.err.starts_with("error: task-1 has nobody to do it\n"), "{}", run.err);
 }
 
@@ -259,7 +261,7 @@ fn a_team_goes_on_in_the_folder_where_it_worked() {
     assert_eq!(output.status.code(), Some(1), "{err}");
     let folder = troop.folder().canonicalize().unwrap();
     let says = format!(
-        "error: team `crew` works in another folder: `{0}`\nhint: go on there: `cd '{0}' && troop resume crew`\n",
+        "error: team `crew` works in another folder: `{0}`\nhint: go on there: `cd {0} && troop resume crew`\n",
         folder.display()
     );
     assert_eq!(err, says);
