@@ -52,7 +52,10 @@ pub(super) fn files(deed: &Deed<'_>, how: Use) -> Vec<String> {
         words.extend(parts.map(str::to_owned).chain(rest.iter().cloned()));
         if takes_all(program, rest) {
             folders.extend(rest.iter().cloned());
-            folders.extend(program.ends_with("grep").then(|| ".".to_owned()));
+            // Without a path it searches where it is.
+            let n_said = rest.iter().filter(|word| !word.starts_with('-')).count();
+            let is_here = program.ends_with("grep") && n_said < 2;
+            folders.extend(is_here.then(|| ".".to_owned()));
         }
     }
     let places = places(&ways);
