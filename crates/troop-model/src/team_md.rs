@@ -6,7 +6,8 @@ use crate::{Member, MemberName, Role, State, TaskAction, TaskCreation, Team, Tea
 const EXPERTISE: usize = 500;
 
 /// For an agent that is in no team and can delegate to nobody, so that it does not try.
-const NO_TEAM: &str = "You are NOT part of any team. Do not use team_tasks or team_message tools.
+pub const NO_TEAM: &str =
+    "You are NOT part of any team. Do not use team_tasks or team_message tools.
 You have NO delegation targets. Do not use spawn with agent parameter.
 ";
 

@@ -52,7 +52,7 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         return observe::run(args, printer).await;
     }
     if let Command::Trust(args) = &cli.command {
-        if let Some(starter) = Starter::find() {
+        if let Some(starter) = Starter::find()? {
             let message =
                 format!("`{}` runs this, and only a person trusts a project", starter.member);
             return Err(Refused::forbidden(

@@ -131,7 +131,7 @@ impl Desk {
         following: Following,
         missing: Missing,
     ) -> Result<Self> {
-        let starter = Starter::find();
+        let starter = Starter::find()?;
         starter.iter().try_for_each(|starter| starter.check(global))?;
         let url = surroundings.store_url(global);
         let is_default = surroundings.is_default_store(global);

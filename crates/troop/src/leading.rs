@@ -20,6 +20,7 @@ use crate::{
     cli::LeadArgs,
     config,
     desk::Desk,
+    orphans,
     output::Printer,
     render::Story,
     report::Typed,
@@ -93,6 +94,7 @@ impl<'a> Leading<'a> {
         let allowed = trust::allowed_hooks(surroundings, self.trust);
         let watch = Watch::default();
         let (story, news) = follow(board, desk).await?;
+        self.agents.look_at_project(story.state()).await;
         let Opened { isolation, notices } = isolation::open(desk, board, self.is_new).await?;
         let options = LeadOptions {
             board: board.clone(),
@@ -197,7 +199,7 @@ impl Leading<'_> {
         };
         let (mut view, mut shown) = (View::new(self.printer), Ok(()));
         let mut frames = tokio::time::interval(FRAME);
-        let mut ended = pin!(lead.ended());
+        let (mut ended, mut orphans) = (pin!(lead.ended()), pin!(orphans::adopt()));
         let how = loop {
             let show = tokio::select! {
                 biased;
@@ -214,6 +216,7 @@ impl Leading<'_> {
                 },
                 Ok(Some(event)) = news.next() => view.tell_if(story.tell(&event)),
                 Some(warning) = warnings.recv() => view.warn(&warning),
+                never = &mut orphans => match never {},
                 _ = frames.tick(), if view.is_screen() => view.draw(story, self.desk.clock.now()),
             };
             if let Err(error) = show {

@@ -185,7 +185,20 @@ impl Dispatcher {
             && link.may_be_refused()
         {
             // One that does not read learns nothing anyway.
-            drop(link.tell(&word_of_troop(content)));
+            let message = MessageIn {
+                from: SYSTEM.to_owned(),
+                content,
+                id: None,
+                kind: MessageKind::System,
+                summary: None,
+                request_id: None,
+                approve: None,
+                task_id: None,
+                sent_at: None,
+                session: None,
+                origin: troop_model::Origin::default(),
+            };
+            drop(link.tell(&FromLead::Message(message)));
         }
     }
 
@@ -286,21 +299,4 @@ impl Dispatcher {
             }
         }
     }
-}
-
-/// What troop itself says to a member, and nobody keeps.
-pub(super) fn word_of_troop(content: String) -> FromLead {
-    FromLead::Message(MessageIn {
-        from: SYSTEM.to_owned(),
-        content,
-        id: None,
-        kind: MessageKind::System,
-        summary: None,
-        request_id: None,
-        approve: None,
-        task_id: None,
-        sent_at: None,
-        session: None,
-        origin: troop_model::Origin::default(),
-    })
 }

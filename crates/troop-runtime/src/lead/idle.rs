@@ -9,11 +9,9 @@ use super::{
     Runner,
     dispatcher::Dispatcher,
     gate::Gated,
-    hear::word_of_troop,
     input::Due,
     link::{IdleAfter, Link},
     places::at_work,
-    transcript::Line,
 };
 use crate::hooks::{HookEvent, Occasion};
 
@@ -103,37 +101,55 @@ impl Dispatcher {
     /// A member that says it is idle should have said by now how its task stands. It is asked once, and then the task is
     /// tried anew: it would hold it until its lease ends.
     pub(super) async fn word_is_due(&mut self, runner: &Runner, task: TaskNumber) {
-        if !self.owes_word(runner, task) {
-            return;
-        }
         let member = &runner.member;
-        let attempt = self.state.tasks().get(task).map(|it| it.attempts);
-        let Some(link) = self.link(runner) else { return };
-        if !std::mem::replace(&mut link.is_asked_for_word, true) {
-            let what = format!("you hold {task}, and say that you are idle; say how it stands");
-            drop(link.tell(&word_of_troop(what)));
-            self.note(
-                member,
-                Line::trouble(&format!("asked how {task} stands: it says it is idle")),
-            );
-            return self.timers.set(self.timing.grace, Due::Word(runner.clone(), task));
+        let later = Due::Word(runner.clone(), task);
+        match self.word_of(runner, task) {
+            Word::Given => {}
+            Word::Coming => self.timers.set(self.timing.grace, later),
+            Word::Owed { is_asked: false } => {
+                let what = format!("you hold {task}, and say that you are idle; say how it stands");
+                self.tell(member, what).await;
+                self.timers.set(self.timing.grace, later);
+            }
+            Word::Owed { is_asked: true } => {
+                let reason = format!("{member} says that it is idle, and nothing about {task}");
+                let attempt = self.state.tasks().get(task).map(|it| it.attempts);
+                let (task, for_good) = (task.into(), false);
+                let order = TaskCommand::Fail { task, reason, attempt, for_good };
+                self.give(Command::Task(order)).await;
+            }
         }
-        let reason = format!("{member} says that it is idle, and nothing about {task}");
-        let (task, for_good) = (task.into(), false);
-        self.give(Command::Task(TaskCommand::Fail { task, reason, attempt, for_good })).await;
     }
 
-    /// Whether a member is still at a task that it has said nothing about, and nobody owes it a word.
-    fn owes_word(&mut self, runner: &Runner, task: TaskNumber) -> bool {
-        let grace = self.timing.grace;
-        let party = Party::member(&runner.member);
+    /// Whether a member that said it is idle still owes a word about a task that it holds. Who says when it has dealt with what
+    /// it was told is waited for until then; who does not may be at it as long as it says anything.
+    fn word_of(&mut self, runner: &Runner, task: TaskNumber) -> Word {
+        let (party, grace) = (Party::member(&runner.member), self.timing.grace);
         let is_held = at_work(&self.state, &runner.member).any(|it| it == task);
         let asks = self.state.requests().any(|(_, it)| it.from == party)
             || self.state.tasks().get(task).is_some_and(|it| it.question.is_some());
         let has_mail = self.state.mailbox().n_unread(&party) > 0;
-        let Some(link) = self.link(runner) else { return false };
-        let is_silent = link.at_work.is_none() && link.n_held == 0 && link.is_open();
-        let is_silent = is_silent && link.heard_at.elapsed() >= grace;
-        is_held && !asks && !has_mail && is_silent && link.told.contains_key(&task)
+        let Some(link) = self.link(runner).filter(|link| link.is_open()) else {
+            return Word::Given;
+        };
+        let is_at_it = link.at_work.is_some() || !link.told.contains_key(&task);
+        let speaks = !link.tells_end && link.heard_at.elapsed() < grace;
+        if !is_held || asks || is_at_it || speaks {
+            Word::Given
+        } else if has_mail || !link.is_at_rest || link.n_held > 0 {
+            Word::Coming
+        } else {
+            Word::Owed { is_asked: std::mem::replace(&mut link.is_asked_for_word, true) }
+        }
     }
+}
+
+/// What is known of a word about a task.
+enum Word {
+    /// It was said, or nobody waits for it.
+    Given,
+    /// Who is to say it has something else to deal with first.
+    Coming,
+    /// It is missing.
+    Owed { is_asked: bool },
 }

@@ -6,7 +6,7 @@ use std::{
     ffi::OsString,
     io,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use anyhow::{Context as _, Result};
@@ -14,7 +14,7 @@ use smol_str::SmolStr;
 use tokio::{io::DuplexStream, sync::watch};
 use troop_agent::{
     Agent, BoxFuture, Definition, Exit, Finder, Outcome, Place, RegistryError, ScriptError,
-    Thinking, Turn, Work,
+    Thinking, Turn, Work, builtin::Options,
 };
 use troop_model::{Dollars, NewMember, Role, State};
 use troop_runtime::{EXTERNAL, InProcess, Launch, LaunchSpec, Launched, LeadWork, Programs};
@@ -23,6 +23,7 @@ use uuid::Uuid;
 use crate::{
     agents,
     config::{self, Surroundings},
+    render,
     report::{Refused, quoted_path},
     thinking,
     trust::{self, Trust},
@@ -63,6 +64,8 @@ pub(crate) struct Runnable {
     servers: Option<String>,
     /// What can lead here, for people who have nobody that does.
     how_to_lead: String,
+    /// What the project is made of, once somebody has looked.
+    profile: OnceLock<String>,
 }
 
 impl Runnable {
@@ -88,11 +91,21 @@ impl Runnable {
         let programs = Programs { troop, own, environment };
         let untrusted = trust::untrusted_agents(surroundings, trust);
         let how_to_lead = thinking::how_to_lead((&home, &project));
-        Ok(Self { programs, project, home, untrusted, servers, how_to_lead })
+        let profile = OnceLock::new();
+        Ok(Self { programs, project, home, untrusted, servers, how_to_lead, profile })
     }
 
     pub(crate) fn how_to_lead(&self) -> &str {
         &self.how_to_lead
+    }
+
+    /// Looks at what the project is made of, if the lead of the team is somebody who can make use of it.
+    pub(super) async fn look_at_project(&self, state: &State) {
+        let lead = state.lead().map(|lead| (lead.agent.clone(), lead.model.clone()));
+        if lead.is_some_and(|(agent, model)| self.thinks(&agent, model.as_deref())) {
+            let found = troop_runtime::profile(&self.project, &config::environment()).await;
+            self.profile.get_or_init(|| render::profile_in_short(&found));
+        }
     }
 
     /// Says why an agent cannot run, if it cannot.
@@ -161,7 +174,8 @@ impl Runnable {
         let thinks = |model: Option<&str>| {
             let servers = self.servers.as_deref();
             let options = thinking::options((&self.home, &self.project), model, servers);
-            options.map_err(|unfit| {
+            let profile = self.profile.get().cloned().unwrap_or_default();
+            options.map(|options| Options { profile, ..options }).map_err(|unfit| {
                 hint.set(unfit.hint);
                 unfit.why
             })

@@ -121,7 +121,16 @@ impl Story {
 
     fn said(&self, fact: &Fact) -> Option<String> {
         let Fact::MessageSent {
-            from, to, message_kind, content, summary, approve, readers, ..
+            id,
+            from,
+            to,
+            message_kind,
+            content,
+            summary,
+            request_id,
+            approve,
+            readers,
+            ..
         } = fact
         else {
             return None;
@@ -149,7 +158,7 @@ impl Story {
                 format!("{from} rejects the plan of {to}{about}")
             }
             MessageKind::PermissionRequest => {
-                let how = wait::answer(from, &self.typed);
+                let how = wait::allow(from, request_id.unwrap_or(*id), &self.typed);
                 format!("{from} asks {to}: {content}{NEXT}answer: {how}")
             }
             MessageKind::PermissionResponse if is_yes => format!("{from} allows it to {to}{about}"),

@@ -5,6 +5,8 @@ use troop_model::{
     TaskNumber, preview,
 };
 
+use uuid::Uuid;
+
 use super::one_line;
 use crate::report::Typed;
 
@@ -31,7 +33,11 @@ pub(super) fn waits(state: &State, members: &[Member], typed: &Typed) -> Vec<Wai
     let requests = open.filter(|(_, it)| !is_gone(&it.from)).map(|(id, request)| {
         let content = asked(*id).map(|it| one_line(&preview(&it.content, MAX_SHOWN)));
         let what = format!("{} for {}: {}", request.from, request.to, content.unwrap_or_default());
-        Wait { what, how: answer(&request.from, typed) }
+        let how = match request.kind {
+            MessageKind::PermissionRequest => allow(&request.from, *id, typed),
+            _ => answer(&request.from, typed),
+        };
+        Wait { what, how }
     });
     requests.chain(state.tasks().iter().filter_map(|task| of_task(state, task, typed))).collect()
 }
@@ -65,6 +71,13 @@ pub(crate) fn waits_for(state: &State, member: &Member) -> Option<&'static str> 
         return Some("waits for approval of its plan");
     }
     is_open(MessageKind::PermissionRequest).then_some("waits for an answer")
+}
+
+/// How a member is allowed what it asks for, and nothing else that it may ask for by then.
+pub(super) fn allow(from: &Party, request: Uuid, typed: &Typed) -> String {
+    // So much of it tells when it was asked, to the millisecond.
+    let request: String = request.to_string().chars().take(13).collect();
+    typed.kept_in(&format!("`troop message answer {from} yes --request {request}`, or `no`"))
 }
 
 /// How a question of a member is answered.
