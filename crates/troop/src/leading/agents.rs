@@ -406,7 +406,8 @@ impl Agent for Watched {
             if goes_on || fault.is_some() {
                 watch.note(fault);
             }
-            watch.work.send_replace(stands);
+            let is_open = watch.fault().is_some();
+            watch.work.send_replace(if is_open { LeadWork::Open } else { stands });
             outcome
         })
     }
