@@ -5,6 +5,7 @@
 //! that others wrote is overwritten unread.
 
 mod ages;
+mod awaited;
 mod difference;
 mod disk;
 mod ear;
@@ -19,6 +20,7 @@ mod operation;
 mod roster;
 mod tasks;
 mod tell;
+mod written;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -39,6 +41,7 @@ use troop_model::{Member, MemberName, Refusal, State, TeamName, TeamStatus};
 
 use self::{
     ages::Ages,
+    awaited::Awaited,
     disk::Stamp,
     ear::Ear,
     gate::Gate,
@@ -193,8 +196,8 @@ pub struct Mirror {
     n_written: u64,
     /// Whether a file could not be used, so that all is to be looked at again.
     has_failed: bool,
-    /// New tasks that waited once for those that they wait for.
-    waited: BTreeSet<FileId>,
+    /// New tasks that wait for others which are still to be taken.
+    awaited: Awaited,
 }
 
 impl Mirror {
@@ -230,7 +233,7 @@ impl Mirror {
             notices: None,
             n_written: 0,
             has_failed: false,
-            waited: BTreeSet::new(),
+            awaited: Awaited::default(),
         };
         mirror.make_folders()?;
         Ok(mirror)
