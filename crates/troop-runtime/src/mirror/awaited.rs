@@ -20,6 +20,8 @@ pub(super) enum Awaits {
 #[derive(Debug, Default)]
 pub(super) struct Awaited {
     by: BTreeMap<FileId, BTreeSet<FileId>>,
+    /// Those whose other was refused.
+    in_vain: BTreeSet<FileId>,
 }
 
 impl Awaited {
@@ -58,9 +60,16 @@ impl Mirror {
             unknown.into_iter().map(|(id, _)| id).collect()
         };
         let unknown = self.board.look(look).await?;
-        let mut awaits = if unknown.is_empty() { Awaits::Nothing } else { Awaits::More };
+        if self.awaited.in_vain.remove(id) {
+            return Ok(Awaits::Nothing);
+        }
+        let mut awaits = Awaits::Nothing;
         for other in unknown.iter().filter_map(|it| FileId::new(it)) {
-            if !self.places.task(&other).exists() || self.awaited.is_before(id, &other) {
+            if self.awaited.is_before(id, &other) {
+                return Ok(Awaits::Nothing);
+            }
+            if !self.places.task(&other).exists() {
+                awaits = if awaits == Awaits::Files { awaits } else { Awaits::More };
                 continue;
             }
             if self.awaited.by.entry(other.clone()).or_default().insert(id.clone()) {
@@ -75,5 +84,12 @@ impl Mirror {
     pub(super) fn look_at_those_that_await(&mut self, id: &FileId) {
         let waiting = self.awaited.by.remove(id).unwrap_or_default();
         self.dirty.extend(waiting.into_iter().map(Item::Task));
+    }
+
+    /// Lets files go on that waited for one that was refused.
+    pub(super) fn wait_no_more_for(&mut self, id: &FileId) {
+        let waiting = self.awaited.by.get(id).into_iter().flatten().cloned();
+        self.awaited.in_vain.extend(waiting);
+        self.look_at_those_that_await(id);
     }
 }

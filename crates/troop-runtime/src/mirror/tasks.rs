@@ -355,6 +355,7 @@ impl Mirror {
         let parts: [&[u8]; 2] = [name.as_bytes(), reason.as_bytes()];
         let operation = operation::of(found.stamp.at, self.clock.now(), &parts);
         self.refuse(path, who, operation, reason).await?;
+        self.wait_no_more_for(id);
         self.put(id, path, None).await
     }
 
