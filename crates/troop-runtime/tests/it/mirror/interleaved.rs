@@ -387,7 +387,7 @@ fn run(deeds: &[Deed], layout: Layout) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
     fn no_order_of_our_writes_and_theirs_loses_anything(
