@@ -31,20 +31,35 @@ pub(crate) async fn all(trial: &Trial) -> Result<Vec<String>> {
     let entries = store.read(trial.board.team(), Version::ZERO, usize::MAX).await?;
     let events: Vec<Event> =
         entries.iter().map(|entry| decode(&entry.body)).collect::<Result<_, _>>()?;
-    let state = replay(&events, &mut broken);
+    let (state, holders) = replay(&events, &mut broken);
     agree(trial, &state, &mut broken).await?;
-    tasks(trial, &state, &mut broken);
+    tasks(trial, &state, &holders, &mut broken);
     mail(trial, &events, &mut broken);
     orphans(&events, &mut broken).await;
     Ok(broken)
 }
 
-/// What the log amounts to. On the way: each task is completed once, by the process that holds it.
-fn replay(events: &[Event], broken: &mut Vec<String>) -> State {
+/// Which processes held a task, one after another.
+type Holders = BTreeMap<TaskNumber, Vec<u32>>;
+
+/// What the log amounts to. On the way: nobody is given what another holds, and each task is completed once, by the process
+/// that holds it.
+fn replay(events: &[Event], broken: &mut Vec<String>) -> (State, Holders) {
     let (mut state, mut completed) = (State::default(), BTreeSet::new());
+    let mut holders = Holders::new();
     for event in events {
         if event.version != state.version().next() {
             broken.push(format!("event {} follows event {}", event.version, state.version()));
+        }
+        if let Fact::TaskAssigned { task, owner, .. } | Fact::TaskClaimed { task, owner, .. } =
+            &event.fact
+        {
+            let pid = state.member(owner).and_then(|it| it.pid);
+            holders.entry(*task).or_default().extend(pid);
+            let held_by = state.tasks().get(*task).and_then(|it| it.owner.as_ref());
+            broken.extend(held_by.map(|by| {
+                format!("event {}: {task} is held by {by} and goes to {owner}", event.version)
+            }));
         }
         if let Fact::TaskCompleted { task, result, .. } = &event.fact {
             if !completed.insert(*task) {
@@ -55,7 +70,7 @@ fn replay(events: &[Event], broken: &mut Vec<String>) -> State {
         }
         state.apply(event);
     }
-    state
+    (state, holders)
 }
 
 fn completed_by_its_holder(
@@ -93,26 +108,31 @@ async fn agree(trial: &Trial, replayed: &State, broken: &mut Vec<String>) -> Res
     Ok(())
 }
 
-/// No task is lost; all end completed, or failed with a reason; what is completed was done.
-fn tasks(trial: &Trial, state: &State, broken: &mut Vec<String>) {
+/// No task is lost; all end completed, and what is completed was done, by nobody but those who held it.
+fn tasks(trial: &Trial, state: &State, holders: &Holders, broken: &mut Vec<String>) {
+    let mates: BTreeSet<_> = holders.values().flatten().map(u32::to_string).collect();
+    let is_mate = |pid: &str| mates.contains(pid);
     for nth in 0..trial.plan.chores.len() {
         let number = TaskNumber(nth as u32 + 1);
         let Some(task) = state.tasks().get(number) else {
             broken.push(format!("{number} is lost"));
             continue;
         };
-        let is_done = trial.project().join(format!("done-{number}")).exists();
-        match task.status {
-            Status::Completed if is_done => {}
-            Status::Completed => broken.push(format!("{number} is completed and was not done")),
-            Status::Failed if task.result.is_some() => {}
-            Status::Failed
-            | Status::Pending
-            | Status::Blocked
-            | Status::InProgress
-            | Status::Stale
-            | Status::InReview
-            | Status::Cancelled => broken.push(format!("{number} ended as {}", task.status)),
+        let done_by = lines(&trial.project().join(format!("done-{number}")));
+        if task.status != Status::Completed {
+            broken.push(format!("{number} ended as {}: {:?}", task.status, task.result));
+        } else if done_by.is_empty() {
+            broken.push(format!("{number} is completed and was not done"));
+        }
+        // Each time that somebody was given it, it may have been done once.
+        let mut held = holders.get(&number).cloned().unwrap_or_default();
+        for pid in done_by {
+            match held.iter().position(|it| it.to_string() == pid) {
+                Some(at) => drop(held.swap_remove(at)),
+                // A shell whose teammate was killed before it began finds another parent.
+                None if !is_mate(&pid) => {}
+                None => broken.push(format!("{number} was done by {pid}, who did not hold it")),
+            }
         }
     }
 }
@@ -196,15 +216,22 @@ async fn orphans(events: &[Event], broken: &mut Vec<String>) {
         Some(*session)
     });
     for session in sessions {
-        let (mark, deadline) = (Mark { session, run: None }, Instant::now() + PATIENCE);
-        while !mark.processes().is_empty() {
-            if Instant::now() > deadline {
-                let left = mark.processes();
-                broken.push(format!("processes outlived their lead: {left:?}"));
-                mark.kill_all();
-                break;
-            }
-            sleep(Duration::from_millis(20)).await;
+        broken.extend(orphans_of(session).await);
+    }
+}
+
+/// Who outlives a lead that has ended, if anybody does.
+pub(crate) async fn orphans_of(session: Uuid) -> Option<String> {
+    let (mark, deadline) = (Mark { session, run: None }, Instant::now() + PATIENCE);
+    loop {
+        let left = mark.processes();
+        if left.is_empty() {
+            return None;
         }
+        if Instant::now() > deadline {
+            mark.kill_all();
+            return Some(format!("processes outlived their lead: {left:?}"));
+        }
+        sleep(Duration::from_millis(20)).await;
     }
 }

@@ -38,6 +38,8 @@ pub(crate) struct Orders {
     pub(crate) troop: PathBuf,
     /// The script of teammates that are no troop.
     pub(crate) script: PathBuf,
+    /// How many teammates there are, whom they may write to.
+    pub(crate) n_mates: usize,
     /// How long every call to the store takes besides.
     pub(crate) delay: Duration,
     /// The call whose answer is lost; 0 is none.
@@ -62,7 +64,7 @@ pub async fn run() -> Result<()> {
     let store = FaultyStore::new(store, Fault::LosesAnswer, orders.lost).slowed(orders.delay);
     let following = Following::Always;
     let board = Board::open(Arc::new(store), Clock::system(), following, orders.team).await?;
-    let shell = ["sh".into(), orders.script.into()];
+    let shell = ["sh".into(), orders.script.into(), orders.n_mates.to_string().into()];
     let others = Arc::new(Programs {
         troop: orders.troop,
         own: BTreeMap::from([(SmolStr::new_static(FOREIGN), shell.to_vec())]),

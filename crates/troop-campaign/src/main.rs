@@ -9,6 +9,8 @@ use troop_runtime::Clock;
 const USAGE: &str = "usage: campaign --troop PROGRAM [--minutes N] [--seed S] [--store sqlite|files|postgres] \
                      [--at-once N] [--trial N] [--report FILE]";
 const MINUTES: u64 = 10;
+/// How many trials there are to be in that time.
+const N_TRIALS: u64 = 200;
 const AT_ONCE: usize = 4;
 
 fn main() -> ExitCode {
@@ -57,12 +59,15 @@ async fn hold(arguments: Arguments) -> Result<ExitCode> {
     if let Some(file) = arguments.report {
         std::fs::write(file, text)?;
     }
-    if tally.violations.is_empty() {
-        return Ok(ExitCode::SUCCESS);
+    if !tally.violations.is_empty() {
+        // What is left of the trials is needed.
+        say(&format!("kept in {}", folder.keep().display()));
+        return Ok(ExitCode::FAILURE);
     }
-    // What is left of the trials is needed.
-    say(&format!("kept in {}", folder.keep().display()));
-    Ok(ExitCode::FAILURE)
+    if arguments.trial.is_none() && arguments.minutes >= MINUTES && tally.n_trials() < N_TRIALS {
+        bail!("there were only {} trials; {N_TRIALS} are wanted", tally.n_trials());
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn tell(violation: &Violation) {

@@ -1,4 +1,7 @@
 # A teammate that is no troop: it speaks the table, keeps a record, and says much that makes no sense.
+# Its first argument is how many teammates there are.
+n_mates=$1
+shift
 name=
 while [ $# -gt 0 ]; do
     case "$1" in --name) name=$2 ;; esac
@@ -19,8 +22,14 @@ garbage() {
     7) printf '{"jsonrpc":"2.0","method":"team.message","params":{"to":"nobody","content":"?"}}\n' ;;
     8) printf '{"jsonrpc":"2.0","id":"no","method":"member/remove","params":{"member":"lead"}}\n' ;;
     9) printf '[1,2,3]\n{"jsonrpc":"2.0","method":7}\n' ;;
-    10) head -c 70000 /dev/zero | tr '\0' 'x' && printf '\n' ;;
+    # Most are long; some are longer than any line may be.
+    10) head -c $((n % 3 ? 70000 : 17000000)) /dev/zero | tr '\0' 'x' && printf '\n' ;;
     esac
+}
+
+# Somebody else, another one each time.
+other() {
+    printf 'mate-%s' $(((${name#mate-} + 1 + n % (n_mates - 1)) % n_mates))
 }
 
 printf '{"jsonrpc":"2.0","method":"team.ready","params":{"name":"%s","acknowledges":true}}\n' "$name"
@@ -36,7 +45,7 @@ while IFS= read -r line; do
         sleep 0.03
         printf '%s\n' "$$" >>"done-$id"
         printf '{"jsonrpc":"2.0","method":"team.taskUpdate","params":{"taskId":"%s","status":"completed","result":"by %s","attempt":%s}}\n' "$id" "$$" "$attempt"
-        printf '{"jsonrpc":"2.0","id":"%s","method":"message/send","params":{"to":"mate-0","kind":"message","content":"%s %s %s"}}\n' "$id-$attempt" "$name" "$$" "$id-$attempt"
+        printf '{"jsonrpc":"2.0","id":"%s","method":"message/send","params":{"to":"%s","kind":"message","content":"%s %s %s"}}\n' "$id-$attempt" "$(other)" "$name" "$$" "$id-$attempt"
         printf '{"jsonrpc":"2.0","method":"team.idle","params":{"lastTask":"%s"}}\n' "$id"
         ;;
     *'"method":"team.message"'*'"id":"'*)

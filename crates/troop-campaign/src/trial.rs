@@ -59,6 +59,7 @@ pub(crate) async fn hold(options: Options, plan: Plan, nth: u64) -> Result<Held>
         trial.lead.end().await;
     }
     let n_events = trial.board.look(|state| state.version().0).await?;
+    what.extend(std::mem::take(&mut trial.vigils).join_all().await.into_iter().flatten());
     what.extend(check::all(&trial).await?);
     let violation =
         (!what.is_empty()).then(|| Violation { trial: nth, what, folder: folder.clone() });
@@ -84,6 +85,8 @@ pub(crate) struct Trial {
     faults: Vec<Fault>,
     /// What is being made good again.
     healing: JoinSet<()>,
+    /// Looks whether leads that were killed leave anybody behind.
+    pub(crate) vigils: JoinSet<Option<String>>,
     disk: Option<Disk>,
     lead: LeadProcess,
 }
@@ -115,12 +118,14 @@ impl Trial {
             project: folder.join("project"),
             troop: options.troop.clone(),
             script,
+            n_mates: plan.mates.len(),
             delay,
             lost,
         };
         let lead = LeadProcess::new(options.lead.clone(), orders, folder.join("lead.log"));
         let (letters, faults, healing) = (Vec::new(), Vec::new(), JoinSet::new());
-        Ok(Self { plan, folder, url, board, letters, faults, healing, disk, lead })
+        let vigils = JoinSet::new();
+        Ok(Self { plan, folder, url, board, letters, faults, healing, vigils, disk, lead })
     }
 
     /// Where the team works.

@@ -1,6 +1,9 @@
 //! Does what a model calls for, as far as it may: what only looks at things at once, everything else one after another.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
 
 use futures_util::future::join_all;
 use serde_json::{Map, Value};
@@ -19,6 +22,7 @@ use super::{
 use crate::{Outcome, Turn};
 
 mod ask;
+mod start;
 
 /// How many calls that only look at things run at once.
 const AT_ONCE: usize = 8;
@@ -43,6 +47,8 @@ pub(crate) struct Hands<'a> {
     pub(crate) servers: Option<&'a Servers>,
     /// The tools that it may use, if not all, and for what.
     pub(crate) only: Option<&'a [Rule]>,
+    /// Where agents are described.
+    pub(crate) described: Vec<PathBuf>,
     /// Mail that came while an answer was waited for.
     later: Mutex<Vec<MessageIn>>,
 }
@@ -65,9 +71,9 @@ impl<'a> Hands<'a> {
         task: Option<&'a WireTask>,
         (key, hidden): (Option<Secret>, &'a [String]),
     ) -> Self {
-        let (team, gate, servers, only, later) = Default::default();
+        let (team, gate, servers, only, described, later) = Default::default();
         let keys = Mutex::new(key.into_iter().collect());
-        Self { turn, files, rules, task, keys, hidden, team, gate, servers, only, later }
+        Self { turn, files, rules, task, keys, hidden, team, gate, servers, only, described, later }
     }
 
     /// What the model is told that it may call.
@@ -165,9 +171,12 @@ impl<'a> Hands<'a> {
     async fn use_of_team(&self, team: &Team<'_>, name: &str, input: &Map<String, Value>) -> Used {
         self.show(name, "").await;
         // `Agent(Explore)` is a rule about what is to be started.
-        let what = input.get("subagent_type").and_then(Value::as_str).unwrap_or_default();
+        let what = start::agent(input).unwrap_or_default();
         let deed = self.deed(name, Category::Coordination, (what, what));
         if let Err(why) = self.permitted(&deed, input).await {
+            return Used::Bad(why);
+        }
+        if let Err(why) = self.may_start(name, input).await {
             return Used::Bad(why);
         }
         let run = self.turn.interrupted().run_until_cancelled(team.run(name, input)).await;

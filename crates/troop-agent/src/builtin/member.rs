@@ -8,6 +8,7 @@ use troop_protocol::{Level, MessageIn, WireTask};
 use super::{
     Options,
     chat::Usage,
+    context::Sources,
     hands::Hands,
     history::Begin,
     key,
@@ -18,7 +19,7 @@ use super::{
     think::{Mind, Thought},
     tools::{Files, Own},
 };
-use crate::{Agent, BoxFuture, Outcome, Thinking, Turn, Work};
+use crate::{Agent, BoxFuture, Definition, Outcome, Thinking, Turn, Work};
 
 /// Thinks with a model.
 #[derive(Debug)]
@@ -172,6 +173,9 @@ impl BuiltinAgent {
         let mut hands = Hands::new((turn, &files), &options.rules, task, key);
         (hands.team, hands.servers, hands.only) = (team, Some(servers), options.tools.as_deref());
         hands.gate = Some(&options.gate);
+        let Sources { project, home } = &options.sources;
+        let project = project.as_deref().unwrap_or(files.root());
+        hands.described = Definition::folders(project, home.as_deref());
         let before = mind.usage;
         let thought = Box::pin(mind.think(&hands, &options)).await;
         turn.log(Level::Info, &options.cost(&before, &mind.usage)).await;

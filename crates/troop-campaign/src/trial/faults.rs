@@ -5,11 +5,15 @@ use std::{os::fd::OwnedFd, time::Duration};
 use anyhow::Result;
 use rustix::process::pidfd_send_signal;
 use tokio::time::{Instant, sleep};
-use troop_model::MemberName;
+use troop_model::{MemberName, State};
 use troop_runtime::process::{Mark, Signal};
+use uuid::Uuid;
 
 use super::{Trial, letter};
-use crate::plan::{Fault, Plan};
+use crate::{
+    check,
+    plan::{Fault, Plan},
+};
 
 /// Something that is done to a trial at some moment.
 #[derive(Clone, Debug)]
@@ -43,7 +47,10 @@ impl Trial {
                 found.is_some_and(|(mark, pid)| mark.signal(pid, Signal::KILL).is_ok())
             }
             Fault::KillLead => {
+                let session = self.session().await?;
                 self.lead.kill();
+                // The team goes on meanwhile, with another lead.
+                session.map(|session| self.vigils.spawn(check::orphans_of(session)));
                 true
             }
             Fault::StopMate(nth, pause) => {
@@ -84,14 +91,18 @@ impl Trial {
         });
     }
 
+    /// Who leads now.
+    async fn session(&self) -> Result<Option<Uuid>> {
+        let look = |state: &State| Some(state.team()?.lead_lease.as_ref()?.session);
+        Ok(self.board.look(look).await?)
+    }
+
     /// The process of a teammate, if the log knows one, and the mark by which it is told from all others.
     async fn process(&self, nth: usize) -> Result<Option<(Mark, u32)>> {
         let name: MemberName = Plan::mate(nth).parse()?;
-        let look = self.board.look(move |state| {
-            let session = state.team()?.lead_lease.as_ref()?.session;
-            Some((Mark { session, run: None }, state.member(&name)?.pid?))
-        });
-        Ok(look.await?)
+        let Some(session) = self.session().await? else { return Ok(None) };
+        let pid = self.board.look(move |state| state.member(&name)?.pid).await?;
+        Ok(pid.map(|pid| (Mark { session, run: None }, pid)))
     }
 
     async fn write_to(&mut self, to: usize) -> Result<()> {

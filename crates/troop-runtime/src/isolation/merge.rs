@@ -62,6 +62,12 @@ pub enum Outcome {
     Not(NotMerged),
 }
 
+/// Where the team's branch is, and where a commit and it parted.
+struct Parted {
+    team: String,
+    base: String,
+}
+
 impl Finished {
     /// What was checked, and is not to be merged now.
     pub(crate) fn without_merge(evidence: Vec<Evidence>) -> Self {
@@ -244,8 +250,8 @@ impl Isolation {
             true => self.commit(work, &git).await?,
             false => (seen.commit, Vec::new()),
         };
-        let (_, base) = self.team_and_base(&own).await?;
-        inside.extend(new_repositories(&git, &base, &own).await?);
+        let parted = self.parted(&own).await?;
+        inside.extend(new_repositories(&git, &parted.base, &own).await?);
         if !inside.is_empty() {
             return Ok(NotMerged::Repositories(inside).into());
         }
@@ -257,7 +263,7 @@ impl Isolation {
             self.hand_in(work, &own).await?;
             return Ok(Finished::without_merge(evidence));
         }
-        self.merge(work, &own, checks, &folder).await
+        self.merge(work, (&own, parted), checks, &folder).await
     }
 
     /// Merges what a member handed in for a task, as it was then, after it is checked in a folder apart.
@@ -304,7 +310,8 @@ impl Isolation {
             let add = ["worktree", "add", "--quiet", "--force", "--detach", &path, own];
             self.inner.git.run(&add).await?;
         }
-        let finished = self.merge(work, own, checks, &folder).await;
+        let parted = self.parted(own).await?;
+        let finished = self.merge(work, (own, parted), checks, &folder).await;
         if !checks.is_empty() {
             self.inner.git.ask(&remove).await?;
         }
@@ -333,13 +340,12 @@ impl Isolation {
     async fn merge(
         &self,
         work: &Work,
-        own: &str,
+        (own, mut parted): (&str, Parted),
         checks: &Checks,
         folder: &Path,
     ) -> GitResult<Finished> {
         for _ in 0..MAX_ROUNDS {
-            let (team, base) = self.team_and_base(own).await?;
-            let merged = match self.merged(work, &team, &base, own).await? {
+            let merged = match self.merged(work, &parted, own).await? {
                 Ok(merged) => merged,
                 Err(conflict) => return Ok(NotMerged::Conflict(conflict).into()),
             };
@@ -366,20 +372,20 @@ impl Isolation {
             if !checks.wanted.is_still().await {
                 return Ok(NotMerged::Unwanted.into());
             }
-            if self.advance(work, &team, &merged).await? {
+            if self.advance(work, &parted.team, &merged).await? {
                 let merge = Merge {
                     into: self.branch().to_owned(),
-                    is_new: merged != team,
+                    is_new: merged != parted.team,
                     commit: merged,
                 };
                 return Ok(Finished { outcome: Outcome::Merged(merge), evidence });
             }
+            parted = self.parted(own).await?;
         }
         Err(self.inner.git.nonsense(&["update-ref", self.branch()]))
     }
 
-    /// Where the team's branch is, and where a commit and it parted.
-    async fn team_and_base(&self, own: &str) -> GitResult<(String, String)> {
+    async fn parted(&self, own: &str) -> GitResult<Parted> {
         let parted = format!("refs/heads/{}...{own}", self.branch());
         let parse = ["rev-parse", &parted];
         let said = match self.inner.git.run(&parse).await {
@@ -394,7 +400,7 @@ impl Isolation {
         let mut lines = said.lines().skip(1);
         let (team, base) = (lines.next(), lines.find_map(|line| line.strip_prefix('^')));
         match (team, base) {
-            (Some(team), Some(base)) => Ok((team.to_owned(), base.to_owned())),
+            (Some(team), Some(base)) => Ok(Parted { team: team.to_owned(), base: base.to_owned() }),
             _ => Err(self.inner.git.nonsense(&parse)),
         }
     }
@@ -403,8 +409,7 @@ impl Isolation {
     async fn merged(
         &self,
         work: &Work,
-        team: &str,
-        base: &str,
+        Parted { team, base }: &Parted,
         own: &str,
     ) -> GitResult<Result<String, Conflict>> {
         let git = &self.inner.git;
@@ -412,7 +417,7 @@ impl Isolation {
             return Ok(Ok(own.to_owned()));
         }
         if base == own {
-            return Ok(Ok(team.to_owned()));
+            return Ok(Ok(team.clone()));
         }
         match fit(git, team, own).await? {
             Fit::Tree(tree) => {

@@ -117,8 +117,11 @@ fn the_work_is_measured_beside_plain_tools() {
     let troop = Troop::new();
     let results = measure(&troop, "bench work --seconds 0 --files 250 --folder .");
     let subjects = subjects(&results);
-    let wanted =
-        ["merge: a finished branch of one file", "profile: troop profile of a large repository"];
+    let wanted = [
+        "merge: finished branches of one file, all of them",
+        "merge: one of them, the middle",
+        "profile: troop profile of a large repository",
+    ];
     assert_eq!(subjects, wanted);
     let left: Vec<_> = std::fs::read_dir(troop.folder()).unwrap().collect();
     assert_eq!(left.len(), 0, "the benchmark cleans up: {left:?}");
@@ -130,7 +133,11 @@ fn the_benchmark_of_mcp_compares_reads_and_durable_writes() {
     let results = measure(&troop, "bench mcp --seconds 0 --folder .");
     assert_eq!(
         subjects(&results),
-        ["mcp: tool call that reads, one after another", "mcp: tool call that writes, durable"]
+        [
+            "mcp: tool call that reads, one after another",
+            "mcp: tool call that writes, one after another",
+            "mcp: tool call that writes, eight at once",
+        ]
     );
 }
 

@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
+use futures_util::future::try_join_all;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
@@ -31,6 +32,9 @@ use crate::{cli::BenchMcpArgs, output::Printer};
 
 /// How many tasks the board has that is looked at.
 const N_TASKS: usize = 10;
+/// How many writes are on their way at once.
+const AT_ONCE: [usize; 2] = [1, 8];
+const BOARD: &str = "the same commands on a board, durable";
 
 /// Says back what it is given, and nothing else.
 #[derive(Clone, Copy, Debug)]
@@ -73,14 +77,17 @@ pub(super) async fn run(args: &BenchMcpArgs, printer: &Printer) -> Result<()> {
     // The echo is as long as the answer, so that both carry the same.
     let read = json!({"action": "list"});
     let answer = ours.call("team_tasks", &read)?;
-    let (mut echoes, mut reads, mut writes, mut commands) =
-        (Tally::default(), Tally::default(), Tally::default(), Tally::default());
+    let write = json!({"action": "comment", "task_id": "1", "text": "so far so good"});
+    let (mut echoes, mut reads) = (Tally::default(), Tally::default());
+    let (mut writes, mut commands) = ([Tally::default(); 2], [Tally::default(); 2]);
     for _ in 0..ROUNDS {
-        echoes += for_a_while(slice, || bare.call("echo", &json!({"text": answer})).map(drop))?;
-        reads += for_a_while(slice, || ours.call("team_tasks", &read).map(drop))?;
-        let write = json!({"action": "comment", "task_id": "1", "text": "so far so good"});
-        writes += for_a_while(slice, || ours.call("team_tasks", &write).map(drop))?;
-        commands += comment_for_a_while(slice, &board).await?;
+        echoes += for_a_while(slice, 1, || bare.call("echo", &json!({"text": answer})).map(drop))?;
+        reads += for_a_while(slice, 1, || ours.call("team_tasks", &read).map(drop))?;
+        for ((writes, commands), n_calls) in writes.iter_mut().zip(&mut commands).zip(AT_ONCE) {
+            *writes +=
+                for_a_while(slice, n_calls, || ours.call_at_once(n_calls, "team_tasks", &write))?;
+            *commands += comment_for_a_while(slice, n_calls, &board).await?;
+        }
     }
     board.close().await;
     let subject = |what, against| Subject { part: "mcp", what, against, unit: Unit::PerSecond };
@@ -92,32 +99,46 @@ pub(super) async fn run(args: &BenchMcpArgs, printer: &Printer) -> Result<()> {
             Target::AtLeast(0.5),
         ),
         Outcome::new(
-            subject("tool call that writes, durable", "the same command on a board, durable"),
-            writes.rate(),
-            commands.rate(),
+            subject("tool call that writes, one after another", BOARD),
+            writes[0].rate(),
+            commands[0].rate(),
+            Target::AtLeast(0.5),
+        ),
+        Outcome::new(
+            subject("tool call that writes, eight at once", BOARD),
+            writes[1].rate(),
+            commands[1].rate(),
             Target::AtLeast(0.5),
         ),
     ];
     super::print(&outcomes, args.seconds, printer)
 }
 
-fn for_a_while(slice: Duration, mut step: impl FnMut() -> Result<()>) -> Result<Tally> {
+/// Takes a step of so many operations again and again.
+fn for_a_while(
+    slice: Duration,
+    n_each: usize,
+    mut step: impl FnMut() -> Result<()>,
+) -> Result<Tally> {
     let (begin, mut n_operations) = (Instant::now(), 0);
     while n_operations == 0 || begin.elapsed() < slice {
         step()?;
-        n_operations += 1;
+        n_operations += n_each as u64;
     }
     Ok(Tally { n_operations, elapsed: begin.elapsed() })
 }
 
-async fn comment_for_a_while(slice: Duration, board: &Board) -> Result<Tally> {
-    let (begin, mut n_operations) = (Instant::now(), 0);
-    while n_operations == 0 || begin.elapsed() < slice {
+/// Comments on a board, so often at once, again and again.
+async fn comment_for_a_while(slice: Duration, n_each: usize, board: &Board) -> Result<Tally> {
+    let comment = || {
         let task = TaskNumber(2).into();
         let comment = TaskCommand::Comment { task, text: "so far so good".to_owned() };
-        let actor = Actor::agent(&MemberName::lead());
-        board.submit(Request::new(actor, Asked::Task(comment))).await?;
-        n_operations += 1;
+        board.submit(Request::new(Actor::agent(&MemberName::lead()), Asked::Task(comment)))
+    };
+    let (begin, mut n_operations) = (Instant::now(), 0);
+    while n_operations == 0 || begin.elapsed() < slice {
+        try_join_all((0..n_each).map(|_| comment())).await?;
+        n_operations += n_each as u64;
     }
     Ok(Tally { n_operations, elapsed: begin.elapsed() })
 }
@@ -151,15 +172,36 @@ impl Server {
         Ok(text.context("a result has a text")?.to_owned())
     }
 
+    /// Calls a tool so many times at once.
+    fn call_at_once(&mut self, n_calls: usize, tool: &str, arguments: &Value) -> Result<()> {
+        for _ in 0..n_calls {
+            self.send("tools/call", &json!({"name": tool, "arguments": arguments}))?;
+        }
+        for _ in 0..n_calls {
+            let result = self.next_result()?;
+            ensure!(result.get("isError") != Some(&json!(true)), "a tool call failed: {result}");
+        }
+        Ok(())
+    }
+
     fn ask(&mut self, method: &str, params: &Value) -> Result<Value> {
+        self.send(method, params)?;
+        self.next_result()
+    }
+
+    fn send(&mut self, method: &str, params: &Value) -> Result<()> {
         self.n_calls += 1;
         let id = self.n_calls;
-        self.write(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
+        self.write(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+    }
+
+    /// What came of a call, whichever was done first.
+    fn next_result(&mut self) -> Result<Value> {
         loop {
             let mut line = String::new();
             ensure!(self.output.read_line(&mut line)? > 0, "a server of the benchmark ended early");
             let mut said: Value = serde_json::from_str(&line)?;
-            if said.get("id") == Some(&json!(id)) {
+            if said.get("id").is_some() {
                 ensure!(said.get("error").is_none(), "a call failed: {line}");
                 return Ok(said.get_mut("result").map(Value::take).unwrap_or_default());
             }

@@ -132,6 +132,59 @@ async fn an_injection_gets_nobody_the_rights_of_another() {
 }
 
 #[tokio::test]
+async fn who_may_not_run_commands_starts_nobody_who_runs_them_without_asking() {
+    let starts = |seen: &Seen| {
+        let last = seen.last();
+        let eve = |agent: &str| json!({"name": "eve", "subagent_type": agent, "prompt": "go"});
+        if last.contains("write a greeting") {
+            Answer::call("Agent", &eve("command"))
+        } else if last.contains("said no: first") {
+            Answer::call("SpawnTeammate", &json!({"name": "eve", "agent": "script:x.script"}))
+        } else {
+            Answer::text("I may not.")
+        }
+    };
+    let troop = repository(&[]);
+    let mock = MockModel::start(starts).await;
+    let answers = async {
+        for (agent, why) in [("command", "first"), ("script:x.script", "second")] {
+            wait_for("what is asked of the person", async || {
+                let status = troop.run("--team crew team status").out;
+                let asked = format!(
+                    "waits    lead for user: may I use Bash `troop member spawn eve={agent}`"
+                );
+                status.contains(&asked).then_some(())
+            })
+            .await;
+            troop.ok(&format!("--team crew message answer lead no {why}"));
+        }
+    };
+    let (run, ()) = tokio::join!(run(&troop, &mock, &ALONE), answers);
+    assert_eq!(run.code, 0, "{} {}", run.out, run.err);
+    let members = troop.json("--team crew member list");
+    assert_eq!(members["members"].as_array().map(Vec::len), Some(1), "{members:#}");
+}
+
+#[tokio::test]
+async fn a_rule_against_commands_binds_who_starts_others_to_run_them() {
+    let troop = repository(&[]);
+    let denied = json!({"permissions": {"deny": ["Bash"]}}).to_string();
+    std::fs::write(troop.folder().join("home/config.json"), denied).unwrap();
+    let mock = MockModel::start(|seen| {
+        if seen.last().contains("write a greeting") {
+            let eve = json!({"name": "eve", "agent_type": "command", "prompt": "go"});
+            Answer::call("SpawnTeammate", &eve)
+        } else {
+            Answer::text("I may not.")
+        }
+    })
+    .await;
+    run(&troop, &mock, &ALONE).await;
+    let told = mock.requests()[1].last();
+    assert!(told.contains("the rule `Bash` forbids it"), "{told}");
+}
+
+#[tokio::test]
 async fn what_a_member_starts_acts_for_it_alone_however_it_is_started() {
     let troop = repository(&["Bash"]);
     let program = env!("CARGO_BIN_EXE_troop");

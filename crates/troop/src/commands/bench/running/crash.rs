@@ -1,6 +1,6 @@
 //! From the crash of a teammate until another has its task.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use tokio::time::Instant;
 use troop_model::{Event, Fact, MemberName, Metadata, NewTask, TaskNumber};
 use troop_runtime::process::{Signal, kill_group};
@@ -57,8 +57,9 @@ async fn crash(bench: &Bench, running: &mut Running, nth: usize) -> Result<f64> 
     let pid = running.pid(&first).await?;
     let start = Instant::now();
     kill_group(pid, Signal::KILL)?;
-    assigned(running, Some(task)).await?;
+    let (_, second) = assigned(running, Some(task)).await?;
     let elapsed = start.elapsed();
+    ensure!(second != first, "nobody else was given the task");
     running.until_idle(&first).await?;
     // Who gets something done is started again at once when it crashes next.
     let task = NewTask {

@@ -35,10 +35,10 @@ pub(super) async fn measure(bench: &Bench) -> Result<Vec<Outcome>> {
     sleep(REST).await;
     let memory = pids.iter().map(|pid| memory(*pid)).collect::<Result<Vec<_>>>()?;
     let all: Vec<_> = pids.iter().copied().chain([std::process::id()]).collect();
-    let (before, start) = (ticks(&all)?, Instant::now());
+    let (before, start) = (busy(&all)?, Instant::now());
     sleep(bench.span).await;
-    let busy = (ticks(&all)? - before) as f64 / ticks_per_second();
-    let percent = 100.0 * busy / start.elapsed().as_secs_f64().max(f64::MIN_POSITIVE);
+    let seconds = busy(&all)?.saturating_sub(before) as f64 / 1e9;
+    let percent = 100.0 * seconds / start.elapsed().as_secs_f64().max(f64::MIN_POSITIVE);
     running.stop().await?;
     let limit = |what, unit, ours, most| {
         let part = BenchTeamPart::Idle.name();
@@ -73,19 +73,16 @@ pub(in crate::commands::bench) fn memory(pid: u32) -> Result<Memory> {
     Ok(Memory { resident: megabytes("Rss:")?, private })
 }
 
-/// How long processes have run in all, in ticks of the system's clock.
-fn ticks(pids: &[u32]) -> Result<u64> {
+/// How long processes have run in all, each thread of them, in nanoseconds.
+fn busy(pids: &[u32]) -> Result<u64> {
     let mut all = 0;
     for pid in pids {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-        // The name in parentheses may hold anything; the numbers come behind it.
-        let (_, rest) = stat.rsplit_once(')').context("a process has a name")?;
-        let times = rest.split_whitespace().skip(11).take(2).map(str::parse::<u64>);
-        all += times.sum::<Result<u64, _>>()?;
+        for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
+            // A thread may end meanwhile.
+            let Ok(said) = fs::read_to_string(thread?.path().join("schedstat")) else { continue };
+            let ran = said.split_whitespace().next().context("the system does not tell")?;
+            all += ran.parse::<u64>()?;
+        }
     }
     Ok(all)
-}
-
-fn ticks_per_second() -> f64 {
-    rustix::param::clock_ticks_per_second() as f64
 }
