@@ -18,6 +18,7 @@ mod mail;
 mod marks;
 mod operation;
 mod roster;
+mod step;
 mod tasks;
 mod tell;
 mod written;
@@ -50,6 +51,7 @@ use self::{
     lock::Lock,
     mail::Inbox,
     roster::Config,
+    step::InStep,
     tasks::Known,
 };
 use crate::{Board, BoardError, Clock, Subscription};
@@ -194,6 +196,9 @@ pub struct Mirror {
     poll: Duration,
     notices: Option<mpsc::UnboundedSender<Notice>>,
     n_written: u64,
+    n_read: u64,
+    /// Which files need not be looked at.
+    in_step: InStep,
     /// Whether a file could not be used, so that all is to be looked at again.
     has_failed: bool,
     /// New tasks that wait for others which are still to be taken.
@@ -214,7 +219,7 @@ impl Mirror {
         let folder = std::path::absolute(&folder).map_err(unusable(&folder))?;
         let places = Places::new(layout, &folder, team);
         folders::check(&places, &members)?;
-        let mirror = Self {
+        let mut mirror = Self {
             gate: Gate::new(board.clone(), lead),
             board,
             clock,
@@ -232,10 +237,13 @@ impl Mirror {
             poll: POLL,
             notices: None,
             n_written: 0,
+            n_read: 0,
+            in_step: InStep::default(),
             has_failed: false,
             awaited: Awaited::default(),
         };
         mirror.make_folders()?;
+        mirror.recall_step().await?;
         Ok(mirror)
     }
 
@@ -257,7 +265,13 @@ impl Mirror {
         self.n_written
     }
 
-    /// Looks at all files and all of the board once.
+    /// How many files of tasks were opened so far.
+    #[must_use]
+    pub fn n_read(&self) -> u64 {
+        self.n_read
+    }
+
+    /// Looks once at all files that changed, and at all that changed on the board.
     pub async fn pass(&mut self) -> Result<(), MirrorError> {
         let version = self.board.catch_up().await?;
         let mut news = self.board.subscribe(version);
@@ -276,6 +290,8 @@ impl Mirror {
                 self.dirty.insert(item);
                 (deadline, n_tries) = (Instant::now() + PASS, 0);
             } else {
+                let kept = self.keep_step(news.version()).await;
+                self.bear(kept)?;
                 self.dirty.append(&mut self.later);
                 return Ok(());
             }
@@ -311,7 +327,10 @@ impl Mirror {
         loop {
             tokio::select! {
                 biased;
-                () = stop.cancelled() => return Ok(()),
+                () = stop.cancelled() => {
+                    let kept = self.keep_step(news.version()).await;
+                    return self.bear(kept).map(drop);
+                }
                 // Before what comes without end.
                 () = until(self.again) => {
                     self.again = None;

@@ -38,6 +38,11 @@ impl Stamp {
         }
     }
 
+    /// Whether it was written before the other was.
+    pub(super) fn is_before(self, other: Self) -> bool {
+        (self.at, self.nanos) < (other.at, other.nanos)
+    }
+
     fn new(found: &fs::Metadata) -> Self {
         let micros =
             found.mtime().saturating_mul(1_000_000).saturating_add(found.mtime_nsec() / 1_000);

@@ -143,6 +143,16 @@ impl Places {
         self.all_written().join("config.json")
     }
 
+    /// Which files are known to be in step.
+    pub(super) fn in_step(&self) -> PathBuf {
+        self.all_written().join("in-step.json")
+    }
+
+    /// A file whose time is that of when reading began.
+    pub(super) fn began(&self) -> PathBuf {
+        self.all_written().join("began")
+    }
+
     /// A path as it is told to people: from the folder that holds all of it.
     pub(super) fn shown(&self, path: &Path) -> String {
         path.strip_prefix(&self.root).unwrap_or(path).display().to_string()

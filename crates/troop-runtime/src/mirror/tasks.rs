@@ -68,15 +68,26 @@ impl Mirror {
                 return Ok(Settled::Done);
             }
         }
+        self.in_step.note(id, None);
+        self.begin_reading()?;
         if self.says_the_same(id, &path).await? {
             return Ok(Settled::Done);
         }
         let Some(_lock) = self.lock(&path).await? else { return Ok(Settled::Later) };
         self.recall(id, &path)?;
-        match disk::read(&path).map_err(unusable(&path))? {
-            Some(found) => self.take_in(id, &path, &found).await,
-            None => self.put(id, &path, None).await,
+        let settled = match self.read_file(&path)? {
+            Some(found) => self.take_in(id, &path, &found).await?,
+            None => self.put(id, &path, None).await?,
+        };
+        if settled == Settled::Done {
+            self.in_step.note(id, self.tasks.get(id).map(|it| it.stamp));
         }
+        Ok(settled)
+    }
+
+    fn read_file(&mut self, path: &Path) -> Result<Option<Found>, MirrorError> {
+        self.n_read += 1;
+        disk::read(path).map_err(unusable(path))
     }
 
     /// Whether a file that is new here says what troop wrote there, and the board still says, so that nothing is to be done
@@ -86,7 +97,7 @@ impl Mirror {
             return Ok(false);
         }
         let note = self.places.written_task(id);
-        let Some(found) = disk::read(path).map_err(unusable(path))? else { return Ok(false) };
+        let Some(found) = self.read_file(path)? else { return Ok(false) };
         let Some(written) = written::read(&note).map_err(unusable(&note))? else {
             return Ok(false);
         };
@@ -97,6 +108,7 @@ impl Mirror {
             Ours::Over | Ours::Nothing => false,
         };
         if is_ours && is_so {
+            self.in_step.note(id, Some(found.stamp));
             self.tasks.insert(id.clone(), Known { stamp: found.stamp, raw: written.raw });
         }
         Ok(is_ours && is_so)

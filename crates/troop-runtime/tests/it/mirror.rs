@@ -8,6 +8,7 @@ mod own;
 mod plan;
 mod programs;
 mod stage;
+mod step;
 
 use serde_json::json;
 use stage::{Stage, external};
