@@ -38,4 +38,4 @@ pub use permit::{BadRule, Rule, Rules};
 pub use provider::Api;
 pub use retry::Retries;
 pub use secret::Secret;
-pub use servers::{How, Server, Waits};
+pub use servers::{Agreed, How, Server, Waits};

@@ -30,10 +30,6 @@ impl State {
             Fact::TeamDeleted {} => self.apply_team_deleted(),
             Fact::LeadTaken { .. } | Fact::LeadRenewed { .. } | Fact::LeadReleased {} => {
                 self.apply_lead(event);
-                if matches!(event.fact, Fact::LeadTaken { .. }) {
-                    let lead = self.lead().map(|lead| lead.name.clone());
-                    lead.iter().for_each(|lead| self.withdraw_requests(lead));
-                }
             }
             Fact::MemberAdded { .. } => self.apply_member_added(event),
             Fact::MemberRemoved { member, .. } => self.apply_member_removed(member),
@@ -48,6 +44,8 @@ impl State {
                     self.withdraw_requests(member);
                 }
             }
+            // It waits for nothing any more; if it still wants something, it asks again.
+            Fact::MemberInterrupted { member, .. } => self.withdraw_requests(member),
             Fact::MemberModeChanged { member, permissions } => {
                 self.roster.update(member, |member| member.permissions = *permissions);
             }
@@ -134,6 +132,10 @@ impl State {
             }
             _ => team.lead_lease = None,
         });
+        if matches!(event.fact, Fact::LeadTaken { .. }) {
+            let lead = self.lead().map(|lead| lead.name.clone());
+            lead.iter().for_each(|lead| self.withdraw_requests(lead));
+        }
     }
 
     fn apply_team_deleted(&mut self) {

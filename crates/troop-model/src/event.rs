@@ -1,6 +1,7 @@
 //! Facts: what has happened to a team, in the words that every log, stream and page uses.
 
 mod about;
+mod absent;
 mod change;
 mod kind;
 
@@ -8,6 +9,8 @@ pub use change::{RejectMode, TaskChange};
 pub use kind::Surface;
 
 pub(crate) use change::nullable;
+
+use absent::{is_default, is_false};
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
@@ -455,6 +458,9 @@ pub enum Fact {
         task: TaskNumber,
         /// What nobody did.
         reason: String,
+        /// Whether that was to answer its question; else it was to move it.
+        #[serde(default, skip_serializing_if = "is_false")]
+        is_unanswered: bool,
     },
     /// The task is gone from the board.
     #[serde(rename = "task.deleted")]
@@ -589,12 +595,4 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<Uuid>,
     },
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }

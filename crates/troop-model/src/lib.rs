@@ -65,7 +65,7 @@ pub use task::{
     Attachment, Comment, Dependency, Finished, LIVE_FINISHED, Metadata, Progress, Question,
     StartGate, Status, Task, TaskRef, TaskTable, TrailEntry,
 };
-pub use team_md::team_md;
+pub use team_md::{NO_TEAM, team_md};
 pub use text::{MAX_LINE, MAX_TEXT, is_unprintable, preview};
 pub use time::Time;
 pub use usage::{Budget, Dollars, Spending, Usage};

@@ -6,7 +6,8 @@ use crate::{Member, MemberName, Role, State, TaskAction, TaskCreation, Team, Tea
 const EXPERTISE: usize = 500;
 
 /// For an agent that is in no team and can delegate to nobody, so that it does not try.
-const NO_TEAM: &str = "You are NOT part of any team. Do not use team_tasks or team_message tools.
+pub const NO_TEAM: &str =
+    "You are NOT part of any team. Do not use team_tasks or team_message tools.
 You have NO delegation targets. Do not use spawn with agent parameter.
 ";
 
@@ -34,7 +35,9 @@ fn for_lead(state: &State, team: &Team, lead: &Member) -> String {
     for member in teammates {
         let is_open = state.link(&lead.name, &member.name).is_some_and(|link| link.enabled);
         let closed = if is_open { "" } else { " Nothing can be delegated to it now." };
-        text.push_str(&format!("- {}{closed}\n", introduced(member)));
+        let introduced = introduced(member);
+        let stop = if is_open || introduced.ends_with(['.', '!', '?']) { "" } else { "." };
+        text.push_str(&format!("- {introduced}{stop}{closed}\n"));
     }
     text.push_str(WORKFLOW);
     text.push_str(if team.settings.delegation.require_task {

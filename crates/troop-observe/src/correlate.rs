@@ -60,7 +60,8 @@ pub(crate) struct Correlator {
 
 #[derive(Debug)]
 struct Early {
-    ids: Vec<String>,
+    /// Of the uses, as what they hash to.
+    ids: Vec<u64>,
     line: Vec<u8>,
 }
 
@@ -133,8 +134,8 @@ impl Correlator {
     }
 
     /// Keeps a line with results for a while: their uses may still come.
-    pub(crate) fn keep_early(&mut self, ids: Vec<String>, line: &[u8]) {
-        if line.len() > MAX_EARLY_LINE || ids.iter().all(|id| self.is_settled(id)) {
+    pub(crate) fn keep_early(&mut self, ids: Vec<u64>, line: &[u8]) {
+        if line.len() > MAX_EARLY_LINE || ids.iter().all(|id| self.settled.known.contains(id)) {
             return;
         }
         let mut room = Vec::new();
@@ -148,8 +149,9 @@ impl Correlator {
 
     /// The line with the result of this use, if it came before.
     pub(crate) fn take_early(&mut self, id: &str) -> Option<Vec<u8>> {
-        let early = self.early.iter_mut().find(|it| it.ids.iter().any(|it| it == id))?;
-        early.ids.retain(|it| it != id);
+        let id = hash(id);
+        let early = self.early.iter_mut().find(|it| it.ids.contains(&id))?;
+        early.ids.retain(|it| *it != id);
         Some(early.line.clone())
     }
 
@@ -203,8 +205,8 @@ impl From<Vec<u64>> for Settled {
     }
 }
 
-/// FNV-1a: the same in every version of the program, because it is saved.
-fn hash(text: &str) -> u64 {
+/// What stands for an id. FNV-1a: the same in every version of the program, because it is saved.
+pub(crate) fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })

@@ -4,18 +4,20 @@
 
 use memchr::memmem::Finder;
 
-use crate::correlate::Correlator;
+use crate::correlate::{Correlator, hash};
 
 /// How most lines begin. Who says a line decides what it can say.
 const BY_AGENT: &[u8] = b"{\"type\":\"assistant\"";
 const TO_AGENT: &[u8] = b"{\"type\":\"user\"";
 
+/// How the names of tools begin that are about teams, or that nobody knows and that may be.
+const TOOLS: [&[u8]; 4] = [b"Team", b"Task", b"Agent\"", b"SendMessage\""];
+
 /// Says which lines are worth reading.
 #[derive(Debug)]
 pub(crate) struct Filter {
-    /// How the names of tools begin that are about teams, or that nobody knows and that may be.
-    family: Finder<'static>,
-    others: [Finder<'static>; 2],
+    /// What the name of a tool follows.
+    name: Finder<'static>,
     /// Part of what is around teammates' messages, and of what a transcript notes on its lines.
     team: Finder<'static>,
     /// Who says that a session begins, or that something ended in the background.
@@ -29,16 +31,15 @@ pub(crate) struct Filter {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Look {
     Read,
-    /// It has results of uses that were not seen, or not yet.
-    Early(Vec<String>),
+    /// It has results of uses that were not seen, or not yet: what their ids hash to.
+    Early(Vec<u64>),
     LetGo,
 }
 
 impl Filter {
     pub(crate) fn new() -> Self {
         Self {
-            family: Finder::new("\"T"),
-            others: ["\"Agent\"", "\"SendMessage\""].map(Finder::new),
+            name: Finder::new("\"name\""),
             team: Finder::new("team"),
             system: Finder::new("\"system\""),
             result: Finder::new("\"tool_use_id\""),
@@ -61,19 +62,18 @@ impl Filter {
         let mut ids = Vec::new();
         for at in self.result.find_iter(line) {
             match result_id(line.get(at + self.result.needle().len()..).unwrap_or_default()) {
-                Some(id) if !correlator.is_awaited(id) => ids.push(id.to_owned()),
+                Some(id) if !correlator.is_awaited(id) => ids.push(hash(id)),
                 Some(_) | None => return Look::Read,
             }
         }
         if ids.is_empty() { Look::LetGo } else { Look::Early(ids) }
     }
+
     fn names_a_tool(&self, line: &[u8]) -> bool {
-        let is_family = |at: usize| {
-            let name = line.get(at + 1..).unwrap_or_default();
-            name.starts_with(b"Team") || name.starts_with(b"Task")
-        };
-        self.family.find_iter(line).any(is_family)
-            || self.others.iter().any(|it| it.find(line).is_some())
+        self.name.find_iter(line).any(|at| {
+            let named = value(line.get(at + self.name.needle().len()..).unwrap_or_default());
+            named.is_some_and(|it| TOOLS.iter().any(|tool| it.starts_with(tool)))
+        })
     }
 
     fn speaks_of_a_team(&self, line: &[u8]) -> bool {
@@ -91,10 +91,14 @@ impl Filter {
     }
 }
 
+/// What follows a key, behind its first quote, if it is a text.
+fn value(after: &[u8]) -> Option<&[u8]> {
+    after.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start().strip_prefix(b"\"")
+}
+
 /// The id behind the sign of a result, if it can be seen without reading on.
 fn result_id(after: &[u8]) -> Option<&str> {
-    let value = after.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
-    let value = value.strip_prefix(b"\"")?;
+    let value = value(after)?;
     let id = value.get(..memchr::memchr2(b'"', b'\\', value)?)?;
     let is_over = value.get(id.len()) == Some(&b'"');
     if is_over { std::str::from_utf8(id).ok() } else { None }

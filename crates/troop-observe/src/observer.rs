@@ -7,7 +7,7 @@ use troop_model::Time;
 
 use crate::{
     answer::Answer,
-    correlate::{Correlator, MAX_AGE, Pending},
+    correlate::{Correlator, MAX_AGE, Pending, hash},
     diff::{Change, diff},
     event::{TeamEvent, What},
     filter::{Filter, Look},
@@ -224,7 +224,7 @@ impl Observer {
             .iter()
             .filter_map(|it| if let Signal::Result(it) = it { Some(&it.id) } else { None })
             .filter(|id| !correlator.is_awaited(id))
-            .cloned()
+            .map(|id| hash(id))
             .collect();
         if !early.is_empty() {
             correlator.keep_early(early, line);

@@ -10,6 +10,7 @@ mod category;
 mod claude;
 mod desk;
 mod input;
+mod proof;
 mod seen;
 
 #[cfg(test)]

@@ -137,6 +137,21 @@ impl GitError {
         matches!(self, Self::Failed { says, .. } if says.contains(".lock': File exists"))
     }
 
+    /// Whether it may go by itself: a disk is full, a place cannot be written to, too much runs. What is wrong with a folder
+    /// or a repository as such stays so.
+    pub(crate) fn may_pass(&self) -> bool {
+        match self {
+            Self::NotStarted { .. }
+            | Self::Hangs { .. }
+            | Self::Failed { .. }
+            | Self::File { .. } => true,
+            Self::Nonsense { .. }
+            | Self::Torn { .. }
+            | Self::InTheWay { .. }
+            | Self::Filter { .. } => false,
+        }
+    }
+
     /// All of it on one line, for those who are told.
     #[must_use]
     pub fn chain(&self) -> String {
@@ -214,10 +229,27 @@ impl Git {
 
     /// What it prints, if it can do it. Another git command in the same place is waited for, for a while.
     pub(crate) async fn run(&self, arguments: &[&str]) -> GitResult<String> {
+        self.run_until(arguments, |output| output.status.success()).await
+    }
+
+    /// The same for what exchanges files: on a full disk git may say that all is well, and in passing which it could not write.
+    pub(crate) async fn exchange(&self, arguments: &[&str]) -> GitResult<()> {
+        let is_error = |line: &[u8]| line.starts_with(b"error: ");
+        let is_whole = |output: &Output| {
+            output.status.success() && !output.stderr.split(|it| *it == b'\n').any(is_error)
+        };
+        self.run_until(arguments, is_whole).await.map(drop)
+    }
+
+    async fn run_until(
+        &self,
+        arguments: &[&str],
+        is_good: impl Fn(&Output) -> bool,
+    ) -> GitResult<String> {
         let mut n_tries = 0;
         loop {
             let output = self.output(arguments).await?;
-            if output.status.success() {
+            if is_good(&output) {
                 return Ok(text(&output.stdout));
             }
             let error = self.no(arguments, &output);

@@ -4,6 +4,8 @@
 //! repository); when the task is done, all that is in the folder is committed and merged into the team's branch. Nothing is
 //! ever dropped: what is not merged stays on its branch, and a folder that holds something else is not removed.
 
+mod elsewhere;
+mod hidden;
 mod ignored;
 mod land;
 mod late;
@@ -11,7 +13,9 @@ mod leftovers;
 mod merge;
 mod names;
 mod record;
+mod refusal;
 mod repository;
+mod roots;
 mod submodules;
 mod tie;
 mod watch;
@@ -28,11 +32,13 @@ use std::{
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, Semaphore};
 use troop_model::{MemberName, TaskNumber, TeamName};
 
+pub use elsewhere::Elsewhere;
 pub use ignored::Ignored;
 pub use land::{Ending, Kept, Landed};
 pub use late::Done as LateDone;
 pub use leftovers::{Leftover, LeftoverState, Rescued, leftovers, orphans, rescue};
-pub use merge::{Aim, Conflict, Finished, Merge, NotMerged, Outcome};
+pub use merge::{Aim, Finished, Merge, Outcome};
+pub use refusal::{Conflict, NotMerged};
 pub use tie::Torn;
 pub use watch::{Clash, Sight, Watcher};
 pub use worktree::Begun;

@@ -15,6 +15,7 @@ mod files;
 mod follow;
 mod gate;
 mod hear;
+mod idle;
 mod input;
 mod late;
 mod launch;

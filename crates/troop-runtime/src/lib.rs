@@ -27,9 +27,9 @@ pub use hooks::{
     Mistake, MistakeKind, Occasion, Verdict,
 };
 pub use isolation::{
-    Aim, Begun, Clash, Conflict, Ending, Finished, Ignored, Isolation, IsolationOptions, Kept,
-    Landed, LateDone, Leftover, LeftoverState, Merge, NotMerged, Opened, Outcome, Rescued, Sight,
-    Torn, Watcher, Work, leftovers, orphans, rescue,
+    Aim, Begun, Clash, Conflict, Elsewhere, Ending, Finished, Ignored, Isolation, IsolationOptions,
+    Kept, Landed, LateDone, Leftover, LeftoverState, Merge, NotMerged, Opened, Outcome, Rescued,
+    Sight, Torn, Watcher, Work, leftovers, orphans, rescue,
 };
 pub use lead::{
     Ended, Entry, InProcess, Launch, LaunchSpec, Launched, Lead, LeadEntry, LeadError, LeadHandle,

@@ -38,6 +38,16 @@ pub fn kill_group(leader: u32, signal: Signal) -> io::Result<()> {
     }
 }
 
+/// Whether a process was stopped, by Ctrl-Z or a signal, and does nothing until it is told to go on. Where the system does not
+/// tell, no.
+#[must_use]
+pub fn is_stopped(process: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // What it is called stands in parentheses before its state, and may hold anything.
+    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
+    matches!(state, Some('T' | 't'))
+}
+
 /// The group of a running child. Kills all of it when dropped: hold it after, and drop it before, the child itself.
 #[derive(Debug)]
 pub struct Group {

@@ -40,8 +40,6 @@ pub struct Profile {
     pub signals: Vec<Signal>,
     /// Who would suit it.
     pub team: Vec<Suggestion>,
-    /// The command that makes such a team.
-    pub command: String,
     /// What could not be found out, and why.
     pub notes: Vec<String>,
 }
@@ -135,7 +133,6 @@ fn make(root: &Path, files: list::FileList) -> Profile {
         scan::todos(root, files.paths.iter().filter(|it| recognise::is_source(it)).take(room));
     let signals = recognise::signals(&todos, structure);
     let team = suggest::team(&languages, &frameworks, structure, &signals);
-    let command = suggest::command(root, &team);
     Profile {
         path: root.display().to_string(),
         git: files.is_git,
@@ -146,7 +143,6 @@ fn make(root: &Path, files: list::FileList) -> Profile {
         structure,
         signals,
         team,
-        command,
         notes,
     }
 }

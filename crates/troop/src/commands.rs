@@ -46,13 +46,13 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         return bench::run(command, printer).await;
     }
     if let Command::Profile(args) = &cli.command {
-        return profile::run(args, printer).await;
+        return Box::pin(profile::run(args, &cli.global, surroundings, printer)).await;
     }
     if let Command::Observe(args) = &cli.command {
         return observe::run(args, printer).await;
     }
     if let Command::Trust(args) = &cli.command {
-        if let Some(starter) = Starter::find() {
+        if let Some(starter) = Starter::find()? {
             let message =
                 format!("`{}` runs this, and only a person trusts a project", starter.member);
             return Err(Refused::forbidden(
@@ -78,7 +78,7 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         );
     }
     if let Command::Demo(args) = &cli.command {
-        return demo::run(args, &cli.global, surroundings.user, printer).await;
+        return Box::pin(demo::run(args, &cli.global, surroundings.user, printer)).await;
     }
     let (following, missing) = (following(&cli.command), missing(&cli.command));
     let mut desk = Desk::open(&cli.global, surroundings, following, missing).await?;

@@ -2,6 +2,7 @@
 
 mod choice;
 mod files;
+mod place;
 mod relay;
 
 use std::{
@@ -12,12 +13,12 @@ use std::{
 use anyhow::{Context as _, Result};
 use smol_str::SmolStr;
 use troop_model::{
-    Actor, Command, LEAD_ENDED, Member, MemberName, MemberState, Origin, Refusal, State, TeamId,
-    TeamStatus,
+    Actor, Command, LEAD_ENDED, LeadLease, Member, MemberName, MemberState, Origin, Refusal, Role,
+    State, Team, TeamId, TeamStatus,
 };
 use troop_runtime::{
-    Board, Clock, Done, Following, Request, Session, Signature, TeamSummary, last_project,
-    lead_has_died,
+    Board, Clock, Done, Following, Request, Session, Signature, TeamSummary, find_lead,
+    lead_has_died, process::is_stopped,
 };
 use troop_store::{Missing, Store};
 
@@ -71,6 +72,17 @@ pub(crate) enum Standing {
 }
 
 impl Standing {
+    /// What a team is that somebody leads, or nobody.
+    pub(crate) fn of(team: &Team, is_led: bool) -> Self {
+        match team.status {
+            TeamStatus::Deleted => Self::Deleted,
+            _ if is_led => Self::Running,
+            TeamStatus::Completed => Self::Completed,
+            TeamStatus::Active if team.n_leads > 0 => Self::Stopped,
+            TeamStatus::Active => Self::Active,
+        }
+    }
+
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -79,6 +91,27 @@ impl Standing {
             Self::Completed => "completed",
             Self::Deleted => "deleted",
         }
+    }
+}
+
+/// A lead whose process was stopped, by Ctrl-Z or a signal, and hears nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StoppedLead {
+    pub(crate) process: u32,
+}
+
+impl StoppedLead {
+    /// What is wrong.
+    pub(crate) fn says(self) -> String {
+        format!("process {}, which leads it, was stopped (by Ctrl-Z, or a signal)", self.process)
+    }
+
+    /// What to type.
+    pub(crate) fn ways_out(self) -> String {
+        let Self { process } = self;
+        format!(
+            "let it go on: `kill -CONT {process}` (or `fg` in its terminal), or end it: `kill -9 {process}`"
+        )
     }
 }
 
@@ -98,7 +131,7 @@ impl Desk {
         following: Following,
         missing: Missing,
     ) -> Result<Self> {
-        let starter = Starter::find();
+        let starter = Starter::find()?;
         starter.iter().try_for_each(|starter| starter.check(global))?;
         let url = surroundings.store_url(global);
         let is_default = surroundings.is_default_store(global);
@@ -220,30 +253,30 @@ impl Desk {
                 member.state_reason = Some(LEAD_ENDED.to_owned());
                 member.pid = None;
             }
+        } else if let Some(stopped) = self.stopped_lead(board.team()) {
+            // Whatever stands there was so before.
+            for member in members.iter_mut().filter(|it| it.role == Role::Lead) {
+                member.state_reason = Some(format!("stopped: `kill -CONT {}`", stopped.process));
+            }
         }
         Ok(members)
     }
 
+    /// The process that leads a team from this machine, if it was stopped and hears nothing.
+    pub(crate) fn stopped_lead(&self, team: TeamId) -> Option<StoppedLead> {
+        let lead = find_lead(&self.folder(team))?;
+        is_stopped(lead.pid).then_some(StoppedLead { process: lead.pid })
+    }
+
     /// What a team is, in one word.
     pub(crate) async fn standing(&self, board: &Board) -> Result<Standing> {
-        let look = |state: &State| {
-            let team = state.team()?;
-            Some((team.status, team.lead_lease.clone(), team.n_leads))
-        };
-        let Some((status, lease, n_leads)) = board.look(look).await? else {
-            return Ok(Standing::Deleted);
-        };
-        let folder = self.folder(board.team());
-        let is_led = lease.is_some_and(|lease| {
-            lease.until > self.clock.now() && !lead_has_died(&folder, lease.session)
-        });
-        Ok(match status {
-            TeamStatus::Deleted => Standing::Deleted,
-            _ if is_led => Standing::Running,
-            TeamStatus::Completed => Standing::Completed,
-            TeamStatus::Active if n_leads > 0 => Standing::Stopped,
-            TeamStatus::Active => Standing::Active,
-        })
+        let team = board.look(|state| state.team().cloned()).await?;
+        let Some(team) = team else { return Ok(Standing::Deleted) };
+        let (folder, now) = (self.folder(board.team()), self.clock.now());
+        // One that was stopped does not renew its lease, and leads all the same.
+        let is_held = |it: &LeadLease| it.until > now || find_lead(&folder).is_some();
+        let leads = |it: &LeadLease| is_held(it) && !lead_has_died(&folder, it.session);
+        Ok(Standing::of(&team, team.lead_lease.as_ref().is_some_and(leads)))
     }
 
     /// The same of a team that is not this session's.
@@ -367,9 +400,7 @@ impl Desk {
     }
 
     async fn candidate(&self, team: TeamId) -> Result<Candidate> {
-        let there = last_project(&self.folder(team)).and_then(|it| it.canonicalize().ok());
-        let here = self.surroundings.project.canonicalize().ok();
-        let is_here = there.is_some() && there == here;
+        let is_here = self.is_at_home(team);
         Ok(Candidate { standing: self.standing_of(team).await?, is_here })
     }
 

@@ -20,13 +20,15 @@ use crate::{
     cli::LeadArgs,
     config,
     desk::Desk,
+    orphans,
     output::Printer,
     render::Story,
+    report::Typed,
     signals::Signals,
     trust::{self, Trust},
 };
 use agents::Watch;
-pub(crate) use agents::{HOW, Runnable, Thinkers};
+pub(crate) use agents::{Instead, Runnable, Thinkers};
 pub(crate) use finished::Finished;
 pub(crate) use isolation::{Home, ignored_lines};
 use view::View;
@@ -56,6 +58,8 @@ pub(crate) struct Leading<'a> {
     pub(crate) printer: &'a Printer,
     pub(crate) trust: &'a Trust,
     pub(crate) agents: Arc<Runnable>,
+    /// Who leads this time, if not who did before.
+    pub(crate) instead: Option<Instead>,
     pub(crate) args: LeadArgs,
 }
 
@@ -90,6 +94,7 @@ impl<'a> Leading<'a> {
         let allowed = trust::allowed_hooks(surroundings, self.trust);
         let watch = Watch::default();
         let (story, news) = follow(board, desk).await?;
+        self.agents.look_at_project(story.state()).await;
         let Opened { isolation, notices } = isolation::open(desk, board, self.is_new).await?;
         let options = LeadOptions {
             board: board.clone(),
@@ -97,7 +102,7 @@ impl<'a> Leading<'a> {
             folder: desk.folder(board.team()),
             project: surroundings.project.clone(),
             holder: holder(&surroundings.user),
-            launch: Arc::clone(&self.agents).launch(watch.clone()),
+            launch: Arc::clone(&self.agents).launch(watch.clone(), self.instead.clone()),
             hooks: Hooks::new(allowed, options),
             isolation: isolation.clone(),
             checks: trust::allowed_checks(surroundings, self.trust),
@@ -117,7 +122,7 @@ impl<'a> Leading<'a> {
 async fn follow(board: &Board, desk: &Desk) -> Result<(Story, Subscription)> {
     let state = board.look(State::clone).await?;
     let news = board.subscribe(state.version());
-    Ok((Story::new(state, desk.clock.now()), news))
+    Ok((Story::new(state, desk.clock.now(), Typed::now()), news))
 }
 
 impl Begun<'_> {
@@ -141,6 +146,7 @@ impl Begun<'_> {
             lead.stop("it could not begin").await.map_err(refusal)?;
         }
         let (ended, shown) = leading.watch(lead, &mut story, &mut news, warnings).await;
+        story.end(leading.desk.clock.now());
         hooks.close();
         hooks.wait().await;
         let home = isolation::land(isolation, &ended, leading.printer).await;
@@ -193,7 +199,7 @@ impl Leading<'_> {
         };
         let (mut view, mut shown) = (View::new(self.printer), Ok(()));
         let mut frames = tokio::time::interval(FRAME);
-        let mut ended = pin!(lead.ended());
+        let (mut ended, mut orphans) = (pin!(lead.ended()), pin!(orphans::adopt()));
         let how = loop {
             let show = tokio::select! {
                 biased;
@@ -210,6 +216,7 @@ impl Leading<'_> {
                 },
                 Ok(Some(event)) = news.next() => view.tell_if(story.tell(&event)),
                 Some(warning) = warnings.recv() => view.warn(&warning),
+                never = &mut orphans => match never {},
                 _ = frames.tick(), if view.is_screen() => view.draw(story, self.desk.clock.now()),
             };
             if let Err(error) = show {

@@ -8,6 +8,7 @@ mod desk;
 mod guard;
 mod leading;
 mod mcp;
+mod orphans;
 mod output;
 mod render;
 mod report;

@@ -11,6 +11,7 @@ mod story;
 mod summary;
 mod table;
 mod transcript;
+mod wait;
 
 use std::time::Duration;
 
@@ -23,12 +24,18 @@ pub(crate) use detail::{message, task_detail, team_status, used};
 pub(crate) use event::event;
 pub(crate) use graph::{Node, dot, graph, graph_json};
 pub(crate) use live::{Recent, Screen, live};
+<<<<<<< HEAD
 pub(crate) use observed::{Seen, Told, observed, observed_screen};
 pub(crate) use profile::profile;
+=======
+pub(crate) use observed::{Told, observed, observed_screen};
+pub(crate) use profile::{profile, profile_in_short};
+>>>>>>> main
 pub(crate) use story::Story;
 pub(crate) use summary::{summary, summary_json};
 pub(crate) use table::table;
 pub(crate) use transcript::transcript;
+pub(crate) use wait::waits_for;
 
 /// Text that cannot act on the terminal: what would move the cursor or turn the reading direction is spelled out.
 pub(crate) fn clean(text: &str) -> String {

@@ -4,7 +4,7 @@ mod hint;
 mod typed;
 
 pub(crate) use hint::{in_plain_words, nearest, some_of};
-pub(crate) use typed::quoted;
+pub(crate) use typed::{Typed, quoted, quoted_path};
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -19,7 +19,6 @@ use troop_protocol::{Failure, FailureKind};
 use troop_runtime::{BoardError, ExportError, WorkspaceError};
 use troop_store::StoreError;
 
-use self::typed::Typed;
 use crate::{
     output::{Closed, Printer},
     render,

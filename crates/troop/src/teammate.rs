@@ -12,7 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use troop_agent::{Exit, Finder, Options, Place};
 
 use crate::{
-    config,
+    config, orphans,
     report::{self, Usage},
     thinking,
 };
@@ -71,11 +71,13 @@ fn serve(arguments: Arguments) -> Result<ExitCode> {
         let terminated = options.terminated.clone();
         let (input, output) = troop_protocol::stdio();
         let mut served = std::pin::pin!(troop_agent::serve(agent, input, output, options));
+        let mut orphans = std::pin::pin!(orphans::adopt());
         loop {
             tokio::select! {
                 biased;
                 exit = &mut served => return anyhow::Ok(exit),
                 _ = terminate.recv() => terminated.cancel(),
+                never = &mut orphans => match never {},
             }
         }
     })?;

@@ -68,6 +68,30 @@ pub(crate) fn options(
     Ok(options)
 }
 
+/// The model that the built-in agent thinks with here if nobody says which, if there is one.
+pub(crate) fn at_hand(place: (&Path, &Path)) -> Option<String> {
+    options(place, None, None).ok().map(|options| options.endpoint.model)
+}
+
+/// How the built-in agent gets a model, in short.
+pub(crate) fn how_to_think() -> String {
+    let [first, others @ ..] = USUAL.map(|(api, _)| api.key_variable());
+    let others = others.join("`, `");
+    format!("`export {first}=…` (or `{others}`, or a model at home: docs/builtin.md)")
+}
+
+/// What can lead here: the agents that there are, and what each needs.
+pub(crate) fn how_to_lead(place: (&Path, &Path)) -> String {
+    let own = match at_hand(place) {
+        Some(model) => format!("`--agent builtin`, which thinks with `{model}` here"),
+        None => format!("{}, then `--agent builtin`", how_to_think()),
+    };
+    format!(
+        "let troop's own agent lead: {own}; or a script: `--agent script:FILE`; or your own program, which `.troop/agents/NAME.md` \
+         describes (`program: [python3, agent.py]`): `--agent NAME`; to see a team at work without any of them: `troop demo`"
+    )
+}
+
 /// Chooses the model and what belongs to it.
 fn choose(config: &Config, model: Option<&str>, variable: Variable<'_>) -> Result<Options, String> {
     let wanted = match model.or(config.model.as_deref()) {

@@ -14,7 +14,10 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
-use troop_agent::{Definition, builtin::Server};
+use troop_agent::{
+    Definition,
+    builtin::{Agreed, Server},
+};
 use troop_model::Time;
 use troop_runtime::HooksConfig;
 
@@ -182,23 +185,52 @@ pub(crate) fn untrusted_agents(surroundings: &Surroundings, trust: &Trust) -> Ve
     }
 }
 
-/// The file of MCP servers that a person agreed to, as its fingerprint. None if nobody did.
+/// The MCP servers that a person agreed to: the file that names them, and the files that their commands name.
+#[derive(Debug, Serialize, Deserialize)]
+struct AgreedServers {
+    /// What is in the file, as its fingerprint.
+    file: String,
+    names: BTreeMap<String, Vec<String>>,
+}
+
+/// The MCP servers that a person agreed to, as a text for who starts them. None if nobody did.
 pub(crate) fn allowed_servers(surroundings: &Surroundings, trust: &Trust) -> Option<String> {
-    let text = fs::read(surroundings.project.join(MCP_FILE)).ok()?;
-    (trust.standing == Standing::Trusted).then(|| hash(&text))
+    let project = &surroundings.project;
+    let text = fs::read_to_string(project.join(MCP_FILE)).ok()?;
+    if trust.standing != Standing::Trusted {
+        return None;
+    }
+    let written = written_servers(&text).into_iter();
+    let names = written.map(|it| (it.name.clone(), named(project, project, &it.shown()))).collect();
+    let agreed = AgreedServers { file: hash(text.as_bytes()), names };
+    Some(serde_json::to_string(&agreed).expect("what is all text is JSON"))
 }
 
 /// The MCP servers of a project, if its file is still the one that was agreed to.
 pub(crate) fn servers(project: &Path, agreed: Option<&str>) -> Result<Vec<Server>, String> {
-    let Some(agreed) = agreed else { return Ok(Vec::new()) };
+    let agreed = agreed.and_then(|it| serde_json::from_str::<AgreedServers>(it).ok());
+    let Some(AgreedServers { file, mut names }) = agreed else { return Ok(Vec::new()) };
     let text = fs::read_to_string(project.join(MCP_FILE)).unwrap_or_default();
-    if hash(text.as_bytes()) != agreed {
+    if hash(text.as_bytes()) != file {
         return Ok(Vec::new());
     }
     let mut servers = Server::read_all(&text, &config::variable)?;
+    for (server, written) in servers.iter_mut().zip(written_servers(&text)) {
+        server.agreed = Some(Agreed {
+            project: project.to_owned(),
+            command: written.shown(),
+            names: names.remove(&server.name).unwrap_or_default(),
+            look: named,
+        });
+    }
     // A member has the tools of its team, and acts in nobody else's name.
     servers.retain(|server| !server.is_of_troop());
     Ok(servers)
+}
+
+/// Servers as they are written: what variables hold is the person's own.
+fn written_servers(text: &str) -> Vec<Server> {
+    Server::read_all(text, &|name| Some(format!("${{{name}}}"))).unwrap_or_default()
 }
 
 /// What thinks for the lead where nobody says so: as the project has it, if it may, or as the person has it.
@@ -209,6 +241,7 @@ pub(crate) fn lead_agent(surroundings: &Surroundings, trust: &Trust) -> Option<S
 
 /// All that the project's files would run. What else they may run one day is added here.
 fn runs(surroundings: &Surroundings) -> Vec<Runs> {
+    let project = &surroundings.project;
     let from = |path: &Path| {
         let file = path.strip_prefix(&surroundings.project).unwrap_or(path);
         file.display().to_string()
@@ -220,7 +253,7 @@ fn runs(surroundings: &Surroundings) -> Vec<Runs> {
             when: hook.when(),
             command: hook.command.clone(),
             file: from(path),
-            names: named(surroundings, &hook.command),
+            names: named(project, project, &hook.command),
         }));
     }
     let (path, checks) = &surroundings.checks.project;
@@ -229,25 +262,23 @@ fn runs(surroundings: &Surroundings) -> Vec<Runs> {
         when: "every task, before it is done".to_owned(),
         command: check.clone(),
         file: from(path),
-        names: named(surroundings, check),
+        names: named(project, project, check),
     }));
     for (definition, command) in agents(surroundings) {
         let when = format!("a member with the agent `{}`", definition.key);
         let names = definition.program.join(" ");
-        let (file, names) = (from(&definition.file), named(surroundings, &names));
+        let (file, names) = (from(&definition.file), named(project, project, &names));
         runs.push(Runs { kind: "agent", when, command, file, names });
     }
     let file = surroundings.project.join(MCP_FILE);
     let text = fs::read_to_string(&file).unwrap_or_default();
-    // As they are written: what variables hold is the person's own.
-    let servers = Server::read_all(&text, &|name| Some(format!("${{{name}}}")));
-    for server in servers.unwrap_or_default() {
+    for server in written_servers(&text) {
         runs.push(Runs {
             kind: "mcp server",
             when: format!("an agent that uses the tools of `{}`", server.name),
             command: format!("{} ({})", server.shown(), hash(text.as_bytes())),
             file: from(&file),
-            names: named(surroundings, &server.shown()),
+            names: named(project, project, &server.shown()),
         });
     }
     if let Some((path, agent)) = &surroundings.project_agent {
@@ -283,19 +314,18 @@ fn follows(surroundings: &Surroundings, script: &str) -> String {
     format!("the script {script} ({})", hash(&text))
 }
 
-/// The files of the project that the words of a command name, with what is in them now.
-fn named(surroundings: &Surroundings, command: &str) -> Vec<String> {
-    let project = &surroundings.project;
+/// The files of the project that the words of a command name which is run in a folder, with what is in them now.
+fn named(project: &Path, folder: &Path, command: &str) -> Vec<String> {
     let is_end = |c: char| c.is_whitespace() || "\"'`;&|<>()={}$,".contains(c);
     let (mut names, mut before): (Vec<String>, &str) = (Vec::new(), "");
     for word in command.split(is_end).filter(|word| !word.is_empty()) {
         let runs_next = INTERPRETERS.contains(&std::mem::replace(&mut before, word));
         // What a variable before it names is the project's folder, or nothing that can be known.
-        let word = word.strip_prefix("CLAUDE_PROJECT_DIR/").unwrap_or(word);
-        let path = Path::new(word);
-        let inside = path.strip_prefix(project).unwrap_or(path);
+        let own = word.strip_prefix("CLAUDE_PROJECT_DIR/").map(Path::new);
+        let own = own.or_else(|| Path::new(word).strip_prefix(project).ok());
+        let (root, inside) = own.map_or((folder, Path::new(word)), |inside| (project, inside));
         let is_below = !inside.components().any(|it| it == Component::ParentDir);
-        let file = project.join(inside);
+        let file = root.join(inside);
         if inside.is_absolute() || !is_below || !file.is_file() {
             continue;
         }

@@ -7,7 +7,7 @@ use std::{
 
 use futures_util::future::join_all;
 use serde_json::{Map, Value};
-use troop_model::Permissions;
+use troop_model::{Permissions, Role};
 use troop_protocol::{Category, Gate, Level, MessageIn, WireTask};
 
 use super::{
@@ -89,7 +89,7 @@ impl<'a> Hands<'a> {
     /// Whether the member may have a tool at all.
     fn may_have(&self, name: &str, category: Category) -> bool {
         let is_listed = self.only.is_none_or(|only| only.iter().any(|it| it.names(name)));
-        let is_had = self.team.as_ref().is_none_or(|team| team.has(category));
+        let is_had = self.team.as_ref().is_none_or(|team| team.check(category).is_ok());
         let is_denied = self.rules.denies_all_of(name);
         (is_listed || category == Category::Coordination) && is_had && !is_denied
     }
@@ -107,6 +107,14 @@ impl<'a> Hands<'a> {
         std::mem::take(&mut *self.later.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Looks again at who is in the team, for a lead: who has others to do the work does none itself, and that may have
+    /// begun with the call before.
+    async fn look(&self) {
+        if let Some(team) = self.team.as_ref().filter(|team| team.role() == Role::Lead) {
+            team.look().await;
+        }
+    }
+
     /// Does all that was called for. Every call gets a result, whatever happens.
     pub(crate) async fn use_all(&self, calls: &[ToolCall]) -> Done {
         let (mut done, mut rest) = (Done::default(), calls);
@@ -114,6 +122,7 @@ impl<'a> Hands<'a> {
             let n_reading = rest.iter().take(AT_ONCE).take_while(|call| is_reading(call)).count();
             let (now, later) = rest.split_at(n_reading.max(1));
             rest = later;
+            self.look().await;
             let used = if self.turn.interrupted().is_cancelled() {
                 vec![Used::Bad("you were interrupted before this was done".to_owned()); now.len()]
             } else if done.over.is_some() {
@@ -141,7 +150,7 @@ impl<'a> Hands<'a> {
         let Some(tool) = self.own().find(|tool| tool.name() == call.name) else {
             return match (&self.team, self.servers) {
                 (_, Some(servers)) if servers.has(&call.name) => {
-                    self.use_foreign(servers, &call.name, input).await
+                    Box::pin(self.use_foreign(servers, &call.name, input)).await
                 }
                 (Some(team), _) if Team::knows(&call.name) => {
                     self.use_of_team(team, &call.name, input).await
@@ -193,7 +202,8 @@ impl<'a> Hands<'a> {
         if let Err(why) = self.permitted(&deed, input).await {
             return Used::Bad(why);
         }
-        let run = self.turn.interrupted().run_until_cancelled(servers.run(name, input)).await;
+        let run =
+            self.turn.interrupted().run_until_cancelled(servers.run(name, input, self.turn)).await;
         run.unwrap_or_else(|| Used::Bad("you were interrupted while this was done".to_owned()))
     }
 
@@ -246,6 +256,13 @@ impl<'a> Hands<'a> {
         let closed = self.gate.filter(|_| Team::knows(name)).and_then(|gate| gate.check().err());
         if let Some(closed) = closed {
             return closed.message;
+        }
+        let category = Own::find(name).map(Own::category);
+        let category =
+            category.or_else(|| self.servers.filter(|it| it.has(name)).map(|_| Category::Other));
+        let denied = |team: &Team<'_>| category.and_then(|it| team.check(it).err());
+        if let Some(denied) = self.team.as_ref().and_then(denied) {
+            return denied.to_string();
         }
         let names: Vec<_> = self.specs().into_iter().map(|tool| tool.name).collect();
         let name = troop_model::preview(name, 80);

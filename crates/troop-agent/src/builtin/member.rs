@@ -32,8 +32,6 @@ pub struct BuiltinAgent {
     is_lead: bool,
     /// Whether its lead does not say who is in the team.
     is_alone: bool,
-    /// TEAM.md, as the model was told last.
-    team_md: Option<String>,
     /// Who has said that it is idle.
     started: BTreeSet<String>,
 }
@@ -42,8 +40,8 @@ impl BuiltinAgent {
     /// An agent that remembers nothing.
     #[must_use]
     pub fn new(options: Arc<Options>) -> Self {
-        let (mind, servers, team_md, started) = Default::default();
-        Self { options, mind, servers, is_lead: false, is_alone: false, team_md, started }
+        let (mind, servers, started) = Default::default();
+        Self { options, mind, servers, is_lead: false, is_alone: false, started }
     }
 
     async fn work(&mut self, work: Work, turn: &Turn) -> Outcome {
@@ -152,7 +150,6 @@ impl BuiltinAgent {
                 none.insert(Servers::start(&options.servers, host, options.waits, turn).await)
             }
         };
-        let news = turn.team_md().filter(|team_md| self.team_md.as_ref() != Some(team_md));
         self.is_lead = team.as_ref().is_some_and(|team| team.role() == Role::Lead);
         let mind = match &mut self.mind {
             Some(mind) => mind,
@@ -161,10 +158,7 @@ impl BuiltinAgent {
                 Err(reason) => return Thought::Failed(reason),
             },
         };
-        if let Some(news) = &news {
-            mind.history.tell_team(prompt::team(news));
-            self.team_md = Some(news.clone());
-        }
+        mind.hear_of_team(turn.team_md());
         let Told { words, how, of_people } = told;
         of_people.filter(|_| self.is_lead).into_iter().for_each(|it| mind.history.keep_goal(it));
         mind.history.begin(words, how);
@@ -210,6 +204,10 @@ impl Options {
         let mut system = prompt::system(turn.place(), role);
         if !self.about.is_empty() {
             system.push_str(&format!("\n# What you are\n\n{}\n", self.about));
+        }
+        if role == Some(Role::Lead) && !self.profile.is_empty() {
+            let profile = prompt::of_others(&self.profile);
+            system.push_str(&format!("\n# What this project is made of\n\n{profile}"));
         }
         let veil = self.rules.veil(Permissions::Bypass, Own::Read.name());
         system.push_str(&self.sources.read(turn.path(), &veil));

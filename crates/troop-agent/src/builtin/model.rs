@@ -103,7 +103,7 @@ pub trait Watch: Send {
     /// What this reply has cost so far. What is broken off is paid for, too.
     fn counted(&mut self, usage: Usage);
 
-    /// Nothing has come for a moment.
+    /// All that has come was told, and nothing more is there yet.
     fn quiet(&mut self);
 }
 
@@ -201,6 +201,7 @@ async fn read(api: Api, answer: &mut Answer, watch: &mut dyn Watch) -> Result<Re
                 break 'reading;
             }
         }
+        watch.quiet();
     }
     reader.finish().ok_or_else(|| ModelError::Senseless { what: "it broke off".to_owned() })
 }

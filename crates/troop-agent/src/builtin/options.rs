@@ -44,6 +44,8 @@ pub struct Options {
     pub waits: Waits,
     /// What it is told about itself.
     pub about: String,
+    /// What the project is made of, which it is told if it leads.
+    pub profile: String,
     /// The tools that it may use, if not all, and for what.
     pub tools: Option<Vec<Rule>>,
     /// Whether it has the tools of its team, which its lead must know.
@@ -74,6 +76,7 @@ impl Options {
             servers: Vec::new(),
             waits: Waits::default(),
             about: String::new(),
+            profile: String::new(),
             tools: None,
             gate: Gate::Open,
             seed: 0,

@@ -1,6 +1,6 @@
 //! What a model is told in words.
 
-use troop_model::Role;
+use troop_model::{NO_TEAM, Role};
 use troop_protocol::{MessageIn, WireTask, without_marks};
 
 use crate::Place;
@@ -10,12 +10,16 @@ pub(crate) fn system(place: &Place, role: Option<Role>) -> String {
     let Place { name, team, path, .. } = place;
     let end = if role == Some(Role::Lead) { LEAD_ENDS } else { TASK_ENDS };
     let part = match role {
-        Some(Role::Lead) => LEAD,
-        Some(Role::Member) => TEAMMATE,
-        None => "",
+        Some(Role::Lead) => LEAD.to_owned(),
+        Some(Role::Member) => TEAMMATE.to_owned(),
+        None => format!("\n{NO_TEAM}"),
+    };
+    let who = match role {
+        Some(_) => format!("a member of the team `{team}`, a team of coding agents"),
+        None => "a coding agent".to_owned(),
     };
     format!(
-        "You are `{name}`, a member of the team `{team}`, a team of coding agents. You work in the folder `{}`; all paths are \
+        "You are `{name}`, {who}. You work in the folder `{}`; all paths are \
          meant from there on.\n\n\
          How you work:\n\
          - You are given one piece of work at a time. Do what it asks, all of it, and nothing beside it.\n\
@@ -114,8 +118,7 @@ pub(crate) fn team(team_md: &str) -> String {
 }
 
 pub(crate) const EMPTY: &str = "You said nothing. Go on with the work, or say what came of it.";
-pub(crate) const CUT_OFF: &str =
-    "What you said was cut off, because it was too long. Go on, in smaller pieces.";
+pub(crate) const CUT_OFF: &str = "What you said was cut off, because it was too long. Go on where it ended, and do not say again what you have said.";
 pub(crate) const GO_ON: &str =
     "You were interrupted. Go on with your work, and mind what was said since.";
 

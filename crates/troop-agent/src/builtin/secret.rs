@@ -32,8 +32,39 @@ impl Secret {
     }
 }
 
+impl Secret {
+    /// Whether the end of a text may be the beginning of the secret, and what comes next the rest of it.
+    pub(crate) fn may_begin_in(&self, text: &str) -> bool {
+        let ends = text.char_indices().map(|(start, _)| text.get(start..).unwrap_or_default());
+        ends.into_iter().any(|end| self.0.starts_with(end))
+    }
+}
+
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! What is not shown.
+
+    use super::Secret;
+
+    #[test]
+    fn a_text_that_may_be_cut_within_the_secret_is_known() {
+        let secret = Secret::new("sk-very-secret");
+        for (text, wanted) in [
+            ("it is s", true),
+            ("sk-ver", true),
+            ("the sk-very-secre", true),
+            ("sk-very-nice", false),
+            ("Hello", false),
+            ("ünd", false),
+            ("", false),
+        ] {
+            assert_eq!(secret.may_begin_in(text), wanted, "{text}");
+        }
     }
 }

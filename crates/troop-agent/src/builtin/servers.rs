@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 use troop_protocol::Level;
 
-pub use config::{How, Server};
+pub use config::{Agreed, How, Server};
 
 use super::{
     chat::ToolSpec,
@@ -191,7 +191,7 @@ impl Servers {
         self.tools.iter().find(|tool| tool.spec.name == name)
     }
 
-    pub(crate) async fn run(&self, name: &str, input: &Map<String, Value>) -> Used {
+    pub(crate) async fn run(&self, name: &str, input: &Map<String, Value>, turn: &Turn) -> Used {
         let tool = self.find(name);
         let Some((tool, linked)) = tool.and_then(|tool| Some((tool, self.links.get(tool.link)?)))
         else {
@@ -202,7 +202,7 @@ impl Servers {
         let answered = match link.request("tools/call", &params, self.waits.call).await {
             Ok(answer) => understood(answer),
             Err(Fault::Told(why)) => Err(why),
-            Err(Fault::Gone(why)) => Err(self.begin_again(linked, &why).await),
+            Err(Fault::Gone(why)) => Err(self.begin_again(linked, &why, turn).await),
         };
         match answered {
             Ok(Outcome { content, structured_content, is_error }) => {
@@ -218,7 +218,7 @@ impl Servers {
 
     /// Begins anew with a server that has gone. Whether the call was done nobody knows, so it is for the model to say whether
     /// it is made again.
-    async fn begin_again(&self, linked: &Linked, why: &str) -> String {
+    async fn begin_again(&self, linked: &Linked, why: &str, turn: &Turn) -> String {
         match begin(&linked.server, &self.host, self.waits.start).await {
             Ok((link, _)) => {
                 *linked.link.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(link);
@@ -226,7 +226,12 @@ impl Servers {
                     "{why}; it was started anew, and nobody knows whether this was done: look, and call again if it was not"
                 )
             }
-            Err(again) => format!("{why}; it cannot be started anew: {again}"),
+            Err(again) => {
+                let name = &linked.server.name;
+                let text = format!("the MCP server `{name}` is not started anew: {again}");
+                turn.log(Level::Warn, &text).await;
+                format!("{why}; it cannot be started anew: {again}")
+            }
         }
     }
 }
@@ -244,6 +249,8 @@ async fn begin(
     patience: Duration,
 ) -> Result<(Link, Vec<Told>), String> {
     let begun = async {
+        // At every start, because what was agreed to may have been changed since the last one.
+        server.agreed.as_ref().map_or(Ok(()), |agreed| agreed.check(&host.folder))?;
         let link = match &server.how {
             How::Stdio { program, arguments, environment } => {
                 Link::Local(Local::start(program, arguments, environment, host)?)

@@ -1,12 +1,17 @@
 //! The tools of the team, over the teammate's wire.
 
-use std::time::Duration;
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
-use troop_model::{Dialect, Member, Permissions, Role, Settings, Status, TeamStatus};
-use troop_protocol::{Category, Failure, Gate, Query, Seat, Toolbox, WireTask};
+use troop_model::{Dialect, Member, MemberName, Permissions, Role, Settings, Status, TeamStatus};
+use troop_protocol::{
+    Category, ContextText, Denied, Failure, Gate, Query, Seat, Toolbox, WireTask,
+};
 
 use super::{
     chat::ToolSpec,
@@ -20,11 +25,21 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A member's place in its team, and what it can do there.
 #[derive(Debug)]
 pub(crate) struct Team<'a> {
-    seat: Seat,
     toolbox: Toolbox<&'a Turn>,
     turn: &'a Turn,
+    /// As it was when it was looked at last: members come and settings change while a turn lasts.
+    now: Mutex<Now>,
+}
+
+#[derive(Clone, Debug)]
+struct Now {
+    seat: Seat,
     /// What the lead may do without asking.
     lead: Option<Permissions>,
+    /// Who is in the team, and what is said of them.
+    members: Vec<(MemberName, Role, String)>,
+    /// Whether TEAM.md may say something else than the member was told.
+    has_changed: bool,
 }
 
 /// The team, as far as it matters here.
@@ -48,11 +63,12 @@ impl<'a> Team<'a> {
         if matches!(gate, Gate::Closed { .. }) {
             return Ok(None);
         }
-        let asked = timeout(PATIENCE, turn.query::<Seen>(&Query::Team {})).await;
-        let why = match asked {
-            Ok(Ok(seen)) => return Ok(Self::of(turn, seen)),
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => format!("no answer came in {} seconds", PATIENCE.as_secs()),
+        let why = match asked(turn).await {
+            Ok(seen) => {
+                let team = |now| Self { toolbox: Toolbox::new(turn), turn, now: Mutex::new(now) };
+                return Ok(Now::of(turn, seen).map(team));
+            }
+            Err(why) => why,
         };
         // Only who knows the board tells TEAM.md.
         match turn.team_md() {
@@ -61,7 +77,84 @@ impl<'a> Team<'a> {
         }
     }
 
-    fn of(turn: &'a Turn, seen: Seen) -> Option<Self> {
+    /// Looks again. Who cannot be asked any more says by that nothing about the team.
+    pub(crate) async fn look(&self) {
+        let Some(new) = asked(self.turn).await.ok().and_then(|seen| Now::of(self.turn, seen))
+        else {
+            return;
+        };
+        let mut now = self.now();
+        let is_same = now.members == new.members
+            && now.seat.settings == new.seat.settings
+            && now.seat.status == new.seat.status;
+        *now = Now { has_changed: now.has_changed || !is_same, ..new };
+    }
+
+    /// TEAM.md, if it may have changed since it was asked for last.
+    pub(crate) async fn news(&self) -> Option<String> {
+        if !std::mem::take(&mut self.now().has_changed) {
+            return None;
+        }
+        let asked = self.turn.query::<ContextText>(&Query::Context {});
+        Some(timeout(PATIENCE, asked).await.ok()?.ok()?.team_md)
+    }
+
+    pub(crate) fn role(&self) -> Role {
+        self.now().seat.role
+    }
+
+    /// What the member's lead may do without asking. None for the lead itself.
+    pub(crate) fn lead_mode(&self) -> Option<Permissions> {
+        let now = self.now();
+        now.lead.filter(|_| now.seat.role == Role::Member)
+    }
+
+    /// Whether the member may have tools of this kind at all.
+    pub(crate) fn check(&self, category: Category) -> Result<(), Denied> {
+        Seat { permissions: Permissions::Default, ..self.seat() }.check(category)
+    }
+
+    pub(crate) fn specs(&self) -> impl Iterator<Item = ToolSpec> {
+        self.seat().tools().into_iter().map(|tool| ToolSpec {
+            name: tool.name.to_owned(),
+            description: tool.description,
+            input: tool.input,
+        })
+    }
+
+    /// Whether there is such a tool, also under another name.
+    pub(crate) fn knows(name: &str) -> bool {
+        Seat::category_of(name).is_some()
+    }
+
+    pub(crate) async fn run(&self, name: &str, input: &Map<String, Value>) -> Used {
+        let seat = Seat { permissions: self.turn.mode(), ..self.seat() };
+        match self.toolbox.run(&seat, name, Value::Object(input.clone())).await {
+            Ok(text) => Used::Good(cut(text)),
+            Err(Failure { message, hint, .. }) => {
+                Used::Bad(hint.map_or(message.clone(), |hint| format!("{message}\nhint: {hint}")))
+            }
+        }
+    }
+
+    /// Whether a task is still to be reported on. Who told the board itself needs no other word.
+    pub(crate) async fn is_open(&self, task: &WireTask) -> bool {
+        let Ok(task) = task.id.task() else { return true };
+        let seen = self.turn.query::<TaskSeen>(&Query::Task { task }).await;
+        seen.is_ok_and(|task| task.status == Status::InProgress)
+    }
+
+    fn seat(&self) -> Seat {
+        self.now().seat.clone()
+    }
+
+    fn now(&self) -> MutexGuard<'_, Now> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Now {
+    fn of(turn: &Turn, seen: Seen) -> Option<Self> {
         let own = seen.members.iter().find(|member| member.name.as_str() == turn.place().name)?;
         let (member, role, permissions) = (own.name.clone(), own.role, own.permissions);
         let lead = seen.members.iter().find(|it| it.role == Role::Lead).map(|it| it.permissions);
@@ -77,51 +170,16 @@ impl<'a> Team<'a> {
             permissions,
             gate: Gate::Open,
         };
-        Some(Self { seat, toolbox: Toolbox::new(turn), turn, lead })
+        let members = seen.members.into_iter().map(|it| (it.name, it.role, it.expertise)).collect();
+        Some(Self { seat, lead, members, has_changed: false })
     }
+}
 
-    pub(crate) fn role(&self) -> Role {
-        self.seat.role
-    }
-
-    /// What the member's lead may do without asking. None for the lead itself.
-    pub(crate) fn lead_mode(&self) -> Option<Permissions> {
-        self.lead.filter(|_| self.seat.role == Role::Member)
-    }
-
-    /// Whether the member may have tools of this kind at all.
-    pub(crate) fn has(&self, category: Category) -> bool {
-        let seat = Seat { permissions: Permissions::Default, ..self.seat.clone() };
-        seat.check(category).is_ok()
-    }
-
-    pub(crate) fn specs(&self) -> impl Iterator<Item = ToolSpec> {
-        self.seat.tools().into_iter().map(|tool| ToolSpec {
-            name: tool.name.to_owned(),
-            description: tool.description,
-            input: tool.input,
-        })
-    }
-
-    /// Whether there is such a tool, also under another name.
-    pub(crate) fn knows(name: &str) -> bool {
-        Seat::category_of(name).is_some()
-    }
-
-    pub(crate) async fn run(&self, name: &str, input: &Map<String, Value>) -> Used {
-        let seat = Seat { permissions: self.turn.mode(), ..self.seat.clone() };
-        match self.toolbox.run(&seat, name, Value::Object(input.clone())).await {
-            Ok(text) => Used::Good(cut(text)),
-            Err(Failure { message, hint, .. }) => {
-                Used::Bad(hint.map_or(message.clone(), |hint| format!("{message}\nhint: {hint}")))
-            }
-        }
-    }
-
-    /// Whether a task is still to be reported on. Who told the board itself needs no other word.
-    pub(crate) async fn is_open(&self, task: &WireTask) -> bool {
-        let Ok(task) = task.id.task() else { return true };
-        let seen = self.turn.query::<TaskSeen>(&Query::Task { task }).await;
-        seen.is_ok_and(|task| task.status == Status::InProgress)
+/// Who is in the team, if its lead says so; else why it does not.
+async fn asked(turn: &Turn) -> Result<Seen, String> {
+    match timeout(PATIENCE, turn.query::<Seen>(&Query::Team {})).await {
+        Ok(Ok(seen)) => Ok(seen),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err(format!("no answer came in {} seconds", PATIENCE.as_secs())),
     }
 }

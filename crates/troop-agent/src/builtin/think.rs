@@ -29,6 +29,8 @@ pub(crate) struct Mind {
     pub(crate) model: Model,
     pub(crate) system: String,
     pub(crate) history: History,
+    /// TEAM.md, as it was told last.
+    team_md: Option<String>,
     /// All that it has cost so far, and how much of that the lead knows of.
     pub(crate) usage: Usage,
     pub(crate) told: Usage,
@@ -54,8 +56,15 @@ pub(crate) enum Thought {
 impl Mind {
     /// Somebody who remembers nothing.
     pub(crate) fn new(model: Model, system: String) -> Self {
-        let (history, usage, told, cost) = Default::default();
-        Self { model, system, history, usage, told, cost }
+        let (history, team_md, usage, told, cost) = Default::default();
+        Self { model, system, history, team_md, usage, told, cost }
+    }
+
+    /// Tells what the team is now, if that is something else than was told last.
+    pub(crate) fn hear_of_team(&mut self, team_md: Option<String>) {
+        let Some(team_md) = team_md.filter(|it| self.team_md.as_ref() != Some(it)) else { return };
+        self.history.tell_team(prompt::team(&team_md));
+        self.team_md = Some(team_md);
     }
 
     /// Thinks until there is nothing more to do. Whenever it ends, the model can go on from there.
@@ -67,14 +76,15 @@ impl Mind {
     }
 
     async fn go_round(&mut self, hands: &Hands<'_>, options: &Options) -> Thought {
-        let (specs, mut meter) = (hands.specs(), Meter::new(options.limits, options.price));
-        let n_before = self.system.len() + specs.iter().map(ToolSpec::length).sum::<usize>();
-        self.history.comes_after(n_before);
-        if let Some(why) = options.too_small_for(n_before) {
-            return Thought::Hopeless(why);
-        }
+        let mut meter = Meter::new(options.limits, options.price);
         let (mut n_stumbles, mut is_key_new) = (0, false);
+        // What was said of an answer that is too long to be said at once.
+        let mut begun = String::new();
         loop {
+            let specs = match self.prepare(hands, options).await {
+                Ok(specs) => specs,
+                Err(why) => return Thought::Hopeless(why),
+            };
             self.hear(hands);
             if let Err(limit) = meter.check() {
                 return Thought::Hopeless(limit);
@@ -82,13 +92,7 @@ impl Mind {
             if let Some(why) = hands.turn.spent() {
                 return Thought::Spent(why);
             }
-            let asked = self.ask(hands, &specs, (options, &mut meter));
-            let asked = hands.turn.interrupted().run_until_cancelled(asked).await;
-            let lost = self.cost.take_lost();
-            meter.add(lost);
-            self.usage += lost;
-            self.tell_cost(hands, options).await;
-            let reply = match asked {
+            let reply = match self.ask_at_cost(hands, &specs, (options, &mut meter)).await {
                 None => return Thought::Interrupted,
                 // Some keys hold for an hour.
                 Some(Err(ModelError::Key { .. }))
@@ -104,7 +108,7 @@ impl Mind {
             let text = hands.without_key(&reply.text());
             let (calls, ending) = self.note(reply);
             if !calls.is_empty() {
-                n_stumbles = 0;
+                (n_stumbles, begun) = (0, String::new());
                 let done = hands.use_all(&calls).await;
                 self.history.results(done.results);
                 if let Some(plan) = done.plan {
@@ -119,13 +123,18 @@ impl Mind {
                 Ending::Refused => {
                     return Thought::Failed("the model does not want to answer".to_owned());
                 }
-                Ending::TooLong => prompt::CUT_OFF,
+                Ending::TooLong => {
+                    join(&mut begun, &text);
+                    prompt::CUT_OFF
+                }
                 // Who has been told something before the end has not said its last word.
                 Ending::Done | Ending::Calls | Ending::Other(_) if !text.is_empty() => {
+                    join(&mut begun, &text);
                     if self.hear(hands) {
+                        begun.clear();
                         continue;
                     }
-                    return Thought::Said(text);
+                    return Thought::Said(begun);
                 }
                 Ending::Done | Ending::Calls | Ending::Other(_) => prompt::EMPTY,
             };
@@ -138,7 +147,38 @@ impl Mind {
         }
     }
 
-    /// Tells the lead what was used since it was told last, also for what came to nothing.
+    /// Looks at the team as it is now: the tools that the model has in the next request, after it was told what is new.
+    async fn prepare(
+        &mut self,
+        hands: &Hands<'_>,
+        options: &Options,
+    ) -> Result<Vec<ToolSpec>, String> {
+        if let Some(team) = &hands.team {
+            team.look().await;
+            self.hear_of_team(team.news().await);
+        }
+        let specs = hands.specs();
+        let n_before = self.system.len() + specs.iter().map(ToolSpec::length).sum::<usize>();
+        self.history.comes_after(n_before);
+        options.too_small_for(n_before).map_or(Ok(specs), Err)
+    }
+
+    /// Asks, unless it is interrupted. What that cost is told, whatever came of it.
+    async fn ask_at_cost(
+        &mut self,
+        hands: &Hands<'_>,
+        specs: &[ToolSpec],
+        (options, meter): (&Options, &mut Meter),
+    ) -> Option<Result<Reply, ModelError>> {
+        let asked = self.ask(hands, specs, (options, &mut *meter));
+        let asked = hands.turn.interrupted().run_until_cancelled(asked).await;
+        let lost = self.cost.take_lost();
+        meter.add(lost);
+        self.usage += lost;
+        self.tell_cost(hands, options).await;
+        asked
+    }
+
     /// Asks the command for the key again. False if there is none, or it has no other.
     async fn renews_key(&mut self, hands: &Hands<'_>, options: &Options) -> bool {
         let Some(command) = &options.key_command else { return false };
@@ -151,6 +191,7 @@ impl Mind {
         true
     }
 
+    /// Tells the lead what was used since it was told last, also for what came to nothing.
     async fn tell_cost(&mut self, hands: &Hands<'_>, options: &Options) {
         let used = self.usage - std::mem::replace(&mut self.told, self.usage);
         if used == Usage::default() {
@@ -257,6 +298,14 @@ impl Mind {
         }
         (calls, reply.ending)
     }
+}
+
+/// Adds the next piece of an answer, on a line of its own: nobody can tell whether it goes on in the middle of one.
+fn join(begun: &mut String, text: &str) {
+    if !begun.is_empty() {
+        begun.push('\n');
+    }
+    begun.push_str(text);
 }
 
 /// How work ends that has no reply.

@@ -220,9 +220,9 @@ fn change(task: &mut Task, fact: &Fact, event: &Event, lease: Time) {
             }
         }
         Fact::TaskAskCleared { .. } => task.question = None,
-        Fact::TaskEscalated { .. } => {
+        Fact::TaskEscalated { is_unanswered, .. } => {
             if let Some(question) = &mut task.question {
-                question.is_escalated = true;
+                question.is_escalated |= is_unanswered;
             }
         }
         _ => {}

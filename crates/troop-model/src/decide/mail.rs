@@ -81,9 +81,9 @@ fn follow_up(draft: &mut Draft<'_>, kind: MessageKind, outgoing: &Outgoing, id: 
         {
             move_to(draft, member, MemberState::Planning, "waits for approval of its plan");
         }
-        (MessageKind::PlanApprovalResponse, _) if is_yes => {
+        (MessageKind::PlanApprovalResponse, _) => {
             if let Some(request) = asked {
-                supervision::leave_plan_mode(draft, &request.from);
+                supervision::plan_was_answered(draft, &request.from, is_yes);
             }
         }
         _ => {}

@@ -1,9 +1,11 @@
 //! Rules of members that run: starting, breaking off, having nothing to do, ending.
 
+use uuid::Uuid;
+
 use super::{Draft, Standing, delegation, lead, mail, team, usage, work};
 use crate::{
     Assignment, Fact, Member, MemberName, MemberState, MessageKind, Party, Permissions, Refusal,
-    Role, Spawn, Status, Task, TaskRef, text,
+    Request, Role, Spawn, Status, Task, TaskRef, text,
 };
 
 /// How many characters of a result a notice carries.
@@ -132,8 +134,12 @@ pub(super) fn interrupt(
     if !member.is_running() {
         return Err(Refusal::NotRunning { member: member.name.clone(), state: member.state });
     }
-    let (member, reason) = (member.name.clone(), team::checked_reason(reason)?);
-    draft.push(Fact::MemberInterrupted { member, reason });
+    let (name, reason) = (member.name.clone(), team::checked_reason(reason)?);
+    draft.push(Fact::MemberInterrupted { member: name, reason });
+    // What it asked is withdrawn with what it was at.
+    if !open_plans(draft, &Party::member(&member.name)).is_empty() {
+        wait_no_more(draft, member, member.permissions, "interrupted");
+    }
     Ok(())
 }
 
@@ -217,24 +223,62 @@ fn tell_idle(draft: &mut Draft<'_>, member: &Member, last_task: Option<&TaskRef>
     });
 }
 
-/// Lets a member whose plan was approved do what the lead may do.
-pub(super) fn leave_plan_mode(draft: &mut Draft<'_>, party: &Party) {
+/// A member's plan was answered. If it was approved, the member may do what the lead may do.
+pub(super) fn plan_was_answered(draft: &mut Draft<'_>, party: &Party, is_yes: bool) {
     let Ok(member) = draft.state.find_member(party.as_str()) else { return };
-    if member.permissions != Permissions::Plan {
-        return;
+    let mut permissions = member.permissions;
+    if is_yes && permissions == Permissions::Plan {
+        let lead = draft.state.lead().map_or(Permissions::Default, |lead| lead.permissions);
+        permissions = lead.max(Permissions::Default);
+        draft.push(Fact::MemberModeChanged { member: member.name.clone(), permissions });
     }
-    let lead = draft.state.lead().map_or(Permissions::Default, |lead| lead.permissions);
-    let permissions = lead.max(Permissions::Default);
-    draft.push(Fact::MemberModeChanged { member: member.name.clone(), permissions });
-    if member.state == MemberState::Planning {
-        let holds = draft.state.tasks.held_by(&member.name).next().is_some();
-        draft.push(Fact::MemberStateChanged {
-            member: member.name.clone(),
-            state: if holds { MemberState::Working } else { MemberState::Idle },
-            reason: Some("its plan was approved".to_owned()),
-            pid: member.pid,
+    let why = if is_yes { "its plan was approved" } else { "its plan was rejected" };
+    wait_no_more(draft, member, permissions, why);
+}
+
+/// A member may do more than plan, so that nobody has to say a word about its plan any more: who waits for one gets it.
+pub(super) fn may_do_more(draft: &mut Draft<'_>, member: &Member, permissions: Permissions) {
+    let why = format!("its mode is {permissions}");
+    let own = Party::member(&member.name);
+    for request_id in open_plans(draft, &own) {
+        let (id, from) = (draft.new_id(), mail::sender(draft));
+        draft.push(Fact::MessageSent {
+            id,
+            from,
+            readers: vec![own.clone()],
+            to: own.clone(),
+            message_kind: MessageKind::PlanApprovalResponse,
+            content: why.clone(),
+            summary: None,
+            request_id: Some(request_id),
+            approve: Some(true),
+            task: None,
+            supersedes: None,
+            origin: draft.conversation(),
         });
     }
+    wait_no_more(draft, member, permissions, &why);
+}
+
+fn open_plans(draft: &Draft<'_>, of: &Party) -> Vec<Uuid> {
+    let is_its = |it: &Request| it.from == *of && it.kind == MessageKind::PlanApprovalRequest;
+    draft.state.requests().filter(|(_, it)| is_its(it)).map(|(id, _)| *id).collect()
+}
+
+/// Says what a member is that waits with its plan no more.
+fn wait_no_more(draft: &mut Draft<'_>, member: &Member, permissions: Permissions, why: &str) {
+    if member.state != MemberState::Planning {
+        return;
+    }
+    let holds = draft.state.tasks.held_by(&member.name).next().is_some();
+    let otherwise = if holds { MemberState::Working } else { MemberState::Idle };
+    let only_plans = permissions == Permissions::Plan;
+    draft.push(Fact::MemberStateChanged {
+        member: member.name.clone(),
+        state: if only_plans { MemberState::Planning } else { otherwise },
+        reason: Some(why.to_owned()),
+        pid: member.pid,
+    });
 }
 
 /// Refuses work that changes something to a member that may only plan.

@@ -1,6 +1,6 @@
 //! Rules of the team itself: making it, changing it, who belongs to it, who delegates to whom.
 
-use super::{Draft, usage};
+use super::{Draft, supervision, usage};
 use crate::{
     Fact, Link, Member, MemberName, NewMember, NewTeamCommand, Permissions, Refusal, Role, Status,
     TaskChange, TeamStatus, text,
@@ -154,6 +154,9 @@ pub(super) fn set_mode(
     }
     if member.permissions != permissions {
         draft.push(Fact::MemberModeChanged { member: member.name.clone(), permissions });
+    }
+    if permissions != Permissions::Plan {
+        supervision::may_do_more(draft, member, permissions);
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! What the passing of time does: leases, stale tasks, retries, reminders, escalation.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use super::{
     Draft, Standing,
@@ -75,7 +75,7 @@ fn go_stale(draft: &mut Draft<'_>, task: &Task) -> Result<bool, Refusal> {
     }
     draft.push(Fact::TaskStale { task: task.number });
     let minutes = settings.stale_after_minutes;
-    escalate(draft, task, &format!("has not moved for {minutes} minutes"))?;
+    escalate(draft, task, Unmoved::For { minutes })?;
     Ok(true)
 }
 
@@ -86,8 +86,7 @@ fn remind(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
     let limit = draft.team()?.settings.followup_max_reminders;
     if limit > 0 && question.n_reminders >= limit {
         if !question.is_escalated {
-            let n = question.n_reminders;
-            escalate(draft, task, &format!("got no answer from the user after {n} reminders"))?;
+            escalate(draft, task, Unmoved::Unanswered { n_reminders: question.n_reminders })?;
         }
         return Ok(());
     }
@@ -99,9 +98,31 @@ fn remind(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn escalate(draft: &mut Draft<'_>, task: &Task, what: &str) -> Result<(), Refusal> {
-    let reason = format!("{} {what}", task.number);
-    draft.push(Fact::TaskEscalated { task: task.number, reason: reason.clone() });
+/// Why a task is escalated. The two are told apart: one does not make the other unnecessary.
+#[derive(Clone, Copy)]
+enum Unmoved {
+    For { minutes: u32 },
+    Unanswered { n_reminders: u32 },
+}
+
+impl fmt::Display for Unmoved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::For { minutes } => write!(f, "has not moved for {minutes} minutes"),
+            Self::Unanswered { n_reminders: 1 } => {
+                f.write_str("got no answer from the user after a reminder")
+            }
+            Self::Unanswered { n_reminders } => {
+                write!(f, "got no answer from the user after {n_reminders} reminders")
+            }
+        }
+    }
+}
+
+fn escalate(draft: &mut Draft<'_>, task: &Task, why: Unmoved) -> Result<(), Refusal> {
+    let reason = format!("{} {why}", task.number);
+    let is_unanswered = matches!(why, Unmoved::Unanswered { .. });
+    draft.push(Fact::TaskEscalated { task: task.number, reason: reason.clone(), is_unanswered });
     if !draft.team()?.settings.escalations().contains(&Escalation::FailTask) {
         draft.tell_lead(reason, task.number);
         return Ok(());

@@ -160,7 +160,7 @@ fn task_ends() -> Vec<Fact> {
         Fact::TaskAsked { task, question: "?".into(), asked_by: name("ann"), next_at: TEN },
         Fact::TaskReminded { task, next_at: TEN },
         Fact::TaskAskCleared { task },
-        Fact::TaskEscalated { task, reason: reason() },
+        Fact::TaskEscalated { task, reason: reason(), is_unanswered: true },
         Fact::TaskDeleted { task },
     ]
 }

@@ -271,6 +271,64 @@ fn a_question_is_repeated_to_the_user_alone_and_then_escalated() {
 }
 
 #[test]
+fn an_unanswered_question_is_escalated_with_the_usual_settings() {
+    let mut team = Bench::new();
+    team.lead().ok(create("write"));
+    team.member("ann").ok(claim(1));
+    team.member("ann").ok(ask_user(1));
+    let mut seen = Vec::new();
+    for minutes in 1..=600 {
+        team.at(minutes).member("ann").ok(renew(1));
+        for event in team.tick() {
+            if event.fact.task().is_some() && event.fact.kind() != "message.sent" {
+                seen.push((minutes, event.fact.kind()));
+            }
+        }
+    }
+    // A reminder is a move of the task: who waits for the user is not stale before the user was asked often enough.
+    assert_eq!(
+        seen,
+        [
+            (30, "task.reminded"),
+            (60, "task.reminded"),
+            (90, "task.reminded"),
+            (120, "task.escalated"),
+            (240, "task.stale"),
+            (240, "task.escalated"),
+        ]
+    );
+    assert_eq!(
+        team.unread("lead"),
+        [
+            "task-1 got no answer from the user after 3 reminders",
+            "task-1 has not moved for 120 minutes"
+        ]
+    );
+}
+
+#[test]
+fn an_unanswered_question_is_escalated_however_stale_its_task_is() {
+    let mut team = held_with(|settings| {
+        settings.lease_seconds = 600_000;
+        settings.stale_after_minutes = 10;
+        settings.followup_interval_minutes = 10;
+        settings.followup_max_reminders = 1;
+    });
+    team.member("ann").ok(ask_user(1));
+    assert_eq!(kinds(&team.at(10).tick()), ["task.stale", "task.escalated", "message.sent"]);
+    assert_eq!(kinds(&team.tick()), ["task.reminded", "message.sent"]);
+    assert_eq!(kinds(&team.at(20).tick()), ["task.escalated", "message.sent"]);
+    assert_eq!(
+        team.unread("lead"),
+        [
+            "task-1 has not moved for 10 minutes",
+            "task-1 got no answer from the user after a reminder"
+        ]
+    );
+    assert!(team.at(600).tick().is_empty(), "once is enough");
+}
+
+#[test]
 fn an_unanswered_question_fails_the_task_where_the_team_says_so() {
     let mut team = held_with(|settings| {
         settings.lease_seconds = 600_000;

@@ -131,6 +131,30 @@ fn a_newcomer_starts_with_its_prompt_as_its_first_message() {
 }
 
 #[test]
+fn a_newcomer_has_an_identity_of_its_own_and_is_in_the_log() {
+    let mut bench = led();
+    for who in ["yan", "zoe"] {
+        bench.lead().ok(spawn(who));
+    }
+    let of = |state: &crate::State, who| state.member(&name(who)).cloned().unwrap();
+    let (yan, zoe) = (of(&bench.state, "yan"), of(&bench.state, "zoe"));
+    assert!(yan.id != zoe.id && !yan.id.is_nil());
+    assert_eq!((yan.state, zoe.state), (MemberState::Spawning, MemberState::Spawning));
+    let mut replayed = crate::State::default();
+    bench.log.iter().for_each(|event| replayed.apply(event));
+    assert_eq!([of(&replayed, "yan"), of(&replayed, "zoe")], [yan, zoe]);
+}
+
+#[test]
+fn nobody_starts_without_a_name_or_an_agent() {
+    let mut bench = led();
+    assert!("".parse::<crate::MemberName>().is_err());
+    let member = crate::NewMember { agent: "".into(), ..newcomer("zoe") };
+    let refused = bench.lead().refused(Command::SpawnMember(Spawn { member, prompt: None }));
+    assert!(refused.contains("agent"), "{refused}");
+}
+
+#[test]
 fn without_a_prompt_there_is_no_message() {
     let mut bench = led();
     bench.lead().ok(spawn("zoe"));
@@ -339,13 +363,60 @@ fn who_must_plan_changes_nothing_before_its_plan_is_approved() {
 #[test]
 fn a_rejected_plan_can_be_sent_again() {
     let (mut bench, request) = planning();
+    assert_eq!(reason_of(&bench, "zoe"), Some("waits for approval of its plan"));
     bench.lead().ok(answer("zoe", MessageKind::PlanApprovalResponse, request, false));
     assert_eq!(state_of(&bench, "zoe"), MemberState::Planning);
+    assert_eq!(reason_of(&bench, "zoe"), Some("its plan was rejected"), "it waits for nobody");
     assert!(matches!(bench.member("zoe").refusal(complete(1)), Refusal::PlanFirst { .. }));
     bench.member("zoe").ok(send("lead", MessageKind::PlanApprovalRequest, "then that"));
     let request = *bench.state.requests().next().unwrap().0;
     bench.lead().ok(answer("zoe", MessageKind::PlanApprovalResponse, request, true));
     bench.member("zoe").ok(complete(1));
+}
+
+fn reason_of<'a>(bench: &'a Bench, who: &str) -> Option<&'a str> {
+    bench.state.member(&name(who)).unwrap().state_reason.as_deref()
+}
+
+#[test]
+fn a_mode_that_allows_more_answers_the_plan_that_waits() {
+    let (mut bench, request) = planning();
+    let mode = |permissions| Command::SetMemberMode { member: name("zoe"), permissions };
+    bench.person().ok(mode(Permissions::Default));
+    assert_eq!(state_of(&bench, "zoe"), MemberState::Working);
+    assert_eq!(bench.state.requests().count(), 0, "nobody is asked any more");
+    let zoe = crate::Party::member(&name("zoe"));
+    let told = bench.state.mailbox().unread_of(&zoe).last().unwrap();
+    assert_eq!((told.kind, told.request_id), (MessageKind::PlanApprovalResponse, Some(request)));
+    assert_eq!((told.approve, told.content.as_str()), (Some(true), "its mode is default"));
+    let late = answer("zoe", MessageKind::PlanApprovalResponse, request, true);
+    assert!(bench.person().refused(late).starts_with("there is no open request"));
+    bench.member("zoe").ok(complete(1));
+    assert!(bench.person().ok(mode(Permissions::Default)).is_empty(), "it is so");
+}
+
+#[test]
+fn a_plan_that_is_made_without_need_leaves_no_trace_when_it_is_approved() {
+    let (mut bench, request) = planning();
+    // As logs have it that were written when a mode did not answer a plan.
+    let permissions = Permissions::Default;
+    let fact = crate::Fact::MemberModeChanged { member: name("zoe"), permissions };
+    let version = bench.state.version().next();
+    let event = crate::Event { fact, version, ..bench.log.last().unwrap().clone() };
+    bench.state.apply(&event);
+    bench.lead().ok(answer("zoe", MessageKind::PlanApprovalResponse, request, true));
+    assert_eq!(state_of(&bench, "zoe"), MemberState::Working);
+}
+
+#[test]
+fn what_an_interrupted_member_asked_is_withdrawn() {
+    let (mut bench, _) = planning();
+    bench.member("zoe").ok(send("user", MessageKind::PermissionRequest, "may I?"));
+    assert_eq!(bench.state.requests().count(), 2);
+    bench.person().ok(Command::InterruptMember { member: name("zoe"), reason: None });
+    assert_eq!(bench.state.requests().count(), 0);
+    assert_eq!(state_of(&bench, "zoe"), MemberState::Planning, "it may still only plan");
+    assert_eq!(reason_of(&bench, "zoe"), Some("interrupted"), "and waits for nobody");
 }
 
 #[test]

@@ -178,6 +178,19 @@ fn members_start_with_what_the_lead_may_or_less() {
 }
 
 #[test]
+fn who_joins_a_lead_that_asks_nothing_asks_nothing() {
+    let mut team = Bench::empty();
+    let bypass = Some(Permissions::Bypass);
+    let lead = NewMember { permissions: bypass, ..newcomer("lead") };
+    let new = new_team(Settings::default(), &["ann"]);
+    team.person().ok(Command::CreateTeam(crate::NewTeamCommand { lead, ..new }));
+    team.lead().ok(Command::AddMember(newcomer("bob")));
+    for who in ["ann", "bob"] {
+        assert_eq!(team.state.member(&name(who)).map(|it| it.permissions), bypass, "{who}");
+    }
+}
+
+#[test]
 fn what_a_member_is_said_to_be_comes_from_the_supervisor() {
     let mut team = Bench::new();
     for state in MemberState::ALL {

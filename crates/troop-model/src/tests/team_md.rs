@@ -122,7 +122,7 @@ fn it_is_what_the_team_is_now() {
     assert!(lead(&team).contains("- `dan` (member)\n"));
     let link = team.state.link(&name("lead"), &name("dan")).unwrap().clone();
     team.lead().ok(Command::SetLink(Link { enabled: false, ..link }));
-    assert!(lead(&team).contains("- `dan` (member) Nothing can be delegated to it now.\n"));
+    assert!(lead(&team).contains("- `dan` (member). Nothing can be delegated to it now.\n"));
     team.lead().ok(set("delegation.require_task", false));
     assert!(lead(&team).contains("makes a task of its own"));
     team.lead().ok(set("delegation.delegate_mode", true));

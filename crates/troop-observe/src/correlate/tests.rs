@@ -84,10 +84,10 @@ fn shelves_stay_small_whatever_comes() {
     let mut it = Correlator::default();
     for nth in 0..10_000 {
         it.add(pending(&format!("use {nth}"), at(0)));
-        it.keep_early(vec![format!("result {nth}")], &[b'x'; 1000]);
+        it.keep_early(vec![hash(&format!("result {nth}"))], &[b'x'; 1000]);
         it.settle(&format!("message {nth}"));
     }
-    it.keep_early(vec!["long".to_owned()], &vec![b'x'; MAX_EARLY_LINE + 1]);
+    it.keep_early(vec![hash("long")], &vec![b'x'; MAX_EARLY_LINE + 1]);
     assert_eq!((it.waiting.len(), it.late.len()), (MAX_WAITING, MAX_WAITING));
     assert_eq!((it.early.len(), it.settled.order.len()), (MAX_EARLY, MAX_SETTLED));
     assert_eq!(it.settled.known.len(), MAX_SETTLED);

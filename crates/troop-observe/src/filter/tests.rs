@@ -42,7 +42,7 @@ fn whatever_may_be_about_a_team_is_read() {
 #[test]
 fn results_are_read_if_their_use_is_known_and_else_kept() {
     let line = r#"{"content":[{"tool_use_id":"a"},{ "tool_use_id" : "b" }]}"#;
-    assert_eq!(look(line), Look::Early(vec!["a".to_owned(), "b".to_owned()]));
+    assert_eq!(look(line), Look::Early(["a", "b"].map(hash).to_vec()));
     // What cannot be seen at a glance is read.
     for line in [r#"{"tool_use_id":"a\n"}"#, r#"{"tool_use_id":7}"#, r#"{"tool_use_id":"cut"#] {
         assert_eq!(look(line), Look::Read, "{line}");

@@ -22,11 +22,11 @@ fn nothing_comes_of(lines: &[String]) {
 fn what_is_no_json_or_another_json_is_skipped() {
     let lines = [
         "TaskCreate",
-        "\"TaskCreate\"",
-        "[\"TaskCreate\"]",
-        "{\"TaskCreate\"",
-        "null \"Task",
-        "{\"Task\":}",
+        "\"name\":\"TaskCreate\"",
+        "[\"name\":\"TaskCreate\"]",
+        "{\"name\":\"TaskCreate\"",
+        "null \"name\":\"Task",
+        "{\"name\":\"Task\":}",
     ];
     nothing_comes_of(&lines.map(str::to_owned));
     let seen = Seen::of(lines);

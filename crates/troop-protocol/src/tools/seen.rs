@@ -5,10 +5,12 @@ use std::borrow::Cow;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 use troop_model::{
-    Attachment, Comment, Member, MemberName, MessageKind, Progress, Role, Status, TaskNumber,
-    TeamStatus, Time, TrailEntry, Version,
+    Attachment, Comment, Evidence, Member, MemberName, Merged, MessageKind, Progress, Role, Status,
+    TaskNumber, TeamStatus, Time, TrailEntry, Version,
 };
 use uuid::Uuid;
+
+use super::proof::Ended;
 
 /// A task.
 #[derive(Debug, Deserialize)]
@@ -30,7 +32,9 @@ pub(super) struct TaskSeen {
     pub(super) created_by: String,
     pub(super) created_at: Time,
     pub(super) completed_at: Option<Time>,
+    pub(super) merged: Option<Merged>,
     pub(super) metadata: Map<String, Value>,
+    pub(super) evidence: Vec<Ended>,
     pub(super) detail: Option<DetailSeen>,
 }
 
@@ -49,6 +53,7 @@ pub(super) struct TaskLine<'a> {
     pub(super) owner: Option<MemberName>,
     pub(super) blocked_by: Vec<TaskNumber>,
     pub(super) progress: Option<Progress>,
+    pub(super) evidence: Vec<Ended>,
 }
 
 /// What belongs to a task but not to a list of tasks.
@@ -56,6 +61,8 @@ pub(super) struct TaskLine<'a> {
 pub(super) struct DetailSeen {
     pub(super) comments: Vec<Comment>,
     pub(super) attachments: Vec<Attachment>,
+    pub(super) evidence: Vec<Evidence>,
+    pub(super) checks_waived: Option<String>,
     pub(super) events: Vec<TrailEntry>,
 }
 

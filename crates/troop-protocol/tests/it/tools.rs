@@ -2,6 +2,7 @@
 
 mod board;
 mod claude;
+mod proof;
 mod wrong;
 
 use std::sync::Arc;

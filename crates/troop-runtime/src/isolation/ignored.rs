@@ -10,7 +10,7 @@ use std::{
 
 use troop_model::MemberName;
 
-use super::{merge::MAX_NAMED, submodules, tie::free_path, worktree::is_dirty};
+use super::{refusal::MAX_NAMED, submodules, tie::free_path, worktree::is_dirty};
 use crate::git::{Git, GitError, GitResult, parts};
 
 /// How many bytes of what git ignores in one folder are kept.

@@ -6,10 +6,12 @@ use troop_model::MemberName;
 
 use super::{
     Isolation,
+    elsewhere::Elsewhere,
     ignored::{self, Ignored},
     leftovers::folders,
-    merge::MAX_NAMED,
-    names, submodules, tie,
+    names,
+    refusal::MAX_NAMED,
+    submodules, tie,
     worktree::{head, is_dirty},
 };
 use crate::git::{Git, GitError, GitResult, parts};
@@ -61,6 +63,8 @@ pub struct Ending {
     pub kept: Vec<Kept>,
     /// What git ignored in the folders that went.
     pub ignored: Vec<Ignored>,
+    /// What members put where it is merged nowhere.
+    pub elsewhere: Vec<Elsewhere>,
 }
 
 impl Isolation {
@@ -68,6 +72,7 @@ impl Isolation {
     /// folders and branches whose work is merged. Nothing may run for members any more.
     pub async fn land(&self) -> Result<Ending, GitError> {
         let landed = self.bring().await?;
+        let elsewhere = self.elsewhere().await?;
         let (kept, ignored) = self.tidy().await?;
         let is_there = matches!(landed, Landed::Nothing | Landed::Merged { .. });
         let git = &self.inner.git;
@@ -76,7 +81,7 @@ impl Isolation {
             let name = format!("refs/heads/{}", self.branch());
             git.run(&["update-ref", "-d", &name]).await?;
         }
-        Ok(Ending { landed, kept, ignored })
+        Ok(Ending { landed, kept, ignored, elsewhere })
     }
 
     async fn bring(&self) -> GitResult<Landed> {

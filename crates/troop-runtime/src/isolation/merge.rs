@@ -1,14 +1,18 @@
 //! Merging what a teammate finished into the team's branch: all of it, or nothing.
 
 use std::{
-    fmt, fs,
+    fs,
     path::{Path, PathBuf},
 };
 
 use troop_model::{Evidence, TaskNumber};
 
 use super::{
-    Isolation, Work, names, submodules,
+    Isolation, Work,
+    hidden::listed,
+    names,
+    refusal::{Conflict, MAX_NAMED, NotMerged},
+    submodules,
     tie::Torn,
     worktree::{commit_all, free_name, head, new_repositories},
 };
@@ -19,8 +23,6 @@ use crate::{
 
 /// How often a merge is made anew because somebody else moved the team's branch meanwhile.
 const MAX_ROUNDS: usize = 10;
-/// How many files are named in what a member is told.
-pub(super) const MAX_NAMED: usize = 10;
 
 /// Work that is in the team's branch now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,130 +85,6 @@ impl From<NotMerged> for Finished {
     }
 }
 
-/// Why work is not merged. All that was done is committed on the member's branch.
-#[derive(Debug)]
-pub enum NotMerged {
-    /// It does not fit what others did meanwhile.
-    Conflict(Conflict),
-    /// A merge that the member began is not at its end: these files still have its marks.
-    Unresolved(Vec<String>),
-    /// There are repositories in it, of which git would keep nothing but a name.
-    Repositories(Vec<String>),
-    /// There are submodules in it with something that is not committed, of which git would keep nothing.
-    Submodules(Vec<String>),
-    /// The folder is a repository of its own now, so that nothing in it belongs to this one.
-    Replaced,
-    /// The folder was gone. It is there again, as it was last committed.
-    Gone,
-    /// What was to be checked is not good.
-    Unproved,
-    /// Nobody wants it any more: the task was taken away, or is over.
-    Unwanted,
-}
-
-/// What does not fit together.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Conflict {
-    /// The team's branch.
-    pub with: String,
-    /// In which files.
-    pub files: Vec<String>,
-    /// Whose tasks changed them.
-    pub tasks: Vec<String>,
-}
-
-impl NotMerged {
-    /// Why, for others than who made it.
-    #[must_use]
-    pub fn reason(&self) -> String {
-        match self {
-            Self::Conflict(Conflict { with, files, .. }) => {
-                format!("it conflicts with what is in `{with}` now: {}", named(files))
-            }
-            Self::Unresolved(files) => {
-                format!(
-                    "a merge in the folder is not at its end: {} has conflict marks",
-                    named(files)
-                )
-            }
-            Self::Repositories(folders) => {
-                format!("it holds repositories that are no submodules: {}", named(folders))
-            }
-            Self::Submodules(paths) => {
-                format!("something in submodules is not committed: {}", named(paths))
-            }
-            Self::Replaced => "its folder is a repository of its own now".to_owned(),
-            Self::Gone => "its folder was deleted, with all that was not committed".to_owned(),
-            Self::Unproved => "a check says no".to_owned(),
-            Self::Unwanted => "the task was taken away meanwhile".to_owned(),
-        }
-    }
-}
-
-impl fmt::Display for NotMerged {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Conflict(conflict) => conflict.fmt(f),
-            Self::Unresolved(files) => write!(
-                f,
-                "the merge in your folder is not at its end: {} still has conflict marks; resolve them and complete the task again",
-                named(files)
-            ),
-            Self::Repositories(folders) => {
-                let first = folders.first().map_or("", String::as_str);
-                write!(
-                    f,
-                    "what is in {} would be lost, because it is a repository of its own; make it files of this one (`git rm -q --cached --ignore-unmatch {first}; rm -rf {first}/.git`), a submodule (`git submodule add`), or move it away, and complete the task again",
-                    named(folders)
-                )
-            }
-            Self::Submodules(paths) => {
-                let first = paths.first().map_or("", String::as_str);
-                write!(
-                    f,
-                    "what is not committed in the submodule {} would be lost; commit it there (`git -C {first} add --all && git -C {first} commit -m WHY`), or drop it (`git -C {first} reset --hard && git -C {first} clean -fd`), and complete the task again",
-                    named(paths)
-                )
-            }
-            Self::Replaced => f.write_str(
-                "your folder is a repository of its own now, so that nothing in it can be merged; take its `.git` away (`rm -rf .git` at its top) and complete the task again: what is in the folder then counts as your work",
-            ),
-            Self::Gone => f.write_str(
-                "your folder was deleted, with all that was not committed; it is there again as it was last committed: do what is missing, and complete the task again",
-            ),
-            Self::Unproved => f.write_str("a check says no"),
-            Self::Unwanted => f.write_str("the task was taken away meanwhile"),
-        }
-    }
-}
-
-impl fmt::Display for Conflict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "your work conflicts with what is in `{}` now: {}",
-            self.with,
-            named(&self.files)
-        )?;
-        if !self.tasks.is_empty() {
-            write!(f, ", changed by {}", self.tasks.join(", "))?;
-        }
-        write!(
-            f,
-            "; in your folder run `git merge {}`, resolve it, and complete the task again",
-            self.with
-        )
-    }
-}
-
-pub(super) fn named(files: &[String]) -> String {
-    let mut names: Vec<_> = files.iter().take(MAX_NAMED).map(|file| format!("`{file}`")).collect();
-    if files.len() > MAX_NAMED {
-        names.push(format!("and {} more", files.len() - MAX_NAMED));
-    }
-    names.join(", ")
-}
-
 /// The name of a folder in which a result is checked that nobody works on any more.
 const CHECKED: &str = ".checked";
 
@@ -236,7 +114,11 @@ impl Isolation {
             git => git?,
         };
         let folder = names::folder(&self.inner.worktrees, &work.member);
-        let seen = Seen::of(&git).await?;
+        // At once, because it is waited for both.
+        let (mut seen, listed) = tokio::try_join!(Seen::of(&git), listed(&git))?;
+        if !seen.is_dirty && listed.reveal(&git).await? {
+            seen = Seen::of(&git).await?;
+        }
         let marked = seen.marked(&folder);
         if !marked.is_empty() {
             return Ok(NotMerged::Unresolved(marked).into());
@@ -246,11 +128,18 @@ impl Isolation {
             return Ok(NotMerged::Submodules(dirty).into());
         }
         submodules::keep(&git, &folder, &self.inner.git).await?;
-        let (own, mut inside) = match seen.is_dirty {
+        let (mut own, mut inside) = match seen.is_dirty {
             true => self.commit(work, &git).await?,
             false => (seen.commit, Vec::new()),
         };
-        let parted = self.parted(&own).await?;
+        let mut parted = self.parted(&own).await?;
+        if parted.is_none()
+            && let Some(rooted) = self.rooted(work, &git, &own).await?
+        {
+            own = rooted;
+            parted = self.parted(&own).await?;
+        }
+        let Some(parted) = parted else { return Ok(self.unrelated(&own).into()) };
         inside.extend(new_repositories(&git, &parted.base, &own).await?);
         if !inside.is_empty() {
             return Ok(NotMerged::Repositories(inside).into());
@@ -310,8 +199,10 @@ impl Isolation {
             let add = ["worktree", "add", "--quiet", "--force", "--detach", &path, own];
             self.inner.git.run(&add).await?;
         }
-        let parted = self.parted(own).await?;
-        let finished = self.merge(work, (own, parted), checks, &folder).await;
+        let finished = match self.parted(own).await? {
+            Some(parted) => self.merge(work, (own, parted), checks, &folder).await,
+            None => Ok(self.unrelated(own).into()),
+        };
         if !checks.is_empty() {
             self.inner.git.ask(&remove).await?;
         }
@@ -380,12 +271,21 @@ impl Isolation {
                 };
                 return Ok(Finished { outcome: Outcome::Merged(merge), evidence });
             }
-            parted = self.parted(own).await?;
+            match self.parted(own).await? {
+                Some(anew) => parted = anew,
+                None => return Ok(self.unrelated(own).into()),
+            }
         }
         Err(self.inner.git.nonsense(&["update-ref", self.branch()]))
     }
 
-    async fn parted(&self, own: &str) -> GitResult<Parted> {
+    fn unrelated(&self, own: &str) -> NotMerged {
+        let (with, own) = (self.branch().to_owned(), own.chars().take(10).collect());
+        NotMerged::Unrelated { with, own }
+    }
+
+    /// Where a commit and the team's branch parted, if they were ever one.
+    async fn parted(&self, own: &str) -> GitResult<Option<Parted>> {
         let parted = format!("refs/heads/{}...{own}", self.branch());
         let parse = ["rev-parse", &parted];
         let said = match self.inner.git.run(&parse).await {
@@ -399,9 +299,11 @@ impl Isolation {
         // First the right side, then the left one.
         let mut lines = said.lines().skip(1);
         let (team, base) = (lines.next(), lines.find_map(|line| line.strip_prefix('^')));
-        match (team, base) {
-            (Some(team), Some(base)) => Ok(Parted { team: team.to_owned(), base: base.to_owned() }),
-            _ => Err(self.inner.git.nonsense(&parse)),
+        match team {
+            Some(team) => {
+                Ok(base.map(|base| Parted { team: team.to_owned(), base: base.to_owned() }))
+            }
+            None => Err(self.inner.git.nonsense(&parse)),
         }
     }
 
@@ -555,7 +457,7 @@ impl Seen {
 }
 
 /// What a commit of a task's work says.
-fn message(work: &Work) -> String {
+pub(super) fn message(work: &Work) -> String {
     let Work { member, task, subject, .. } = work;
     let subject = subject.split_whitespace().collect::<Vec<_>>().join(" ");
     format!("{task}: {subject}\n\nTask: {task}\nMember: {member}\n")

@@ -169,7 +169,7 @@ impl Clash {
     /// What a member is told about it.
     #[must_use]
     pub fn told_to(&self, member: &MemberName, team_branch: &str) -> String {
-        let files = super::merge::named(&self.files);
+        let files = super::refusal::named(&self.files);
         let other = if *member == self.one { self.other.as_ref() } else { Some(&self.one) };
         match other {
             Some(other) => format!(

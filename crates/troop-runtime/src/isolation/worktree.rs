@@ -8,7 +8,9 @@ use std::{
 use troop_model::MemberName;
 
 use super::{
-    Isolation, Work, names, submodules,
+    Isolation, Work,
+    hidden::listed,
+    names, submodules,
     tie::{self, Torn, set_aside},
 };
 use crate::git::{Git, GitError, GitResult, parts};
@@ -99,6 +101,7 @@ impl Isolation {
 
     async fn begin_held(&self, work: &Work, mut aside: Vec<PathBuf>) -> GitResult<Begun> {
         let git = self.git_of(&work.member)?;
+        make_whole(&git).await?;
         let wanted = names::task_branch(self.branch(), &work.member, work.task, work.attempt);
         let before = head(&git).await?;
         let is_there = before.branch.as_deref().is_some_and(|it| is_named(it, &wanted));
@@ -111,7 +114,7 @@ impl Isolation {
         let before = head(&git).await?;
         let (team, branch) = (self.team_commit().await?, free_name(&git, wanted).await?);
         let switch = ["checkout", "--quiet", "--no-track", "-b", &branch, &team];
-        git.run(&switch).await?;
+        switch_by(&git, &switch).await?;
         aside.extend(self.follow(&work.member, &git).await?);
         if let Some(old) = &before.branch {
             self.forget_if_merged(old, &before.commit, &team).await?;
@@ -144,13 +147,14 @@ impl Isolation {
     pub(super) async fn go_back_held(&self, work: &Work) -> GitResult<Begun> {
         let mut aside = self.make(&work.member).await?;
         let git = self.git_of(&work.member)?;
+        make_whole(&git).await?;
         let Some(branch) = self.newest_branch_of(work).await? else {
             return self.begin_held(work, aside).await;
         };
         let before = head(&git).await?;
         if before.branch.as_ref() != Some(&branch) {
             self.save_held(&work.member).await?;
-            git.run(&["checkout", "--quiet", &branch, "--"]).await?;
+            switch_by(&git, &["checkout", "--quiet", &branch, "--"]).await?;
             aside.extend(self.follow(&work.member, &git).await?);
         }
         let earlier = self.earlier(work, &branch).await?;
@@ -178,6 +182,7 @@ impl Isolation {
 
     async fn save_held(&self, member: &MemberName) -> GitResult<Option<String>> {
         let git = self.git_of(member)?;
+        make_whole(&git).await?;
         submodules::save(&git, git.folder(), &self.inner.git).await?;
         if !is_dirty(&git).await? {
             return Ok(None);
@@ -232,6 +237,27 @@ impl Isolation {
     }
 }
 
+/// Exchanges the files of a folder in which all is committed.
+async fn switch_by(git: &Git, arguments: &[&str]) -> GitResult<()> {
+    let mark = half_mark(git);
+    mark.iter().try_for_each(|mark| fs::write(mark, "").map_err(GitError::file(mark)))?;
+    git.exchange(arguments).await?;
+    mark.iter().try_for_each(|mark| fs::remove_file(mark).map_err(GitError::file(mark)))
+}
+
+/// Puts the files back of a folder in which they were exchanged, and not to the end: some are cut short, or missing, which
+/// would count as changes of whoever works there.
+async fn make_whole(git: &Git) -> GitResult<()> {
+    let Some(mark) = half_mark(git).filter(|mark| mark.exists()) else { return Ok(()) };
+    git.exchange(&["reset", "--quiet", "--hard"]).await?;
+    fs::remove_file(&mark).map_err(GitError::file(&mark))
+}
+
+/// What says that the files of a folder are being exchanged, in the place that the repository has for it.
+fn half_mark(git: &Git) -> Option<PathBuf> {
+    tie::place_of(git.folder()).map(|place| place.join("troop-half"))
+}
+
 /// The name that is wanted, or one like it that is free.
 pub(super) async fn free_name(git: &Git, wanted: String) -> GitResult<String> {
     let begin = format!("refs/heads/{wanted}");
@@ -259,7 +285,8 @@ pub(super) async fn head(git: &Git) -> GitResult<Head> {
 pub(super) async fn is_dirty(git: &Git) -> GitResult<bool> {
     // What is not committed inside a submodule cannot be committed from here.
     let status = ["status", "--porcelain", "-z", "--ignore-submodules=dirty"];
-    Ok(parts(&git.run(&status).await?).next().is_some())
+    let has_changes = async || Ok(parts(&git.run(&status).await?).next().is_some());
+    Ok(has_changes().await? || (listed(git).await?.reveal(git).await? && has_changes().await?))
 }
 
 /// Commits all that is in a folder, but for repositories in it: git would keep none of what they hold. Which those are.
@@ -283,10 +310,10 @@ pub(super) async fn commit_all(git: &Git, message: &str) -> GitResult<Vec<String
 
 /// Puts all that is in a folder into its index, but for repositories in it that are no submodules. Which those are.
 pub(super) async fn stage_all(git: &Git) -> GitResult<Vec<String>> {
-    let others = ["ls-files", "--others", "--exclude-standard", "-z", "--", ":/"];
-    let others = git.run(&others).await?;
+    let listed = listed(git).await?;
+    listed.reveal(git).await?;
     // Git looks into every folder but those.
-    let mut inside: Vec<_> = parts(&others).filter_map(|it| it.strip_suffix('/')).collect();
+    let mut inside: Vec<_> = listed.others.iter().filter_map(|it| it.strip_suffix('/')).collect();
     if !inside.is_empty() {
         let submodules = written_submodules(git, ".gitmodules").await?;
         inside.retain(|it| !submodules.iter().any(|path| path == it));

@@ -67,7 +67,7 @@ impl Dispatcher {
         let Some(link) = self.link(runner) else { return };
         let Some(task) = link.breaks_off else { return };
         let what = format!("it did not break off {task}, which is not its own any more");
-        link.note_complaint(&what);
+        link.ends_because(&what);
         self.note(&runner.member, Line::trouble(&what));
         self.kill(runner);
     }

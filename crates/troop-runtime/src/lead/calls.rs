@@ -81,9 +81,7 @@ impl Dispatcher {
             if let Some(link) = self.link(runner) {
                 link.is_at_rest = !link.tells_end;
             }
-            if self.is_lead(&runner.member) {
-                self.lead_reads(messages.as_deref());
-            }
+            self.reads(&runner.member, messages.as_deref());
         }
         if let Command::SpawnMember(Spawn { member, .. }) = &change.command
             && let Err(why) = self.launch.check(&member.agent, member.model.as_deref())

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use troop_model::{
-    Command, Delegation, DelegationOutcome, DelegationStatus, MemberName, NewMember, Origin, Party,
-    Refusal, SessionKey, Spawn, State, Task, TaskCommand, TaskNumber, TaskRef, team_md,
+    Actor, Command, Delegation, DelegationOutcome, DelegationStatus, MemberName, NewMember, Origin,
+    Party, Refusal, SessionKey, Spawn, State, Task, TaskCommand, TaskNumber, TaskRef, team_md,
 };
 use troop_protocol::{Level, ReportedStatus, TaskReport, WireRun};
 use uuid::Uuid;
@@ -162,14 +162,30 @@ impl Dispatcher {
         Some(delegation.session())
     }
 
-    /// The lead's agent has read something, and deals with it from now on.
-    pub(super) fn lead_reads(&mut self, messages: Option<&[Uuid]>) {
-        let Some(lead) = self.state.lead().map(|lead| Party::member(&lead.name)) else { return };
-        for message in self.state.mailbox().unread_of(&lead) {
-            if messages.is_none_or(|ids| ids.contains(&message.id)) {
+    /// A member has read something, and deals with it from now on.
+    pub(super) fn reads(&mut self, member: &MemberName, messages: Option<&[Uuid]>) {
+        let is_lead = self.is_lead(member);
+        for message in self.state.mailbox().unread_of(&Party::member(member)) {
+            if messages.is_some_and(|ids| !ids.contains(&message.id)) {
+                continue;
+            }
+            if is_lead {
                 self.conversation.turn_to(message);
+            } else if let Some(link) = self.links.get_mut(member)
+                && !message.origin.is_internal()
+            {
+                link.answers = Some(message.origin.clone());
             }
         }
+    }
+
+    /// Where a member that does not lead says something from: what answers mail belongs to the conversation of that mail. In
+    /// all else it acts in its own name alone, whoever asked for what it does.
+    pub(super) fn origin_of(&self, actor: &Actor, command: &Command) -> Origin {
+        let own = || Origin { channel: Some("teammate".into()), ..Origin::default() };
+        let is_word = matches!(command, Command::Send(_));
+        let link = self.links.get(actor.name.as_str()).filter(|_| is_word);
+        link.and_then(|link| link.answers.clone()).unwrap_or_else(own)
     }
 
     /// A command of the lead's agent, in the conversation that it is about.

@@ -41,6 +41,7 @@ impl Dispatcher {
                 is_full = true;
                 break;
             }
+            link.rouse();
             link.handed.insert(message.id);
             handed.push(message.id);
             texts.push(shown(message));
@@ -58,8 +59,10 @@ impl Dispatcher {
     /// Records that mail was handed over. Where nobody will say that it was read, that is all there is to know.
     async fn record(&mut self, member: &MemberName, messages: Vec<Uuid>, acknowledges: bool) {
         let reader = Some(member.clone());
-        if !acknowledges && self.is_lead(member) {
-            self.lead_reads(Some(&messages));
+        // Who has nothing else to deal with may answer before it says that it has read.
+        let may_answer = |link: &Link| link.is_at_rest && !self.is_lead(member);
+        if !acknowledges || self.links.get(member).is_some_and(may_answer) {
+            self.reads(member, Some(&messages));
         }
         self.give(if acknowledges {
             Command::MarkDelivered { reader, messages }

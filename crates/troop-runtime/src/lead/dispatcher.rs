@@ -228,6 +228,8 @@ impl Dispatcher {
             Input::Due(Due::BreakOff(runner)) => self.does_not_break_off(&runner),
             Input::Due(Due::Bury(runner)) => self.bury(&runner).await,
             Input::Due(Due::Restart(member)) => self.restart(&member).await,
+            Input::Due(Due::Begin(member)) => self.begin_again(&member),
+            Input::Due(Due::Word(runner, task)) => self.word_is_due(&runner, task).await,
             Input::Due(Due::Retry(runner)) => self.try_again(&runner).await,
             Input::Due(Due::Tick) => self.tick().await,
             Input::Due(Due::Renew) => self.renew().await,
@@ -237,6 +239,7 @@ impl Dispatcher {
 
     /// Does what many inputs may have made necessary, once.
     async fn settle(&mut self) {
+        self.settle_all_idle().await;
         if std::mem::take(&mut self.has_news) {
             self.note_rest_of_lead().await;
             self.push_work().await;
@@ -278,6 +281,7 @@ impl Dispatcher {
             self.renew_all_leases().await;
         } else {
             self.renew_leases().await;
+            self.end_silent();
             if self.is_something_due() {
                 self.give(Command::Tick).await;
             }
@@ -392,8 +396,7 @@ impl Dispatcher {
     /// A command that a member gives by way of this lead.
     pub(super) fn signed(&self, actor: Actor, command: Command) -> Request {
         let is_lead = self.state.lead().is_some_and(|lead| Actor::agent(&lead.name) == actor);
-        // A member acts in its own name alone, whoever asked for what it does.
-        let origin = Origin { channel: Some("teammate".into()), ..Origin::default() };
+        let origin = self.origin_of(&actor, &command);
         let signature = Signature { origin, ..Signature::new(actor) };
         let request = Request { fence: Some(self.fence), ..signature.on(command) };
         if is_lead { self.in_conversation(request) } else { request }
@@ -402,7 +405,10 @@ impl Dispatcher {
     /// Gives a command of the supervisor's own. What was given before is decided before it. What comes of it is in the log;
     /// if it is refused, things were not as they seemed, and the log says how they are.
     pub(super) async fn give(&mut self, command: Command) {
-        let request = self.own(command);
+        self.give_signed(self.own(command)).await;
+    }
+
+    pub(super) async fn give_signed(&mut self, request: Request) {
         let Some(given) = self.enqueue(request.clone()).await else { return };
         let (board, inputs) = (self.board.clone(), self.inputs.clone());
         self.tracker.spawn(async move {
@@ -447,10 +453,13 @@ impl Dispatcher {
 
     /// Tells the lead something about a member.
     pub(super) async fn tell_lead(&mut self, about: &MemberName, content: String) {
-        if self.is_lead(about) {
-            return;
+        if !self.is_lead(about) {
+            self.give_signed(self.word_to_lead(content)).await;
         }
-        self.give(Command::Send(Outgoing {
+    }
+
+    pub(super) fn word_to_lead(&self, content: String) -> Request {
+        self.own(Command::Send(Outgoing {
             to: "lead".to_owned(),
             kind: MessageKind::System,
             content,
@@ -458,7 +467,6 @@ impl Dispatcher {
             request_id: None,
             approve: None,
         }))
-        .await;
     }
 }
 

@@ -1,12 +1,15 @@
 //! What the log says, and what a lead does about it.
 
 use troop_model::{
-    Event, Fact, MemberName, MemberState, MessageKind, Party, RejectMode, TaskNumber,
+    ActorKind, Event, Fact, MemberName, MemberState, MessageKind, Party, RejectMode, TaskNumber,
 };
 use troop_protocol::FromLead;
 
 use super::{Ended, dispatcher::Dispatcher, transcript::Line};
-use crate::LateDone;
+use crate::{LateDone, Request, mirror::is_external};
+
+/// How many characters of a result a notice carries.
+const RESULT: usize = 2_000;
 
 impl Dispatcher {
     /// Takes one event into account and acts on it.
@@ -68,6 +71,7 @@ impl Dispatcher {
             self.tell_budget().await;
         }
         if frees_folder(&event.fact) {
+            self.tell_of_external(event).await;
             self.end_proofs(&event.fact);
             self.begin_waiting();
         }
@@ -133,10 +137,10 @@ impl Dispatcher {
     }
 
     /// Ends a member that does not answer any more.
-    fn hangs(&mut self, member: &MemberName) {
+    pub(super) fn hangs(&mut self, member: &MemberName) {
         let Some(link) = self.links.get_mut(member) else { return };
         let runner = link.runner.clone();
-        link.note_complaint("it was silent for longer than its lease");
+        link.ends_because("it was silent for longer than its lease");
         self.note(member, Line::trouble("silent for longer than its lease"));
         self.kill(&runner);
     }
@@ -159,6 +163,29 @@ impl Dispatcher {
             }
         }
         self.fire_completed_elsewhere(event, task);
+    }
+
+    /// Tells the lead what became of a task of a member that troop does not run. Who runs here says itself that it is idle.
+    async fn tell_of_external(&mut self, event: &Event) {
+        let (Fact::TaskCompleted { task, .. }
+        | Fact::TaskSubmitted { task, .. }
+        | Fact::TaskFailed { task, retry_at: Some(_), .. }) = event.fact
+        else {
+            return;
+        };
+        let Ok(member) = event.actor.name.parse::<MemberName>() else { return };
+        let is_external = event.actor.kind == ActorKind::Agent
+            && self.state.member(&member).is_some_and(is_external);
+        // What came of a delegation is announced.
+        let is_delegated = self.state.delegations().any(|it| it.task == task && it.to == member);
+        let Some(found) = self.state.tasks().get(task).filter(|_| is_external && !is_delegated)
+        else {
+            return;
+        };
+        let result: String = found.result.iter().flat_map(|it| it.chars()).take(RESULT).collect();
+        let content = format!("{member} is done with {task}; it is {}: {result}", found.status);
+        let origin = found.origin.clone();
+        self.give_signed(Request { origin, ..self.word_to_lead(content) }).await;
     }
 
     /// A result was not good enough: its holder, if there still is one, gets the task again, where it left it.

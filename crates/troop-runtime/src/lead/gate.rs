@@ -6,7 +6,7 @@ use troop_model::{
 };
 use troop_protocol::{Failure, FailureKind, Responder};
 
-use super::{Runner, dispatcher::Dispatcher, input::Input, transcript::Line};
+use super::{Runner, dispatcher::Dispatcher, input::Input, link::IdleAfter, transcript::Line};
 use crate::{
     Request,
     hooks::{Fired, HookContext, HookEvent, HookTask, Occasion, Verdict},
@@ -104,24 +104,6 @@ impl Dispatcher {
         }
     }
 
-    /// Lets a member's idleness wait: for the deeds that wait, and for hooks. Not if it gets work at once.
-    pub(super) fn hold_idle(&mut self, runner: &Runner, last_task: Option<&TaskRef>) -> bool {
-        let member = &runner.member;
-        let has_hook = self.hooks.has(HookEvent::TeammateIdle) && !self.is_lead(member);
-        let is_busy = self.state.tasks().ready_for(member).next().is_some();
-        let Some(link) = self.link(runner) else { return true };
-        if link.n_held > 0 {
-            link.idle_after = Some(last_task.cloned());
-            return true;
-        }
-        if has_hook && !is_busy {
-            let occasion = Occasion::TeammateIdle { teammate: member.clone() };
-            self.fire(occasion, Gated::Idle(runner.clone(), last_task.cloned()));
-            return true;
-        }
-        false
-    }
-
     /// Hooks have spoken.
     pub(super) async fn passed(&mut self, passed: Passed) {
         self.n_gated -= 1;
@@ -167,17 +149,13 @@ impl Dispatcher {
 
     /// A deed of a member waits no longer. If it was the last, the member may be idle, or is gone.
     pub(super) async fn let_go_on(&mut self, runner: &Runner) {
-        let idle_after = self.link(runner).and_then(|link| {
-            link.n_held -= 1;
-            link.idle_after.take_if(|_| link.n_held == 0)
-        });
-        if self.link(runner).is_some_and(|link| link.exit.is_some()) {
+        let Some(link) = self.link(runner) else { return };
+        link.n_held -= 1;
+        if link.exit.is_some() {
             return self.bury(runner).await;
         }
-        if let Some(last_task) = idle_after
-            && !self.hold_idle(runner, last_task.as_ref())
-        {
-            self.report_idle(runner, last_task).await;
+        if let Some(IdleAfter { last_task, .. }) = link.idle_after.take_if(|_| link.n_held == 0) {
+            self.may_be_idle(runner, last_task).await;
         }
     }
 
@@ -299,7 +277,7 @@ impl Dispatcher {
     }
 
     /// Runs hooks, and lets what waits for them go on when they have spoken.
-    fn fire(&mut self, occasion: Occasion, what: Gated) {
+    pub(super) fn fire(&mut self, occasion: Occasion, what: Gated) {
         let context =
             HookContext { team: self.team_name(), session: self.session.to_string(), occasion };
         if !self.hooks.has(context.event()) {

@@ -2,11 +2,12 @@
 
 use tokio::time::Instant;
 use troop_model::{
-    Actor, Command, MemberName, MessageKind, Outgoing, Status, TaskCommand, TaskRef, Version,
+    Actor, Command, MemberName, MessageKind, Outgoing, SYSTEM, Status, TaskCommand, TaskRef,
+    Version,
 };
 use troop_protocol::{
-    FromLead, FromTeammate, Idle, Incoming, Level, Log, MessageIn, MessageOut, MethodError,
-    Notification, ReportedStatus, ShutdownAck, Skipped, TaskReport, UsageReport,
+    FromLead, FromTeammate, Incoming, Level, Log, MessageIn, MessageOut, MethodError, Notification,
+    ReportedStatus, ShutdownAck, Skipped, TaskReport, UsageReport,
 };
 
 use super::{
@@ -14,6 +15,8 @@ use super::{
     dispatcher::{Dispatcher, insist},
     gate::Deed,
     input::{Due, Input},
+    link::Link,
+    places::at_work,
     transcript::Line,
 };
 use crate::Request;
@@ -108,8 +111,13 @@ impl Dispatcher {
         }
     }
 
-    /// A member tells others something. Who says it is stamped here.
+    /// A member tells others something. Who says it is stamped here. Who answers mail of troop itself speaks to nobody, and
+    /// must not be answered by such mail again.
     async fn said_to(&mut self, runner: &Runner, message: MessageOut) {
+        if message.to == SYSTEM && message.kind.answers().is_none() {
+            let what = format!("what it says to `{SYSTEM}` reaches nobody: {}", message.content);
+            return self.note(&runner.member, Line::trouble(&what));
+        }
         let MessageOut { to, content, kind, summary, request_id, approve } = message;
         let outgoing = Outgoing { to, kind, content, summary, request_id, approve };
         let request = self.signed(Actor::agent(&runner.member), Command::Send(outgoing));
@@ -129,29 +137,13 @@ impl Dispatcher {
     }
 
     /// A member has dealt with all that it was told.
-    fn rests(&mut self, runner: &Runner) {
+    pub(super) fn rests(&mut self, runner: &Runner) {
         if let Some(link) = self.link(runner) {
             link.is_at_rest = true;
+            link.answers = None;
             self.has_news = true;
         }
         self.hand_next_conversation(runner);
-    }
-
-    /// A member has nothing to do.
-    async fn says_idle(&mut self, runner: &Runner, idle: Idle) {
-        self.has_broken_off(runner);
-        self.run_ends(runner).await;
-        let last_task = idle.last_task.and_then(|id| id.task().ok());
-        if !self.hold_idle(runner, last_task.as_ref()) {
-            self.report_idle(runner, last_task).await;
-        }
-    }
-
-    pub(super) async fn report_idle(&mut self, runner: &Runner, last_task: Option<TaskRef>) {
-        self.rests(runner);
-        let member = runner.member.clone();
-        let request = self.own(Command::ReportIdle { member, last_task });
-        self.ask_for(runner, request).await;
     }
 
     /// Gives a command that may give a member work; until it is known whether it did, the member is given no other.
@@ -189,10 +181,12 @@ impl Dispatcher {
     /// Tells a member that something it said had no effect.
     pub(super) fn refused(&mut self, runner: &Runner, content: String) {
         self.note(&runner.member, Line::trouble(&content));
-        if let Some(link) = self.link(runner) {
+        if let Some(link) = self.link(runner)
+            && link.may_be_refused()
+        {
             // One that does not read learns nothing anyway.
             let message = MessageIn {
-                from: troop_model::SYSTEM.to_owned(),
+                from: SYSTEM.to_owned(),
                 content,
                 id: None,
                 kind: MessageKind::System,
@@ -262,8 +256,9 @@ impl Dispatcher {
     pub(super) async fn renew_leases(&mut self) {
         let Some(team) = self.state.team() else { return };
         let often = team.settings.lease() / 3;
-        let is_due = |link: &&super::link::Link| {
-            let is_alive = link.n_held > 0 || link.heard_at > link.renewed_at;
+        let is_due = |link: &&Link| {
+            let waits = link.n_held > 0 || self.places.is_coming(&link.runner.member);
+            let is_alive = waits || link.heard_at > link.renewed_at;
             is_alive && link.renewed_at.elapsed() >= often
         };
         let due: Vec<MemberName> =
@@ -271,8 +266,23 @@ impl Dispatcher {
         self.renew_leases_of(due).await;
     }
 
-    /// Keeps the claims of all who run.
+    /// Ends those who have mail to deal with and give no sign of life. Who holds a task loses it by its lease.
+    pub(super) fn end_silent(&mut self) {
+        let Some(team) = self.state.team() else { return };
+        let lease = team.settings.lease();
+        let is_due = |link: &&Link| {
+            let member = &link.runner.member;
+            let is_free = at_work(&self.state, member).next().is_none() && !self.is_lead(member);
+            is_free && link.neglects_mail_for(lease)
+        };
+        let due: Vec<MemberName> =
+            self.links.values().filter(is_due).map(|link| link.runner.member.clone()).collect();
+        due.iter().for_each(|member| self.hangs(member));
+    }
+
+    /// Keeps the claims of all who run, however long nothing was heard of them.
     pub(super) async fn renew_all_leases(&mut self) {
+        self.links.values_mut().for_each(|link| link.heard_at = Instant::now());
         let all = self.links.keys().cloned().collect();
         self.renew_leases_of(all).await;
     }

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use tokio::sync::mpsc;
-use troop_model::{Event, MemberName, Version};
+use troop_model::{Event, MemberName, TaskNumber, Version};
 use troop_protocol::{Inbox, Incoming, Responder};
 use uuid::Uuid;
 
@@ -74,6 +74,10 @@ pub(super) enum Due {
     BreakOff(Runner),
     /// A member that crashed is started again.
     Restart(MemberName),
+    /// A member's folder that could not be made ready is tried again.
+    Begin(MemberName),
+    /// A member said that it is idle, and should have said by now how its task stands.
+    Word(Runner, TaskNumber),
     /// A member that could not be written to may have read something.
     Retry(Runner),
     /// It is time to look at leases, reminders and retries.

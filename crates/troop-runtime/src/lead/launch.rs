@@ -116,7 +116,7 @@ impl Launch for Programs {
             Some((program, first)) => (program.clone(), first),
             None => (self.troop.clone().into_os_string(), [].as_slice()),
         };
-        let mut command = process::command(program);
+        let mut command = process::command(&program);
         let first = first.iter().map(|argument| found_from(spec, argument));
         command.args(first).args(arguments(spec)).current_dir(&spec.path);
         // What is described beside the project's files, and not among them, is found there.
@@ -125,7 +125,11 @@ impl Launch for Programs {
         command.env("TROOP_TEAMMATE", "1").envs(spec.variables.iter().copied());
         command.envs(spec.own_variables());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn()?;
+        let named = |error: io::Error| {
+            let text = format!("`{}`: {error}", program.to_string_lossy());
+            io::Error::new(error.kind(), text)
+        };
+        let mut child = command.spawn().map_err(named)?;
         let (Some(writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("a started process has no pipes"));
         };

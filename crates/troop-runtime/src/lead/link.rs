@@ -1,6 +1,9 @@
 //! One member that runs: its wire, and what is known about it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    time::Duration,
+};
 
 use tokio::{task::AbortHandle, time::Instant};
 use troop_model::{Origin, TaskNumber, TaskRef, Version};
@@ -11,6 +14,12 @@ use super::{Runner, delegations::AtWork, stop::Stop, supervisor::Exit};
 
 /// How many lines of its standard error are kept to explain its end.
 const LAST_WORDS: usize = 8;
+
+/// How many characters of them.
+const MAX_WORDS: usize = 400;
+
+/// How often in a row a member is told that something it said had no effect, before it gets other mail or work.
+const MAX_REFUSED: u32 = 8;
 
 /// How far a member has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +77,8 @@ pub(super) struct Link {
     pub(super) handed: BTreeSet<Uuid>,
     /// The conversation that this belongs to, or that it deals with. Only for who acts in conversations, which is the lead.
     conversation: Option<Origin>,
+    /// The conversation of the mail that it read last and deals with: what it says meanwhile belongs there.
+    pub(super) answers: Option<Origin>,
     /// The tasks that it was told to work on, and in which attempt.
     pub(super) told: BTreeMap<TaskNumber, u32>,
     /// What it is in the middle of.
@@ -84,8 +95,12 @@ pub(super) struct Link {
     pub(super) stop: Option<Stop>,
     /// How many of its deeds wait for hooks.
     pub(super) n_held: usize,
-    /// It said that it is idle while they did, and what it did last.
-    pub(super) idle_after: Option<Option<TaskRef>>,
+    /// It said that it is idle, and that has to wait.
+    pub(super) idle_after: Option<IdleAfter>,
+    /// Whether it has said once that it is idle.
+    pub(super) has_said_idle: bool,
+    /// Whether it was asked, since it last did, how the task stands that it holds.
+    pub(super) is_asked_for_word: bool,
     /// Whether it will be written to again, because it did not read.
     pub(super) is_retrying: bool,
     /// Whether it was removed from the team; its end is nobody's any more.
@@ -95,8 +110,23 @@ pub(super) struct Link {
     /// How it ended, once it has. What it said before that may still be on its way.
     pub(super) exit: Option<Exit>,
     pub(super) heard_at: Instant,
+    /// When it was last given mail while it had nothing else to deal with.
+    roused_at: Instant,
     pub(super) renewed_at: Instant,
+    /// How often it was told in a row, and nothing else besides, that something it said had no effect.
+    n_refused: u32,
+    /// Why it is being ended, if it is.
+    ended_because: Option<String>,
     last_words: VecDeque<String>,
+}
+
+/// What the idleness of a member waits for, besides its deeds.
+#[derive(Debug)]
+pub(super) struct IdleAfter {
+    /// What it did last.
+    pub(super) last_task: Option<TaskRef>,
+    /// The log is to be followed up to there.
+    pub(super) until: Version,
 }
 
 /// Whether a member is being given work.
@@ -122,6 +152,7 @@ impl Link {
             is_at_rest: true,
             handed: BTreeSet::new(),
             conversation: None,
+            answers: None,
             told: BTreeMap::new(),
             at_work: None,
             breaks_off: None,
@@ -132,12 +163,17 @@ impl Link {
             stop: None,
             n_held: 0,
             idle_after: None,
+            has_said_idle: false,
+            is_asked_for_word: false,
             is_retrying: false,
             is_let_go: false,
             is_silent: false,
             exit: None,
             heard_at: now,
+            roused_at: now,
             renewed_at: now,
+            n_refused: 0,
+            ended_because: None,
             last_words: VecDeque::new(),
         }
     }
@@ -171,6 +207,34 @@ impl Link {
         self.peer.try_notify(Notification::from(said))
     }
 
+    /// Notes that it is handed mail, which it is to deal with.
+    pub(super) fn rouse(&mut self) {
+        if self.is_at_rest && self.handed.is_empty() {
+            self.roused_at = Instant::now();
+        }
+        self.n_refused = 0;
+    }
+
+    /// Whether it has mail to deal with, is one that gives signs of life meanwhile, and has given none for so long.
+    pub(super) fn neglects_mail_for(&self, time: Duration) -> bool {
+        let is_at_it = !self.is_at_rest || !self.handed.is_empty();
+        let is_silent = self.heard_at.max(self.roused_at).elapsed() >= time;
+        self.tells_end && self.is_open() && is_at_it && is_silent
+    }
+
+    /// Whether it is told once more that something it said had no effect: who answers that with the same again would go on
+    /// for ever.
+    pub(super) fn may_be_refused(&mut self) -> bool {
+        self.n_refused += 1;
+        self.n_refused <= MAX_REFUSED
+    }
+
+    /// Notes that it is given work, so that it has something to say again.
+    pub(super) fn is_given(&mut self, task: TaskNumber, attempt: u32) {
+        self.told.insert(task, attempt);
+        self.n_refused = 0;
+    }
+
     pub(super) fn note_complaint(&mut self, line: &str) {
         if self.last_words.len() == LAST_WORDS {
             self.last_words.pop_front();
@@ -178,9 +242,21 @@ impl Link {
         self.last_words.push_back(line.to_owned());
     }
 
-    /// What it wrote to standard error last, to explain its end.
-    pub(super) fn last_words(&self) -> String {
+    /// Notes why it is about to be ended.
+    pub(super) fn ends_because(&mut self, why: &str) {
+        self.ended_because.get_or_insert_with(|| why.to_owned());
+    }
+
+    /// Why it ended: what was done to it, else how it ended; and the end of what it wrote to standard error.
+    pub(super) fn why_ended(&self, exit: &Exit) -> String {
+        let why = self.ended_because.clone().unwrap_or_else(|| exit.to_string());
         let words: Vec<_> = self.last_words.iter().map(String::as_str).collect();
-        words.join("\n")
+        let words = words.join("\n");
+        let n_left_out = words.chars().count().saturating_sub(MAX_WORDS);
+        let (cut, tail) = match words.char_indices().nth(n_left_out) {
+            Some((at, _)) if n_left_out > 0 => ("…", words.get(at..).unwrap_or_default()),
+            _ => ("", words.as_str()),
+        };
+        if tail.is_empty() { why } else { format!("{why}: {cut}{tail}") }
     }
 }

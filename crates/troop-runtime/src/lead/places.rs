@@ -3,17 +3,31 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
+    time::Duration,
 };
 
-use tokio::sync::{mpsc, oneshot};
-use tokio_util::task::TaskTracker;
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::{Instant, sleep},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
     Command, Event, Fact, MemberName, MessageKind, Outgoing, Role, State, Status, Task,
     TaskCommand, TaskNumber, Team,
 };
 
-use super::{dispatcher::Dispatcher, input::Input, transcript::Line};
+use super::{
+    dispatcher::Dispatcher,
+    input::{Due, Input},
+    transcript::Line,
+};
 use crate::{Begun, BoxFuture, Done, GitError, Isolation, Sight, Watcher, Work};
+
+/// How long is waited at most for a folder that cannot be made ready, before the task is given back ...
+const PATIENCE: Duration = Duration::from_secs(600);
+/// ... how long at most between two tries, and how long where somebody waits for the answer.
+const MAX_PAUSE: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// The folders of members, as a lead holds them.
 #[derive(Debug)]
@@ -26,6 +40,8 @@ pub(super) struct Places {
     begun: BTreeMap<(MemberName, TaskNumber, u32), Readiness>,
     /// Who holds a task for which its folder is not free yet.
     waiting: BTreeSet<MemberName>,
+    /// Whose folder could not be made ready and is tried again: how often it was, and since when.
+    failing: BTreeMap<MemberName, (u32, Instant)>,
     /// Not here while it looks.
     watcher: Option<Watcher>,
 }
@@ -62,21 +78,26 @@ impl Jobs {
 pub(super) struct Readying {
     isolation: Isolation,
     jobs: Jobs,
+    over: CancellationToken,
 }
 
 impl Readying {
-    /// Makes the folder ready for what was claimed. What goes wrong is heard where the log is followed.
+    /// Makes the folder ready for what was claimed. What goes wrong is heard where the log is followed; what may pass is
+    /// waited for, so that nobody works in a folder that is not ready.
     pub(super) async fn ready(self, work: Work) {
-        if !self.isolation.has_place(&work.member) {
-            return;
+        let since = Instant::now();
+        while self.isolation.has_place(&work.member) && since.elapsed() < PATIENCE {
+            let (tell, told) = oneshot::channel();
+            let (isolation, work) = (self.isolation.clone(), work.clone());
+            self.jobs.add(async move { drop(tell.send(isolation.begin(&work).await)) });
+            if !matches!(told.await, Ok(Err(error)) if error.may_pass()) {
+                return;
+            }
+            let pause = self.over.run_until_cancelled(sleep(PAUSE)).await;
+            if pause.is_none() {
+                return;
+            }
         }
-        let (done, is_done) = oneshot::channel::<()>();
-        let isolation = self.isolation;
-        self.jobs.add(async move {
-            drop(isolation.begin(&work).await);
-            drop(done);
-        });
-        drop(is_done.await);
     }
 }
 
@@ -90,7 +111,13 @@ impl Places {
         let jobs = Jobs::start(tracker);
         let watcher = Some(Watcher::default());
         let (coming, waiting) = (BTreeSet::new(), BTreeSet::new());
-        Self { isolation, jobs, coming, begun: BTreeMap::new(), waiting, watcher }
+        let (begun, failing) = (BTreeMap::new(), BTreeMap::new());
+        Self { isolation, jobs, coming, begun, waiting, failing, watcher }
+    }
+
+    /// Whether a member's folder is being made ready, so that it has not heard of its task yet.
+    pub(super) fn is_coming(&self, member: &MemberName) -> bool {
+        self.begun.iter().any(|(key, it)| key.0 == *member && *it == Readiness::Coming)
     }
 }
 
@@ -210,8 +237,10 @@ impl Dispatcher {
         let is_its =
             found.is_some_and(|it| it.owner.as_ref() == Some(member) && it.attempts == *attempt);
         match begun {
+            Err(error) if is_its && error.may_pass() && self.begins_later(&work, &error) => {}
             Err(error) => {
                 self.places.begun.remove(&key);
+                self.places.failing.remove(member);
                 let reason =
                     format!("the folder of {member} cannot be made ready: {}", error.chain());
                 self.note(member, Line::trouble(&reason));
@@ -222,6 +251,7 @@ impl Dispatcher {
             }
             Ok(begun) => {
                 self.places.begun.insert(key, Readiness::Ready);
+                self.places.failing.remove(member);
                 self.note(member, Line::note(&format!("works on branch {}", begun.branch)));
                 for aside in &begun.aside {
                     let what =
@@ -236,11 +266,47 @@ impl Dispatcher {
         }
     }
 
+    /// Makes a folder ready later, whose time has not come because of something that may pass: the task is not to blame for
+    /// it. Not for ever. People are told once.
+    fn begins_later(&mut self, work: &Work, error: &GitError) -> bool {
+        let (member, task) = (&work.member, work.task);
+        let is_known = !self.places.failing.is_empty();
+        let new = (0, Instant::now());
+        let (n_tries, since) = self.places.failing.entry(member.clone()).or_insert(new);
+        if since.elapsed() >= PATIENCE {
+            return false;
+        }
+        let pause = self.timing.restart * (1 << (*n_tries).min(10));
+        *n_tries += 1;
+        if *n_tries == 1 {
+            let why = error.chain();
+            let what = format!(
+                "the folder of {member} cannot be made ready for {task}, and is tried again: {why}"
+            );
+            self.note(member, Line::trouble(&what));
+            if !is_known {
+                self.tell_people(what);
+            }
+        }
+        self.timers.set(pause.min(MAX_PAUSE), Due::Begin(member.clone()));
+        true
+    }
+
+    /// Tries again to make a member's folder ready.
+    pub(super) fn begin_again(&mut self, member: &MemberName) {
+        self.places.begun.retain(|key, it| key.0 != *member || *it == Readiness::Ready);
+        self.send_held_tasks(member);
+        if !self.places.is_coming(member) {
+            self.places.failing.remove(member);
+        }
+    }
+
     /// What must be done before whoever claims a task hears that it has it.
     pub(super) fn readying(&self, command: &Command) -> Option<Readying> {
         let isolation = self.places.isolation.clone()?;
         let is_claim = matches!(command, Command::Task(TaskCommand::Claim { .. }));
-        is_claim.then(|| Readying { isolation, jobs: self.places.jobs.clone() })
+        let (jobs, over) = (self.places.jobs.clone(), self.over.clone());
+        is_claim.then(|| Readying { isolation, jobs, over })
     }
 
     /// A member took a task by itself.
@@ -349,16 +415,21 @@ pub(super) fn claimed(state: &State, done: &Done) -> Option<Work> {
     is_free.then_some(Work { member, task, attempt, subject })
 }
 
-/// The other tasks that a member works on. What it has handed in is not among them.
+/// The other tasks that a member works on.
 fn others_at_work(
     state: &State,
     member: &MemberName,
     task: TaskNumber,
 ) -> impl Iterator<Item = TaskNumber> {
+    at_work(state, member).filter(move |it| *it != task)
+}
+
+/// The tasks that a member works on. What it has handed in is not among them.
+pub(super) fn at_work(state: &State, member: &MemberName) -> impl Iterator<Item = TaskNumber> {
     let tasks = state.tasks();
     let is_at_work =
         |it: &TaskNumber| matches!(tasks.status(*it), Some(Status::InProgress | Status::Stale));
-    tasks.held_by(member).filter(move |it| *it != task).filter(is_at_work)
+    tasks.held_by(member).filter(is_at_work)
 }
 
 /// Whether a task was handed in before in the same attempt, so that it has a branch already.

@@ -184,7 +184,7 @@ impl Dispatcher {
         if let Some(link) = self.link(runner)
             && link.phase == Phase::Starting
         {
-            link.note_complaint("it did not say in time that it is ready");
+            link.ends_because("it did not say in time that it is ready");
             self.kill(runner);
         }
     }
@@ -220,8 +220,7 @@ impl Dispatcher {
             }
             return;
         }
-        let words = link.last_words();
-        let reason = if words.is_empty() { exit.to_string() } else { format!("{exit}: {words}") };
+        let reason = link.why_ended(&exit);
         if let Some(stop) = &link.stop {
             let (reason, is_forced) = (stop.recorded(), stop.is_forced);
             self.set_state(member, MemberState::Stopped, Some(reason), None).await;

@@ -73,7 +73,7 @@ impl Dispatcher {
             Ok(()) => {
                 let what = format!("given {task}: {}", view.subject);
                 if let Some(link) = self.links.get_mut(owner) {
-                    link.told.insert(task, attempt);
+                    link.is_given(task, attempt);
                 }
                 self.note(owner, Line::note(&what));
             }

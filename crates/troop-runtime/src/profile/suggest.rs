@@ -1,7 +1,5 @@
 //! Which team would suit a repository: by rules, so that the same repository always gets the same answer.
 
-use std::path::Path;
-
 use super::{Language, Severity, Signal, Structure, Suggestion};
 
 /// As many as run at once in a new team.
@@ -53,15 +51,4 @@ pub(super) fn team(
     let expertise = "review".to_owned();
     team.push(Suggestion { name: "reviewer".to_owned(), expertise, reason: reason.to_owned() });
     team
-}
-
-/// The command that makes the team, named after the folder.
-pub(super) fn command(root: &Path, team: &[Suggestion]) -> String {
-    let name = root.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    let plain: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
-    let plain = plain.trim_matches('-');
-    let name = if plain.is_empty() { "my-team" } else { plain };
-    let members = team.iter().map(|it| format!(" --member {}=claude", it.name));
-    format!("troop team create {name}{}", members.collect::<String>())
 }

@@ -1,13 +1,12 @@
 //! Files in a real folder, and attempts to get out of it.
 
+mod swapped;
+
 use std::{
     fs,
     os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _, symlink},
     path::PathBuf,
-    sync::{
-        Arc, Barrier,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Barrier},
 };
 
 use rustix::fs::{CWD, Mode, mkfifoat};
@@ -298,71 +297,4 @@ fn what_a_killed_writer_left_behind_is_seen_by_nobody_and_goes() {
     assert_eq!(stage.list(), listed(&["a"], 0));
     assert_eq!(stage.write_within("b", b"x", Some(2)), Ok(1), "it is not counted");
     assert_eq!(fs::read_dir(writing).unwrap().count(), 0);
-}
-
-/// Swaps a folder for a link to the outside and back, as fast as it can, while others work in it.
-#[test]
-fn a_folder_that_is_swapped_for_a_link_under_way_leads_nobody_out() {
-    let stage = Arc::new(Stage::new());
-    stage.write("d/a", "x").unwrap();
-    let (folder, aside) = (stage.by_hand("d"), stage.by_hand("aside"));
-    let (is_over, start) = (Arc::new(AtomicBool::new(false)), Arc::new(Barrier::new(2)));
-    let swapper = {
-        let (is_over, start, outside) = (Arc::clone(&is_over), Arc::clone(&start), stage.outside());
-        std::thread::spawn(move || {
-            start.wait();
-            while !is_over.load(Ordering::Relaxed) {
-                fs::rename(&folder, &aside).unwrap();
-                symlink(&outside, &folder).unwrap();
-                fs::remove_file(&folder).unwrap();
-                fs::rename(&aside, &folder).unwrap();
-            }
-        })
-    };
-    start.wait();
-    let (mut n_done, mut n_refused) = (0, 0);
-    for n in 0..2_000 {
-        // In between, a write makes the folder itself; then the swapper's last step fails, so only what is there is used.
-        match n % 3 {
-            0 => {
-                let read = stage.read("d/secret");
-                assert!(read.is_err(), "{read:?}");
-            }
-            1 => assert_ne!(stage.read("d/a").as_deref(), Ok("secret")),
-            _ => assert!(stage.delete("d/secret").is_err()),
-        }
-        if stage.read("d/a").is_ok() { n_done += 1 } else { n_refused += 1 }
-    }
-    is_over.store(true, Ordering::Relaxed);
-    swapper.join().unwrap();
-    stage.check_outside();
-    assert!(n_done + n_refused == 2_000);
-}
-
-/// The same while files are written: the swapper puts up with a folder that somebody else made meanwhile.
-#[test]
-fn what_is_written_under_way_stays_inside() {
-    let stage = Arc::new(Stage::new());
-    stage.write("d/a", "x").unwrap();
-    let folder = stage.by_hand("d");
-    let (is_over, start) = (Arc::new(AtomicBool::new(false)), Arc::new(Barrier::new(2)));
-    let swapper = {
-        let (is_over, start, outside) = (Arc::clone(&is_over), Arc::clone(&start), stage.outside());
-        std::thread::spawn(move || {
-            start.wait();
-            while !is_over.load(Ordering::Relaxed) {
-                drop(fs::remove_dir_all(&folder));
-                drop(symlink(&outside, &folder));
-                drop(fs::remove_file(&folder));
-            }
-        })
-    };
-    start.wait();
-    for n in 0..500 {
-        drop(stage.write(&format!("d/{}", n % 5), "mine"));
-        drop(stage.write("d/secret", "mine"));
-    }
-    is_over.store(true, Ordering::Relaxed);
-    swapper.join().unwrap();
-    stage.check_outside();
 }

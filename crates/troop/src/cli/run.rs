@@ -42,6 +42,9 @@ pub(crate) struct ResumeArgs {
     /// The team
     #[arg(value_name = "TEAM")]
     pub(crate) name: Option<String>,
+    /// What thinks for the lead this time, if not what did before: builtin, script:FILE, or an agent of your own
+    #[arg(long, short = 'a', value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
     #[command(flatten)]
     pub(crate) lead: LeadArgs,
 }

@@ -21,7 +21,7 @@ use crate::{
     leading::{Beginning, Finished, Leading, Runnable},
     output::Printer,
     render,
-    report::Refused,
+    report::{Refused, quoted, quoted_path},
     trust::Trust,
 };
 
@@ -103,7 +103,8 @@ async fn lead(args: &DemoArgs, desk: &mut Desk, printer: &Printer) -> Result<Fin
     let signature = desk.signature()?;
     let board = desk.session.create(&signature, new).await?.clone();
     let args = LeadArgs { grace: 3, keep: args.keep };
-    let leading = Leading { desk, board, is_new: true, printer, trust: &trust, agents, args };
+    let (is_new, instead) = (true, None);
+    let leading = Leading { desk, board, is_new, printer, trust: &trust, agents, instead, args };
     let beginning = Beginning { members: Vec::new(), goal: Some(GOAL.to_owned()) };
     leading.begin().await?.run(beginning).await
 }
@@ -128,7 +129,7 @@ async fn conclude(finished: &Finished, place: &Place, printer: &Printer) -> Resu
     } else {
         // What is to be typed is about this home, and not about the person's own.
         let rescue =
-            format!("`TROOP_HOME={} {} doctor --rescue`", place.home().display(), program());
+            format!("`TROOP_HOME={} {} doctor --rescue`", quoted_path(&place.home()), program());
         let text = running::text(finished, printer).replace("`troop doctor --rescue`", &rescue);
         printer.text(&text)?;
         printer.text(&tests(&says, tested.status.success()))?;
@@ -136,7 +137,8 @@ async fn conclude(finished: &Finished, place: &Place, printer: &Printer) -> Resu
     }
     finished.check()?;
     if !tested.status.success() {
-        let hint = format!("see why: `cd {} && python3 -m unittest`", place.project().display());
+        let hint =
+            format!("see why: `cd {} && python3 -m unittest`", quoted_path(&place.project()));
         return Err(Refused::new("the tests of the sample fail", hint).into());
     }
     Ok(())
@@ -250,7 +252,7 @@ impl Place {
     }
 
     fn export(&self) -> String {
-        format!("export TROOP_HOME={}", self.home().display())
+        format!("export TROOP_HOME={}", quoted_path(&self.home()))
     }
 
     fn where_to_look(&self, width: usize) -> String {
@@ -261,7 +263,7 @@ impl Place {
             (format!("{troop} log bob"), "# what was seen of bob"),
             (format!("{troop} task list --status all"), "# the board"),
             (format!("{troop} message read --all"), "# who said what to whom"),
-            (format!("git -C {} log --graph --oneline", code.display()), "# what they made"),
+            (format!("git -C {} log --graph --oneline", quoted_path(&code)), "# what they made"),
         ];
         let mut text = format!("\n{}\n", render::paint(render::BOLD, "Where to look"));
         let widest = lines.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
@@ -276,7 +278,7 @@ impl Place {
             text.push_str(&format!("{line}\n"));
         }
         let head = render::paint(render::BOLD, "All of it stays; to remove it");
-        text.push_str(&format!("\n{head}\n  rm -rf {}\n", self.0.display()));
+        text.push_str(&format!("\n{head}\n  rm -rf {}\n", quoted_path(&self.0)));
         text
     }
 }
@@ -284,5 +286,6 @@ impl Place {
 /// How this program was called, so that what is printed can be pasted.
 fn program() -> String {
     let called = std::env::args_os().next().map(|it| it.to_string_lossy().into_owned());
-    called.filter(|it| it.contains('/')).unwrap_or_else(|| "troop".to_owned())
+    let called = called.filter(|it| it.contains('/'));
+    called.map_or_else(|| "troop".to_owned(), |it| quoted(&it))
 }

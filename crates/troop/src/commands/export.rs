@@ -13,10 +13,10 @@ use troop_runtime::{Board, ExportError, ExportHeader, Moment, read_export};
 
 use super::team;
 use crate::{
-    desk::Desk,
+    desk::{Desk, Standing},
     output::Printer,
     render,
-    report::{Refused, Usage, quoted},
+    report::{Refused, Typed, Usage, quoted},
     trust::imported_runs,
 };
 
@@ -51,7 +51,10 @@ async fn to_file(
     let unwritten = || format!("`{}` cannot be written", path.display());
     let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
-    let mut file = BufWriter::new(tempfile::NamedTempFile::new_in(folder).with_context(unwritten)?);
+    // Nobody knows the name that it has until it is whole.
+    let nameless = |error: std::io::Error| std::io::Error::from(error.kind());
+    let file = tempfile::NamedTempFile::new_in(folder).map_err(nameless).with_context(unwritten)?;
+    let mut file = BufWriter::new(file);
     let write = |lines: &str| file.write_all(lines.as_bytes()).with_context(unwritten);
     let header = troop_runtime::export(desk.store.as_ref(), team, write).await?;
     let file =
@@ -108,6 +111,7 @@ pub(super) async fn import(
         return printer.line("nothing was imported");
     }
     let board = desk.session.import(events, name).await?.clone();
+    desk.settle(board.team());
     let name = name_of(&board).await?;
     if printer.json {
         team::show(None, desk, printer).await
@@ -175,9 +179,12 @@ pub(super) async fn replay(
     let now = state.latest();
     let rows: Vec<_> =
         state.tasks().iter().map(|task| render::Row::new(&state, task, now)).collect();
-    let standing = state.team().map(|team| format!("{:?}", team.status).to_lowercase());
-    let standing = standing.unwrap_or_default();
-    let status = render::team_status(&state, &members, &standing, now);
+    let standing = state.team().map_or(Standing::Deleted, |team| {
+        let lease = team.lead_lease.as_ref();
+        Standing::of(team, lease.is_some_and(|lease| lease.until > now))
+    });
+    let seen = (now, Typed::now().about(name));
+    let status = render::team_status(&state, &members, standing.as_str(), &seen);
     let tasks = render::board(&rows, printer.width());
     let when = format!("version {}, {}", state.version(), render::moment(now));
     printer.text(&format!("{}\n{status}\n{tasks}", render::paint(render::DIM, &when)))

@@ -3,9 +3,10 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::{
-    Actor, ActorKind, Command, Fact, Message, MessageKind, MessageView, Outgoing, Party, Refusal,
-    Role, State,
+    Actor, ActorKind, Command, Fact, Member, MemberState, Message, MessageKind, MessageView,
+    Outgoing, Party, Refusal, Role, State,
 };
+use uuid::Uuid;
 
 use super::given;
 use crate::{
@@ -36,8 +37,14 @@ pub(super) async fn run(command: MessageCommand, desk: &mut Desk, printer: &Prin
         MessageCommand::Answer { member, answer, content, request } => {
             let said = content.map(given).transpose()?.unwrap_or_default();
             let (member, request) = (member.as_str(), request.as_deref());
-            let outgoing = answer_to(member, request, (answer == "yes", said), desk).await?;
-            send(outgoing, desk, printer).await
+            let (question, outgoing) =
+                answer_to(member, request, (answer == "yes", said), desk).await?;
+            if printer.json {
+                return send(outgoing, desk, printer).await;
+            }
+            desk.submit(Command::Send(outgoing)).await?;
+            let question = render::one_line(question.lines().next().unwrap_or_default());
+            printer.text(&format!("{answer} to {member}: {question}\n"))
         }
         MessageCommand::Broadcast { content, summary } => {
             let outgoing = Outgoing {
@@ -55,43 +62,54 @@ pub(super) async fn run(command: MessageCommand, desk: &mut Desk, printer: &Prin
     }
 }
 
-/// The answer to what a member asks.
+/// What a member asks, and the answer to it.
 async fn answer_to(
     member: &str,
     request: Option<&str>,
     (is_yes, content): (bool, String),
     desk: &mut Desk,
-) -> Result<Outgoing> {
+) -> Result<(String, Outgoing)> {
     let (board, name) = (desk.team(None).await?, member.to_owned());
     let open = move |state: &State| {
         let asker = Party::member(&state.find_member(&name)?.name);
         let open = state.requests().filter(|(_, it)| it.from == asker);
-        Ok::<_, Refusal>(open.map(|(id, it)| (*id, it.kind)).collect::<Vec<_>>())
+        let said = |id: &Uuid| state.mailbox().iter().find(|it| it.id == *id);
+        let open = open.map(|(id, it)| {
+            (*id, it.kind, said(id).map(|it| it.content.clone()).unwrap_or_default())
+        });
+        Ok::<_, Refusal>(open.collect::<Vec<_>>())
     };
-    let open = board.look(open).await??;
-    let meant = open.iter().filter(|(id, _)| {
+    let mut open = board.look(open).await??;
+    // Who went with its lead waits for nothing, and would not know what an answer is about.
+    let is_gone = |it: &Member| it.name.as_str() == member && it.state == MemberState::Crashed;
+    if desk.roster(&board).await?.iter().any(is_gone) {
+        open.clear();
+    }
+    let meant = open.iter().filter(|(id, ..)| {
         request.is_none_or(|request| id.to_string().starts_with(&request.to_lowercase()))
     });
-    let (id, kind) = match meant.collect::<Vec<_>>().as_slice() {
-        [only] => **only,
+    let (id, kind, question) = match meant.collect::<Vec<_>>().as_slice() {
+        [(id, kind, question)] => (*id, *kind, question.clone()),
         [] => {
             let hint = "see who does: `troop team status`";
-            return Err(Refused::new(format!("`{member}` asks nothing"), hint).into());
+            let what = if open.is_empty() { "nothing" } else { "no such thing any more" };
+            return Err(Refused::new(format!("`{member}` asks {what}"), hint).into());
         }
         several => {
-            let ids: Vec<_> = several.iter().map(|(id, _)| id.to_string()).collect();
+            let ids: Vec<_> = several.iter().map(|(id, ..)| id.to_string()).collect();
             let hint = format!("say which: `--request {}`", ids.join("`, or `--request "));
             return Err(Refused::new(format!("`{member}` asks several things"), hint).into());
         }
     };
-    Ok(Outgoing {
+    let outgoing = Outgoing {
         to: member.to_owned(),
         kind: kind.answered_by().unwrap_or_default(),
         content,
         summary: None,
         request_id: Some(id),
         approve: Some(is_yes),
-    })
+    };
+    Ok((question, outgoing))
 }
 
 async fn send(outgoing: Outgoing, desk: &mut Desk, printer: &Printer) -> Result<()> {

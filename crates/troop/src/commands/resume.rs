@@ -9,13 +9,14 @@ use troop_model::{
 };
 use troop_runtime::{Board, BoardError, is_to_start_again, last_project, was_cut_short};
 
-use super::run::{conclude, trust};
+use super::run::{conclude, lead, trust};
 use crate::{
+    agents::Agents,
     cli::ResumeArgs,
-    desk::{Desk, Purpose},
-    leading::{Beginning, HOW, Leading, Runnable, Thinkers},
+    desk::{Desk, Purpose, StoppedLead},
+    leading::{Beginning, Instead, Leading, Runnable, Thinkers},
     output::Printer,
-    report::Refused,
+    report::{Refused, quoted_path},
 };
 
 /// How many tasks a lead is told of.
@@ -26,15 +27,22 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
     check_folder(desk, &board).await?;
     let trust = trust(desk, printer)?;
     let agents = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.other_store())?);
-    let lead = |state: &State| state.lead().map(|lead| (lead.agent.clone(), lead.model.clone()));
-    let (agent, model) = board.look(lead).await?.unwrap_or_default();
+    let before = |state: &State| state.lead().map(|lead| (lead.agent.clone(), lead.model.clone()));
+    let (before, before_model) = board.look(before).await?.unwrap_or_default();
+    let instead = instead(args.agent, desk, &agents)?;
+    let (agent, model) = match &instead {
+        Some(instead) => (instead.agent.clone(), instead.model.clone()),
+        None => (before, before_model),
+    };
     let name = board.look(|state| state.team().map(|team| team.name.to_string())).await?;
     let name = name.unwrap_or_default();
     check_lead(&agents, (&agent, model.as_deref()), &name)?;
     if let Some(refused) = board.look(spent).await? {
         return Err(refused.into());
     }
-    agents.check_price(&board.look(Thinkers::of).await?)?;
+    let mut thinkers = board.look(Thinkers::teammates_of).await?;
+    thinkers.members.push((agent.clone(), model.clone()));
+    agents.check_price(&thinkers)?;
     let goal = match agents.thinks(&agent, model.as_deref()) {
         true => board.look(open_goal).await?,
         false => None,
@@ -46,9 +54,11 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
         printer,
         trust: &trust,
         agents: Arc::clone(&agents),
+        instead,
         args: args.lead,
     };
-    let begun = leading.begin().await.map_err(|error| held(error, &name))?;
+    let stopped = desk.stopped_lead(board.team());
+    let begun = leading.begin().await.map_err(|error| held(error, &name, stopped))?;
     let has_goal = goal.is_some();
     let found = board.look(move |state| Found::new(state, has_goal)).await?;
     let can_run =
@@ -74,27 +84,44 @@ fn spent(state: &State) -> Option<Refused> {
     Some(Refused::new(format!("the team's budget is spent: {told}"), hint))
 }
 
-/// A lead stays what it is, so another needs another team.
+/// Who leads this time, if not who did before.
+fn instead(said: Option<String>, desk: &Desk, runnable: &Runnable) -> Result<Option<Instead>> {
+    let Some(said) = said else { return Ok(None) };
+    let known = Agents::read(&desk.surroundings);
+    let NewMember { agent, model, .. } = lead(Some(said), &desk.surroundings, runnable, &known)?;
+    Ok(Some(Instead { agent, model }))
+}
+
+/// Says why who is to lead cannot, and who could instead.
 fn check_lead(agents: &Runnable, (agent, model): (&str, Option<&str>), name: &str) -> Result<()> {
     agents.check(agent, model).map_err(|error| match error.downcast::<Refused>() {
-        Ok(refused) if refused.hint() == HOW => {
+        Ok(refused) if refused.hint() == agents.how_to_lead() => {
             let hint = format!(
-                "the lead of a team stays what it is; let another team do it: `troop run \"GOAL\" --agent script:FILE`, and \
-                 see what is left to do: `troop --team {name} task list`"
+                "let another lead it this time: `troop resume {name} --agent AGENT`; {}",
+                agents.how_to_lead()
             );
             Refused::new(refused.to_string(), hint).into()
         }
-        Ok(refused) => refused.into(),
+        Ok(refused) => {
+            let other =
+                format!("let another lead it this time: `troop resume {name} --agent AGENT`");
+            Refused::new(refused.to_string(), format!("{}; or {other}", refused.hint())).into()
+        }
         Err(error) => error,
     })
 }
 
 /// Somebody leads it already: what can be done about this team.
-fn held(error: anyhow::Error, name: &str) -> anyhow::Error {
+fn held(error: anyhow::Error, name: &str, stopped: Option<StoppedLead>) -> anyhow::Error {
     let refused = error.downcast_ref::<BoardError>();
     let Some(BoardError::Refused(refusal @ Refusal::LeadHeld { .. })) = refused else {
         return error;
     };
+    if let Some(stopped) = stopped {
+        let message = format!("team `{name}` hears nothing: {}", stopped.says());
+        let hint = format!("{}, then: `troop resume {name}`", stopped.ways_out());
+        return Refused::conflict(message, hint).into();
+    }
     let hint = format!(
         "see what it does: `troop --team {name} events --follow`; stop it: `troop stop {name}`"
     );
@@ -107,9 +134,9 @@ async fn check_folder(desk: &Desk, board: &Board) -> Result<()> {
     let there = last_project(&desk.folder(board.team())).and_then(|it| it.canonicalize().ok());
     let Some(there) = there.filter(|there| *there != here) else { return Ok(()) };
     let name = board.look(|state| state.team().map(|team| team.name.to_string())).await?;
-    let (name, there) = (name.unwrap_or_default(), there.display());
-    let message = format!("team `{name}` works in another folder: `{there}`");
-    let hint = format!("go on there: `cd '{there}' && troop resume {name}`");
+    let name = name.unwrap_or_default();
+    let message = format!("team `{name}` works in another folder: `{}`", there.display());
+    let hint = format!("go on there: `cd {} && troop resume {name}`", quoted_path(&there));
     Err(Refused::new(message, hint).into())
 }
 

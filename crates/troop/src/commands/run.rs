@@ -16,10 +16,10 @@ use crate::{
     cli::RunArgs,
     config::Surroundings,
     desk::{Desk, Standing},
-    leading::{Beginning, Finished, HOW, Home, Leading, Runnable, Thinkers},
+    leading::{Beginning, Finished, Home, Leading, Runnable, Thinkers},
     output::Printer,
     render,
-    report::{Refused, Usage},
+    report::{Refused, Typed, Usage},
     trust::{self, Trust},
 };
 
@@ -28,7 +28,8 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     let trust = trust(desk, printer)?;
     let agents = Agents::read(&desk.surroundings);
     let runnable = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.other_store())?);
-    let mut lead = lead(args.agent.clone(), &desk.surroundings, &trust, &agents)?;
+    let said = args.agent.clone().or_else(|| trust::lead_agent(&desk.surroundings, &trust));
+    let mut lead = lead(said, &desk.surroundings, &runnable, &agents)?;
     lead.permissions = Some(args.permissions.parse().map_err(Refusal::from)?);
     let members = agents.members(&args.members)?;
     check_names(&lead, &members)?;
@@ -52,7 +53,8 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     let lead = (lead, external);
     let board = make_team(desk, &goal, lead, settings).await?;
     let (agents, args, is_new) = (runnable, args.lead, true);
-    let leading = Leading { desk, board, is_new, printer, trust: &trust, agents, args };
+    let instead = None;
+    let leading = Leading { desk, board, is_new, printer, trust: &trust, agents, instead, args };
     let members = members.into_iter().map(|member| Spawn { member, prompt: None }).collect();
     let begun = match leading.begin().await {
         Ok(begun) => begun,
@@ -107,11 +109,10 @@ pub(super) fn conclude(finished: &Finished, printer: &Printer) -> Result<()> {
     }
     let mut text = text(finished, printer);
     if let Some(team) = finished.story.state().team() {
-        let look = format!(
-            "\nlook: `troop --team {0} events`, `troop --team {0} log MEMBER`\n",
-            team.name
-        );
-        text.push_str(&render::paint(render::DIM, &look));
+        let look =
+            format!("look: `troop --team {0} events`, `troop --team {0} log MEMBER`", team.name);
+        let look = Typed::now().kept_in(&look);
+        text.push_str(&render::paint(render::DIM, &format!("\n{look}\n")));
     }
     printer.text(&text)?;
     finished.check()
@@ -167,24 +168,24 @@ fn goal(goal: String) -> Result<String> {
 }
 
 /// Who leads: as said, or as configured.
-fn lead(
-    said: Option<String>,
+pub(super) fn lead(
+    agent: Option<String>,
     surroundings: &Surroundings,
-    trust: &Trust,
+    runnable: &Runnable,
     agents: &Agents,
 ) -> Result<NewMember> {
-    let Some(agent) = said.or_else(|| trust::lead_agent(surroundings, trust)) else {
+    let Some(agent) = agent else {
         if let Some((_, agent)) = &surroundings.project_agent {
             let message =
                 format!("`{agent}` is to lead, says this project, and the project is not trusted");
             return Err(Refused::new(message, "look and decide: `troop trust`").into());
         }
         let message = "there is no agent to lead the team: none was given with `--agent`, and none is set as `agent` in config.json";
-        return Err(Refused::new(message, HOW).into());
+        return Err(Refused::new(message, runnable.how_to_lead()).into());
     };
     if agent == "command" {
         let message = "`command` cannot lead: it does what a task says, and somebody must say it";
-        return Err(Usage::new(message, HOW).into());
+        return Err(Usage::new(message, runnable.how_to_lead()).into());
     }
     agents.member(&format!("lead={agent}"))
 }
@@ -265,7 +266,7 @@ async fn taken(team: &TeamSummary, free: &str, desk: &Desk) -> Result<Refused> {
 }
 
 /// A name like that of the folder which nobody has yet.
-fn free_name(project: &Path, taken: &[&str]) -> Result<TeamName> {
+pub(super) fn free_name(project: &Path, taken: &[&str]) -> Result<TeamName> {
     let folder = project.file_name().map(|name| name.to_string_lossy().to_lowercase());
     let is_good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
     let name: String = folder

@@ -8,7 +8,13 @@ use tokio::time::{Instant, timeout_at};
 use troop_model::{Command, Fact, LeadLease, MemberState, Refusal};
 use troop_runtime::{BoardResult, Subscription, lead_has_died};
 
-use crate::{cli::StopArgs, desk::Desk, output::Printer, render, report::Refused};
+use crate::{
+    cli::StopArgs,
+    desk::{Desk, StoppedLead},
+    output::Printer,
+    render,
+    report::Refused,
+};
 
 pub(super) async fn run(args: &StopArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
     let board = desk.team(args.name.as_deref()).await?;
@@ -31,6 +37,13 @@ pub(super) async fn run(args: &StopArgs, desk: &mut Desk, printer: &Printer) -> 
     if lead_has_died(&folder, lease.session) {
         return Err(died(&lease, name.as_str()));
     }
+    let hears_nothing = |stopped: StoppedLead| {
+        let message = format!("team `{name}` hears nothing: {}", stopped.says());
+        Refused::new(message, format!("{}, then: `troop stop {name}`", stopped.ways_out()))
+    };
+    if let Some(stopped) = desk.stopped_lead(board.team()) {
+        return Err(hears_nothing(stopped).into());
+    }
     let mut news = board.subscribe(version);
     let since = Instant::now();
     desk.submit(Command::StopTeam { reason: args.reason.clone() }).await?;
@@ -38,6 +51,9 @@ pub(super) async fn run(args: &StopArgs, desk: &mut Desk, printer: &Printer) -> 
     let Ok(stopped) = timeout_at(deadline, released(&mut news)).await else {
         if lead_has_died(&folder, lease.session) {
             return Err(died(&lease, name.as_str()));
+        }
+        if let Some(stopped) = desk.stopped_lead(board.team()) {
+            return Err(hears_nothing(stopped).into());
         }
         let message = format!(
             "{} was asked to stop `{name}`, and has not after {}s",

@@ -19,7 +19,7 @@ use crate::{
     desk::{Desk, Purpose, Standing},
     output::Printer,
     render,
-    report::{Refused, Usage},
+    report::{Refused, Typed, Usage},
 };
 
 pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
@@ -81,7 +81,8 @@ async fn create(new: NewTeamCommand, desk: &mut Desk, printer: &Printer) -> Resu
         );
         return Err(Refused::conflict(format!("there is a team `{name}` already"), hint).into());
     }
-    desk.session.create(&signature, new).await?;
+    let made = desk.session.create(&signature, new).await?.team();
+    desk.settle(made);
     if printer.json {
         return show(None, desk, printer).await;
     }
@@ -128,8 +129,9 @@ pub(super) async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer)
         return printer.json(&value);
     }
     let now = desk.clock.now();
-    let (members, standing) = (desk.roster(&board).await?, desk.standing(&board).await?);
-    let look = move |state: &State| render::team_status(state, &members, standing.as_str(), now);
+    let (members, standing) = (desk.roster(&board).await?, standing(&board, desk).await?);
+    let seen = (now, Typed::now().about(name));
+    let look = move |state: &State| render::team_status(state, &members, &standing, &seen);
     let mut text = board.look(look).await?;
     text.push('\n');
     for (key, value) in settings::flatten(value.get("settings").unwrap_or(&Value::Null)) {
@@ -141,16 +143,28 @@ pub(super) async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer)
 async fn status(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
     let board = desk.team(name).await?;
     let (members, now) = (desk.roster(&board).await?, desk.clock.now());
-    let standing = desk.standing(&board).await?.as_str();
     if printer.json {
+        let (standing, stopped) = (desk.standing(&board).await?, desk.stopped_lead(board.team()));
         let mut value = board.look(move |state| status_json(state, &members)).await?;
         if let Some(fields) = value.as_object_mut() {
-            fields.insert("state".to_owned(), standing.into());
+            fields.insert("state".to_owned(), standing.as_str().into());
+            fields.insert("stopped_process".to_owned(), json!(stopped.map(|it| it.process)));
         }
         return printer.json(&value);
     }
-    let look = move |state: &State| render::team_status(state, &members, standing, now);
+    let standing = standing(&board, desk).await?;
+    let seen = (now, Typed::now().about(name));
+    let look = move |state: &State| render::team_status(state, &members, &standing, &seen);
     printer.text(&board.look(look).await?)
+}
+
+/// What a team is, and what keeps it from being that, if its lead was stopped.
+async fn standing(board: &Board, desk: &Desk) -> Result<String> {
+    let standing = desk.standing(board).await?.as_str().to_owned();
+    Ok(match desk.stopped_lead(board.team()) {
+        Some(stopped) => format!("{standing}, but {}; {}", stopped.says(), stopped.ways_out()),
+        None => standing,
+    })
 }
 
 async fn set(

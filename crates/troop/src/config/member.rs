@@ -10,6 +10,9 @@ use crate::{cli::Global, report::Refused};
 /// How many processes stand above one another. More than anybody has.
 const MAX_ABOVE: usize = 64;
 
+/// What carries the mark of a lead's session.
+const SESSION: &str = "TROOP_LEAD_SESSION";
+
 /// The member that started this process, or something above it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Starter {
@@ -19,29 +22,31 @@ pub(crate) struct Starter {
 
 impl Starter {
     /// Looks at this process and at those above it. The uppermost counts: what a member starts can change the environment of
-    /// what it starts in turn, but not the one that it was itself given.
-    pub(crate) fn find() -> Option<Self> {
+    /// what it starts in turn, but not the one that it was itself given. What was left behind is adopted by the member that
+    /// started it, or by its lead; of the latter nobody can tell who started it, so that it acts for nobody.
+    pub(crate) fn find() -> Result<Option<Self>> {
         let (mut found, mut id) = (None, std::process::id());
         for _ in 0..MAX_ABOVE {
             // Other people's processes are not ours to read, and started nobody for us.
             let environment = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
             found = Self::read(&environment).or(found);
-            match above(id) {
-                Some(above @ 1..) => id = above,
-                _ => break,
+            let Some(above) = Stat::read(id).map(|stat| stat.above).filter(|above| *above > 0)
+            else {
+                break;
+            };
+            if leads(above) && !is_started_by(above, id, &environment) {
+                let message = "a member of a team left this running, and nobody can tell which";
+                let hint = "let the command that starts it wait for it";
+                return Err(Refused::forbidden(message, hint).into());
             }
+            id = above;
         }
-        found
+        Ok(found)
     }
 
     fn read(environment: &[u8]) -> Option<Self> {
-        let variable = |name: &str| {
-            let mut all = environment.split(|byte| *byte == 0);
-            let value = all.find_map(|it| it.strip_prefix(format!("{name}=").as_bytes()))?;
-            let value = String::from_utf8_lossy(value).into_owned();
-            Some(value).filter(|value| !value.is_empty())
-        };
-        variable("TROOP_LEAD_SESSION")?;
+        let variable = |name: &str| variable(environment, name);
+        variable(SESSION)?;
         Some(Self { member: variable("TROOP_AS")?, team: variable("TROOP_TEAM")? })
     }
 
@@ -67,19 +72,70 @@ fn canonical(member: &str) -> &str {
     if LEAD_ALIASES.contains(&member) { "lead" } else { member }
 }
 
-/// The process that started another.
-fn above(id: u32) -> Option<u32> {
-    let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    // The name of a program can hold anything, but ends with the last bracket.
-    let (_, rest) = stat.rsplit_once(')')?;
-    rest.split_whitespace().nth(1)?.parse().ok()
+/// A variable of an environment, if it says something.
+fn variable(environment: &[u8], name: &str) -> Option<String> {
+    let mut all = environment.split(|byte| *byte == 0);
+    let value = all.find_map(|it| it.strip_prefix(format!("{name}=").as_bytes()))?;
+    Some(String::from_utf8_lossy(value).into_owned()).filter(|value| !value.is_empty())
+}
+
+/// Whether a process leads a team: it is this program, and has a guard.
+fn leads(id: u32) -> bool {
+    let program = |id: &str| fs::read_link(format!("/proc/{id}/exe")).ok();
+    if program(&id.to_string()) != program("self") {
+        return false;
+    }
+    let is_guard = |child: &u32| {
+        let words = fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
+        words.split(|byte| *byte == 0).nth(1) == Some(b"--guard")
+    };
+    children(id).iter().any(is_guard)
+}
+
+/// Whether a lead itself started a process that is right below it: such a one carries its mark, and leads a group in the
+/// lead's own session. What it adopted was left behind by somebody.
+fn is_started_by(lead: u32, id: u32, environment: &[u8]) -> bool {
+    let (Some(above), Some(own)) = (Stat::read(lead), Stat::read(id)) else { return false };
+    let is_marked = variable(environment, SESSION).is_some();
+    is_marked && own.group == id && own.session == above.session
+}
+
+/// The processes right below one. Where the system does not tell, none.
+pub(crate) fn children(id: u32) -> Vec<u32> {
+    let threads = fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
+    let of_thread = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("children")).ok();
+    let all: Vec<String> = threads.filter_map(of_thread).collect();
+    all.iter().flat_map(|it| it.split_whitespace()).filter_map(|it| it.parse().ok()).collect()
+}
+
+/// What the system says of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stat {
+    /// Whether it is over, and nobody has asked how it ended.
+    pub(crate) is_dead: bool,
+    /// The process that started it, or adopted it.
+    above: u32,
+    group: u32,
+    session: u32,
+}
+
+impl Stat {
+    pub(crate) fn read(id: u32) -> Option<Self> {
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        // The name of a program can hold anything, but ends with the last bracket.
+        let (_, rest) = stat.rsplit_once(')')?;
+        let mut words = rest.split_whitespace();
+        let is_dead = words.next()? == "Z";
+        let mut number = || words.next()?.parse().ok();
+        Some(Self { is_dead, above: number()?, group: number()?, session: number()? })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     //! Who is found in an environment.
 
-    use super::{Starter, above};
+    use super::{Starter, Stat, children};
 
     #[test]
     fn who_started_something_is_told_by_all_its_marks_or_not_at_all() {
@@ -94,6 +150,8 @@ mod tests {
         ] {
             assert_eq!(Starter::read(part), None, "a person may set them by hand");
         }
-        assert_eq!(above(std::process::id()), Some(std::os::unix::process::parent_id()));
+        let (own, above) = (std::process::id(), std::os::unix::process::parent_id());
+        assert_eq!(Stat::read(own).map(|it| (it.is_dead, it.above)), Some((false, above)));
+        assert!(children(above).contains(&own), "{:?}", children(above));
     }
 }

@@ -17,7 +17,7 @@ pub(crate) enum Purpose {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) standing: Standing,
-    /// Whether it was last led from this folder.
+    /// Whether it was last led from this folder, or made here and never led.
     pub(super) is_here: bool,
 }
 
@@ -49,6 +49,11 @@ fn to_use(teams: &[Candidate]) -> Option<(usize, &'static str)> {
     let only_new = || only(teams, is_new).map(|nth| (nth, "the only new one"));
     if teams.iter().any(|it| it.is_here) {
         // What is said in the folder of one team must not reach one that works elsewhere.
+        let last = newest(teams, |it| it.is_here).and_then(|nth| teams.get(nth));
+        if last.is_some_and(is_new) {
+            return only(teams, |it| it.is_here && is_new(it))
+                .map(|nth| (nth, "made in this folder"));
+        }
         let newest = newest(teams, |it| it.is_here || is_new(it));
         let here = newest.filter(|&nth| teams.get(nth).is_some_and(|it| it.is_here));
         return here.map(|nth| (nth, NEWEST_HERE)).or_else(only_new);
@@ -110,6 +115,15 @@ mod tests {
         check(&[(Stopped, HERE), (Completed, HERE)], Some(1), Some(0));
         check(&[(Active, ELSEWHERE), (Completed, HERE)], Some(1), Some(1));
         check(&[(Completed, HERE), (Active, ELSEWHERE)], Some(1), Some(0));
+    }
+
+    #[test]
+    fn one_that_was_made_here_is_meant_before_what_runs_or_was_made_elsewhere() {
+        check(&[(Running, ELSEWHERE), (Active, HERE)], Some(1), Some(1));
+        check(&[(Active, HERE), (Active, ELSEWHERE), (Running, ELSEWHERE)], Some(0), Some(0));
+        check(&[(Active, HERE), (Running, HERE)], Some(1), Some(1));
+        check(&[(Active, HERE), (Active, HERE)], None, Some(1));
+        check(&[(Active, HERE), (Completed, HERE)], Some(1), Some(0));
     }
 
     #[test]

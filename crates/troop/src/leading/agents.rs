@@ -6,7 +6,7 @@ use std::{
     ffi::OsString,
     io,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use anyhow::{Context as _, Result};
@@ -14,7 +14,7 @@ use smol_str::SmolStr;
 use tokio::{io::DuplexStream, sync::watch};
 use troop_agent::{
     Agent, BoxFuture, Definition, Exit, Finder, Outcome, Place, RegistryError, ScriptError,
-    Thinking, Turn, Work,
+    Thinking, Turn, Work, builtin::Options,
 };
 use troop_model::{Dollars, NewMember, Role, State};
 use troop_runtime::{EXTERNAL, InProcess, Launch, LaunchSpec, Launched, LeadWork, Programs};
@@ -23,15 +23,12 @@ use uuid::Uuid;
 use crate::{
     agents,
     config::{self, Surroundings},
-    report::Refused,
+    render,
+    report::{Refused, quoted_path},
     thinking,
     trust::{self, Trust},
 };
 
-/// What people should know who have no agent that runs.
-pub(crate) const HOW: &str = "lead with a script (`--agent script:FILE`), or describe your own program in \
-                              `.troop/agents/NAME.md` (`program: [python3, agent.py]`) and say `--agent NAME`; to see a \
-                              team at work without either: `troop demo`";
 /// Who is to think for a team, and what it may spend.
 #[derive(Debug)]
 pub(crate) struct Thinkers {
@@ -41,10 +38,11 @@ pub(crate) struct Thinkers {
 }
 
 impl Thinkers {
-    /// The members of a team.
-    pub(crate) fn of(state: &State) -> Self {
+    /// The members of a team, without its lead.
+    pub(crate) fn teammates_of(state: &State) -> Self {
         let dollars = state.team().and_then(|team| team.settings.budget.dollars);
-        let members = state.members().map(|it| (it.agent.clone(), it.model.clone())).collect();
+        let members = state.members().filter(|it| it.role == Role::Member);
+        let members = members.map(|it| (it.agent.clone(), it.model.clone())).collect();
         Self { dollars, members }
     }
 
@@ -64,6 +62,10 @@ pub(crate) struct Runnable {
     untrusted: Vec<String>,
     /// The file of MCP servers that a person agreed to.
     servers: Option<String>,
+    /// What can lead here, for people who have nobody that does.
+    how_to_lead: String,
+    /// What the project is made of, once somebody has looked.
+    profile: OnceLock<String>,
 }
 
 impl Runnable {
@@ -88,7 +90,22 @@ impl Runnable {
         environment.extend(agreed.map(|agreed| (config::TRUSTED_SERVERS.into(), agreed)));
         let programs = Programs { troop, own, environment };
         let untrusted = trust::untrusted_agents(surroundings, trust);
-        Ok(Self { programs, project, home, untrusted, servers })
+        let how_to_lead = thinking::how_to_lead((&home, &project));
+        let profile = OnceLock::new();
+        Ok(Self { programs, project, home, untrusted, servers, how_to_lead, profile })
+    }
+
+    pub(crate) fn how_to_lead(&self) -> &str {
+        &self.how_to_lead
+    }
+
+    /// Looks at what the project is made of, if the lead of the team is somebody who can make use of it.
+    pub(super) async fn look_at_project(&self, state: &State) {
+        let lead = state.lead().map(|lead| (lead.agent.clone(), lead.model.clone()));
+        if lead.is_some_and(|(agent, model)| self.thinks(&agent, model.as_deref())) {
+            let found = troop_runtime::profile(&self.project, &config::environment()).await;
+            self.profile.get_or_init(|| render::profile_in_short(&found));
+        }
     }
 
     /// Says why an agent cannot run, if it cannot.
@@ -124,10 +141,14 @@ impl Runnable {
         let NewMember { name, agent: key, model, .. } = member;
         self.check(key, model.as_deref()).map_err(|error| match error.downcast::<Refused>() {
             // How to lead is no help to who works.
-            Ok(refused) if refused.hint() == HOW => {
+            Ok(refused) if refused.hint() == self.how_to_lead => {
+                let thinks = thinking::at_hand((&self.home, &self.project)).map(|model| {
+                    format!("`--member {name}=builtin`, which thinks with `{model}`, ")
+                });
                 let hint = format!(
-                    "say `--member {name}=command`, which runs a task's command, `--member {name}=script:FILE`, or your own \
-                     program that `.troop/agents/NAME.md` describes: `--member {name}=NAME`"
+                    "say {}`--member {name}=command`, which runs a task's command, `--member {name}=script:FILE`, or your own \
+                     program that `.troop/agents/NAME.md` describes: `--member {name}=NAME`",
+                    thinks.unwrap_or_default()
                 );
                 Refused::new(refused.to_string(), hint).into()
             }
@@ -153,7 +174,8 @@ impl Runnable {
         let thinks = |model: Option<&str>| {
             let servers = self.servers.as_deref();
             let options = thinking::options((&self.home, &self.project), model, servers);
-            options.map_err(|unfit| {
+            let profile = self.profile.get().cloned().unwrap_or_default();
+            options.map(|options| Options { profile, ..options }).map_err(|unfit| {
                 hint.set(unfit.hint);
                 unfit.why
             })
@@ -169,9 +191,9 @@ impl Runnable {
                     "write them in one line: `tools: Read, Grep`, or each in its own: `- Read`";
                 Err(Refused::new(error.to_string(), hint).into())
             }
-            Err(RegistryError::CannotRun { .. }) => Err(not_available(key)),
+            Err(RegistryError::CannotRun { .. }) => Err(self.not_available(key)),
             Err(RegistryError::Unknown { .. }) if agents::runs_later(key) => {
-                Err(not_available(key))
+                Err(self.not_available(key))
             }
             Err(RegistryError::Script(error)) => Err(cannot_follow(&error)),
             Err(error) => {
@@ -179,6 +201,13 @@ impl Runnable {
                 Err(Refused::new(chain(&error), hint).into())
             }
         }
+    }
+
+    fn not_available(&self, key: &str) -> anyhow::Error {
+        let available = agents::available();
+        let message =
+            format!("the agent `{key}` is not available in this version; available: {available}");
+        Refused::new(message, &*self.how_to_lead).into()
     }
 
     /// Where a member of this process works.
@@ -199,7 +228,11 @@ impl Runnable {
     }
 
     /// Runs the lead's agent in this process, and all others as processes.
-    pub(super) fn launch(self: Arc<Self>, watch: Watch) -> Arc<dyn Launch> {
+    pub(super) fn launch(
+        self: Arc<Self>,
+        watch: Watch,
+        instead: Option<Instead>,
+    ) -> Arc<dyn Launch> {
         let others: Arc<dyn Launch> = Arc::clone(&self) as Arc<dyn Launch>;
         let run = move |spec: &LaunchSpec, wire: DuplexStream| {
             let is_lead = spec.role == Role::Lead;
@@ -210,7 +243,43 @@ impl Runnable {
                 .flatten()?;
             Some(serve(agent, self.place(spec), wire, watch.clone()))
         };
-        Arc::new(InProcess { run, others })
+        let launch: Arc<dyn Launch> = Arc::new(InProcess { run, others });
+        match instead {
+            Some(instead) => Arc::new(Led { instead, launch }),
+            None => launch,
+        }
+    }
+}
+
+/// What thinks for a lead this time.
+#[derive(Clone, Debug)]
+pub(crate) struct Instead {
+    pub(crate) agent: SmolStr,
+    pub(crate) model: Option<SmolStr>,
+}
+
+/// Starts somebody else for the lead.
+#[derive(Debug)]
+struct Led {
+    instead: Instead,
+    launch: Arc<dyn Launch>,
+}
+
+impl Launch for Led {
+    fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched> {
+        if spec.role != Role::Lead {
+            return self.launch.launch(spec);
+        }
+        let Instead { agent, model } = self.instead.clone();
+        self.launch.launch(&LaunchSpec { agent, model, ..spec.clone() })
+    }
+
+    fn check(&self, agent: &str, model: Option<&str>) -> io::Result<()> {
+        self.launch.check(agent, model)
+    }
+
+    fn guard(&self, session: Uuid) -> io::Result<Option<tokio::process::Child>> {
+        self.launch.guard(session)
     }
 }
 
@@ -234,22 +303,15 @@ fn is_own(key: &str) -> bool {
     key == "builtin" || key == "command" || key == "script" || key.starts_with("script:")
 }
 
-fn not_available(key: &str) -> anyhow::Error {
-    let available = agents::available();
-    let message =
-        format!("the agent `{key}` is not available in this version; available: {available}");
-    Refused::new(message, HOW).into()
-}
-
 /// What to do about a script that is not there, or makes no sense.
 fn cannot_follow(error: &ScriptError) -> anyhow::Error {
     let hint = match error {
         ScriptError::Unreadable { file, .. } => {
             let there = file.ancestors().skip(1).find(|it| it.is_dir()).unwrap_or(file);
-            format!("scripts are looked for in the project's folder: `ls {}`", there.display())
+            format!("scripts are looked for in the project's folder: `ls {}`", quoted_path(there))
         }
         ScriptError::Senseless { file, line, .. } => {
-            format!("correct that line: `${{EDITOR:-vi}} +{line} {}`", file.display())
+            format!("correct that line: `${{EDITOR:-vi}} +{line} {}`", quoted_path(file))
         }
         _ => "how scripts are written: docs/script.md".to_owned(),
     };

@@ -1,11 +1,14 @@
 //! A team whose lead is over, and what is left to complain about.
 
 use anyhow::Result;
-use troop_model::{Member, MemberState, Party, Role, Spending, State, Status, Task, TaskNumber};
+use troop_model::{
+    Assignment, MemberState, Party, Role, Spending, State, Status, Task, TaskNumber,
+};
 use troop_runtime::{Ended, LeadWork};
 
 use super::Home;
 use crate::{
+    agents::SUGGESTED,
     render::{self, Story},
     report::Refused,
 };
@@ -168,23 +171,36 @@ impl Left {
                 format!("{n} tasks have nobody to do them: {}{more}", named.join(", "))
             }
         };
-        let assignee = state.tasks().get(*first).and_then(|task| task.assignee.clone());
-        let is_teammate = |it: &&Member| it.role == Role::Member;
-        let hint = match (assignee, state.members().find(is_teammate)) {
-            (_, None) => format!(
-                "add somebody: `--member ann=command`, or now: `troop --team {name} member add ann=command`, then {on}"
-            ),
-            (Some(assignee), _) => format!(
-                "it is for {assignee} alone; free it: `troop --team {name} task update {} --unassign`, then {on}",
-                first.0
-            ),
-            (None, Some(member)) => {
-                format!(
-                    "see what became of them: `troop --team {name} log {}`, then {on}",
-                    member.name
-                )
-            }
+        Refused::new(message, format!("{}, then {on}", self.way_out(state, *first, name)))
+    }
+
+    /// What can be done about a task that nobody does.
+    fn way_out(&self, state: &State, task: TaskNumber, name: &str) -> String {
+        let number = task.0;
+        let assignee = state.tasks().get(task).and_then(|task| task.assignee.clone());
+        let mut teammates = state.members().filter(|it| it.role == Role::Member);
+        let Some(member) = teammates.next() else {
+            // What a model wrote is no command.
+            let thinks = state.lead().is_some_and(|lead| lead.agent == "builtin");
+            let agent = if thinks { "builtin" } else { SUGGESTED };
+            return format!(
+                "add somebody: `--member ann={agent}`, or now: `troop --team {name} member add ann={agent}`"
+            );
         };
-        Refused::new(message, hint)
+        if let Some(assignee) = assignee {
+            return format!(
+                "it is for {assignee} alone; free it: `troop --team {name} task update {number} --unassign`"
+            );
+        }
+        let is_given = state.team().is_some_and(|it| it.settings.assignment != Assignment::Claim);
+        if is_given {
+            let what = if self.pending.len() == 1 { "it" } else { "them" };
+            return format!("see what became of {what}: `troop --team {name} log {}`", member.name);
+        }
+        let to = &member.name;
+        format!(
+            "who is idle is given nothing here (`assignment=claim`); give it away: `troop --team {name} task assign {number} {to}`, \
+             or: `troop --team {name} task delegate {number} --to {to}`; or let all be given: `troop team set {name} assignment=both`"
+        )
     }
 }

@@ -4,10 +4,17 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::TeamName;
 use troop_runtime::{
-    Board, Ended, Ending, GitError, Ignored, Isolation, IsolationOptions, Landed, Opened, find_lead,
+    Board, Elsewhere, Ended, Ending, GitError, Ignored, Isolation, IsolationOptions, Landed,
+    Opened, find_lead,
 };
 
-use crate::{config, desk::Desk, output::Printer, render, report::Refused};
+use crate::{
+    config,
+    desk::Desk,
+    output::Printer,
+    render,
+    report::{Refused, quoted},
+};
 
 /// How many names are in one line.
 const MAX_NAMED: usize = 3;
@@ -114,6 +121,7 @@ impl Home {
             ));
         }
         lines.extend(self.0.ignored.iter().flat_map(ignored_lines));
+        lines.extend(self.0.elsewhere.iter().map(elsewhere_line));
         lines
     }
 
@@ -137,7 +145,27 @@ impl Home {
             |it| json!({"member": it.member, "folder": it.place, "kept": it.kept, "gone": it.gone}),
         );
         let (kept, ignored): (Vec<_>, Vec<_>) = (kept.collect(), ignored.collect());
-        json!({"landed": landed, "kept": kept, "ignored": ignored})
+        let elsewhere = self.0.elsewhere.iter().map(|it| match it {
+            Elsewhere::Branch { member, branch } => json!({"member": member, "branch": branch}),
+            Elsewhere::Stash { member, name } => json!({"member": member, "stash": name}),
+        });
+        let elsewhere: Vec<_> = elsewhere.collect();
+        json!({"landed": landed, "kept": kept, "ignored": ignored, "elsewhere": elsewhere})
+    }
+}
+
+/// What people should know of that which a member put where it is merged nowhere.
+fn elsewhere_line(elsewhere: &Elsewhere) -> String {
+    match elsewhere {
+        Elsewhere::Branch { member, branch } => {
+            let (shown, typed) = (render::one_line(branch), quoted(branch));
+            format!(
+                "not merged, because {member} put it on a branch of its own: `{shown}`; take it: `git merge {typed}`"
+            )
+        }
+        Elsewhere::Stash { member, name } => format!(
+            "not merged, because {member} left it in `git stash`: `{name}`; see it: `git stash show -p '{name}'`"
+        ),
     }
 }
 

@@ -7,7 +7,9 @@ use troop_model::{
 
 use super::{
     BOLD, DIM, clean, member_icon, moment, one_line, paint, span, status_icon, status_style,
+    wait::waits,
 };
+use crate::report::Typed;
 
 /// A task for people: what it is, how it stands, what was said and what happened.
 pub(crate) fn task_detail(state: &State, task: &Task) -> String {
@@ -67,10 +69,10 @@ pub(crate) fn task_detail(state: &State, task: &Task) -> String {
     text
 }
 
-/// What must pass before a task is done.
+/// What must pass before a task is done, unless a person did without it.
 fn checks(state: &State, task: &Task) -> Vec<String> {
-    let required = state.team().map(|team| task.required_checks(team)).unwrap_or_default();
-    required.into_iter().map(one_line).collect()
+    let named = state.team().map(|team| task.named_checks(team)).unwrap_or_default();
+    named.into_iter().map(one_line).collect()
 }
 
 fn failed(n_failed: u32) -> String {
@@ -162,7 +164,12 @@ fn metadata(task: &Task) -> Option<String> {
 }
 
 /// How a team's work stands.
-pub(crate) fn team_status(state: &State, members: &[Member], standing: &str, now: Time) -> String {
+pub(crate) fn team_status(
+    state: &State,
+    members: &[Member],
+    standing: &str,
+    (now, typed): &(Time, Typed),
+) -> String {
     let Some(team) = state.team() else { return String::new() };
     let tasks = state.tasks();
     let n_done = tasks.n_with(Status::Completed) + tasks.n_archived();
@@ -179,7 +186,7 @@ pub(crate) fn team_status(state: &State, members: &[Member], standing: &str, now
         line(&mut text, &format!("           {} {status}", tasks.n_with(*status)));
     }
     cost(&mut text, state);
-    waiting(&mut text, state, members);
+    waiting(&mut text, state, members, typed);
     text.push('\n');
     let who = |member: &Member| {
         let lead = if member.role == Role::Lead { ", lead" } else { "" };
@@ -237,26 +244,11 @@ fn cost(text: &mut String, state: &State) {
     }
 }
 
-/// What waits for an answer, and how to give it.
-fn waiting(text: &mut String, state: &State, members: &[Member]) {
-    // Who is gone waits for nothing.
-    let is_gone = |from: &Party| {
-        let mut members = members.iter();
-        members.any(|it| *from == it.name && it.state == MemberState::Crashed)
-    };
-    let asked = |id: &uuid::Uuid| {
-        let mut all = state.mailbox().iter();
-        all.find(|it| it.id == *id).map(|it| one_line(&preview(&it.content, 120)))
-    };
-    for (id, request) in state.requests() {
-        if request.kind == MessageKind::ShutdownRequest || is_gone(&request.from) {
-            continue;
-        }
-        let (from, to) = (&request.from, &request.to);
-        let what = asked(id).unwrap_or_default();
-        line(text, &format!("  waits    {from} for {to}: {what}"));
-        let how = format!("           `troop message answer {from} yes`, or `no`");
-        line(text, &paint(DIM, &how));
+/// What waits for somebody's word, and how to give it.
+fn waiting(text: &mut String, state: &State, members: &[Member], typed: &Typed) {
+    for wait in waits(state, members, typed) {
+        line(text, &format!("  waits    {}", wait.what));
+        line(text, &paint(DIM, &format!("           {}", wait.how)));
     }
 }
 

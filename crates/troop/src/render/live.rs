@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
-use troop_model::{Member, MessageKind, Party, Request, Role, State, Status, Task, Time};
+use troop_model::{Member, Role, State, Status, Task, Time};
 use unicode_width::UnicodeWidthStr;
 
 use super::{
     BOLD, DIM, Story, fit, member_icon, one_line, pad, paint, status_icon, status_style, took,
+    wait::waits,
 };
 
 /// How big a screen is.
@@ -48,7 +49,7 @@ pub(crate) fn live(story: &Story, recent: &Recent, now: Time, screen: Screen) ->
     let room = height.saturating_sub(5).max(3);
     let n_members = members.len().min(room / 3);
     let n_tasks = state.tasks().len().min((room - n_members) * 2 / 3);
-    let asks = ask_lines(state, width, room / 3);
+    let asks = wait_lines(story, width, room / 3);
     let n_recent = room.saturating_sub(n_members + n_tasks + asks.len()).min(recent.0.len());
     add(&mut lines, asks);
     add(&mut lines, task_lines(state, now, width, n_tasks));
@@ -65,15 +66,11 @@ fn add(lines: &mut Vec<String>, more: Vec<String>) {
     }
 }
 
-/// What waits for an answer of the person, and how to give it, for as long as it does.
-fn ask_lines(state: &State, width: usize, n_lines: usize) -> Vec<String> {
-    let is_asked = |it: &Request| it.to == Party::user() && it.kind != MessageKind::ShutdownRequest;
-    let asked = state.requests().filter(|(_, request)| is_asked(request));
-    let lines = asked.flat_map(|(id, request)| {
-        let from = &request.from;
-        let what = state.mailbox().iter().find(|it| it.id == *id).map(|it| one_line(&it.content));
-        let what = format!("  ? {from} asks: {}", what.unwrap_or_default());
-        let how = format!("    `troop message answer {from} yes`, or `no`");
+/// What waits for somebody's word, and how to give it, for as long as it does.
+fn wait_lines(story: &Story, width: usize, n_lines: usize) -> Vec<String> {
+    let lines = waits(story.state(), &[], story.typed()).into_iter().flat_map(|wait| {
+        let what = format!("  waits    {}", wait.what);
+        let how = format!("           {}", wait.how);
         [fit(&what, width), fit(&how, width)]
     });
     // A question without its answer helps nobody.

@@ -4,7 +4,7 @@ use troop_runtime::{Profile, Severity, Signal, Suggestion};
 
 use super::{BAD, BOLD, DIM, clean, one_line, paint};
 
-pub(crate) fn profile(profile: &Profile) -> String {
+pub(crate) fn profile(profile: &Profile, command: &str) -> String {
     let mut text = format!(
         "{}  {}\n",
         paint(BOLD, &one_line(&profile.path)),
@@ -38,9 +38,34 @@ pub(crate) fn profile(profile: &Profile) -> String {
             member.name, member.expertise
         ));
     }
-    text.push_str(&format!("\n  {}\n", one_line(&profile.command)));
+    text.push_str(&format!("\n  {}\n", one_line(command)));
     for note in &profile.notes {
         text.push_str(&format!("{}\n", paint(DIM, &format!("note: {}", one_line(note)))));
+    }
+    text
+}
+
+/// The same in a few lines, for an agent that is to lead a team there.
+pub(crate) fn profile_in_short(profile: &Profile) -> String {
+    let languages: Vec<_> =
+        profile.languages.iter().map(|it| format!("{} ({})", it.name, it.manifest)).collect();
+    let has = |is_there: bool| if is_there { "yes" } else { "no" };
+    let structure = &profile.structure;
+    let mut text = format!(
+        "- files: {}\n- languages: {}\n- frameworks: {}\n- docs: {}, tests: {}, ci: {}\n",
+        profile.files,
+        listed(&languages),
+        listed(&profile.frameworks),
+        has(structure.docs),
+        has(structure.tests),
+        has(structure.ci),
+    );
+    for signal in &profile.signals {
+        text.push_str(&format!("- {}: {}\n", signal.kind, one_line(&signal.message)));
+    }
+    text.push_str("\nWho would suit it, if you start teammates:\n\n");
+    for Suggestion { name, expertise, reason } in &profile.team {
+        text.push_str(&format!("- `{name}`: {expertise} ({})\n", one_line(reason)));
     }
     text
 }

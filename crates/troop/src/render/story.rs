@@ -11,19 +11,29 @@ use troop_runtime::{REFUSED, VETOED, VETOED_DEED};
 use tally::Tally;
 pub(super) use tally::{Deed, Deeds};
 
-use super::{one_line, second};
+use super::{one_line, second, wait};
+use crate::report::Typed;
 
 /// A team as far as its log has been told.
 #[derive(Debug)]
 pub(crate) struct Story {
     state: State,
     tally: Tally,
+    /// What was typed, for what is to be typed.
+    typed: Typed,
 }
+
+/// What is to be typed stands on a line of its own, so that it can be read however long the rest is.
+const NEXT: &str = "\n         ";
 
 impl Story {
     /// Begins where a team is now.
-    pub(crate) fn new(state: State, now: Time) -> Self {
-        Self { state, tally: Tally::new(now) }
+    pub(crate) fn new(state: State, now: Time, typed: Typed) -> Self {
+        Self { state, tally: Tally::new(now), typed }
+    }
+
+    pub(super) fn typed(&self) -> &Typed {
+        &self.typed
     }
 
     pub(crate) fn state(&self) -> &State {
@@ -32,6 +42,11 @@ impl Story {
 
     pub(crate) fn tally(&self) -> &Tally {
         &self.tally
+    }
+
+    /// Nothing more will happen: what is still held was worked on until now.
+    pub(crate) fn end(&mut self, now: Time) {
+        self.tally.end(&self.state, now);
     }
 
     /// Takes in an event. What is worth telling comes back on one line, with its time.
@@ -106,7 +121,16 @@ impl Story {
 
     fn said(&self, fact: &Fact) -> Option<String> {
         let Fact::MessageSent {
-            from, to, message_kind, content, summary, approve, readers, ..
+            id,
+            from,
+            to,
+            message_kind,
+            content,
+            summary,
+            request_id,
+            approve,
+            readers,
+            ..
         } = fact
         else {
             return None;
@@ -123,17 +147,20 @@ impl Story {
                 let to = if *to == Party::everybody() { "all" } else { to.as_str() };
                 format!("{from} → {to}: {content}")
             }
-            MessageKind::PlanApprovalRequest => format!("{from} plans: {content}"),
+            MessageKind::PlanApprovalRequest => {
+                let how = wait::answer_plan(&self.state, from, &self.typed);
+                format!("{from} plans: {content}{NEXT}{how}")
+            }
             MessageKind::PlanApprovalResponse if is_yes => {
                 format!("{from} approves the plan of {to}{about}")
             }
             MessageKind::PlanApprovalResponse => {
                 format!("{from} rejects the plan of {to}{about}")
             }
-            // On a line of its own, so that it can be read however long the question is.
-            MessageKind::PermissionRequest => format!(
-                "{from} asks {to}: {content}\n         answer: `troop message answer {from} yes`, or `no`"
-            ),
+            MessageKind::PermissionRequest => {
+                let how = wait::allow(from, request_id.unwrap_or(*id), &self.typed);
+                format!("{from} asks {to}: {content}{NEXT}answer: {how}")
+            }
             MessageKind::PermissionResponse if is_yes => format!("{from} allows it to {to}{about}"),
             MessageKind::PermissionResponse => format!("{from} does not allow it to {to}{about}"),
             MessageKind::ShutdownRequest => format!("{from} asks {to} to stop{about}"),
@@ -154,13 +181,16 @@ impl Story {
     fn worked(&self, who: &str, event: &Event) -> Option<String> {
         let task = event.fact.task()?;
         Some(match &event.fact {
-            Fact::TaskCreated { subject, blocked_by, .. } => {
+            Fact::TaskCreated { subject, blocked_by, approve_start, .. } => {
                 let after: Vec<_> = blocked_by.iter().map(|it| it.task.to_string()).collect();
                 let after = match after.as_slice() {
                     [] => String::new(),
                     after => format!(" (after {})", after.join(", ")),
                 };
-                format!("{who} created {task}: {}{after}", one_line(subject))
+                let how = wait::let_begin(task, &self.typed);
+                let leave = approve_start.then(|| format!("{NEXT}let it begin: {how}"));
+                let leave = leave.unwrap_or_default();
+                format!("{who} created {task}: {}{after}{leave}", one_line(subject))
             }
             Fact::TaskClaimed { owner, attempt, .. } => {
                 format!("{owner} took {task}{}", nth(*attempt))
@@ -175,9 +205,16 @@ impl Story {
                 let owner = self.owner(event);
                 format!("{owner} is at {}% of {task}: {}", progress.percent, progress.step)
             }
-            Fact::TaskSubmitted { task: number, .. } => {
-                let n = number.0;
-                format!("{who} hands in {task}; take it: `troop task approve {n}`, or `reject`")
+            Fact::TaskSubmitted { .. } => {
+                format!("{who} hands in {task}{NEXT}take it: {}", wait::judge(task, &self.typed))
+            }
+            Fact::TaskAsked { question, asked_by, .. } => {
+                let how = wait::reply(asked_by.as_str(), task, &self.typed);
+                format!(
+                    "{asked_by} asks {}: {}{NEXT}answer: {how}",
+                    Party::user(),
+                    one_line(question)
+                )
             }
             Fact::TaskCompleted { summary, .. } => {
                 let (doer, of) = self.doer(event);
@@ -198,6 +235,8 @@ impl Story {
             Fact::TaskCancelled { reason, .. } => {
                 format!("{who} cancelled {task}{}", because(Some(reason)))
             }
+            // It says which task, and what nobody did; that a task is stale is one of these.
+            Fact::TaskEscalated { reason, .. } => one_line(reason),
             Fact::TaskFailed { reason, retry_at, .. } => {
                 let again = if retry_at.is_some() { "; it is tried again" } else { "" };
                 let (doer, of) = self.doer(event);

@@ -1,8 +1,10 @@
 //! What was typed for every command, so that a hint can be pasted as it is.
 
+use std::path::Path;
+
 /// The options that were typed with a value.
 #[derive(Debug, Default)]
-pub(super) struct Typed {
+pub(crate) struct Typed {
     /// Which store and which home, for any command.
     place: Vec<String>,
     /// Which team, for what is about a team that exists.
@@ -13,12 +15,13 @@ pub(super) struct Typed {
 
 /// What makes a team, or is about none.
 const ABOUT_NO_TEAM: [&str; 6] = ["run", "demo", "doctor", "trust", "team create", "team list"];
-/// What a member does itself. The rest of what hints name is for people.
-const OF_MEMBERS: [&str; 4] = ["task claim", "task next", "task release", "message"];
+/// What a member does itself. The rest of what hints name is for people, also `message answer`.
+const OF_MEMBERS: [&str; 5] =
+    ["task claim", "task next", "task release", "message send", "message read"];
 
 impl Typed {
     /// What was typed for this process. What the environment says holds for the next command too.
-    pub(super) fn now() -> Self {
+    pub(crate) fn now() -> Self {
         Self::of(std::env::args_os().skip(1).filter_map(|word| word.into_string().ok()))
     }
 
@@ -43,8 +46,16 @@ impl Typed {
         typed
     }
 
+    /// The same about a team that was named in another way.
+    pub(crate) fn about(mut self, team: Option<&str>) -> Self {
+        if let Some(team) = team {
+            self.team = vec!["--team".to_owned(), quoted(team)];
+        }
+        self
+    }
+
     /// The hint with these options in each command that they are for.
-    pub(super) fn kept_in(&self, hint: &str) -> String {
+    pub(crate) fn kept_in(&self, hint: &str) -> String {
         let mut pieces = hint.split("`troop ");
         let mut text = pieces.next().unwrap_or_default().to_owned();
         for piece in pieces {
@@ -81,6 +92,11 @@ pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
+/// A path as a shell takes it.
+pub(crate) fn quoted_path(path: &Path) -> String {
+    quoted(&path.to_string_lossy())
+}
+
 #[cfg(test)]
 mod tests {
     //! Hints that can be pasted.
@@ -109,5 +125,7 @@ mod tests {
         );
         assert_eq!(kept("--team x run go", "go on: `troop resume x`"), "go on: `troop resume x`");
         assert_eq!(kept("task comment 1 -- --team x", both), both);
+        let person = "a person answers: `troop message answer ann yes`";
+        assert_eq!(kept("--as lead message answer ann yes", person), person);
     }
 }

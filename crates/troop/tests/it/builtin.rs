@@ -46,8 +46,12 @@ fn repository(allowed: &[&str]) -> Troop {
 async fn run(troop: &Troop, mock: &MockModel, arguments: &[&str]) -> Run {
     let mut command = troop.command(arguments);
     command.env("ANTHROPIC_BASE_URL", mock.url()).env("ANTHROPIC_API_KEY", KEY);
-    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
-    Run::new(output)
+    output(command).await
+}
+
+/// Runs a command to its end, beside everything else.
+async fn output(mut command: Command) -> Run {
+    Run::new(tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap())
 }
 
 /// Starts the program with this model, and leaves it running.

@@ -147,3 +147,33 @@ fn empty_variables_say_nothing() {
         command.env("TROOP_STORE", "").env("TROOP_TEAM", "").env("TROOP_AS", "").output().unwrap();
     assert!(output.status.success(), "{output:?}");
 }
+
+#[test]
+fn a_team_that_was_made_here_is_meant_before_one_that_was_made_elsewhere() {
+    let troop = Troop::new();
+    troop.ok("team create here --member ann=command");
+    let other = troop.folder().join("other");
+    fs::create_dir(&other).unwrap();
+    let made = troop.command(&["team", "create", "there"]).current_dir(&other).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let run = troop.run("task create x");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_eq!(run.err, "team here, made in this folder (of 2)\n");
+    assert_eq!(troop.ok("--team there task list --status all"), "no tasks\n");
+    troop.ok("team create second");
+    let (code, err) = troop.refused("task create y");
+    assert!(code == 2 && err.starts_with("error: which team?"), "of two nobody guesses: {err}");
+}
+
+#[test]
+fn paths_in_hints_can_be_pasted_whatever_they_hold() {
+    let troop = Troop::new();
+    let home = troop.folder().join("my home's");
+    fs::create_dir_all(home.join("aside/inner")).unwrap();
+    let mut command = troop.command(&["doctor"]);
+    let output = command.env("TROOP_HOME", &home).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let folder = troop.folder().display().to_string();
+    let drop = format!("drop it: `rm -rf '{folder}/my home'\\''s/aside/inner'`");
+    assert!(text.contains(&drop), "{text}");
+}

@@ -2,7 +2,12 @@
 
 use std::{fs, path::Path, process::Command};
 
-use crate::troop::{Printing, Troop};
+use serde_json::{Value, json};
+
+use crate::{
+    mcp::Client,
+    troop::{Printing, Troop},
+};
 
 /// A lead that has two files written at once.
 const WRITE: &str = r#"
@@ -83,18 +88,30 @@ when mail * from user
         "--team crew run 'write' --agent script:lead.script -m ann=command --check 'test -e one' --json",
     );
     assert_eq!(run.code, 0, "{run:?}");
-    let report: serde_json::Value = serde_json::from_str(run.out.lines().last().unwrap())
+    let report: Value = serde_json::from_str(run.out.lines().last().unwrap())
         .or_else(|_| serde_json::from_str(&run.out))
         .unwrap();
     let task = &report["tasks"][0];
     let commit = &task["merged"]["commit"];
-    let said = serde_json::json!([{"command": "test -e one", "exit_code": 0, "commit": commit}]);
+    let said = json!([{"command": "test -e one", "exit_code": 0, "commit": commit}]);
     assert!(commit.is_string() && task["evidence"] == said, "{task:#}");
     assert_eq!(troop.json("task list --status all")["tasks"][0]["evidence"], said);
     assert_eq!(troop.json("team replay crew")["tasks"][0]["evidence"], said);
     assert_eq!(troop.json("task get 1")["evidence"], said);
     let list = troop.ok("task list --status all");
     assert!(list.contains("1 check passed"), "{list}");
+    let mut client = Client::start(&troop, "--team crew --as lead --dialect board");
+    let got = client.call("team_tasks", &json!({"action": "get", "task_id": "1"}));
+    let got: Value = serde_json::from_str(&got[0]).unwrap();
+    let short = commit.as_str().unwrap().split_at(10).0;
+    let short = json!({"command": "test -e one", "exit_code": 0, "commit": short});
+    assert_eq!((&got["evidence"][0], &got["checks"]), (&short, &"1 passed".into()), "{got:#}");
+    let resource: Value = serde_json::from_str(&client.read("troop://task/1")).unwrap();
+    assert_eq!(resource["evidence"], said, "{resource:#}");
+    troop.ok("team mirror mirror --once");
+    let file = fs::read_to_string(troop.folder().join("mirror/tasks/crew/task-1.json")).unwrap();
+    let file: Value = serde_json::from_str(&file).unwrap();
+    assert_eq!(file["evidence"], said, "{file:#}");
     let shown = troop.ok("team show --team-md");
     assert!(shown.contains("troop runs these, and all must pass:\n\n- `test -e one`"), "{shown}");
     troop.ok("team export --output crew.jsonl");

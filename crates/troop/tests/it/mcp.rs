@@ -106,7 +106,7 @@ impl Client {
 
     /// The text of a resource.
     #[track_caller]
-    fn read(&mut self, uri: &str) -> String {
+    pub(crate) fn read(&mut self, uri: &str) -> String {
         let read = self.ask("resources/read", &json!({"uri": uri}));
         read["contents"][0]["text"].as_str().unwrap().to_owned()
     }
@@ -349,6 +349,9 @@ fn a_lead_takes_its_team_away_and_makes_another() {
     let mut lead = Client::start(&troop, "--as lead --dialect claude");
     let said = lead.call("CleanupTeam", &json!({}));
     assert!(said[0].contains("Cleaned up team"), "{said:?}");
+    let alone = lead.read("troop://TEAM.md");
+    assert!(alone.contains("You are NOT part of any team."), "{alone}");
+    assert!(alone.contains("You have NO delegation targets."), "{alone}");
     let said = lead.call("TeamCreate", &json!({"team_name": "blue", "description": "again"}));
     assert!(said[0].contains("lead@blue"), "{said:?}");
     assert_eq!(

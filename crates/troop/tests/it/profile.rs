@@ -38,6 +38,16 @@ fn a_repository_is_described_and_a_team_suggested() {
     let command = profile["command"].as_str().unwrap();
     let made = troop.ok(command.strip_prefix("troop ").unwrap());
     assert_eq!(made, "created team my-project: a lead and 3 members\n");
+    // Also the next time.
+    let again = troop.json("profile 'my project'");
+    let members = "--member rust=builtin --member tester=builtin --member reviewer=builtin";
+    assert_eq!(again["command"], format!("troop team create my-project-2 {members}"));
+    let note =
+        "note: `builtin` has no model yet: `export ANTHROPIC_API_KEY=…` (or `OPENAI_API_KEY`, ";
+    assert!(text.contains(note), "{text}");
+    let mut command = troop.command(&["profile", "my project"]);
+    let output = command.env("ANTHROPIC_API_KEY", "x").output().unwrap();
+    assert!(!String::from_utf8(output.stdout).unwrap().contains("note: `builtin`"));
 }
 
 #[test]

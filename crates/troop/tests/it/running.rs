@@ -1,9 +1,12 @@
 //! `troop run`, `resume`, `stop` and `member spawn|stop|interrupt`: real teams of real processes.
 
 mod agents;
+mod away;
 mod delegation;
+mod planning;
 mod refusals;
 mod served;
+mod waiting;
 
 use std::{fs, path::PathBuf};
 
@@ -468,15 +471,6 @@ fn teams_are_named_after_the_folder_and_kept_apart() {
 }
 
 #[test]
-fn a_team_whose_members_take_nothing_by_themselves_ends_and_says_so() {
-    let troop = project(GREET);
-    let run = start(&troop, "-m ann=command --set assignment=claim").end();
-    assert_eq!(run.code, 1, "{run:?}");
-    assert!(run.out.contains("task-1"), "{run:?}");
-    assert_eq!(troop.json("task get 1")["status"], "pending");
-}
-
-#[test]
 fn a_task_that_is_called_off_ends_what_runs_for_it() {
     let troop = project(WAIT);
     let mut team = at_work(&troop);
@@ -489,15 +483,4 @@ fn a_task_that_is_called_off_ends_what_runs_for_it() {
     write(&troop, "go", "");
     assert_eq!(team.end().code, 0);
     assert_eq!(troop.json("task get 1")["status"], "cancelled");
-}
-
-#[test]
-fn who_watches_is_told_how_to_take_what_is_handed_in() {
-    let troop = project(GREET);
-    let mut team = start(&troop, "-m ann=command --set require_review=true");
-    team.wait_for("ann hands in task-1; take it: `troop task approve 1`, or `reject`");
-    troop.ok("task approve 1");
-    team.wait_for("ann hands in task-2; take it: `troop task approve 2`, or `reject`");
-    troop.ok("task approve 2");
-    assert_eq!(team.end().code, 0);
 }

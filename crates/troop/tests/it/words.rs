@@ -61,7 +61,7 @@ fn members_that_cannot_be_are_told_apart() {
         "error: 3 members are to run from the beginning, and at most 2 may run at once\nhint: allow more: `--max-teammates 3`",
     );
     says(&troop, &format!("{run} -m ann=claude"), "hint: say `--member ann=command`");
-    says(&troop, "run go --agent claude", "hint: lead with a script");
+    says(&troop, "run go --agent claude", "hint: let troop's own agent lead: ");
 }
 
 #[test]

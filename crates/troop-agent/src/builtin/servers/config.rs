@@ -1,16 +1,51 @@
 //! `.mcp.json`: which servers a project has.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use serde::Deserialize;
 
 /// One server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Server {
     /// What it is called.
     pub name: String,
     /// How it is reached.
     pub how: How,
+    /// What a person agreed to, if that was needed. Without it nothing is asked.
+    pub agreed: Option<Agreed>,
+}
+
+/// What a person agreed to: files change, and a server is started where others may have changed them.
+#[derive(Clone, Debug)]
+pub struct Agreed {
+    /// The project.
+    pub project: PathBuf,
+    /// The command, as it was shown.
+    pub command: String,
+    /// The files that it names, with what was in them.
+    pub names: Vec<String>,
+    /// Looks which files of the project a command names that is run in a folder, and what is in them now.
+    pub look: fn(&Path, &Path, &str) -> Vec<String>,
+}
+
+impl Agreed {
+    /// Says what is another in this folder than what was agreed to, if anything is.
+    pub(super) fn check(&self, folder: &Path) -> Result<(), String> {
+        let now = (self.look)(&self.project, folder, &self.command);
+        if now == self.names {
+            return Ok(());
+        }
+        let file = |named: &String| named.split(" (").next().unwrap_or_default().to_owned();
+        let lost = self.names.iter().filter(|it| !now.contains(it));
+        let new = now.iter().filter(|it| !self.names.contains(it));
+        let mut files: Vec<_> = lost.chain(new).map(|it| format!("`{}`", file(it))).collect();
+        files.sort();
+        files.dedup();
+        Err(format!("{} is not what a person agreed to with `troop trust`", files.join(" and ")))
+    }
 }
 
 /// How a server is reached.
@@ -75,7 +110,7 @@ impl Server {
             let how = entry.how(variable).unwrap_or_else(|missing| How::Unclear {
                 why: format!("`.mcp.json` names the variable `{missing}`, which is not set"),
             });
-            Ok(Self { name, how })
+            Ok(Self { name, how, agreed: None })
         });
         servers.collect()
     }
@@ -189,6 +224,6 @@ mod tests {
         assert!(read("{").starts_with("`.mcp.json`: "));
         let error = read(r#"{"mcpServers": {"x": {}}}"#);
         assert_eq!(error, "`.mcp.json`: the server `x` has neither `command` nor `url`");
-        assert_eq!(Server::read_all("{}", &|_| None), Ok(Vec::new()));
+        assert!(Server::read_all("{}", &|_| None).unwrap().is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! Shows people what a model says while it says it: the first words at once, then line by line.
+//! Shows people what a model says while it says it: the first piece of a reply at once, then line by line.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -19,9 +19,7 @@ use crate::{
 
 /// A line that is longer is shown before it ends.
 const MAX_LINE: usize = 400;
-/// How long the first words of a reply wait for the end of their line ...
-const SOON: Duration = Duration::from_millis(50);
-/// ... and all others.
+/// How long words wait for the end of their line.
 const LATER: Duration = Duration::from_secs(1);
 
 /// Where people see what is said.
@@ -85,11 +83,17 @@ impl<'a> Screen<'a> {
         }
     }
 
+    /// Shows what came first of a reply, unless it may be cut within the key.
+    fn flush_first(&mut self) {
+        let is_torn = self.key.as_ref().is_some_and(|key| key.may_begin_in(&self.line));
+        if !self.has_begun && !is_torn {
+            self.flush();
+        }
+    }
+
     /// Shows what has waited long enough for the end of its line, up to the last whole word.
     fn flush_late(&mut self) {
-        let patience = if self.has_begun { LATER } else { SOON };
-        let words =
-            self.line.rfind(char::is_whitespace).filter(|_| self.since.elapsed() >= patience);
+        let words = self.line.rfind(char::is_whitespace).filter(|_| self.since.elapsed() >= LATER);
         if let Some(end) = words {
             let rest = self.line.split_off(end);
             self.flush();
@@ -117,7 +121,6 @@ impl Watch for Screen<'_> {
                         self.flush();
                     }
                 }
-                self.flush_late();
             }
             Shown::Again => {
                 self.line.clear();
@@ -139,6 +142,7 @@ impl Watch for Screen<'_> {
     }
 
     fn quiet(&mut self) {
+        self.flush_first();
         self.flush_late();
     }
 }

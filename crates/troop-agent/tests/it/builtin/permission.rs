@@ -142,6 +142,37 @@ async fn a_plan_waits_for_its_answer_and_is_not_forgotten() {
 }
 
 #[tokio::test]
+async fn a_plan_that_was_rejected_is_changed_and_nothing_is_done_before_it_is_good() {
+    let folder = TempDir::new().unwrap();
+    let write = Answer::call("Write", &json!({"file_path": "a.txt", "content": "x"}));
+    let mock = MockModel::with([
+        Answer::call("ExitPlanMode", &json!({"plan": "delete all"})),
+        write.clone(),
+        Answer::call("ExitPlanMode", &json!({"plan": "write a.txt"})),
+        write,
+        Answer::text("fine"),
+    ])
+    .await;
+    let mut lead = writer(&folder, &mock, "plan", Rules::default()).await;
+    lead.assign("task-1", "write").await;
+    let answer = |content: &str, approve: bool| json!({"from": "lead", "content": content, "kind": "plan_approval_response", "requestId": REQUEST, "approve": approve});
+    assert_eq!(is_asked(&mut lead, "plan_approval_request").await["content"], "delete all");
+    lead.say("team.message", answer("too much", false)).await;
+    assert_eq!(is_asked(&mut lead, "plan_approval_request").await["content"], "write a.txt");
+    assert!(!folder.path().join("a.txt").exists(), "it stays in plan mode");
+    set_mode(&mut lead, "accept-edits").await;
+    lead.say("team.message", answer("", true)).await;
+    assert_eq!(ended(&mut lead).await, completed("fine"));
+    assert!(folder.path().join("a.txt").exists());
+    let told: Vec<_> = mock.requests().iter().map(troop_testkit::mock::Seen::last).collect();
+    assert!(
+        told[1].contains("your plan was rejected: too much; change it and ask again"),
+        "{told:#?}"
+    );
+    assert!(told[2].contains("in plan mode you may only read"), "{told:#?}");
+}
+
+#[tokio::test]
 async fn an_agent_knows_its_project_and_what_it_is_and_has_only_its_tools() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("AGENTS.md"), "tabs, never spaces").unwrap();
@@ -203,6 +234,9 @@ async fn where_there_are_no_teams_no_tool_of_a_team_is_offered_and_a_call_says_w
     let asked = mock.requests();
     let team = ["TeamCreate", "TaskCreate", "TaskList", "SendMessage", "Agent"];
     assert!(asked[0].tools().iter().all(|tool| !team.contains(&tool.as_str())));
+    let system = asked[0].system();
+    assert!(system.contains("You are NOT part of any team."), "{system}");
+    assert!(system.contains("You have NO delegation targets."), "{system}");
     let told = asked[1].last();
     assert_eq!(told, "agent teams are not enabled: switched off by the test");
 }

@@ -1,10 +1,10 @@
 //! MCP servers: good ones, and all that is wrong with bad ones.
 
-use std::{collections::BTreeMap, fs, time::Duration};
+use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use troop_agent::builtin::{Api, How, Options, Server, Waits};
+use troop_agent::builtin::{Agreed, Api, How, Options, Server, Waits};
 use troop_testkit::mock::{Answer, MockModel, Seen};
 
 use super::{ann, completed, does, ended, options, set_mode};
@@ -31,7 +31,7 @@ done
 fn program(name: &str, program: &str, arguments: &[&str]) -> Server {
     let arguments = arguments.iter().map(|it| (*it).to_owned()).collect();
     let how = How::Stdio { program: program.to_owned(), arguments, environment: BTreeMap::new() };
-    Server { name: name.to_owned(), how }
+    Server { name: name.to_owned(), how, agreed: None }
 }
 
 #[tokio::test]
@@ -151,6 +151,47 @@ async fn a_server_that_ends_says_why_and_is_begun_again() {
     assert_eq!(asked[2].last(), "[nothing]", "it works again");
 }
 
+/// What is in the file that a server's command names.
+fn look(_project: &Path, folder: &Path, command: &str) -> Vec<String> {
+    vec![format!("{command} ({})", fs::read_to_string(folder.join(command)).unwrap())]
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_what_was_agreed_to_is_not_started_and_not_started_again() {
+    let folder = TempDir::new().unwrap();
+    // It ends with its first call.
+    let server = SERVER
+        .replace("*'\"tools/call\"'*'\"lies\"'*)", "*'\"tools/call\"'*) exit 4;; *'\"none\"'*)");
+    fs::write(folder.path().join("serve.sh"), &server).unwrap();
+    let mock = MockModel::with([
+        Answer::calls([
+            ("Write", json!({"file_path": "serve.sh", "content": "touch evil"})),
+            ("mcp__good__add_up", json!({})),
+        ]),
+        Answer::text("fine"),
+    ])
+    .await;
+    let agreed = |text: &str| {
+        let names = vec![format!("serve.sh ({text})")];
+        let project = folder.path().to_owned();
+        Some(Agreed { project, command: "serve.sh".to_owned(), names, look })
+    };
+    let servers = vec![
+        Server { agreed: agreed(&server), ..program("good", "sh", &["serve.sh"]) },
+        Server { agreed: agreed("another text"), ..program("bad", "sh", &["serve.sh"]) },
+    ];
+    let mut lead = ann(Options { servers, ..options(Api::Anthropic, &mock) }, folder.path()).await;
+    lead.assign("task-1", "add").await;
+    let why = "`serve.sh` is not what a person agreed to with `troop trust`";
+    let left_out = format!("the MCP server `bad` is left out: {why}");
+    assert_eq!(warning(&mut lead).await, left_out);
+    let not_again = format!("the MCP server `good` is not started anew: {why}");
+    assert_eq!(warning(&mut lead).await, not_again);
+    assert_eq!(ended(&mut lead).await, completed("fine"));
+    assert!(mock.requests()[1].last().contains("it cannot be started anew"));
+    assert!(!folder.path().join("evil").exists());
+}
+
 #[tokio::test]
 async fn what_a_server_does_nobody_knows_so_it_needs_leave() {
     let folder = TempDir::new().unwrap();
@@ -194,10 +235,12 @@ async fn a_server_elsewhere_is_asked_with_its_headers_and_its_session() {
     let far = Server {
         name: "far".to_owned(),
         how: How::Http { url: format!("{}/mcp", remote.url()), headers },
+        agreed: None,
     };
     let nobody = Server {
         name: "nobody".to_owned(),
         how: How::Http { url: "http://127.0.0.1:1/mcp".to_owned(), headers: BTreeMap::new() },
+        agreed: None,
     };
     let options = Options { servers: vec![far, nobody], ..options(Api::OpenAi, &mock) };
     let mut lead = ann(options, folder.path()).await;
@@ -225,7 +268,11 @@ async fn a_server_that_hangs_is_left_out_or_given_up_and_the_work_goes_on() {
     .await;
     let mute = program("mute", "sleep", &["60"]);
     let url = format!("{}/mcp", remote.url());
-    let slow = Server { name: "slow".to_owned(), how: How::Http { url, headers: BTreeMap::new() } };
+    let slow = Server {
+        name: "slow".to_owned(),
+        how: How::Http { url, headers: BTreeMap::new() },
+        agreed: None,
+    };
     let mock =
         MockModel::with([Answer::call("mcp__slow__first", &json!({})), Answer::text("without it")])
             .await;
@@ -274,7 +321,11 @@ async fn a_server_that_lies_about_its_tools_harms_nobody() {
     ])
     .await;
     let url = format!("{}/mcp", remote.url());
-    let liar = Server { name: "liar".to_owned(), how: How::Http { url, headers: BTreeMap::new() } };
+    let liar = Server {
+        name: "liar".to_owned(),
+        how: How::Http { url, headers: BTreeMap::new() },
+        agreed: None,
+    };
     let options = Options { servers: vec![liar], ..options(Api::Anthropic, &mock) };
     let mut lead = ann(options, folder.path()).await;
     assert_eq!(does(&mut lead, "add").await, completed("fine"));

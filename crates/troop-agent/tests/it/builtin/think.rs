@@ -117,15 +117,26 @@ async fn a_model_that_is_cut_off_may_go_on_and_one_that_refuses_fails() {
     let with = |text: &str, ending: &str| {
         Answer::Reply(Reply { ending: Some(ending.to_owned()), ..Reply::text(text) })
     };
-    let mock = MockModel::with([
-        with("the first half", "max_tokens"),
-        Answer::text("the second half"),
-        with("I would rather not", "refusal"),
-    ])
-    .await;
+    for (api, too_long) in
+        [(Api::Anthropic, "max_tokens"), (Api::OpenAi, "length"), (Api::Gemini, "MAX_TOKENS")]
+    {
+        let mock = MockModel::with([
+            with("the first,", too_long),
+            with("the second,", too_long),
+            Answer::text("and the third"),
+            with("I look at", too_long),
+            Answer::call("LS", &json!({})),
+            Answer::text("It is empty."),
+        ])
+        .await;
+        let mut lead = ann(options(api, &mock), folder.path()).await;
+        let whole = completed("the first,\nthe second,\nand the third");
+        assert_eq!(does(&mut lead, "speak").await, whole, "{api}");
+        assert!(mock.requests()[1].last().contains("was cut off"));
+        assert_eq!(does(&mut lead, "look").await, completed("It is empty."), "{api}");
+    }
+    let mock = MockModel::with([with("I would rather not", "refusal")]).await;
     let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;
-    assert_eq!(does(&mut lead, "speak").await, completed("the second half"));
-    assert!(mock.requests()[1].last().contains("was cut off"));
     let (status, reason) = does(&mut lead, "do it").await;
     assert_eq!((status.as_str(), reason.as_str()), ("failed", "the model does not want to answer"));
 }
@@ -346,15 +357,14 @@ async fn the_team_is_told_when_it_is_another_and_only_then() {
 }
 
 #[tokio::test]
-async fn the_first_words_are_shown_before_their_line_ends() {
+async fn the_first_piece_of_a_reply_is_shown_at_once() {
     let folder = TempDir::new().unwrap();
-    let words = "I look at what is there and do not end this line";
-    // Its head and some of the words come, and then nothing more.
+    let word = format!("H{}", "o".repeat(300));
+    // The word comes, and then nothing more: neither white space, nor the end of the reply.
     let length = 900;
     let hangs = Way { broken: Some((length, Break::Hang)), ..Way::default() };
-    let mock = MockModel::with([Answer::text(words).by(hangs)]).await;
+    let mock = MockModel::with([Answer::text(&word).by(hangs)]).await;
     let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;
     lead.assign("task-1", "look").await;
-    let shown = lead.waits_for("team.log").await;
-    assert!(shown["text"].as_str().unwrap().starts_with("I look"), "{shown}");
+    assert_eq!(lead.waits_for("team.log").await["text"], word);
 }

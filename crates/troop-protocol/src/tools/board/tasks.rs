@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use troop_model::{
-    MemberName, Metadata, NewTask, RejectMode, Role, TaskAction, TaskCommand, TaskCreation,
+    MemberName, Metadata, NewTask, RejectMode, Role, Status, TaskAction, TaskCommand, TaskCreation,
     TaskFilter, TaskRef, TaskUpdate,
 };
 
@@ -147,8 +147,8 @@ impl TeamTool for TeamTasks {
                 Ok(json!(Full::from(&task)).to_string())
             }
             TaskAction::Create => self.create(desk).await,
-            TaskAction::Claim
-            | TaskAction::Complete
+            TaskAction::Claim => self.claim(desk).await,
+            TaskAction::Complete
             | TaskAction::Cancel
             | TaskAction::Assign
             | TaskAction::Approve
@@ -276,6 +276,18 @@ impl TeamTasks {
         Page { tasks: tasks.iter().map(Hit::from).collect(), page, pages }.told()
     }
 
+    /// Takes a task. Who asks for any and was given one already gets that: it may not have heard of it.
+    async fn claim<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+        let action = TaskAction::Claim;
+        let is_any = self.task_id.is_none();
+        match desk.change_task(TaskCommand::Claim { task: self.task_id }).await {
+            Err(failure) if is_any && failure.kind == FailureKind::NoWork => {
+                own_task(desk).await?.ok_or(failure)
+            }
+            answer => Ok(told(action, &answer?)),
+        }
+    }
+
     async fn create<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
         let action = TaskAction::Create;
         if self.assignee.is_none() {
@@ -303,9 +315,6 @@ impl TeamTasks {
 
     /// What an action that changes a task asks of the board.
     fn command(self, action: TaskAction) -> Result<TaskCommand, Failure> {
-        if action == TaskAction::Claim {
-            return Ok(TaskCommand::Claim { task: self.task_id });
-        }
         let task = self.task(action)?;
         let words = |text: Option<String>, field| text.ok_or_else(|| needs(action, field));
         Ok(match action {
@@ -419,6 +428,31 @@ struct Told<'a> {
     next: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'static str>,
+}
+
+/// The task that the member works on, if it has one.
+async fn own_task<C: Calls>(desk: &Desk<'_, C>) -> Result<Option<String>, Failure> {
+    for page in 1.. {
+        let status = TaskFilter::Only(Status::InProgress);
+        let answer = desk.page(Query::Tasks { status, page }).await?;
+        let TasksSeen { tasks, pages, .. } = read(&answer)?;
+        let own = tasks.iter().find(|task| task.owner.as_ref() == Some(&desk.seat.member));
+        if let Some(task) = own.map(Brief::from) {
+            let note = Some("it is yours already, and nothing else is available to you now");
+            let told = Told {
+                action: TaskAction::Claim,
+                success: true,
+                task: Some(task),
+                next: None,
+                note,
+            };
+            return Ok(Some(json!(told).to_string()));
+        }
+        if page as usize >= pages {
+            break;
+        }
+    }
+    Ok(None)
 }
 
 /// What became of a task, and what comes next.

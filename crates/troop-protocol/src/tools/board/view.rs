@@ -5,7 +5,10 @@ use serde_json::{Map, Value, json};
 use troop_model::{MAX_SNIPPET, MemberName, Status, TaskNumber, Time, preview};
 use uuid::Uuid;
 
-use super::super::seen::{MessageSeen, TaskLine, TaskSeen};
+use super::super::{
+    proof::{Said, in_short, merged},
+    seen::{MessageSeen, TaskLine, TaskSeen},
+};
 use crate::code::{Failure, FailureKind};
 
 /// A task in a list.
@@ -27,6 +30,9 @@ pub(super) struct Brief<'a> {
     progress_percent: Option<u8>,
     #[serde(skip_serializing_if = "Option::is_none")]
     progress_step: Option<&'a str>,
+    /// What its checks said, in short.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checks: Option<String>,
 }
 
 /// A task with everything that belongs to it.
@@ -49,6 +55,12 @@ pub(super) struct Full<'a> {
     comments: Vec<Value>,
     events: Vec<Value>,
     attachments: Vec<Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    evidence: Vec<Said>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checks_waived: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merged: Option<Value>,
 }
 
 fn is_zero(priority: &i32) -> bool {
@@ -68,6 +80,7 @@ impl<'a> From<&'a TaskLine<'_>> for Brief<'a> {
             blocked_by: &task.blocked_by,
             progress_percent: task.progress.as_ref().map(|it| it.percent),
             progress_step: task.progress.as_ref().map(|it| it.step.as_str()),
+            checks: in_short(&task.evidence),
         }
     }
 }
@@ -85,6 +98,7 @@ impl<'a> From<&'a TaskSeen> for Brief<'a> {
             blocked_by: &task.blocked_by,
             progress_percent: task.progress.as_ref().map(|it| it.percent),
             progress_step: task.progress.as_ref().map(|it| it.step.as_str()),
+            checks: in_short(&task.evidence),
         }
     }
 }
@@ -114,6 +128,9 @@ impl<'a> From<&'a TaskSeen> for Full<'a> {
             attachments: attachments
                 .map(|it| json!({"path": it.path, "by": it.by.name, "at": it.at}))
                 .collect(),
+            evidence: detail().flat_map(|detail| &detail.evidence).map(Said::from).collect(),
+            checks_waived: detail().find_map(|detail| detail.checks_waived.as_deref()),
+            merged: task.merged.as_ref().map(merged),
         }
     }
 }

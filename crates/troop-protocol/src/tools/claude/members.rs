@@ -84,11 +84,13 @@ async fn own_agent<C: Calls>(desk: &Desk<'_, C>) -> Result<smol_str::SmolStr, Fa
     lead.ok_or_else(|| Failure::new(FailureKind::NotFound, "the team has no lead"))
 }
 
-/// Modes as both programs write them.
+/// Modes as both programs write them. Those that are not ours become one that allows no more than they do.
 fn permissions(word: &str) -> Result<Permissions, Failure> {
     match word {
         "acceptEdits" => Ok(Permissions::AcceptEdits),
-        "bypassPermissions" | "dontAsk" => Ok(Permissions::Bypass),
+        "bypassPermissions" => Ok(Permissions::Bypass),
+        // Who is not to ask is not to do it either; and who decides by itself what is safe is asked about here.
+        "dontAsk" | "auto" | "delegate" => Ok(Permissions::Default),
         word => word.parse().map_err(|error: troop_model::UnknownWord| {
             let message = format!("`mode`: {error}");
             Failure::new(FailureKind::Invalid, &message)
@@ -219,5 +221,33 @@ impl TeamTool for ShutdownTeammate {
         let to = short_name(&self.name).to_owned();
         let content = self.reason.unwrap_or_default();
         message::send(desk, MessageKind::ShutdownRequest, message::Words::new(to, content)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Modes as other programs write them.
+
+    use troop_model::Permissions;
+
+    use super::permissions;
+
+    #[test]
+    fn every_mode_of_other_programs_is_one_that_allows_no_more() {
+        for (word, wanted) in [
+            ("plan", Permissions::Plan),
+            ("default", Permissions::Default),
+            ("acceptEdits", Permissions::AcceptEdits),
+            ("accept-edits", Permissions::AcceptEdits),
+            ("bypassPermissions", Permissions::Bypass),
+            ("bypass", Permissions::Bypass),
+            ("dontAsk", Permissions::Default),
+            ("auto", Permissions::Default),
+            ("delegate", Permissions::Default),
+        ] {
+            assert_eq!(permissions(word).unwrap(), wanted, "{word}");
+        }
+        let refused = permissions("everything").unwrap_err();
+        assert!(refused.message.starts_with("`mode`: `everything` is none of"), "{refused:?}");
     }
 }

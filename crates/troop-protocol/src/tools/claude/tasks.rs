@@ -11,6 +11,7 @@ use super::super::{
     Calls, Category, Seat, TeamTool,
     desk::{Desk, read},
     input,
+    proof::{Said, in_short, merged_in_words},
     seen::{TaskLine, TaskSeen, TasksSeen},
 };
 use super::{TaskId, hash, hashes, member_name, not_found};
@@ -172,6 +173,9 @@ fn line(task: &TaskLine<'_>, is_over: impl Fn(&TaskNumber) -> bool) -> String {
         open.retain(|number| !is_over(number));
         line.push_str(&format!(" [blocked by {}]", hashes(&open)));
     }
+    if let Some(checks) = in_short(&task.evidence) {
+        line.push_str(&format!(" [checks: {checks}]"));
+    }
     line
 }
 
@@ -194,7 +198,7 @@ impl TeamTool for TaskGet {
     const EXAMPLE: &'static str = r#"{"taskId": "1"}"#;
 
     fn about(_: &Seat) -> String {
-        "Everything about one task: description, owner, what it waits for, result and comments."
+        "Everything about one task: description, owner, what it waits for, result, what its checks said, and comments."
             .to_owned()
     }
 
@@ -218,6 +222,13 @@ fn shown(task: &TaskSeen) -> String {
     add("Blocks", Some(hashes(&task.blocks)));
     add("Progress", task.progress.as_ref().map(|it| format!("{}% {}", it.percent, it.step)));
     add("Result", task.result.clone());
+    add("Merged", task.merged.as_ref().map(merged_in_words));
+    if let Some(detail) = &task.detail {
+        for evidence in &detail.evidence {
+            add("Check", Some(Said::from(evidence).in_words()));
+        }
+        add("Not checked", detail.checks_waived.clone());
+    }
     for comment in task.detail.iter().flat_map(|detail| &detail.comments) {
         add(&format!("Comment of {}", comment.author), Some(comment.text.clone()));
     }

@@ -125,15 +125,33 @@ async fn every_action_does_what_it_says() {
 #[tokio::test]
 async fn of_two_who_complete_a_task_that_nobody_holds_one_does() {
     let stage = Stage::new(Dialect::Claude).await;
+    // In the other dialect every task is for somebody.
+    stage.hand("lead").ok("TaskCreate", json!({"subject": "A", "description": "a"})).await;
     let stage = Stage { dialect: Dialect::Board, ..stage };
-    let (lead, ann, bob) = (stage.hand("lead"), stage.hand("ann"), stage.hand("bob"));
-    list(&lead).await;
-    lead.ok("team_tasks", create("A")).await;
-    lead.ok("team_tasks", json!({"action": "update", "task_id": 1, "metadata": {"x": 1}})).await;
+    let (ann, bob) = (stage.hand("ann"), stage.hand("bob"));
     let complete = json!({"action": "complete", "task_id": 1, "result": "r"});
     let (one, other) =
         tokio::join!(ann.run("team_tasks", complete.clone()), bob.run("team_tasks", complete));
     assert!(one.is_ok() != other.is_ok(), "{one:?} {other:?}");
+    let late = one.err().or(other.err()).unwrap().for_model();
+    assert!(late.contains("completed"), "it was late, and nothing else is wrong: {late}");
+}
+
+#[tokio::test]
+async fn who_asks_for_work_and_has_some_gets_that() {
+    let stage = Stage::new(Dialect::Board).await;
+    let (lead, ann, bob) = (stage.hand("lead"), stage.hand("ann"), stage.hand("bob"));
+    let claim = json!({"action": "claim"});
+    let nothing = ann.told("team_tasks", claim.clone()).await;
+    assert!(nothing.starts_with("nothing is available for `ann` now"), "{nothing}");
+    list(&lead).await;
+    lead.ok("team_tasks", create("A")).await;
+    lead.ok("team_tasks", json!({"action": "assign", "task_id": 1, "assignee": "ann"})).await;
+    let own = ann.json("team_tasks", claim.clone()).await;
+    assert_eq!((&own["task"]["task_number"], &own["task"]["subject"]), (&json!(1), &json!("A")));
+    assert_eq!(own["note"], "it is yours already, and nothing else is available to you now");
+    let nothing = bob.told("team_tasks", claim).await;
+    assert!(nothing.starts_with("nothing is available for `bob` now"), "{nothing}");
 }
 
 #[tokio::test]
@@ -200,11 +218,17 @@ async fn lists_have_pages_and_long_texts_are_cut() {
     assert_eq!(second["tasks"].as_array().unwrap().len(), 1);
     let found = lead.json("team_tasks", json!({"action": "search", "query": "t31"})).await;
     let snippet = found["tasks"][0]["snippet"].as_str().unwrap();
-    assert!(snippet.chars().count() <= 501, "{}", snippet.len());
+    let cut = |text: &str, n_chars: usize| text.chars().take(n_chars).collect::<String>();
+    assert_eq!(cut(snippet, 499), cut(&long, 499), "what there is, up to 500 characters");
+    assert_eq!(
+        snippet.trim_end_matches('…').trim_end().len(),
+        long.get(..500).unwrap().trim_end().len()
+    );
     let result = "x".repeat(9_000);
-    ann.ok("team_tasks", json!({"action": "complete", "task_id": 1, "result": result})).await;
+    ann.ok("team_tasks", json!({"action": "complete", "task_id": 1, "result": &result})).await;
     let full = ann.json("team_tasks", json!({"action": "get", "task_id": 1})).await;
-    assert!(full["result"].as_str().unwrap().chars().count() <= 8_001);
+    let shown = full["result"].as_str().unwrap();
+    assert_eq!(shown.trim_end_matches('…'), cut(&result, 8_000));
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! One file per task and per message. Both spellings of the fields are written, and either is understood.
 
 use serde_json::{Map, Value, json};
-use troop_model::{Member, Message, MessageKind, State, Task, Team};
+use troop_model::{EvidenceView, Member, Message, MessageKind, State, Task, Team};
 
 use super::{
     FileStatus, Letter, TaskFile, TaskIds, Unreadable, status_of,
@@ -21,7 +21,7 @@ pub(super) fn task(state: &State, task: &Task, ids: &dyn TaskIds) -> Map<String,
     let waits_for: Vec<_> = task.blocked_by.iter().map(|it| ids.id_of(it.task)).collect();
     let completed_at = task.completed_at.map_or_else(String::new, |it| it.to_string());
     let metadata = task.metadata.0.clone();
-    object(json!({
+    let mut file = object(json!({
         "id": ids.id_of(task.number),
         "subject": task.subject,
         "description": task.description,
@@ -39,7 +39,12 @@ pub(super) fn task(state: &State, task: &Task, ids: &dyn TaskIds) -> Map<String,
         "metadata": if metadata.is_empty() { Value::Null } else { Value::Object(metadata) },
         "number": task.number,
         "uuid": task.id,
-    }))
+    }));
+    if !task.evidence.is_empty() {
+        let evidence = task.evidence.iter().map(EvidenceView::new).collect::<Vec<_>>();
+        file.insert("evidence".to_owned(), json!(evidence));
+    }
+    file
 }
 
 pub(super) fn read_task(

@@ -325,8 +325,11 @@ async fn a_crash_ends_a_delegation_and_is_announced_once() {
         })
         .await;
 }
+
 /// A lead whose agent does something about each message, and passes on what it was answered.
-fn leading<F>(act: impl Fn(Arc<Part>, MessageIn) -> F + Clone + Send + Sync + 'static) -> Play
+pub(super) fn leading<F>(
+    act: impl Fn(Arc<Part>, MessageIn) -> F + Clone + Send + Sync + 'static,
+) -> Play
 where
     F: Future<Output = ()> + Send + 'static,
 {

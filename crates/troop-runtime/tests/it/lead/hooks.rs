@@ -5,7 +5,9 @@ use std::{os::unix::fs::PermissionsExt as _, path::Path};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
-use troop_model::{Fact, MemberState, Settings, State, Status, Task, TaskNumber};
+use troop_model::{
+    Command, Fact, MemberState, NewTask, Settings, State, Status, Task, TaskCommand, TaskNumber,
+};
 use troop_protocol::{FromLead, ReportedStatus};
 use troop_runtime::{HookOptions, Hooks, HooksConfig};
 use troop_testkit::wait_for;
@@ -13,6 +15,7 @@ use troop_testkit::wait_for;
 use super::{
     is_done,
     isolation::{Project, git, writer},
+    processes::programs,
     stage::{Part, Setting, Stage, play, raw, worker},
 };
 
@@ -51,31 +54,55 @@ async fn each_event_fires_once_at_its_moment() {
         "task-completed",
         "team-shutdown",
     ];
-    let all = events.map(|event| (event, log));
-    // In-process teammates have no process of their own to tell of, so nobody is spawned here.
-    let hooks = hooks(folder.path(), &all);
-    let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
-    stage.task("write").await;
-    stage.spawn("bob", "worker").await;
+    let hooks = hooks(folder.path(), &events.map(|event| (event, log)));
+    let others = Some(programs());
+    let stage = Stage::new(Setting { hooks, others, ..Setting::default() }).await;
+    // What fires at once may be written in any order.
+    let until = async |moment: &str, mut expected: Vec<&str>| {
+        let seen = wait_for(moment, async || {
+            let seen = lines(folder.path(), "log");
+            (seen.len() >= expected.len()).then_some(seen)
+        });
+        let mut seen = seen.await;
+        expected.sort_unstable();
+        seen.sort_unstable();
+        assert_eq!(seen, expected, "{moment}");
+        std::fs::remove_file(folder.path().join("log")).unwrap();
+    };
+    until("the team is there", vec!["team-created  "]).await;
+    stage.spawn("bob", "plain").await;
+    until("somebody is there", vec!["teammate-spawned bob ", "teammate-idle bob "]).await;
+    stage.task("wait").await;
+    let begun = vec!["task-created ann task-1", "task-assigned bob task-1"];
+    until("there is something to do", begun).await;
+    std::fs::write(stage.folder.path().join("go"), "").unwrap();
     stage.until("it is done", is_done(1)).await;
-    wait_for("bob is said to be idle", async || {
-        lines(folder.path(), "log").iter().any(|line| line == "teammate-idle bob ").then_some(())
-    })
-    .await;
+    stage.until_state("bob", MemberState::Idle).await;
+    assert_eq!(lines(folder.path(), "log"), ["task-completed bob task-1", "teammate-idle bob "]);
+    std::fs::remove_file(folder.path().join("log")).unwrap();
     stage.stop().await;
-    let mut seen = lines(folder.path(), "log");
-    seen.sort();
-    assert_eq!(
-        seen,
-        [
-            "task-assigned bob task-1",
-            "task-completed bob task-1",
-            "task-created ann task-1",
-            "team-created  ",
-            "team-shutdown  ",
-            "teammate-idle bob ",
-        ]
-    );
+    assert_eq!(lines(folder.path(), "log"), ["team-shutdown  "]);
+}
+
+#[tokio::test]
+async fn nobody_is_said_to_be_idle_who_gets_what_its_own_work_made_possible() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = "echo \"$HOOK_event $HOOK_teamTaskId\" >> log";
+    let hooks = hooks(folder.path(), &[("teammate-idle", log), ("task-completed", log)]);
+    let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
+    stage.task("first").await;
+    for nth in 1..5 {
+        let blocked_by = vec![TaskNumber(nth).into()];
+        let new = NewTask { subject: "next".to_owned(), blocked_by, ..NewTask::default() };
+        stage.lead_does(Command::Task(TaskCommand::Create(new))).await;
+    }
+    stage.spawn("bob", "worker").await;
+    stage.until("all is done", is_done(5)).await;
+    stage.until_state("bob", MemberState::Idle).await;
+    stage.stop().await;
+    let mut expected: Vec<_> = (1..=5).map(|nth| format!("task-completed task-{nth}")).collect();
+    expected.push("teammate-idle ".to_owned());
+    assert_eq!(lines(folder.path(), "log"), expected);
 }
 
 #[tokio::test]
@@ -208,7 +235,7 @@ async fn a_vetoed_task_is_not_created_and_who_asked_hears_why() {
         }),
     );
     stage
-        .lead_does(troop_model::Command::UpdateTeam {
+        .lead_does(Command::UpdateTeam {
             description: None,
             settings: vec![("task_creation".to_owned(), json!("members"))],
         })

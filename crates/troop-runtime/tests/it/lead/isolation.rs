@@ -1,7 +1,9 @@
 //! Teammates in folders of their own: what they finish is checked and merged, and what is not good comes back to them.
 
 use std::{
+    ffi::OsString,
     fs,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -10,7 +12,7 @@ use std::{
 };
 
 use tempfile::TempDir;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 use tokio_util::task::TaskTracker;
 use troop_model::{
     Actor, Command, MemberState, NewTask, OperationId, Origin, Settings, State, Status, Task,
@@ -45,12 +47,17 @@ impl Project {
     }
 
     pub(super) async fn isolation(&self) -> Isolation {
+        self.isolation_in(std::env::vars_os().collect()).await
+    }
+
+    /// The same with another environment for git.
+    async fn isolation_in(&self, environment: Vec<(OsString, OsString)>) -> Isolation {
         let options = IsolationOptions {
             project: self.path(),
             folder: self.0.path().join("team"),
             aside: self.0.path().join("aside"),
             team: "crew".parse().unwrap(),
-            environment: std::env::vars_os().collect(),
+            environment,
         };
         Isolation::open(options).await.unwrap().isolation.unwrap()
     }
@@ -442,4 +449,66 @@ async fn without_isolation_checks_run_in_the_project() {
     let done = stage.until("the task", |state| task(state, 1)).await;
     assert_eq!(Path::new(&done.evidence[0].tail), stage.folder.path().canonicalize().unwrap());
     stage.stop().await;
+}
+
+/// A git that can write nothing of more than 4 KiB while there is a file `full` beside it: a real fault, for which nobody needs
+/// a small disk.
+fn cramped_git(folder: &Path) -> Vec<(OsString, OsString)> {
+    let own = std::env::var_os("PATH").unwrap();
+    let paths: Vec<_> = std::env::split_paths(&own).collect();
+    let real = paths.iter().map(|it| it.join("git")).find(|it| it.is_file()).unwrap();
+    let script = format!(
+        "#!/bin/sh\nif test -e '{0}/full'; then ulimit -f 8; trap '' XFSZ; fi\nexec '{1}' \"$@\"\n",
+        folder.display(),
+        real.display()
+    );
+    fs::write(folder.join("git"), script).unwrap();
+    fs::set_permissions(folder.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    let others = std::env::vars_os().filter(|(name, _)| name != "PATH");
+    let path = std::env::join_paths(std::iter::once(folder.to_owned()).chain(paths)).unwrap();
+    others.chain([("PATH".into(), path)]).collect()
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_made_ready_now_is_waited_for_and_costs_no_attempt() {
+    let (project, own) = (Project::new(), tempfile::tempdir().unwrap());
+    let big: String = (1..=5_000).map(|nth| format!("{nth}\n")).collect();
+    let isolation = Some(project.isolation_in(cramped_git(own.path())).await);
+    let (warnings, mut warned) = mpsc::channel(8);
+    let settings = Settings { max_attempts: 1, ..Settings::default() };
+    let setting = Setting { isolation, settings, warnings: Some(warnings), ..Setting::default() };
+    let stage = Stage::new(setting).await;
+    let text = big.clone();
+    stage.plays.add(
+        "maker",
+        play(move |mut part: Part| {
+            let text = text.clone();
+            async move {
+                part.ready(true).await;
+                part.idle().await;
+                while let Some(task) = part.task().await {
+                    fs::write(part.spec.path.join("a"), &text).unwrap();
+                    part.complete(&task).await;
+                }
+            }
+        }),
+    );
+    stage.plays.add("reader", reader());
+    stage.spawn("bob", "reader").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    stage.spawn("cyd", "maker").await;
+    stage.task_for("make", "cyd").await;
+    stage.until("it is made", is_done(1)).await;
+    fs::write(own.path().join("full"), "").unwrap();
+    stage.task_for("read", "bob").await;
+    let warning = warned.recv().await.unwrap();
+    let begin = "the folder of bob cannot be made ready for task-2, and is tried again: `git ";
+    assert!(warning.starts_with(begin) && warning.contains("unable to write"), "{warning}");
+    fs::remove_file(own.path().join("full")).unwrap();
+    stage.until("it is done", is_done(2)).await;
+    let task = stage.until("how", |state| state.tasks().get(TaskNumber(2)).cloned()).await;
+    assert!(task.result == Some(format!("saw {big}")), "all of the file was there");
+    assert_eq!(task.attempts, 1);
+    assert!(warned.try_recv().is_err(), "people are told once");
+    assert_eq!(project.in_team("a"), big.trim_end(), "nobody changed it");
 }

@@ -1,17 +1,23 @@
 //! Mail: who gets it, when, and how often.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering::SeqCst};
 
-use troop_model::{Actor, MemberState, MessageKind};
-use troop_protocol::{FromLead, FromTeammate, MessageOut};
+use serde_json::json;
+use tokio::sync::mpsc;
+use troop_model::{Actor, Fact, MemberState, MessageKind, Party, Settings};
+use troop_protocol::{FromLead, FromTeammate, MessageIn, MessageOut, Ready};
+use troop_runtime::Signature;
 
-use super::stage::{Part, Setting, Stage, play, raw};
+use super::{
+    stage::{Part, Play, Setting, Stage, play, raw},
+    takeover::{leaderless, open_anew},
+};
 use crate::support::{name, say};
 
 #[tokio::test]
 async fn mail_reaches_a_running_teammate_and_is_read_when_it_says_so() {
     let stage = Stage::new(Setting::default()).await;
-    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let (tell, mut told) = mpsc::unbounded_channel();
     let may_read = Arc::new(tokio::sync::Notify::new());
     let gate = Arc::clone(&may_read);
     stage.plays.add(
@@ -50,7 +56,7 @@ async fn mail_reaches_a_running_teammate_and_is_read_when_it_says_so() {
 #[tokio::test]
 async fn mail_that_was_not_read_comes_again_after_a_crash_and_in_order() {
     let stage = Stage::new(Setting::default()).await;
-    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let (tell, mut told) = mpsc::unbounded_channel();
     stage.plays.add(
         "reader",
         play(move |mut part: Part| {
@@ -79,15 +85,23 @@ async fn mail_that_was_not_read_comes_again_after_a_crash_and_in_order() {
 
 #[tokio::test]
 async fn one_teammate_writes_to_another_and_the_sender_is_stamped() {
-    let stage = Stage::new(Setting::default()).await;
-    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let mut stage = leaderless().await;
+    let probe = open_anew(&mut stage).await;
+    let speak = Arc::new(tokio::sync::Notify::new());
+    let gate = Arc::clone(&speak);
+    let (tell, mut told) = mpsc::unbounded_channel();
     stage.plays.add(
         "writer",
-        play(|mut part| async move {
-            part.ready(true).await;
-            let params = r#"{"to":"bob","content":"psst","from":"lead"}"#;
-            drop(part.peer.notify(raw("team.message", params)).await);
-            while part.hear().await.is_some() {}
+        play(move |mut part: Part| {
+            let gate = Arc::clone(&gate);
+            async move {
+                part.ready(true).await;
+                gate.notified().await;
+                let params = r#"{"to":"bob","content":"psst","from":"lead"}"#;
+                drop(part.peer.notify(raw("team.message", params)).await);
+                drop(part.peer.notify(raw("team.log", r#"{"text":"said it"}"#)).await);
+                while part.hear().await.is_some() {}
+            }
         }),
     );
     stage.plays.add(
@@ -104,9 +118,23 @@ async fn one_teammate_writes_to_another_and_the_sender_is_stamped() {
             }
         }),
     );
+    stage.lead = Some(stage.start(Setting::default()).await.unwrap());
     stage.spawn("bob", "reader").await;
     stage.until_state("bob", MemberState::Idle).await;
     stage.spawn("cyd", "writer").await;
+    stage.until_state("cyd", MemberState::Idle).await;
+    let n_before = probe.n_appends.load(SeqCst);
+    probe.hold_appends();
+    speak.notify_one();
+    let text = |it: troop_runtime::Entry| it.line.text;
+    troop_testkit::wait_for("what it said besides is heard, and the store is asked", async || {
+        let read = troop_runtime::read_transcript(stage.folder.path(), &name("cyd"), 0);
+        let is_heard = read.unwrap_or_default().0.into_iter().map(text).any(|it| it == "said it");
+        (is_heard && probe.n_appends.load(SeqCst) > n_before).then_some(())
+    })
+    .await;
+    assert!(told.try_recv().is_err(), "what is not stored reaches nobody");
+    probe.let_append();
     assert_eq!(told.recv().await.unwrap(), ("cyd".to_owned(), "psst".to_owned()));
     stage
         .until("what was written to one that does not acknowledge counts as read", |state| {
@@ -118,7 +146,7 @@ async fn one_teammate_writes_to_another_and_the_sender_is_stamped() {
 #[tokio::test]
 async fn a_line_that_makes_no_sense_is_told_and_noted_once() {
     let stage = Stage::new(Setting::default()).await;
-    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let (tell, mut told) = mpsc::unbounded_channel();
     stage.plays.add(
         "writer",
         play(move |mut part: Part| {
@@ -150,7 +178,7 @@ async fn a_line_that_makes_no_sense_is_told_and_noted_once() {
 #[tokio::test]
 async fn who_writes_to_nobody_hears_of_it() {
     let stage = Stage::new(Setting::default()).await;
-    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let (tell, mut told) = mpsc::unbounded_channel();
     stage.plays.add(
         "writer",
         play(move |mut part: Part| {
@@ -176,6 +204,136 @@ async fn who_writes_to_nobody_hears_of_it() {
     );
     stage.spawn("bob", "writer").await;
     assert_eq!(told.recv().await.unwrap(), "there is no member `nobody`; the members are ann, bob");
+}
+
+/// A teammate that first writes to nobody, and then does something about each message.
+fn writing(to: fn(&MessageIn) -> String, tell: mpsc::UnboundedSender<String>) -> Play {
+    play(move |mut part: Part| {
+        let tell = tell.clone();
+        async move {
+            part.ready(true).await;
+            let (mut to_whom, mut content) = ("nobody".to_owned(), "hello?".to_owned());
+            loop {
+                let message = json!({"to": to_whom, "content": content});
+                drop(part.peer.notify(raw("team.message", &message.to_string())).await);
+                let heard = loop {
+                    match part.hear().await {
+                        Some(FromLead::Message(message)) => break message,
+                        Some(_) => {}
+                        None => return,
+                    }
+                };
+                (to_whom, content) = (to(&heard), format!("got: {}", heard.content));
+                tell.send(heard.content).unwrap();
+            }
+        }
+    })
+}
+
+#[tokio::test]
+async fn what_answers_mail_belongs_to_the_conversation_of_that_mail() {
+    let stage = Stage::new(Setting::default()).await;
+    let (tell, _told) = mpsc::unbounded_channel();
+    stage.plays.add("polite", writing(|message| message.from.clone(), tell));
+    stage.spawn("bob", "polite").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    let chat = |it: &'static str| {
+        let [channel, chat_id] = ["web", it].map(|it| Some(it.into()));
+        troop_model::Origin { channel, chat_id, ..troop_model::Origin::default() }
+    };
+    for (id, text) in [("7", "hi"), ("8", "ho")] {
+        let signature = Signature { origin: chat(id), ..Signature::new(Actor::human("zoe")) };
+        stage.board.submit(signature.on(say("bob", text))).await.unwrap();
+        let wanted = format!("got: {text}");
+        let origin = stage.until("it answers", move |state| {
+            let mut all = state.mailbox().iter();
+            Some(all.find(|it| it.to == Party::user() && it.content == wanted)?.origin.clone())
+        });
+        assert_eq!(origin.await, chat(id));
+    }
+}
+
+#[tokio::test]
+async fn who_answers_troop_itself_is_not_answered_again() {
+    let stage = Stage::new(Setting::default()).await;
+    let (tell, mut told) = mpsc::unbounded_channel();
+    stage.plays.add("polite", writing(|message| message.from.clone(), tell));
+    stage.spawn("bob", "polite").await;
+    assert!(told.recv().await.unwrap().starts_with("there is no member `nobody`"));
+    stage.submit(Actor::human("zoe"), say("bob", "hi")).await.unwrap();
+    stage
+        .until("it answers people as before", |state| {
+            let mut all = state.mailbox().iter();
+            all.any(|it| it.to == Party::user() && it.content == "got: hi").then_some(())
+        })
+        .await;
+    assert_eq!(told.recv().await.unwrap(), "hi");
+    assert!(told.try_recv().is_err(), "nothing else was said to it");
+}
+
+#[tokio::test]
+async fn who_answers_a_refusal_with_the_same_again_is_not_told_for_ever() {
+    let stage = Stage::new(Setting::default()).await;
+    let (tell, mut told) = mpsc::unbounded_channel();
+    stage.plays.add("stubborn", writing(|_| "nobody".to_owned(), tell));
+    stage.spawn("bob", "stubborn").await;
+    for nth in 1..=3 {
+        troop_testkit::wait_for("the last is kept for people to see", async || {
+            let read = troop_runtime::read_transcript(stage.folder.path(), &name("bob"), 0);
+            let (entries, _) = read.unwrap_or_default();
+            let n_refused = entries.iter().filter(|it| it.line.text.starts_with("there is no"));
+            (n_refused.count() == 9 * nth).then_some(())
+        })
+        .await;
+        // It comes behind all that was said before.
+        stage.submit(Actor::human("zoe"), say("bob", "hi")).await.unwrap();
+        let mut n_told = 0;
+        while told.recv().await.unwrap() != "hi" {
+            n_told += 1;
+        }
+        assert_eq!(n_told, 8, "after other mail it may say something again");
+    }
+}
+
+#[tokio::test]
+async fn who_gives_no_sign_of_life_over_its_mail_has_crashed() {
+    let settings = Settings { lease_seconds: 1, ..Settings::default() };
+    let stage = Stage::new(Setting { settings, ..Setting::default() }).await;
+    let (tell, mut told) = mpsc::unbounded_channel();
+    stage.plays.add(
+        "hanging",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                let name = part.spec.member.to_string();
+                let ready = Ready { name, acknowledges: true, version: Some(1) };
+                part.say(FromTeammate::Ready(ready)).await;
+                part.idle().await;
+                while let Some(said) = part.hear().await {
+                    let FromLead::Message(message) = said else { continue };
+                    tell.send(message.content).unwrap();
+                }
+            }
+        }),
+    );
+    stage.spawn("bob", "hanging").await;
+    stage.spawn("cyd", "hanging").await;
+    stage.until_state("cyd", MemberState::Idle).await;
+    stage.submit(Actor::human("zoe"), say("bob", "hello")).await.unwrap();
+    for _ in 0..2 {
+        assert_eq!(told.recv().await.unwrap(), "hello", "what it has not read comes again");
+    }
+    let log = stage.log().await;
+    let why = log.iter().find_map(|event| {
+        let Fact::MemberStateChanged { member, state, reason, .. } = &event.fact else {
+            return None;
+        };
+        let is_crash = *state == MemberState::Crashed;
+        is_crash.then(|| (member.to_string(), reason.clone().unwrap()))
+    });
+    let (who, why) = why.unwrap();
+    assert!(who == "bob" && why.contains("it was silent for longer than its lease"), "{why}");
+    assert_eq!(stage.n_times("cyd", MemberState::Spawning).await, 1, "who has no mail may rest");
 }
 
 #[tokio::test]

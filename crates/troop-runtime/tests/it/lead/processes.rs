@@ -1,10 +1,12 @@
 //! Teammates that are real processes, written in another language.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use rustix::process::{Pid, Signal, kill_process};
-use troop_model::{Command, MemberState, MessageKind, Outgoing, Settings, Status, TaskNumber};
-use troop_runtime::{Ended, Launch, Programs, process::Mark, read_transcript};
+use troop_model::{
+    Command, MemberState, MessageKind, Outgoing, Settings, State, Status, TaskNumber,
+};
+use troop_runtime::{Ended, Launch, Programs, Timing, process::Mark, read_transcript};
 use troop_testkit::wait_for;
 
 use super::{
@@ -26,7 +28,7 @@ const AGENTS: [&str; 8] = [
 ];
 
 /// Runs members as processes of the script beside this file.
-fn programs() -> Arc<dyn Launch> {
+pub(super) fn programs() -> Arc<dyn Launch> {
     let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/lead/teammate.py");
     let program = |agent: &&str| {
         let program = if *agent == "no-such-program" { "/no/such/program" } else { "python3" };
@@ -139,14 +141,29 @@ async fn every_way_to_die_is_seen_with_its_reason_and_the_task_goes_on() {
                 (is_down && bob.state == MemberState::Crashed).then_some(())
             })
             .await;
-        let cancel = troop_model::TaskCommand::Cancel {
-            task: TaskNumber(nth).into(),
-            reason: "next way".to_owned(),
-        };
-        stage.submit(troop_model::Actor::human("zoe"), Command::Task(cancel)).await.unwrap();
-        let remove = Command::RemoveMember { member: name("bob"), reason: None };
-        stage.lead_does(remove).await;
+        stage.spawn("cyd", "plain").await;
+        stage.until("somebody else does it", is_done(nth)).await;
+        let owner = move |state: &State| state.tasks().get(TaskNumber(nth)).unwrap().owner.clone();
+        assert_eq!(stage.board.look(owner).await.unwrap(), Some(name("cyd")));
+        for member in ["bob", "cyd"] {
+            let remove = Command::RemoveMember { member: name(member), reason: None };
+            stage.lead_does(remove).await;
+        }
     }
+}
+
+#[tokio::test]
+async fn why_a_teammate_ended_is_said_before_its_last_words() {
+    let settings = Settings { lease_seconds: 1, ..Settings::default() };
+    let (others, timing) = (Some(programs()), without_restarts());
+    let stage = Stage::new(Setting { others, timing, settings, ..Setting::default() }).await;
+    stage.spawn("bob", "plain").await;
+    stage.task("moan").await;
+    stage.until_state("bob", MemberState::Crashed).await;
+    let why = |state: &State| state.member(&name("bob")).unwrap().state_reason.clone();
+    let why = stage.board.look(why).await.unwrap().unwrap();
+    assert!(why.starts_with("it was silent for longer than its lease: …"), "{why}");
+    assert!(why.trim_end().ends_with("why") && why.chars().count() < 500, "the end of them: {why}");
 }
 
 #[tokio::test]
@@ -169,7 +186,7 @@ async fn who_does_not_start_is_gone_and_its_last_words_are_told() {
 #[tokio::test]
 async fn who_is_not_ready_in_time_is_given_up() {
     let mut timing = quick();
-    timing.ready = std::time::Duration::from_millis(300);
+    timing.ready = Duration::from_millis(300);
     let setting = Setting { others: Some(programs()), timing, ..Setting::default() };
     let stage = Stage::new(setting).await;
     stage.spawn("bob", "never-ready").await;
@@ -177,23 +194,50 @@ async fn who_is_not_ready_in_time_is_given_up() {
 }
 
 #[tokio::test]
-async fn who_ignores_everything_is_killed() {
+async fn who_ignores_everything_is_told_by_a_signal_and_then_killed() {
     let stage = stage().await;
-    for (member, agent) in [("bob", "ignores-shutdown"), ("cyd", "ignores-term")] {
+    // The first ends when it is told to by TERM, the second only by KILL.
+    for (member, agent, signal) in [("bob", "ignores-shutdown", 15), ("cyd", "ignores-term", 9)] {
         stage.spawn(member, agent).await;
         stage.until_state(member, MemberState::Idle).await;
-        stage
-            .lead_does(Command::Send(Outgoing {
-                to: member.to_owned(),
-                kind: MessageKind::ShutdownRequest,
-                content: "enough".to_owned(),
-                summary: None,
-                request_id: None,
-                approve: None,
-            }))
-            .await;
+        let pid = pid_of(&stage, member).await;
+        stage.lead_does(stop(member)).await;
         stage.until_state(member, MemberState::Stopped).await;
+        assert!(!PathBuf::from(format!("/proc/{pid}")).exists(), "{member} is gone");
+        let (entries, _) = read_transcript(stage.folder.path(), &name(member), 0).unwrap();
+        let how = format!("killed by signal {signal}");
+        assert!(entries.iter().any(|it| it.line.text == how), "{how}: {entries:?}");
     }
+}
+
+#[tokio::test]
+async fn who_needs_a_moment_to_stop_has_it() {
+    assert_eq!(Timing::default().grace, Duration::from_secs(3), "as seeds and design say");
+    let timing = Timing { grace: Duration::from_secs(600), ..without_restarts() };
+    let stage =
+        Stage::new(Setting { others: Some(programs()), timing, ..Setting::default() }).await;
+    stage.spawn("bob", "plain").await;
+    stage.task("wait").await;
+    stage.until_state("bob", MemberState::Working).await;
+    stage.lead_does(stop("bob")).await;
+    // It hears of that when it has done what it is at.
+    std::fs::write(stage.folder.path().join("go"), "").unwrap();
+    stage.until_state("bob", MemberState::Stopped).await;
+    let (entries, _) = read_transcript(stage.folder.path(), &name("bob"), 0).unwrap();
+    assert!(entries.iter().any(|it| it.line.text == "exit code 0"), "{entries:?}");
+    let done = stage.board.look(is_done(1)).await.unwrap();
+    assert_eq!(done, Some(()), "what it was at is done");
+}
+
+fn stop(member: &str) -> Command {
+    Command::Send(Outgoing {
+        to: member.to_owned(),
+        kind: MessageKind::ShutdownRequest,
+        content: "enough".to_owned(),
+        summary: None,
+        request_id: None,
+        approve: None,
+    })
 }
 
 #[tokio::test]
@@ -222,8 +266,8 @@ async fn who_is_stopped_past_its_lease_loses_its_task_to_another() {
         retry_backoff_seconds: 0,
         ..Settings::default()
     };
-    let stage =
-        Stage::new(Setting { others: Some(programs()), settings, ..Setting::default() }).await;
+    let (others, timing) = (Some(programs()), without_restarts());
+    let stage = Stage::new(Setting { others, timing, settings, ..Setting::default() }).await;
     stage.spawn("bob", "plain").await;
     stage.until_state("bob", MemberState::Idle).await;
     let pid = pid_of(&stage, "bob").await;
@@ -233,9 +277,7 @@ async fn who_is_stopped_past_its_lease_loses_its_task_to_another() {
     stage.spawn("cyd", "plain").await;
     stage.until("somebody else does it", is_done(1)).await;
     let owner = stage.until("who", |state| state.tasks().get(TaskNumber(1))?.owner.clone()).await;
-    let n_attempts =
-        stage.until("attempts", |state| Some(state.tasks().get(TaskNumber(1))?.attempts)).await;
-    assert!(n_attempts > 1, "{owner} did it in attempt {n_attempts}");
+    assert_eq!(owner, name("cyd"));
 }
 
 #[tokio::test]

@@ -3,12 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use tokio::sync::Notify;
-use troop_model::{Command, MemberState, Settings, State, TaskNumber, Time};
-use troop_runtime::Clock;
+use troop_model::{Command, MemberState, Settings, State, Status, TaskNumber, Time};
+use troop_runtime::{Clock, Timing};
 
 use super::{
     at_first, is_done,
-    stage::{Part, Setting, Stage, play, without_restarts},
+    stage::{Part, Setting, Stage, play, raw, without_restarts},
 };
 use crate::support::name;
 
@@ -139,26 +139,82 @@ async fn who_finds_its_place_taken_after_a_crash_is_not_forgotten_silently() {
 
 #[tokio::test]
 async fn what_a_crashed_teammate_held_is_given_to_another_that_is_idle() {
-    let timing = without_restarts();
+    // Nothing but the crash itself says that there is something to do.
+    let timing = Timing { tick: Duration::from_secs(600), ..without_restarts() };
     let stage = Stage::new(Setting { timing, ..Setting::default() }).await;
+    let crash = Arc::new(Notify::new());
+    let waits = Arc::clone(&crash);
     stage.plays.add(
         "crasher",
-        play(|mut part| async move {
-            part.ready(true).await;
-            part.idle().await;
-            // It takes a task with it.
-            drop(part.task().await);
+        play(move |mut part: Part| {
+            let waits = Arc::clone(&waits);
+            async move {
+                part.ready(true).await;
+                part.idle().await;
+                // It takes a task with it.
+                drop(part.task().await);
+                waits.notified().await;
+            }
         }),
     );
     stage.spawn("cyd", "crasher").await;
     stage.until_state("cyd", MemberState::Idle).await;
     stage.task("risky").await;
-    stage.until_state("cyd", MemberState::Crashed).await;
+    stage.until_state("cyd", MemberState::Working).await;
     stage.spawn("bob", "worker").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    crash.notify_one();
     stage.until("it is done", is_done(1)).await;
     let task = stage.until("who did it", |state| state.tasks().get(TaskNumber(1)).cloned()).await;
-    assert_eq!(task.owner, Some(name("bob")));
-    assert!(task.attempts > 1);
+    assert_eq!((task.owner, task.attempts), (Some(name("bob")), 2));
+}
+
+#[tokio::test]
+async fn time_does_its_work_in_a_team_that_runs() {
+    let clock = Clock::manual(Time::from_micros(1_700_000_000_000_000));
+    let settings = Settings {
+        lease_seconds: 600_000,
+        stale_after_minutes: 30,
+        followup_interval_minutes: 10,
+        followup_max_reminders: 1,
+        ..Settings::default()
+    };
+    let stage = Stage::new(Setting { clock: clock.clone(), settings, ..Setting::default() }).await;
+    stage.plays.add(
+        "asker",
+        play(|mut part| async move {
+            part.ready(true).await;
+            part.idle().await;
+            let task = part.task().await.unwrap();
+            let ask = serde_json::json!({"task": task.id, "question": "red or blue?"});
+            drop(
+                part.peer
+                    .request::<serde_json::Value>(raw("task/ask_user", &ask.to_string()))
+                    .await,
+            );
+            while part.hear().await.is_some() {}
+        }),
+    );
+    stage.spawn("bob", "asker").await;
+    stage.task("paint").await;
+    let to_user = |what: &'static str| {
+        move |state: &State| {
+            let mut mail = state.mailbox().iter();
+            let user = troop_model::Party::user();
+            mail.any(|it| it.to == user && it.content.contains(what)).then_some(())
+        }
+    };
+    let pass = |minutes: u64| clock.set(clock.now() + Duration::from_secs(60 * minutes));
+    stage.until("the user is asked", to_user("bob asks about task-1")).await;
+    pass(10);
+    stage.until("and reminded", to_user("bob still asks about task-1")).await;
+    pass(10);
+    let unanswered = "task-1 got no answer from the user after a reminder";
+    stage.until("the lead hears of it", is_told(unanswered)).await;
+    pass(30);
+    stage.until("and that nothing moves", is_told("task-1 has not moved for 30 minutes")).await;
+    let status = |state: &State| state.tasks().status(TaskNumber(1));
+    assert_eq!(stage.board.look(status).await.unwrap(), Some(Status::Stale));
 }
 
 #[tokio::test]

@@ -4,14 +4,19 @@ use std::{fs, path::Path};
 
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use troop_model::{
-    Command, MemberState, MessageKind, NewMember, Outgoing, Party, State, Status, TaskNumber,
+    Actor, Command, MemberState, MessageKind, NewMember, NewTask, Origin, Outgoing, Party, State,
+    Status, TaskCommand, TaskNumber,
 };
-use troop_runtime::{Clock, EXTERNAL, Ended, Layout, Mirror, MirrorOptions, Notice, Until};
+use troop_runtime::{
+    Clock, EXTERNAL, Ended, Layout, Mirror, MirrorOptions, Notice, Signature, Until,
+};
 use troop_testkit::wait_for;
 
 use super::{
+    delegations::{ask, leading, led_by},
     hooks::hooks,
     is_done,
     stage::{Setting, Stage},
@@ -144,9 +149,27 @@ async fn a_hook_that_takes_its_time_holds_up_no_other_file_and_no_lock() {
 
 #[tokio::test]
 async fn a_team_whose_work_is_for_programs_elsewhere_waits_for_them() {
-    let mut stage = Stage::new(Setting::default()).await;
+    let (tell, mut told) = mpsc::unbounded_channel();
+    // The lead has a second step in mind, for when the first is done.
+    let mut stage = led_by(leading(move |part, message| {
+        let tell = tell.clone();
+        async move {
+            if message.content.contains("task-1") {
+                let next = json!({"subject": "check", "assignee": "pat"});
+                ask(&part, "task/create", next).await.unwrap();
+            }
+            drop(tell.send((message.content, message.origin)));
+        }
+    }))
+    .await;
     join(&stage, "pat").await;
-    stage.task_for("write", "pat").await;
+    let (subject, assignee) = ("write".to_owned(), Some(name("pat")));
+    let new = NewTask { subject, assignee, ..NewTask::default() };
+    let origin = Origin { chat_id: Some("9".into()), ..Origin::default() };
+    let actor = Actor::agent(&troop_model::MemberName::lead());
+    let signature = Signature { origin: origin.clone(), ..Signature::new(actor) };
+    let create = signature.on(Command::Task(TaskCommand::Create(new)));
+    stage.board.submit(create).await.unwrap();
     let version = stage.board.look(State::version).await.unwrap();
     stage.lead.as_ref().unwrap().handle().end(Until::QuietAfter(version)).await;
     let shared = tempfile::tempdir().unwrap();
@@ -157,12 +180,21 @@ async fn a_team_whose_work_is_for_programs_elsewhere_waits_for_them() {
     mirror.pass().await.unwrap();
     change(&task, &json!({"status": "done", "result": "written"}));
     mirror.pass().await.unwrap();
-    stage.until("it is done", is_done(1)).await;
+    let first = "pat is done with task-1; it is completed: written".to_owned();
+    assert_eq!(told.recv().await.unwrap(), (first, origin), "in the conversation of its task");
+    stage.until("there is more to do", |state| state.tasks().get(TaskNumber(2)).map(drop)).await;
+    let pat = Actor::agent(&name("pat"));
+    let complete = TaskCommand::Complete {
+        task: TaskNumber(2).into(),
+        result: "checked".to_owned(),
+        summary: None,
+        attempt: None,
+    };
+    stage.submit(pat, Command::Task(complete)).await.unwrap();
+    let (second, _) = told.recv().await.unwrap();
+    assert_eq!(second, "pat is done with task-2; it is completed: checked");
     let ended = stage.lead.take().unwrap().ended().await;
     assert_eq!(ended, Ended::Quiet);
-    let trace = stage.trace().await;
-    let at = |kind: &str| trace.iter().position(|it| it == kind).unwrap();
-    assert!(at("task.completed") < at("lead.released"), "{trace:?}");
     assert_eq!(stage.n_times("pat", MemberState::Spawning).await, 0, "it was never started");
 }
 

@@ -195,6 +195,8 @@ pub(crate) struct Setting {
     pub(crate) clock: Clock,
     /// Who runs the members that have no play.
     pub(crate) others: Option<Arc<dyn Launch>>,
+    /// Where people are warned.
+    pub(crate) warnings: Option<mpsc::Sender<String>>,
 }
 
 impl Default for Setting {
@@ -207,6 +209,7 @@ impl Default for Setting {
             until: Until::Stopped,
             clock: Clock::system(),
             others: None,
+            warnings: None,
         }
     }
 }
@@ -253,7 +256,7 @@ impl Stage {
             timing: setting.timing,
             until: setting.until,
             work: watch::channel(LeadWork::Done).1,
-            warnings: None,
+            warnings: setting.warnings,
         })
         .await
     }

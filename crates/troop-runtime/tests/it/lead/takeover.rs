@@ -13,7 +13,7 @@ use super::stage::{Setting, Stage};
 use crate::probe::Probe;
 
 /// A team without a lead.
-async fn leaderless() -> Stage {
+pub(super) async fn leaderless() -> Stage {
     let mut stage = Stage::new(Setting::default()).await;
     let lead = stage.lead.take().unwrap();
     lead.stop("another comes").await.unwrap();
@@ -22,7 +22,7 @@ async fn leaderless() -> Stage {
 }
 
 /// Opens the team as another process would, by way of a store that can be held.
-async fn open_anew(stage: &mut Stage) -> Arc<Probe> {
+pub(super) async fn open_anew(stage: &mut Stage) -> Arc<Probe> {
     let probe = Probe::new(stage.store.store());
     let (store, team) = (Arc::clone(&probe) as _, stage.board.team());
     stage.board = Board::open(store, Clock::system(), Following::Always, team).await.unwrap();

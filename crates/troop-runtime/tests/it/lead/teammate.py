@@ -29,12 +29,18 @@ for line in sys.stdin:
     if method == "team.assignTask":
         task = params["task"]
         say("team.taskUpdate", taskId=task["id"], status="in_progress")
-        if task["subject"] == "exit 3":
+        if name == "bob" and task["subject"] == "exit 3":
             sys.exit(3)
-        if task["subject"] == "be killed":
+        if name == "bob" and task["subject"] == "be killed":
             os.kill(os.getpid(), signal.SIGKILL)
-        if task["subject"] == "vanish":
+        if name == "bob" and task["subject"] == "vanish":
             sys.exit(0)
+        if task["subject"] == "moan":
+            for nth in range(20):
+                print(f"{nth}: oh, " + "why " * 100, file=sys.stderr, flush=True)
+            time.sleep(600)
+        while task["subject"] == "wait" and not os.path.exists(arguments["--path"] + "/go"):
+            time.sleep(0.01)
         if task["subject"] == "babble":
             os.write(1, b"\n\xff\xfe\n{\"half\": \nnot json at all\n[1]\n{}\n" + b"x" * 100000 + b"\n")
         say("team.taskUpdate", taskId=task["id"], status="completed", result=f"by {name}")

@@ -1,14 +1,16 @@
 //! Work that a lead gives, what becomes of it, and what it makes of what teammates say.
 
+use std::time::Duration;
+
 use troop_model::{
     Actor, Command, MemberState, MessageKind, Outgoing, Permissions, Settings, Status, TaskNumber,
 };
 use troop_protocol::{FromLead, ReportedStatus};
-use troop_runtime::Ended;
+use troop_runtime::{Ended, Timing};
 
 use super::{
     is_done,
-    stage::{Part, Setting, Stage, play, raw},
+    stage::{Part, Setting, Stage, play, quick, raw},
 };
 use crate::support::{name, say};
 
@@ -43,11 +45,61 @@ async fn many_tasks_over_a_few_teammates_are_each_done_once() {
     let trace = stage.trace().await;
     let n_of = |kind| trace.iter().filter(|it| *it == kind).count();
     assert_eq!((n_of("task.assigned"), n_of("task.completed")), (60, 60));
+    let has_no_time = |task: &&troop_model::Task| task.completed_at.is_none();
+    let without =
+        stage.board.look(move |state| state.tasks().iter().filter(has_no_time).count()).await;
+    assert_eq!(without.unwrap(), 0, "it is known when each was done");
+    for member in ["bob", "cyd", "dan"] {
+        stage.until_state(member, MemberState::Idle).await;
+    }
+}
+
+#[tokio::test]
+async fn who_says_that_it_is_idle_and_nothing_about_its_task_is_asked_and_loses_it() {
+    let settings = Settings { max_attempts: 1, ..Settings::default() };
+    let stage = Stage::new(Setting { settings, ..Setting::default() }).await;
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    stage.plays.add(
+        "absent",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                part.ready(false).await;
+                part.idle().await;
+                while let Some(said) = part.hear().await {
+                    match said {
+                        FromLead::AssignTask { .. } => part.idle().await,
+                        FromLead::Message(message) => tell.send(message.content).unwrap(),
+                        FromLead::UpdateContext(_)
+                        | FromLead::Shutdown { .. }
+                        | FromLead::Interrupt { .. } => {}
+                    }
+                }
+            }
+        }),
+    );
+    stage.spawn("bob", "absent").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    stage.task("write").await;
+    let asked = "you hold task-1, and say that you are idle; say how it stands";
+    assert_eq!(told.recv().await.unwrap(), asked);
+    let why = stage.until("it has failed", |state| {
+        let task = state.tasks().get(TaskNumber(1)).filter(|it| it.status == Status::Failed)?;
+        task.result.clone()
+    });
+    assert_eq!(why.await, "bob says that it is idle, and nothing about task-1");
+    stage.until_state("bob", MemberState::Idle).await;
 }
 
 #[tokio::test]
 async fn dependents_start_when_what_they_wait_for_is_done() {
-    let stage = Stage::new(Setting::default()).await;
+    // No moment in between is needed for it.
+    let timing = Timing { tick: Duration::from_secs(600), ..quick() };
+    let stage = Stage::new(Setting { timing, ..Setting::default() }).await;
+    for member in ["bob", "cyd"] {
+        stage.spawn(member, "worker").await;
+        stage.until_state(member, MemberState::Idle).await;
+    }
     stage.task("first").await;
     let new = troop_model::NewTask {
         subject: "second".to_owned(),
@@ -55,7 +107,6 @@ async fn dependents_start_when_what_they_wait_for_is_done() {
         ..Default::default()
     };
     stage.lead_does(Command::Task(troop_model::TaskCommand::Create(new))).await;
-    stage.spawn("bob", "worker").await;
     stage.until("the second is done", is_done(2)).await;
 }
 

@@ -15,6 +15,7 @@ use crate::{
     config::{self, Surroundings},
     leading::ignored_lines,
     render,
+    report::quoted_path,
 };
 
 /// Who did the tasks of a team that are done and merged.
@@ -75,7 +76,10 @@ fn aside(surroundings: &Surroundings) -> Vec<Check> {
         name: "set aside".to_owned(),
         state: State::Missing,
         says: format!("what git could not keep, in {}", path.display()),
-        fix: Some(format!("move it where you want it; or drop it: `rm -rf {}`", path.display())),
+        fix: Some(format!(
+            "move it where you want it; or drop it: `rm -rf {}`",
+            quoted_path(&path)
+        )),
     };
     entries(&surroundings.aside()).into_iter().map(check).collect()
 }
@@ -116,7 +120,7 @@ async fn one(
             Check::good(&name, format!("{how}: {says}{branch}{besides}"))
         }
         Err(error) => {
-            let (folder, project) = (folder.display(), leftover.project.display());
+            let (folder, project) = (quoted_path(folder), quoted_path(&leftover.project));
             let is_lost = matches!(leftover.state, LeftoverState::Lost { .. });
             let fix = if is_lost {
                 fix(leftover, false)
@@ -131,14 +135,14 @@ async fn one(
 }
 
 fn fix(leftover: &Leftover, is_done_without: bool) -> String {
-    let project = leftover.project.display();
+    let project = quoted_path(&leftover.project);
     match (&leftover.state, &leftover.folder, &leftover.branch) {
         (LeftoverState::Lost { .. }, Some(folder), _) => {
-            format!("look at it; if you do not need it: `rm -r {}`", folder.display())
+            format!("look at it; if you do not need it: `rm -r {}`", quoted_path(folder))
         }
         (LeftoverState::Unmerged, Some(folder), Some(branch)) if is_done_without => format!(
             "drop it: `git -C {project} worktree remove {} && git -C {project} branch -D {branch}`; or keep only its branch: `troop doctor --rescue`",
-            folder.display()
+            quoted_path(folder)
         ),
         (_, Some(_), _) => "commit it and keep only its branch: `troop doctor --rescue`".to_owned(),
         (_, None, Some(branch)) => {

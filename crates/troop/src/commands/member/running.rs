@@ -13,7 +13,12 @@ use troop_runtime::{BoardResult, EXTERNAL, Subscription};
 
 use super::find;
 use crate::{
-    agents::Agents, commands::given, desk::Desk, output::Printer, render, report::Refused,
+    agents::Agents,
+    commands::given,
+    desk::{Desk, Standing},
+    output::Printer,
+    render,
+    report::Refused,
 };
 
 /// How long a member that starts is waited for.
@@ -106,10 +111,7 @@ pub(super) async fn stop(
     desk: &mut Desk,
     printer: &Printer,
 ) -> Result<()> {
-    let member = find(desk, name).await?;
-    if !member.is_running() && member.agent != EXTERNAL {
-        return Err(Refusal::NotRunning { member: member.name, state: member.state }.into());
-    }
+    let member = at_work(name, desk).await?;
     let request = Outgoing {
         to: member.name.to_string(),
         kind: MessageKind::ShutdownRequest,
@@ -122,13 +124,32 @@ pub(super) async fn stop(
     said(&member.name, "asked to stop", printer)
 }
 
+/// A member that can be asked to do something now: it runs, and somebody who leads the team hears it. Whoever is run by another
+/// program hears it when it looks.
+async fn at_work(name: &str, desk: &mut Desk) -> Result<Member> {
+    let member = find(desk, name).await?;
+    if member.agent == EXTERNAL {
+        return Ok(member);
+    }
+    let board = desk.team(None).await?;
+    let now = desk.roster(&board).await?.into_iter().find(|it| it.name == member.name);
+    let state = now.map_or(member.state, |it| it.state);
+    if !member.is_running() || state == MemberState::Crashed {
+        return Err(Refusal::NotRunning { member: member.name, state }.into());
+    }
+    if desk.standing(&board).await? != Standing::Running {
+        return Err(Refusal::NobodyLeads.into());
+    }
+    Ok(member)
+}
+
 pub(super) async fn interrupt(
     name: &str,
     reason: Option<String>,
     desk: &mut Desk,
     printer: &Printer,
 ) -> Result<()> {
-    let member = find(desk, name).await?.name;
+    let member = at_work(name, desk).await?.name;
     desk.submit(Command::InterruptMember { member: member.clone(), reason }).await?;
     // One that hangs does not hear it.
     said(&member, "told to break off what it does", printer)

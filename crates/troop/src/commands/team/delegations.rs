@@ -68,7 +68,14 @@ fn row(
     let is_running = delegation.status == DelegationStatus::Running;
     // Without a lead no process runs; who was said to run when it died had begun.
     let had_begun = state.member(&delegation.to).is_some_and(troop_model::Member::is_running);
+    // A member works on one after the other.
+    let is_before = |it: &&Delegation| {
+        let is_open = it.status == DelegationStatus::Running && it.to == delegation.to;
+        is_open && (it.started_at, it.id) < (delegation.started_at, delegation.id)
+    };
+    let is_queued = is_running && state.delegations().any(|it| is_before(&it));
     let (status, took) = match (is_running, standing) {
+        (true, Standing::Running) if is_queued => ("waiting".to_owned(), None),
         (true, Standing::Running) => {
             ("running".to_owned(), Some(render::took(now.since(delegation.started_at))))
         }

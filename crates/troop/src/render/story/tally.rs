@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, time::Duration};
 use super::{super::one_line, is_veto};
 use smol_str::SmolStr;
 use troop_model::{
-    Event, Fact, MemberName, MemberState, MessageKind, Party, RefusedBy, Role, State, TaskNumber,
-    Time,
+    Event, Fact, MemberName, MemberState, MessageKind, Party, RefusedBy, Role, State, Status,
+    TaskNumber, Time,
 };
 
 /// What was counted.
@@ -32,6 +32,8 @@ pub(crate) struct Deeds {
     pub(crate) n_messages: usize,
     pub(crate) n_crashes: usize,
     pub(crate) worked: Duration,
+    /// When it was last done with a task.
+    done_at: Option<Time>,
 }
 
 /// A task that was completed.
@@ -163,11 +165,20 @@ impl Tally {
     fn ends(&mut self, before: &State, number: TaskNumber, at: Time, done: Option<()>) {
         let Some(task) = before.tasks().get(number) else { return };
         let (Some(owner), Some(since)) = (&task.owner, task.held_since) else { return };
-        // What was held before this began was not worked on meanwhile.
-        let worked = at.since(since.max(self.since));
-        let deeds = self.of(owner);
-        deeds.worked += worked;
-        deeds.completed.extend(done.map(|()| Deed { task: number, began_at: since, ended_at: at }));
+        // What was held before this began was not worked on meanwhile, nor what waited until another was done.
+        let (earliest, deeds) = (self.since, self.of(owner));
+        let began_at = since.max(deeds.done_at.unwrap_or(since));
+        deeds.worked += at.since(began_at.max(earliest));
+        deeds.completed.extend(done.map(|()| Deed { task: number, began_at, ended_at: at }));
+        deeds.done_at = Some(at);
+    }
+
+    /// Nothing more will happen. Where nothing could be written any more, nobody has said what became of what was held.
+    pub(super) fn end(&mut self, state: &State, now: Time) {
+        let held: Vec<_> =
+            state.tasks().iter().filter(|it| it.status == Status::InProgress).collect();
+        held.iter().for_each(|task| self.ends(state, task.number, now, None));
+        self.until = self.until.max(now);
     }
 
     fn said(&mut self, before: &State, event: &Event) {

@@ -14,7 +14,10 @@ use unicode_width::UnicodeWidthStr;
 use uuid::Uuid;
 
 use super::Story;
-use crate::render::{Recent, Screen, live, summary, summary_json};
+use crate::{
+    render::{Recent, Screen, live, summary, summary_json},
+    report::Typed,
+};
 
 /// A team to whom things happen, one tenth of a second after the other.
 struct World {
@@ -35,7 +38,11 @@ fn member(text: &str) -> NewMember {
 impl World {
     fn new() -> Self {
         let now = Time::from_micros(1_700_000_000_000_000);
-        let mut world = Self { story: Story::new(State::default(), now), now, lines: Vec::new() };
+        let mut world = Self {
+            story: Story::new(State::default(), now, Typed::default()),
+            now,
+            lines: Vec::new(),
+        };
         world.does(
             Actor::human("pat"),
             Command::CreateTeam(NewTeamCommand {
@@ -169,8 +176,10 @@ fn what_is_worth_telling_is_told_on_one_line() {
     22:13:20 ann is there (script, process 7)
     22:13:20 bob is there (script, process 7); it may only plan
     22:13:20 bob plans: cut corners
+             answer, if the lead does not: `troop message answer bob yes`, or `no`
     22:13:20 lead rejects the plan of bob: no corners
     22:13:20 bob plans: go straight
+             answer, if the lead does not: `troop message answer bob yes`, or `no`
     22:13:21 lead approves the plan of bob: good
     22:13:21 bob works in mode default now
     22:13:21 lead created task-1: write
@@ -188,6 +197,20 @@ fn what_is_worth_telling_is_told_on_one_line() {
     22:13:22 ann failed at task-2: no luck; it is tried again
     22:13:22 pat asks the team to stop: enough
     "#);
+}
+
+#[test]
+fn what_does_not_move_is_told() {
+    let mut world = World::new();
+    let settings = vec![("lease_seconds".to_owned(), 600_000.into())];
+    world.agent("lead", Command::UpdateTeam { description: None, settings });
+    world.spawn("ann", None);
+    world.task("write", &[]);
+    world.give(1, "ann");
+    world.now = world.now + Duration::from_secs(2 * 60 * 60);
+    world.troop(Command::Tick);
+    let last = world.lines.last().unwrap();
+    assert!(last.ends_with(" task-1 has not moved for 120 minutes"), "{last}");
 }
 
 #[test]
@@ -209,12 +232,41 @@ fn the_time_when_nobody_led_is_nobodys_work() {
     world.task("write", &[]);
     world.give(1, "ann");
     world.now = world.now + Duration::from_secs(600);
-    let story = Story::new(world.story.state().clone(), world.now);
+    let story = Story::new(world.story.state().clone(), world.now, Typed::default());
     let mut world = World { story, ..world };
     let (session, holder) = (Uuid::from_u128(7), "pat on here".to_owned());
     world.troop(Command::TakeLead { session, holder, over: Some(1), checks: Vec::new() });
     let report = strip_str(&summary(&world.story, 80)).to_string();
     assert!(report.contains("ann  (script) 0 tasks, worked 0.1s"), "{report}");
+}
+
+#[test]
+fn what_waits_until_another_is_done_is_not_worked_on() {
+    let mut world = World::new();
+    world.spawn("ann", None);
+    for (nth, subject) in [(1, "one"), (2, "two")] {
+        world.task(subject, &[]);
+        world.give(nth, "ann");
+    }
+    for nth in [1, 2] {
+        world.now = world.now + Duration::from_secs(3);
+        world.complete("ann", nth, "done");
+    }
+    let report = strip_str(&summary(&world.story, 80)).to_string();
+    assert!(report.contains("ann  (script) 2 tasks, worked 6.4s"), "{report}");
+    assert!(report.contains("two  ann  at  3.9s for  3.1s"), "{report}");
+}
+
+#[test]
+fn what_is_held_at_the_end_was_worked_on_until_then() {
+    let mut world = World::new();
+    world.spawn("ann", None);
+    world.task("write", &[]);
+    world.give(1, "ann");
+    world.story.end(world.now + Duration::from_secs(25));
+    let report = strip_str(&summary(&world.story, 80)).to_string();
+    assert!(report.starts_with("crew: 0 of 1 tasks done in 25s"), "{report}");
+    assert!(report.contains("ann  (script) 0 tasks, worked 25s"), "{report}");
 }
 
 #[test]
@@ -239,6 +291,33 @@ fn whoever_ends_the_task_of_another_is_named() {
             "22:13:21 pat gave up task-2 of ann: no use; it is tried again"
         ]
     );
+}
+
+#[test]
+fn what_waits_for_a_person_stays_on_the_screen_with_what_to_type() {
+    let mut world = World::new();
+    world.spawn("bob", Some(Permissions::Plan));
+    let bob = Actor::agent(&name("bob"));
+    world.send(bob, "lead", MessageKind::PlanApprovalRequest, "cut\ncorners");
+    let task =
+        NewTask { subject: "deploy".to_owned(), approve_start: Some(true), ..NewTask::default() };
+    world.agent("lead", Command::Task(TaskCommand::Create(task)));
+    let screen = Screen { width: 80, height: 24 };
+    let shown = live(&world.story, &Recent::default(), world.now, screen);
+    assert_snapshot!(strip_str(&shown).to_string(), @r#"
+    crew  0 of 1 tasks done  0.6s
+
+      waits    bob for lead: cut corners
+               `troop message answer bob yes`, or `no`
+      waits    task-1 for leave to begin: deploy
+               `troop task approve 1`
+
+      ○   1  deploy        pending
+
+      ● bob (script)  planning 0.1s  waits for approval of its plan
+    "#);
+    let last = world.lines.last().unwrap();
+    assert!(last.ends_with("deploy\n         let it begin: `troop task approve 1`"), "{last}");
 }
 
 #[test]
@@ -268,7 +347,8 @@ fn what_came_of_it_is_summed_up() {
 fn a_team_fits_on_a_screen_of_any_size() {
     let mut world = World::with_all();
     let mut recent = Recent::default();
-    world.lines.iter().for_each(|line| recent.push(line.clone()));
+    let lines = world.lines.iter().flat_map(|it| it.lines());
+    lines.for_each(|line| recent.push(line.to_owned()));
     let small = Screen { width: 80, height: 24 };
     let shown = live(&world.story, &recent, world.now, small);
     assert_snapshot!(strip_str(&shown).to_string(), @r#"
@@ -280,7 +360,7 @@ fn a_team_fits_on_a_screen_of_any_size() {
       ● ann (script)  working 0.0s  task-2
       ○ bob (script)  idle 0.2s
 
-    22:13:20 bob plans: go straight
+             answer, if the lead does not: `troop message answer bob yes`, or `no`
     22:13:21 lead approves the plan of bob: good
     22:13:21 bob works in mode default now
     22:13:21 lead created task-1: write

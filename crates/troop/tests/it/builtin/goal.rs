@@ -153,7 +153,9 @@ async fn a_lead_that_waits_for_leave_works_and_who_is_killed_waits_no_more() {
     let (mock, is_well) = ill(Answer::call("Bash", &json!({"command": "true"}))).await;
     let running = start(&troop, &mock, &GOAL);
     let running = sees(running, "lead asks user: may I use Bash `true`?").await;
-    let running = sees(running, "         answer: `troop message answer lead yes`, or `no`").await;
+    let running =
+        sees(running, "         answer: `troop --team crew message answer lead yes --request ")
+            .await;
     let status = wait_for("a lead that works", async || {
         let status = troop.ok("--team crew team status");
         status.contains("lead (builtin, lead)  working").then_some(status)

@@ -63,16 +63,27 @@ async fn a_lead_allows_what_it_might_do_itself_and_a_person_the_rest() {
             status.out.contains("waits    ann for user: may I use Bash").then_some(status.out)
         })
         .await;
-        assert!(asked.contains("`troop message answer ann yes`, or `no`"), "{asked}");
+        let how =
+            asked.split("`troop --team crew message answer ann yes --request ").nth(1).unwrap();
+        let (id, _) = how.split_once("`, or `no`").unwrap();
         assert!(asked.contains("touch two.txt"), "one sees what is asked: {asked}");
-        troop.ok("--team crew message answer ann no 'not here'")
+        let said =
+            troop.ok(&format!("--team crew message answer ann no 'not here' --request {id}"));
+        // Typed again, it answers nothing that is asked meanwhile.
+        let again = troop.run(&format!("--team crew message answer ann yes --request {id}"));
+        assert!(again.err.contains("`ann` asks no"), "{}", again.err);
+        said
     };
     let (run, answered) = tokio::join!(run(&troop, &mock, &ALONE), answers);
     assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
-    assert_eq!(answered, "stored for ann\n");
+    assert_eq!(answered, "no to ann: may I use Bash `touch two.txt`?\n");
     let shown = "ann asks user: may I use Bash `touch two.txt`?";
     assert!(run.out.contains(shown), "{}", run.out);
-    assert!(run.out.contains("answer: `troop message answer ann yes`, or `no`"), "{}", run.out);
+    assert!(
+        run.out.contains("answer: `troop --team crew message answer ann yes --request "),
+        "{}",
+        run.out
+    );
     assert!(run.out.contains("lead allows it to ann: as agreed"), "{}", run.out);
     assert!(troop.folder().join("one.txt").exists() && !troop.folder().join("two.txt").exists());
     let told: Vec<_> = mock.requests().iter().map(Seen::last).collect();
@@ -224,6 +235,46 @@ async fn what_a_member_starts_acts_for_it_alone_however_it_is_started() {
     }
     let members = troop.json("--team crew member list");
     assert_eq!(members["members"][0]["permissions"], "accept-edits", "{members:#}");
+}
+
+#[tokio::test]
+async fn what_a_member_leaves_behind_acts_for_it_or_for_nobody() {
+    let troop = repository(&["Bash"]);
+    let program = env!("CARGO_BIN_EXE_troop");
+    // It begins when who started it is gone, and carries nothing of what it was given.
+    let left = move |how: &str, done: &str| {
+        let own = format!("env -i PATH=$PATH HOME=$HOME TROOP_HOME=$TROOP_HOME {program}");
+        let tries = format!("{own} --team crew member mode $WHO bypass");
+        let waits = "while kill -0 $$ 2>&-; do sleep 0.01; done";
+        format!(
+            "sh -c '({waits}; {how} {tries} 2>&1; touch {done}) &'; until [ -e {done} ]; do sleep 0.01; done"
+        )
+    };
+    let calls = move |who: &str| {
+        let all = [left("", "plain"), left("setsid", "apart")];
+        Answer::calls(all.map(|it| ("Bash", json!({"command": it.replace("$WHO", who)}))))
+    };
+    let mock = MockModel::start(move |seen| match member(seen).as_str() {
+        "lead" if seen.last().contains("write a greeting") => calls("lead"),
+        "lead" if seen.last().contains("left this running") => Answer::call(
+            "TaskCreate",
+            &json!({"subject": "one", "description": "write the file one.txt"}),
+        ),
+        "ann" if seen.last().contains("write the file") => calls("ann"),
+        _ => Answer::text("no"),
+    })
+    .await;
+    let mut words = ALONE.to_vec();
+    words.extend(["--no-delegate", "-m", "ann=builtin"]);
+    let run = run(&troop, &mock, &words).await;
+    let told: Vec<_> = mock.requests().iter().map(Seen::last).collect();
+    let n_refused = |what: &str| told.iter().map(|it| it.matches(what).count()).max();
+    let of_lead = n_refused("a member of a team left this running, and nobody can tell which");
+    assert_eq!(of_lead, Some(2), "{told:#?} {} {}", run.out, run.err);
+    assert_eq!(n_refused("`ann` may not"), Some(2), "{told:#?} {} {}", run.out, run.err);
+    let members = troop.json("--team crew member list");
+    let modes = members["members"].as_array().unwrap().iter().map(|it| &it["permissions"]);
+    assert!(modes.into_iter().all(|mode| *mode == "accept-edits"), "{members:#}");
 }
 
 #[tokio::test]

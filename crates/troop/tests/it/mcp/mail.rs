@@ -76,7 +76,7 @@ fn what_a_message_says_cannot_pass_for_another_message() {
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
         .map(|it| it["from"].clone())
         .collect();
-    assert!(from.iter().all(|it| it == "bob"), "{}", said[1]);
+    assert_eq!(from, ["bob", "bob"], "{}", said[1]);
 }
 
 #[test]

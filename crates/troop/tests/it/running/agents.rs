@@ -5,38 +5,23 @@ use std::fs;
 use super::{GREET, project, start, write};
 use crate::troop::Troop;
 
-/// A teammate in thirty lines that knows nothing but the table of the protocol.
-const TEAMMATE: &str = r#"
-import json, sys
-
-def say(method, **params):
-    print(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}), flush=True)
-
-name = sys.argv[sys.argv.index("--name") + 1]
-say("team.ready", name=name)
-say("team.idle")
-for line in sys.stdin:
-    message = json.loads(line)
-    params = message.get("params", {})
-    if message["method"] == "team.assignTask":
-        task = params["task"]
-        say("team.taskUpdate", taskId=task["id"], status="in_progress")
-        say("team.log", level="info", text="python works on " + task["id"])
-        say("team.taskUpdate", taskId=task["id"], status="completed", result="in python: " + task["description"])
-        say("team.idle", lastTask=task["id"])
-    elif message["method"] == "team.shutdown":
-        say("team.shutdownAck")
-        break
-"#;
+/// The teammate in thirty lines that the documentation shows, and its description.
+fn documented() -> (String, String) {
+    let text = fs::read_to_string(troop_testkit::repository().join("docs/teammates.md")).unwrap();
+    let text = text.split_once("## A program of your own").unwrap().1;
+    let block = |kind: &str| {
+        let rest = text.split_once(&format!("```{kind}\n")).unwrap().1;
+        rest.split_once("```").unwrap().0.to_owned()
+    };
+    (block("python"), block("text"))
+}
 
 fn with_program() -> Troop {
     let troop = project(GREET);
-    write(&troop, "mate.py", TEAMMATE);
-    write(
-        &troop,
-        ".troop/agents/snake.md",
-        "---\ndescription: any program\nprogram: [python3, mate.py]\n---\n",
-    );
+    let (program, description) = documented();
+    assert!(program.lines().count() <= 30, "it is said to be that short");
+    write(&troop, "mate.py", &program);
+    write(&troop, ".troop/agents/snake.md", &description);
     troop
 }
 
@@ -136,4 +121,13 @@ fn what_members_start_finds_the_same_teams() {
     let run = troop.run("--store files:kept run hi --agent script:lead.script -m ann=command");
     assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
     assert!(run.out.contains("ann → user: found"), "{}", run.out);
+}
+
+#[test]
+fn what_a_lead_says_is_from_the_lead() {
+    let troop = project("when mail * from user\n    message eve read: {mail}\n");
+    write(&troop, "ear.script", "when mail * from lead\n    message user {from} says: {mail}\n");
+    let run = troop.run("run 'the manual' --agent script:lead.script -m eve=script:ear.script");
+    assert_eq!(run.code, 0, "{}{}", run.out, run.err);
+    assert!(run.out.contains("eve → user: lead says: read: the manual"), "{}", run.out);
 }

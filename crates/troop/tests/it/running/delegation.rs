@@ -205,3 +205,32 @@ fn what_is_delegated_while_nobody_leads_begins_with_the_next_lead() {
     assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
     assert_eq!(statuses(&troop), ["completed"]);
 }
+
+#[test]
+fn of_several_delegations_to_one_member_one_runs_and_the_others_wait() {
+    let troop = project("when started\n    log here\n");
+    let mut team = start(&troop, "-m ann=command --keep --set assignment=claim");
+    team.wait_for("ann is there");
+    for nth in [1, 2] {
+        let wait = "until [ -e go ]; do sleep 0.01; done; echo ok";
+        troop.ok(&format!("--team crew task create t{nth} --description '{wait}'"));
+        troop.ok(&format!("--team crew task delegate {nth} --to ann"));
+    }
+    let table = troop.ok("team delegations crew");
+    let status = |task: &str| {
+        let line = table.lines().find(|line| line.contains(task)).unwrap().to_owned();
+        line.split_whitespace()
+            .find(|word| ["running", "waiting"].contains(word))
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(
+        (status("task-1").as_str(), status("task-2").as_str()),
+        ("running", "waiting"),
+        "{table}"
+    );
+    write(&troop, "go", "");
+    team.wait_for("completed task-2");
+    troop.ok("stop crew");
+    assert_eq!(team.end().code, 0);
+}

@@ -76,6 +76,33 @@ fn what_cannot_run_is_refused_and_no_team_is_made() {
 }
 
 #[test]
+fn who_has_no_agent_is_told_what_to_set_and_what_there_is() {
+    let troop = Troop::new();
+    let others = "; or a script: `--agent script:FILE`; or your own program, which `.troop/agents/NAME.md` describes (`program: \
+                  [python3, agent.py]`): `--agent NAME`; to see a team at work without any of them: `troop demo`\n";
+    for line in ["run hi", "run hi --agent command", "run hi --agent claude"] {
+        let (_, err) = troop.refused(line);
+        let hint = err.split_once("\nhint: let troop's own agent lead: ").unwrap().1;
+        let key = "`export ANTHROPIC_API_KEY=…` (or `OPENAI_API_KEY`, `GEMINI_API_KEY`, or a model at home: docs/builtin.md), then `--agent builtin`";
+        assert_eq!(hint, format!("{key}{others}"), "troop {line}");
+        let words: Vec<_> = line.split(' ').collect();
+        let output = troop.command(&words).env("OPENAI_API_KEY", "x").output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        let hint = err.split_once("\nhint: let troop's own agent lead: ").unwrap().1;
+        let here = "`--agent builtin`, which thinks with `gpt-5` here";
+        assert_eq!(hint, format!("{here}{others}"), "troop {line}");
+    }
+    write(&troop, "lead.script", GREET);
+    let line = ["run", "hi", "--agent", "script:lead.script", "-m", "ann=claude"];
+    let output = troop.command(&line).env("OPENAI_API_KEY", "x").output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        err.contains("\nhint: say `--member ann=builtin`, which thinks with `gpt-5`, "),
+        "{err}"
+    );
+}
+
+#[test]
 fn a_goal_cannot_act_on_the_terminal() {
     let troop = project("when started\n    log here\n");
     let run = troop.args(&["run", "a\u{1b}[2Jb", "--agent", "script:lead.script"]);
@@ -201,7 +228,9 @@ fn a_run_ends_when_its_only_teammate_cannot_start() {
     troop.ok("trust --yes");
     let run = troop.run("--team crew run hi --agent script:lead.script -m ann=gone");
     assert_eq!(run.code, 1, "{}", run.out);
-    assert!(run.out.contains("ann is gone: ann did not start"), "{}", run.out);
+    let says =
+        "ann is gone: ann did not start: it cannot be started: `/nowhere/at-all`: No such file";
+    assert!(run.out.contains(says), "{}", run.out);
     assert!(run.err.starts_with("error: task-1 has nobody to do it\n"), "{}", run.err);
 }
 
@@ -232,7 +261,7 @@ fn a_team_goes_on_in_the_folder_where_it_worked() {
     assert_eq!(output.status.code(), Some(1), "{err}");
     let folder = troop.folder().canonicalize().unwrap();
     let says = format!(
-        "error: team `crew` works in another folder: `{0}`\nhint: go on there: `cd '{0}' && troop resume crew`\n",
+        "error: team `crew` works in another folder: `{0}`\nhint: go on there: `cd {0} && troop resume crew`\n",
         folder.display()
     );
     assert_eq!(err, says);

@@ -157,7 +157,7 @@ fn reply(calls: bool) -> (String, String) {
         format!("event: {kind}\ndata: {it}\n\n")
     };
     let usage = json!({"input_tokens": 10, "output_tokens": 1});
-    let text = json!({"type": "text_delta", "text": format!("{WORD}\n")});
+    let text = json!({"type": "text_delta", "text": WORD});
     let first = [
         json!({"type": "message_start", "message": {"id": "m", "usage": usage}}),
         json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),

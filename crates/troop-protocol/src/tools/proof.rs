@@ -1,0 +1,72 @@
+//! What the checks of a task said, as far as tools tell it: whoever approves a result sees what it is worth.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use troop_model::{Evidence, Merged, preview};
+
+/// How much of what a check printed is told: its end.
+const MAX_TAIL: usize = 1_000;
+/// How much of a check's command is told.
+const MAX_COMMAND: usize = 200;
+/// How much of a commit's name is told.
+const MAX_COMMIT: usize = 10;
+
+/// How a check ended, as lists have it.
+#[derive(Debug, Deserialize)]
+pub(super) struct Ended {
+    exit_code: i32,
+}
+
+/// What the checks of a task said in two words, if any ran.
+pub(super) fn in_short(evidence: &[Ended]) -> Option<String> {
+    let n_failed = evidence.iter().filter(|it| it.exit_code != 0).count();
+    match (evidence.len(), n_failed) {
+        (0, _) => None,
+        (n, 0) => Some(format!("{n} passed")),
+        (n, n_failed) => Some(format!("{n_failed} of {n} failed")),
+    }
+}
+
+/// What one check said.
+#[derive(Debug, Serialize)]
+pub(super) struct Said {
+    command: String,
+    exit_code: i32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    tail: String,
+}
+
+impl From<&Evidence> for Said {
+    fn from(evidence: &Evidence) -> Self {
+        let n_chars = evidence.tail.chars().count();
+        Self {
+            command: preview(&evidence.command, MAX_COMMAND),
+            exit_code: evidence.exit_code,
+            commit: evidence.commit.as_deref().map(|it| preview(it, MAX_COMMIT)),
+            tail: evidence.tail.chars().skip(n_chars.saturating_sub(MAX_TAIL)).collect(),
+        }
+    }
+}
+
+impl Said {
+    /// The same in words.
+    pub(super) fn in_words(&self) -> String {
+        let Self { command, exit_code, tail, .. } = self;
+        let how = if *exit_code == 0 { "passed" } else { "failed" };
+        let commit = self.commit.iter().map(|it| format!(", commit {it}")).collect::<String>();
+        let tail = if tail.is_empty() { String::new() } else { format!("\n{}", tail.trim_end()) };
+        format!("`{command}` {how} (exit code {exit_code}{commit}){tail}")
+    }
+}
+
+/// Where the work on a task is.
+pub(super) fn merged(merged: &Merged) -> Value {
+    json!({"into": merged.into, "commit": preview(&merged.commit, MAX_COMMIT)})
+}
+
+/// The same in words.
+pub(super) fn merged_in_words(merged: &Merged) -> String {
+    format!("{} into {}", preview(&merged.commit, MAX_COMMIT), merged.into)
+}

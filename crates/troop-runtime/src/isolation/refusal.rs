@@ -1,0 +1,144 @@
+//! Why work is not merged, in words for who made it and for others.
+
+use std::fmt;
+
+/// How many files are named in what a member is told.
+pub(super) const MAX_NAMED: usize = 10;
+
+/// Why work is not merged. All that was done is committed on the member's branch.
+#[derive(Debug)]
+pub enum NotMerged {
+    /// It does not fit what others did meanwhile.
+    Conflict(Conflict),
+    /// A merge that the member began is not at its end: these files still have its marks.
+    Unresolved(Vec<String>),
+    /// There are repositories in it, of which git would keep nothing but a name.
+    Repositories(Vec<String>),
+    /// There are submodules in it with something that is not committed, of which git would keep nothing.
+    Submodules(Vec<String>),
+    /// It has no commit in common with the team's branch, and nobody knows what was changed.
+    Unrelated {
+        /// The team's branch.
+        with: String,
+        /// The commit that it is on.
+        own: String,
+    },
+    /// The folder is a repository of its own now, so that nothing in it belongs to this one.
+    Replaced,
+    /// The folder was gone. It is there again, as it was last committed.
+    Gone,
+    /// What was to be checked is not good.
+    Unproved,
+    /// Nobody wants it any more: the task was taken away, or is over.
+    Unwanted,
+}
+
+/// What does not fit together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// The team's branch.
+    pub with: String,
+    /// In which files.
+    pub files: Vec<String>,
+    /// Whose tasks changed them.
+    pub tasks: Vec<String>,
+}
+
+impl NotMerged {
+    /// Why, for others than who made it.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Conflict(Conflict { with, files, .. }) => {
+                format!("it conflicts with what is in `{with}` now: {}", named(files))
+            }
+            Self::Unresolved(files) => {
+                format!(
+                    "a merge in the folder is not at its end: {} has conflict marks",
+                    named(files)
+                )
+            }
+            Self::Repositories(folders) => {
+                format!("it holds repositories that are no submodules: {}", named(folders))
+            }
+            Self::Submodules(paths) => {
+                format!("something in submodules is not committed: {}", named(paths))
+            }
+            Self::Unrelated { with, .. } => {
+                format!("it has no commit in common with `{with}`, so that git cannot merge it")
+            }
+            Self::Replaced => "its folder is a repository of its own now".to_owned(),
+            Self::Gone => "its folder was deleted, with all that was not committed".to_owned(),
+            Self::Unproved => "a check says no".to_owned(),
+            Self::Unwanted => "the task was taken away meanwhile".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for NotMerged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Conflict(conflict) => conflict.fmt(f),
+            Self::Unresolved(files) => write!(
+                f,
+                "the merge in your folder is not at its end: {} still has conflict marks; resolve them and complete the task again",
+                named(files)
+            ),
+            Self::Repositories(folders) => {
+                let first = folders.first().map_or("", String::as_str);
+                write!(
+                    f,
+                    "what is in {} would be lost, because it is a repository of its own; make it files of this one (`git rm -q --cached --ignore-unmatch {first}; rm -rf {first}/.git`), a submodule (`git submodule add`), or move it away, and complete the task again",
+                    named(folders)
+                )
+            }
+            Self::Submodules(paths) => {
+                let first = paths.first().map_or("", String::as_str);
+                write!(
+                    f,
+                    "what is not committed in the submodule {} would be lost; commit it there (`git -C {first} add --all && git -C {first} commit -m WHY`), or drop it (`git -C {first} reset --hard && git -C {first} clean -fd`), and complete the task again",
+                    named(paths)
+                )
+            }
+            Self::Unrelated { with, own } => write!(
+                f,
+                "your work has no commit in common with `{with}`, so that git cannot merge it; begin from there (`git checkout -b NAME {with}`), bring what is to stay (`git checkout {own} -- FILE`), and complete the task again"
+            ),
+            Self::Replaced => f.write_str(
+                "your folder is a repository of its own now, so that nothing in it can be merged; take its `.git` away (`rm -rf .git` at its top) and complete the task again: what is in the folder then counts as your work",
+            ),
+            Self::Gone => f.write_str(
+                "your folder was deleted, with all that was not committed; it is there again as it was last committed: do what is missing, and complete the task again",
+            ),
+            Self::Unproved => f.write_str("a check says no"),
+            Self::Unwanted => f.write_str("the task was taken away meanwhile"),
+        }
+    }
+}
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "your work conflicts with what is in `{}` now: {}",
+            self.with,
+            named(&self.files)
+        )?;
+        if !self.tasks.is_empty() {
+            write!(f, ", changed by {}", self.tasks.join(", "))?;
+        }
+        write!(
+            f,
+            "; in your folder run `git merge {}`, resolve it, and complete the task again",
+            self.with
+        )
+    }
+}
+
+pub(super) fn named(files: &[String]) -> String {
+    let mut names: Vec<_> = files.iter().take(MAX_NAMED).map(|file| format!("`{file}`")).collect();
+    if files.len() > MAX_NAMED {
+        names.push(format!("and {} more", files.len() - MAX_NAMED));
+    }
+    names.join(", ")
+}

@@ -1,0 +1,135 @@
+//! What members do with git that nobody expects: nothing of it is dropped without a word.
+
+use super::*;
+use crate::isolation::{Elsewhere, Landed};
+
+async fn commit(folder: &Path, more: &[&str]) {
+    git(folder, &["add", "--all"]).await;
+    git(folder, &[&["commit", "--quiet", "-m", "mine"], more].concat()).await;
+}
+
+#[tokio::test]
+async fn an_amended_first_commit_is_merged_with_what_others_did() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    let (two, bob) = scene.begin(&isolation, "bob", 2).await;
+    write(&bob, "two.txt", "2");
+    merge(&isolation, &two).await;
+    write(&ann, "one.txt", "1");
+    fs::remove_file(ann.join(".gitignore")).unwrap();
+    commit(&ann, &["--amend"]).await;
+    write(&ann, "later.txt", "not committed");
+    merge(&isolation, &one).await;
+    let files = scene.git(&["ls-tree", "--name-only", "troop/demo"]).await;
+    assert_eq!(files.lines().collect::<Vec<_>>(), ["README.md", "later.txt", "one.txt", "two.txt"]);
+    assert_eq!(git(&ann, &["status", "--porcelain"]).await, "");
+    let Ending { landed, kept, elsewhere, .. } = isolation.land().await.unwrap();
+    assert!(matches!(landed, Landed::Merged { .. }), "{landed:?}");
+    assert_eq!((kept, elsewhere), (Vec::new(), Vec::new()));
+}
+
+#[tokio::test]
+async fn a_branch_that_begins_anew_is_refused_with_what_to_do() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    git(&ann, &["checkout", "--quiet", "--orphan", "pages"]).await;
+    git(&ann, &["rm", "-rfq", "."]).await;
+    write(&ann, "index.html", "hi");
+    commit(&ann, &[]).await;
+    let commit = git(&ann, &["rev-parse", "--short=10", "HEAD"]).await;
+    let says = format!(
+        "your work has no commit in common with `troop/demo`, so that git cannot merge it; begin from there (`git checkout -b NAME troop/demo`), bring what is to stay (`git checkout {commit} -- FILE`), and complete the task again"
+    );
+    assert_eq!(refusal(&isolation, &one).await, says);
+    assert_eq!(scene.in_team("README.md").await, "one\ntwo\nthree\nfour\nfive");
+    // What it says works.
+    git(&ann, &["checkout", "--quiet", "-b", "again", "troop/demo"]).await;
+    git(&ann, &["checkout", &commit, "--", "index.html"]).await;
+    merge(&isolation, &one).await;
+    assert_eq!(scene.in_team("index.html").await, "hi");
+    let Ending { elsewhere, .. } = isolation.land().await.unwrap();
+    assert_eq!(elsewhere, [Elsewhere::Branch { member: member("ann"), branch: "pages".into() }]);
+}
+
+#[tokio::test]
+async fn what_git_was_told_not_to_look_at_is_work_all_the_same() {
+    let scene = Scene::new().await;
+    for how in ["--skip-worktree", "--assume-unchanged"] {
+        for has_more in [true, false] {
+            let isolation = scene.open().await;
+            let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+            git(&ann, &["update-index", how, "README.md"]).await;
+            let text = format!("{how} {has_more}");
+            write(&ann, "README.md", &text);
+            if has_more {
+                write(&ann, &format!("{how}.txt"), "more");
+            }
+            merge(&isolation, &one).await;
+            assert_eq!(scene.in_team("README.md").await, text);
+            let Ending { kept, .. } = isolation.land().await.unwrap();
+            assert_eq!(kept, [], "{how}, {has_more}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_folder_with_a_change_that_git_does_not_look_at_stays() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (_, ann) = scene.begin(&isolation, "ann", 1).await;
+    git(&ann, &["update-index", "--skip-worktree", "README.md"]).await;
+    write(&ann, "README.md", "changed");
+    let Ending { kept, .. } = isolation.land().await.unwrap();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    assert_eq!(fs::read_to_string(ann.join("README.md")).unwrap(), "changed");
+}
+
+#[tokio::test]
+async fn files_that_a_sparse_checkout_leaves_out_are_not_taken_for_deleted() {
+    let scene = Scene::new().await;
+    scene.write("docs/a.md", "a");
+    commit(&scene.project(), &[]).await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    git(&ann, &["sparse-checkout", "set", "--no-cone", "/README.md"]).await;
+    assert!(!ann.join("docs").exists());
+    write(&ann, "README.md", "changed");
+    merge(&isolation, &one).await;
+    assert_eq!(scene.in_team("docs/a.md").await, "a");
+    assert_eq!(scene.in_team("README.md").await, "changed");
+}
+
+#[tokio::test]
+async fn what_is_on_branches_of_members_or_in_the_stash_is_told_at_the_end() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    let (two, bob) = scene.begin(&isolation, "bob", 2).await;
+    // A person's own branch, at which a member only looks.
+    scene.git(&["branch", "persons"]).await;
+    scene.git(&["checkout", "--quiet", "persons"]).await;
+    scene.write("person.txt", "p");
+    commit(&scene.project(), &[]).await;
+    scene.git(&["checkout", "--quiet", "main"]).await;
+    git(&ann, &["checkout", "--quiet", "--detach", "persons"]).await;
+    git(&ann, &["checkout", "--quiet", "-b", "feature", "troop/demo"]).await;
+    write(&ann, "feature.txt", "f");
+    commit(&ann, &[]).await;
+    git(&ann, &["checkout", "--quiet", "troop-work/demo/ann/task-1"]).await;
+    merge(&isolation, &one).await;
+    write(&bob, "README.md", "stashed");
+    git(&bob, &["stash", "--quiet"]).await;
+    merge(&isolation, &two).await;
+    let Ending { kept, elsewhere, .. } = isolation.land().await.unwrap();
+    let (branch, name) = ("feature".to_owned(), "stash@{0}".to_owned());
+    let expected = [
+        Elsewhere::Branch { member: member("ann"), branch },
+        Elsewhere::Stash { member: member("bob"), name },
+    ];
+    assert_eq!((kept, elsewhere.as_slice()), (Vec::new(), expected.as_slice()));
+    assert_eq!(scene.git(&["show", "feature:feature.txt"]).await, "f");
+    let shown = scene.git(&["stash", "show", "-p", "stash@{0}"]).await;
+    assert!(shown.contains("+stashed"), "{shown}");
+}

@@ -1,0 +1,110 @@
+//! Who watches a team is told for what it waits, and what to type; what is printed can be pasted.
+
+use super::{GREET, project, start, write};
+use crate::troop::{Printing, Troop};
+
+/// A lead that has one thing done and says nothing about plans.
+const ONE: &str = r#"
+when mail * from user
+    call task/create {"subject": "say hello", "description": "echo hello"}
+    wait until all tasks are done
+"#;
+
+/// The command that stands first in backticks behind some words.
+fn command_after(words: &str, text: &str) -> String {
+    let rest = text.split_once(words).unwrap_or_else(|| panic!("no `{words}` in: {text}")).1;
+    let command = rest.split('`').nth(1).unwrap();
+    command.strip_prefix("troop ").unwrap().replace('"', "'")
+}
+
+/// Types what the team's output says behind some words.
+fn types(troop: &Troop, team: &mut Printing, words: &str) -> String {
+    let line = team.wait_for(words);
+    troop.ok(&command_after(words, &line))
+}
+
+#[test]
+fn who_watches_is_told_how_to_take_what_is_handed_in_or_send_it_back() {
+    let troop = project(GREET);
+    let mut team = start(&troop, "-m ann=command --set require_review=true");
+    team.wait_for("ann hands in task-1");
+    types(&troop, &mut team, "or send it back: ");
+    team.wait_for("sent back task-1");
+    team.wait_for("ann hands in task-1");
+    types(&troop, &mut team, "take it: ");
+    team.wait_for("ann hands in task-2");
+    types(&troop, &mut team, "take it: ");
+    assert_eq!(team.end().code, 0);
+}
+
+#[test]
+fn who_watches_is_told_how_to_answer_a_plan_that_the_lead_leaves_alone() {
+    let troop = project(ONE);
+    write(&troop, "ann.script", "when task *\n    plan I say it\n    complete said\n");
+    let mut team = start(&troop, "-m ann=script:ann.script");
+    let line = team.wait_for("ann plans: I say it");
+    assert!(!line.contains("troop"), "what to type has its own line: {line}");
+    let list = troop.ok("--team crew member list");
+    assert!(list.contains("waits for approval of"), "{list}");
+    let status = troop.ok("team status crew");
+    assert!(status.contains("waits    ann for lead: I say it\n"), "{status}");
+    let typed = command_after("waits    ann for lead: ", &status);
+    assert_eq!(typed, "--team crew message answer ann yes", "{status}");
+    types(&troop, &mut team, "answer, if the lead does not: ");
+    assert_eq!(team.end().code, 0);
+    let list = troop.ok("--team crew member list");
+    assert!(!list.contains("waits"), "{list}");
+}
+
+#[test]
+fn a_lead_that_may_only_plan_is_not_expected_to_answer_plans() {
+    let troop = project(&format!("{ONE}\nwhen plan *\n    approve fine\n"));
+    let mut team = start(&troop, "-m ann=command --permissions plan");
+    team.wait_for("ann plans: ");
+    // What a lead is told that tries it works for a person.
+    let (_, err) = troop.refused("--team crew --as lead message answer ann yes");
+    assert!(err.contains("the lead cannot allow `ann` what it may not do itself"), "{err}");
+    let pasted = command_after("hint: a person answers: ", &err);
+    assert_eq!(pasted, "--team crew message answer ann yes");
+    types(&troop, &mut team, "answer, since the lead may not: ");
+    assert_eq!(team.end().code, 0);
+}
+
+#[test]
+fn who_watches_is_told_what_is_asked_and_what_needs_leave_to_begin() {
+    let troop = project("when mail * from user\n    wait until all tasks are done\n");
+    write(&troop, "ann.script", "when task *\n    wait for mail *\n    complete said\n");
+    let mut team = start(&troop, "-m ann=script:ann.script --keep");
+    team.wait_for("ann is there");
+    troop.ok("--team crew task create hello --approve-start");
+    let status = troop.ok("--team crew team status");
+    assert!(status.contains("waits    task-1 for leave to begin: hello\n"), "{status}");
+    types(&troop, &mut team, "let it begin: ");
+    team.wait_for("task-1 goes to ann");
+    troop.ok("--team crew --as ann task ask-user 1 'in which language?'");
+    let status = troop.ok("--team crew team status");
+    assert!(status.contains("waits    ann for user: in which language? (task-1)\n"), "{status}");
+    team.wait_for("ann asks user: in which language?");
+    types(&troop, &mut team, "answer: ");
+    team.wait_for("ann completed task-1");
+    troop.ok("stop crew");
+    assert_eq!(team.end().code, 0);
+}
+
+#[test]
+fn a_team_whose_members_take_nothing_by_themselves_ends_and_says_how_to_give_it() {
+    let troop = project(GREET);
+    let run = start(&troop, "-m ann=command --set assignment=claim").end();
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.err.starts_with("error: task-1 has nobody to do it\n"), "{}", run.err);
+    assert_eq!(troop.json("task get 1")["status"], "pending");
+    for (words, n_left) in [("give it away: ", 1), ("task assign 2 ann`, or: ", 0)] {
+        let err = match n_left {
+            1 => run.err.clone(),
+            _ => troop.run("resume crew").err,
+        };
+        troop.ok(&command_after(words, &err));
+    }
+    let run = troop.run("resume crew");
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+}
