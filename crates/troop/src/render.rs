@@ -24,13 +24,8 @@ pub(crate) use detail::{message, task_detail, team_status, used};
 pub(crate) use event::event;
 pub(crate) use graph::{Node, dot, graph, graph_json};
 pub(crate) use live::{Recent, Screen, live};
-<<<<<<< HEAD
 pub(crate) use observed::{Seen, Told, observed, observed_screen};
-pub(crate) use profile::profile;
-=======
-pub(crate) use observed::{Told, observed, observed_screen};
 pub(crate) use profile::{profile, profile_in_short};
->>>>>>> main
 pub(crate) use story::Story;
 pub(crate) use summary::{summary, summary_json};
 pub(crate) use table::table;
