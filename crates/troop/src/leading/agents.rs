@@ -402,7 +402,10 @@ impl Agent for Watched {
                     (LeadWork::Open, None)
                 }
             };
-            watch.note(fault);
+            // A script does not come back to what it could not do; who thinks may have put it right by now.
+            if goes_on || fault.is_some() {
+                watch.note(fault);
+            }
             watch.work.send_replace(stands);
             outcome
         })
