@@ -7,6 +7,7 @@ use std::{
 
 use futures_util::future::join_all;
 use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
 use troop_model::{Permissions, Role};
 use troop_protocol::{Category, Gate, Level, MessageIn, WireTask};
 
@@ -51,6 +52,8 @@ pub(crate) struct Hands<'a> {
     pub(crate) described: Vec<PathBuf>,
     /// Mail that came while an answer was waited for.
     later: Mutex<Vec<MessageIn>>,
+    /// Held by who asks for leave.
+    asking: Semaphore,
 }
 
 /// What came of all calls of a reply.
@@ -72,8 +75,22 @@ impl<'a> Hands<'a> {
         (key, hidden): (Option<Secret>, &'a [String]),
     ) -> Self {
         let (team, gate, servers, only, described, later) = Default::default();
-        let keys = Mutex::new(key.into_iter().collect());
-        Self { turn, files, rules, task, keys, hidden, team, gate, servers, only, described, later }
+        let (keys, asking) = (Mutex::new(key.into_iter().collect()), Semaphore::new(1));
+        Self {
+            turn,
+            files,
+            rules,
+            task,
+            keys,
+            hidden,
+            team,
+            gate,
+            servers,
+            only,
+            described,
+            later,
+            asking,
+        }
     }
 
     /// What the model is told that it may call.
@@ -119,7 +136,8 @@ impl<'a> Hands<'a> {
     pub(crate) async fn use_all(&self, calls: &[ToolCall]) -> Done {
         let (mut done, mut rest) = (Done::default(), calls);
         while !rest.is_empty() {
-            let n_reading = rest.iter().take(AT_ONCE).take_while(|call| is_reading(call)).count();
+            let n_reading =
+                rest.iter().take(AT_ONCE).take_while(|call| self.is_reading(call)).count();
             let (now, later) = rest.split_at(n_reading.max(1));
             rest = later;
             self.look().await;
@@ -135,6 +153,14 @@ impl<'a> Hands<'a> {
             }
         }
         done
+    }
+
+    /// Whether a call only looks at things, so that others may run beside it.
+    fn is_reading(&self, call: &ToolCall) -> bool {
+        let name = call.name.as_str();
+        Own::find(name).is_some_and(|tool| tool.category() == Category::Read)
+            || Team::reads_only(name)
+            || self.servers.is_some_and(|servers| servers.reads_only(name))
     }
 
     async fn use_one(&self, call: &ToolCall) -> Used {
@@ -218,7 +244,11 @@ impl<'a> Hands<'a> {
         match self.rules.check(self.turn.mode(), deed) {
             Permit::Yes => Ok(()),
             Permit::No(why) => Err(why),
-            Permit::Ask => self.ask(deed, input).await,
+            Permit::Ask => {
+                // One question at a time, whatever runs at once: each answer is for what was read last. It is never closed.
+                let _turn = self.asking.acquire().await;
+                self.ask(deed, input).await
+            }
         }
     }
 
@@ -290,8 +320,4 @@ impl Done {
         let (id, name) = (call.id.clone(), call.name.clone());
         self.results.push(ToolResult { id, name, content, is_error });
     }
-}
-
-fn is_reading(call: &ToolCall) -> bool {
-    Own::find(&call.name).is_some_and(|tool| tool.category() == Category::Read)
 }

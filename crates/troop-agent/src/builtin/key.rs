@@ -20,7 +20,8 @@ pub(crate) async fn printed_by(command: &str, turn: &Turn) -> Result<Secret, Str
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let said = troop_model::preview(said.trim(), 200);
-        return Err(wrong(&format!("failed: {said}")));
+        let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+        return Err(wrong(&format!("failed ({}){said}", output.status)));
     }
     let key = Secret::new(&String::from_utf8_lossy(&output.stdout));
     if key.is_empty() { Err(wrong("prints nothing")) } else { Ok(key) }

@@ -96,6 +96,8 @@ struct Tool {
     name: String,
     /// Which server that is.
     link: usize,
+    /// Whether it only looks at things, as its server says.
+    reads_only: bool,
 }
 
 /// A conversation with a server.
@@ -122,6 +124,8 @@ struct Told {
     description: Option<String>,
     #[serde(default)]
     input_schema: Value,
+    #[serde(default)]
+    annotations: Value,
 }
 
 /// What came of a call.
@@ -167,7 +171,7 @@ impl Servers {
         let nth = self.links.len();
         self.links.push(Linked { server: server.clone(), link: Mutex::new(Arc::new(link)) });
         let mut known: BTreeSet<_> = self.tools.iter().map(|tool| tool.spec.name.clone()).collect();
-        for Told { name, description, input_schema } in told {
+        for Told { name, description, input_schema, annotations } in told {
             let shown = shown(&server.name, &name);
             if self.tools.len() >= MAX_TOOLS || !known.insert(shown.clone()) {
                 continue;
@@ -175,7 +179,8 @@ impl Servers {
             let description =
                 troop_model::preview(&description.unwrap_or_default(), MAX_DESCRIPTION);
             let spec = ToolSpec { name: shown, description, input: schema::object(input_schema) };
-            self.tools.push(Tool { spec, name, link: nth });
+            let reads_only = annotations.get("readOnlyHint") == Some(&Value::Bool(true));
+            self.tools.push(Tool { spec, name, link: nth, reads_only });
         }
     }
 
@@ -185,6 +190,11 @@ impl Servers {
 
     pub(crate) fn has(&self, name: &str) -> bool {
         self.find(name).is_some()
+    }
+
+    /// Whether a tool only looks at things, as its server says. It may run beside others then; leave it needs all the same.
+    pub(crate) fn reads_only(&self, name: &str) -> bool {
+        self.find(name).is_some_and(|tool| tool.reads_only)
     }
 
     fn find(&self, name: &str) -> Option<&Tool> {

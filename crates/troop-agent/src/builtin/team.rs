@@ -122,6 +122,11 @@ impl<'a> Team<'a> {
         })
     }
 
+    /// Whether a tool only looks at the board.
+    pub(crate) fn reads_only(name: &str) -> bool {
+        matches!(name, "TaskList" | "TaskGet")
+    }
+
     /// Whether there is such a tool, also under another name.
     pub(crate) fn knows(name: &str) -> bool {
         Seat::category_of(name).is_some()

@@ -12,6 +12,7 @@ use super::Caller;
 pub(super) const BOARD: &str = "troop://board";
 pub(super) const MAILBOX: &str = "troop://mailbox";
 pub(super) const TEAM_MD: &str = "troop://TEAM.md";
+const PAGE: &str = "troop://board/";
 const TASK: &str = "troop://task/";
 const JSON: &str = "application/json";
 
@@ -21,7 +22,12 @@ pub(super) fn all() -> Vec<Resource> {
         Resource::new(uri, name).with_description(about).with_mime_type(mime)
     };
     vec![
-        resource(BOARD, "board", "The team's open tasks", JSON),
+        resource(
+            BOARD,
+            "board",
+            "The team's open tasks: the first page, and how many there are",
+            JSON,
+        ),
         resource(
             MAILBOX,
             "mailbox",
@@ -33,17 +39,22 @@ pub(super) fn all() -> Vec<Resource> {
 }
 
 pub(super) fn templates() -> Vec<ResourceTemplate> {
+    let template = |uri: &str, name: &str, about: &str| {
+        ResourceTemplate::new(uri, name).with_description(about).with_mime_type(JSON)
+    };
     vec![
-        ResourceTemplate::new(format!("{TASK}{{number}}"), "task")
-            .with_description("Everything about one task")
-            .with_mime_type(JSON),
+        template(&format!("{PAGE}{{page}}"), "page", "A page of the team's open tasks, from 1"),
+        template(&format!("{TASK}{{number}}"), "task", "Everything about one task"),
     ]
 }
 
 /// Reads one.
 pub(super) async fn read(caller: &Caller, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    let open = |page| Query::Tasks { status: TaskFilter::Active, page };
+    let page = uri.strip_prefix(PAGE).and_then(|page| page.parse().ok()).filter(|page| *page > 0);
     let contents = match uri {
-        BOARD => json(caller, Query::Tasks { status: TaskFilter::Active, page: 1 }, uri).await,
+        BOARD => json(caller, open(1), uri).await,
+        _ if page.is_some() => json(caller, open(page.unwrap_or(1)), uri).await,
         MAILBOX => json(caller, Query::Messages { all: false }, uri).await,
         TEAM_MD => team_md(caller)
             .await

@@ -33,9 +33,10 @@ pub(super) fn waits(state: &State, members: &[Member], typed: &Typed) -> Vec<Wai
     let requests = open.filter(|(_, it)| !is_gone(&it.from)).map(|(id, request)| {
         let content = asked(*id).map(|it| one_line(&preview(&it.content, MAX_SHOWN)));
         let what = format!("{} for {}: {}", request.from, request.to, content.unwrap_or_default());
-        let how = match request.kind {
-            MessageKind::PermissionRequest => allow(&request.from, *id, typed),
-            _ => answer(&request.from, typed),
+        let how = if request.kind == MessageKind::PermissionRequest {
+            allow(&request.from, *id, typed)
+        } else {
+            answer(&request.from, typed)
         };
         Wait { what, how }
     });

@@ -216,14 +216,30 @@ fn resources_and_prompts_can_be_read() {
     let uris: Vec<_> =
         listed["resources"].as_array().unwrap().iter().map(|it| it["uri"].clone()).collect();
     assert_eq!(uris, ["troop://board", "troop://mailbox", "troop://TEAM.md"]);
+    let templates = ann.ask("resources/templates/list", &json!({}));
+    let templates = templates["resourceTemplates"].as_array().unwrap().iter();
+    let templates: Vec<_> = templates.map(|it| it["uriTemplate"].clone()).collect();
+    assert_eq!(templates, ["troop://board/{page}", "troop://task/{number}"]);
     let mut read = |uri: &str| ann.read(uri);
     let json = |text: String| serde_json::from_str::<Value>(&text).unwrap();
     assert_eq!(json(read("troop://board"))["tasks"][0]["subject"], "Write");
     assert_eq!(json(read("troop://task/1"))["subject"], "Write");
     assert_eq!(json(read("troop://mailbox"))["messages"][0]["content"], "hello");
     assert!(read("troop://TEAM.md").contains("blue"));
-    let missing = ann.respond("resources/read", &json!({"uri": "troop://task/9"}));
-    assert!(missing["error"]["message"].as_str().unwrap().contains("there is no task `task-9`"));
+    for nth in 2..=31 {
+        troop.ok(&format!("task create T{nth}"));
+    }
+    let first = json(read("troop://board"));
+    assert_eq!((&first["tasks"].as_array().unwrap().len(), &first["pages"]), (&30, &json!(2)));
+    assert_eq!(json(read("troop://board/1")), first);
+    let second = json(read("troop://board/2"));
+    assert_eq!(second["tasks"].as_array().unwrap().len(), 1, "{second}");
+    for uri in ["troop://board/0", "troop://board/x"] {
+        let missing = ann.respond("resources/read", &json!({"uri": uri}));
+        assert_eq!(missing["error"]["message"], format!("there is no `{uri}`"));
+    }
+    let missing = ann.respond("resources/read", &json!({"uri": "troop://task/99"}));
+    assert!(missing["error"]["message"].as_str().unwrap().contains("there is no task `task-99`"));
     let prompts = ann.ask("prompts/list", &json!({}));
     assert_eq!(prompts["prompts"].as_array().unwrap().len(), 2);
     let lead = ann.ask("prompts/get", &json!({"name": "lead", "arguments": {"goal": "Ship it"}}));
@@ -311,13 +327,21 @@ fn a_client_hears_of_what_changes() {
     let troop = Troop::with_team();
     let mut ann = Client::start(&troop, "--as ann");
     ann.ask("logging/setLevel", &json!({"level": "info"}));
-    ann.ask("resources/subscribe", &json!({"uri": "troop://board"}));
+    let board = json!({"uri": "troop://board"});
+    ann.ask("resources/subscribe", &board);
+    ann.ask("resources/subscribe", &json!({"uri": "troop://task/1"}));
     troop.ok("message send ann 'look' --summary 'a look'");
     let log = ann.hear("a log of the mail", |it| it["method"] == "notifications/message");
     assert_eq!(log["params"]["data"]["text"], "mail from user: a look");
     troop.ok("task create Write");
     let updated = |it: &Value| it["method"] == "notifications/resources/updated";
     assert_eq!(ann.hear("a change of the board", updated)["params"]["uri"], "troop://board");
+    assert_eq!(ann.hear("a change of the task", updated)["params"]["uri"], "troop://task/1");
+    ann.ask("resources/unsubscribe", &board);
+    ann.ask("resources/subscribe", &json!({"uri": "troop://mailbox"}));
+    troop.ok("task create Another");
+    troop.ok("message send ann 'look again'");
+    assert_eq!(ann.hear("a change of the mailbox", updated)["params"]["uri"], "troop://mailbox");
     let meta = json!({"progressToken": "p"});
     ann.ask(
         "tools/call",

@@ -1,20 +1,34 @@
 //! Files that a command names: what nobody may look at with a tool for files is not shown by the usual programs either.
 
-use std::path::{Component, Path, PathBuf};
+use std::{
+    fs,
+    path::{Component, Path, PathBuf},
+};
+
+use globset::Glob;
 
 use super::{Deed, line::Line};
 
 /// Programs that show what is in the files that they are given.
-const SHOW: [&str; 32] = [
+const SHOW: [&str; 33] = [
     "cat", "head", "tail", "less", "more", "tac", "nl", "bat", "grep", "egrep", "fgrep", "rg",
     "sed", "awk", "cut", "sort", "uniq", "diff", "cmp", "strings", "xxd", "od", "hexdump",
-    "base64", "cp", "mv", "ln", "tar", "zip", "source", ".", "curl",
+    "base64", "cp", "mv", "ln", "tar", "zip", "source", ".", "curl", "dd",
 ];
+/// What git shows of files.
+const GIT_SHOWS: [&str; 7] = ["show", "diff", "grep", "log", "blame", "cat-file", "archive"];
 /// Programs that change the files that they are given.
 const CHANGE: [&str; 13] = [
     "sed", "tee", "cp", "mv", "ln", "rm", "rmdir", "unlink", "touch", "truncate", "dd", "chmod",
     "install",
 ];
+/// Programs that take folders with all that is in them, and those that do so if they are told to.
+const TAKE_ALL: [&str; 3] = ["mv", "tar", "zip"];
+const TAKE_ALL_IF_TOLD: [&str; 7] = ["grep", "egrep", "fgrep", "cp", "rm", "diff", "chmod"];
+/// What stands for several names.
+const WILD: [char; 3] = ['*', '?', '['];
+/// How many files are looked at. Who has more has been shown much already.
+const MAX_FILES: usize = 5_000;
 
 /// What rules about files are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,22 +37,76 @@ pub(super) enum Use {
     Change,
 }
 
-/// The files that a line names and would use so, from the working folder on.
+/// The files that a line names and would use so, from the working folder on: by their names, behind links, by patterns, and
+/// in folders that are taken as a whole.
 pub(super) fn files(deed: &Deed<'_>, how: Use) -> Vec<String> {
     let line = Line::read(deed.what);
-    let programs: &[&str] = if how == Use::Look { &SHOW } else { &CHANGE };
     let ways = line.all_ways();
-    let uses =
-        |words: &&Vec<String>| words.first().is_some_and(|it| programs.contains(&it.as_str()));
-    let named = ways.iter().filter(uses).flat_map(|words| words.iter().skip(1));
-    // `dd of=x`, `curl -d @x`, `--file=x`.
-    let parts = named.flat_map(|word| word.split(['=', '@']).chain([word.as_str()]));
-    let all = parts.chain(line.files.iter().map(String::as_str));
-    all.filter(|word| !word.is_empty()).map(|word| from_folder(deed.root, word)).collect()
+    let (mut words, mut folders) = (line.files.clone(), Vec::new());
+    for (program, rest) in ways.iter().filter_map(|words| words.split_first()) {
+        if !uses(program, rest, how) {
+            continue;
+        }
+        // `dd of=x`, `curl -d @x`, `--file=x`, `git show HEAD:x`.
+        let parts = rest.iter().flat_map(|word| word.split(['=', '@', ':']));
+        words.extend(parts.map(str::to_owned).chain(rest.iter().cloned()));
+        if takes_all(program, rest) {
+            folders.extend(rest.iter().cloned());
+            folders.extend(program.ends_with("grep").then(|| ".".to_owned()));
+        }
+    }
+    let places = places(&ways);
+    let named = |words: &[String]| {
+        let words = words.iter().filter(|word| !word.is_empty());
+        let all = words.flat_map(|word| places.iter().map(move |place| place.join(word)));
+        all.map(|path| from_folder(deed.root, &path))
+            .flat_map(|path| expanded(deed.root, &path))
+            .collect::<Vec<_>>()
+    };
+    let (files, folders) = (named(&words), named(&folders));
+    let inside = folders.iter().flat_map(|folder| all_in(deed.root, folder));
+    let all: Vec<_> = files.into_iter().chain(inside).collect();
+    let real: Vec<_> = all.iter().filter_map(|path| real(deed.root, path)).collect();
+    all.into_iter().chain(real).map(|path| path.display().to_string()).collect()
 }
 
-fn from_folder(root: &Path, word: &str) -> String {
-    let path = Path::new(word);
+/// Whether a program uses the files so that it is given.
+fn uses(program: &str, rest: &[String], how: Use) -> bool {
+    let is_shown_by_git = || {
+        let does = rest.first().map(String::as_str);
+        program == "git" && does.is_some_and(|it| GIT_SHOWS.contains(&it))
+    };
+    match how {
+        Use::Look => SHOW.contains(&program) || is_shown_by_git(),
+        Use::Change => CHANGE.contains(&program),
+    }
+}
+
+/// Whether a program takes folders with all that is in them.
+fn takes_all(program: &str, rest: &[String]) -> bool {
+    let is_told = |word: &String| {
+        let is_short = word.starts_with('-') && !word.starts_with("--");
+        is_short && word.contains(['r', 'R', 'a']) || word == "--recursive" || word == "--archive"
+    };
+    TAKE_ALL.contains(&program) || TAKE_ALL_IF_TOLD.contains(&program) && rest.iter().any(is_told)
+}
+
+/// Where commands of a line may run: in the working folder, and in those that it goes to.
+fn places(ways: &[Vec<String>]) -> Vec<PathBuf> {
+    let mut places = vec![PathBuf::new()];
+    for words in ways {
+        if let [program, folder, ..] = words.as_slice()
+            && (program == "cd" || program == "pushd")
+        {
+            let from = places.last().cloned().unwrap_or_default();
+            places.push(from.join(folder));
+        }
+    }
+    places.dedup();
+    places
+}
+
+fn from_folder(root: &Path, path: &Path) -> PathBuf {
     let path = path.strip_prefix(root).unwrap_or(path);
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -48,5 +116,56 @@ fn from_folder(root: &Path, word: &str) -> String {
             plain.push(part);
         }
     }
-    plain.display().to_string()
+    plain
+}
+
+/// The files that a pattern means. What is none means itself.
+fn expanded(root: &Path, path: &Path) -> Vec<PathBuf> {
+    let mut all = vec![PathBuf::new()];
+    for part in path.components() {
+        let part = part.as_os_str().to_string_lossy();
+        let glob = Glob::new(&part).ok().filter(|_| part.contains(WILD));
+        let Some(glob) = glob.map(|glob| glob.compile_matcher()) else {
+            all.iter_mut().for_each(|path| path.push(&*part));
+            continue;
+        };
+        let is_meant = |name: &String| {
+            glob.is_match(name) && (part.starts_with('.') || !name.starts_with('.'))
+        };
+        let inside = |folder: &PathBuf| {
+            let names = names_in(&root.join(folder)).into_iter().filter(is_meant);
+            names.map(|name| folder.join(name)).collect::<Vec<_>>()
+        };
+        all = all.iter().flat_map(inside).take(MAX_FILES).collect();
+    }
+    all
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// All files in a folder, and in those in it. Links are not followed, as the programs do not either.
+fn all_in(root: &Path, folder: &Path) -> Vec<PathBuf> {
+    let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        if !root.join(&folder).is_dir() || files.len() >= MAX_FILES {
+            continue;
+        }
+        for name in names_in(&root.join(&folder)) {
+            let path = folder.join(name);
+            let is_folder =
+                fs::symlink_metadata(root.join(&path)).is_ok_and(|it| it.file_type().is_dir());
+            if is_folder { folders.push(path) } else { files.push(path) }
+        }
+    }
+    files
+}
+
+/// Where the links of a path lead, from the working folder on, if that is elsewhere.
+fn real(root: &Path, path: &Path) -> Option<PathBuf> {
+    let real = fs::canonicalize(root.join(path)).ok()?;
+    let real = real.strip_prefix(fs::canonicalize(root).ok()?).map(Path::to_owned).unwrap_or(real);
+    (real != path).then_some(real)
 }

@@ -355,3 +355,57 @@ fn what_is_no_rule_says_why() {
         assert!(error.contains("is no rule: ") && error.contains("Bash(git status:*)"), "{error}");
     }
 }
+
+#[test]
+fn what_a_rule_hides_is_not_shown_by_links_patterns_other_folders_or_as_part_of_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    std::fs::write(root.join(".env"), "x").unwrap();
+    std::fs::write(root.join("open.txt"), "x").unwrap();
+    std::fs::create_dir_all(root.join("secrets/deep")).unwrap();
+    std::fs::create_dir_all(root.join("src")).unwrap();
+    std::fs::write(root.join("secrets/deep/k"), "x").unwrap();
+    std::fs::write(root.join("src/main.rs"), "x").unwrap();
+    std::os::unix::fs::symlink(".env", root.join("link")).unwrap();
+    let rules = rules(&["Bash"], &["Read(.env)", "Read(secrets/**)"], &[]);
+    for (line, expected) in [
+        ("cat link", "no"),
+        ("cat .en*", "no"),
+        ("cat .en?", "no"),
+        ("cat s*/deep/k", "no"),
+        ("cat *", "no"),
+        ("cat o*", "yes"),
+        ("cat [a-o]pen.txt", "yes"),
+        ("cp -r secrets /tmp/x", "no"),
+        ("mv secrets x", "no"),
+        ("tar cf - secrets", "no"),
+        ("tar cf - src", "yes"),
+        ("cd secrets && cat deep/k", "no"),
+        ("cd secrets; cd deep; cat k", "no"),
+        ("cd src && cat main.rs", "yes"),
+        ("cd src && cat ../.env", "no"),
+        ("dd if=.env", "no"),
+        ("dd if=open.txt of=y", "yes"),
+        ("grep -r x .", "no"),
+        ("grep -rn x", "no"),
+        ("grep x -r secrets", "no"),
+        ("grep -r x src", "yes"),
+        ("grep x open.txt", "yes"),
+        ("git show HEAD:.env", "no"),
+        ("git diff .env", "no"),
+        ("git -C . diff -- .env", "no"),
+        ("git grep x -- secrets/deep/k", "no"),
+        ("git diff src", "yes"),
+        ("git add .env", "yes"),
+        ("ls -la", "yes"),
+    ] {
+        let (tool, category) = ("Bash", Category::Shell);
+        let deed = Deed { tool, category, what: line, real: line, root };
+        let permit = match rules.check(Bypass, &deed) {
+            Permit::Yes => "yes",
+            Permit::Ask => "ask",
+            Permit::No(_) => "no",
+        };
+        assert_eq!(permit, expected, "{line}");
+    }
+}

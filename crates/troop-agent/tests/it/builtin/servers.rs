@@ -192,6 +192,37 @@ async fn a_server_that_is_not_what_was_agreed_to_is_not_started_and_not_started_
     assert!(!folder.path().join("evil").exists());
 }
 
+/// A server that answers two calls once it has both.
+const TOGETHER: &str = r#"
+before=
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  reads='"inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}'
+  case "$line" in
+    *'"initialize"'*) r='{"protocolVersion":"2025-06-18","capabilities":{}}';;
+    *'"tools/list"'*) r='{"tools":[{"name":"one",'$reads'},{"name":"two",'$reads'}]}';;
+    *'"tools/call"'*) r='{"content":[{"type":"text","text":"both"}]}'
+      if [ -z "$before" ]; then before=$id; continue; fi
+      printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$before" "$r";;
+    *) continue;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$r"
+done
+"#;
+
+#[tokio::test]
+async fn calls_that_only_look_at_things_run_at_once() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("serve.sh"), TOGETHER).unwrap();
+    let calls = [("mcp__good__one", json!({})), ("LS", json!({})), ("mcp__good__two", json!({}))];
+    let mock = MockModel::with([Answer::calls(calls), Answer::text("fine")]).await;
+    let servers = vec![program("good", "sh", &["serve.sh"])];
+    let mut lead = ann(Options { servers, ..options(Api::Anthropic, &mock) }, folder.path()).await;
+    assert_eq!(does(&mut lead, "look").await, completed("fine"));
+    let told = mock.requests()[1].last();
+    assert_eq!(told.matches("both").count(), 2, "{told}");
+}
+
 #[tokio::test]
 async fn what_a_server_does_nobody_knows_so_it_needs_leave() {
     let folder = TempDir::new().unwrap();
