@@ -2,16 +2,14 @@
 
 use crate::{
     event::What,
-    team::{Member, MemberStatus, Task, TaskStatus, TeamRole},
+    team::{Member, MemberStatus, Task, TaskStatus, Team, TeamRole},
 };
 
 /// Something that is no longer what it was.
 #[derive(Debug)]
 pub(crate) enum Change {
     TeamMade(TeamRole),
-    TeamGone {
-        name: String,
-    },
+    TeamGone(Box<Team>),
     Member {
         before: Option<Member>,
         after: Member,
@@ -29,7 +27,7 @@ pub(crate) enum Change {
 pub(crate) fn diff(change: Change) -> Option<What> {
     match change {
         Change::TeamMade(role) => Some(What::TeamCreated { role }),
-        Change::TeamGone { .. } => Some(What::TeamDeleted),
+        Change::TeamGone(_) => Some(What::TeamDeleted),
         Change::Member { before, after } => member(before.as_ref(), after),
         Change::Task { before, after } => task(before.as_deref(), *after),
         Change::Said(what) => Some(what),

@@ -32,6 +32,8 @@ pub struct Observer {
     feed: Feed,
     out: Vec<Output>,
     has_changed: bool,
+    /// The last team, if it is over.
+    over: Option<Box<Team>>,
 }
 
 /// What an observer knows.
@@ -65,7 +67,7 @@ pub enum Output {
 pub struct Counts {
     /// Lines.
     pub lines: u64,
-    /// Lines that seemed to matter but were no JSON objects.
+    /// Lines that were no JSON objects, as far as that was seen: what cannot be about a team is not read.
     pub unreadable: u64,
     /// Uses of team tools that lacked something.
     pub incomplete: u64,
@@ -95,6 +97,7 @@ impl Observer {
             feed: Feed::default(),
             out: Vec::new(),
             has_changed: false,
+            over: None,
         }
     }
 
@@ -109,6 +112,8 @@ impl Observer {
         };
         match look {
             Look::Read => self.read(line, now),
+            // What is no object, or was cut off, is seen without reading it.
+            _ if !is_whole(line) => self.memory.counts.unreadable += 1,
             Look::Early(ids) => self.memory.correlator.keep_early(ids, line),
             Look::LetGo => {}
         }
@@ -142,6 +147,12 @@ impl Observer {
     #[must_use]
     pub fn team(&self) -> Option<&Team> {
         self.memory.session.team.as_ref()
+    }
+
+    /// The last team as it was when it ended, if no other has begun since.
+    #[must_use]
+    pub fn over(&self) -> Option<&Team> {
+        self.over.as_deref().filter(|_| self.memory.session.team.is_none())
     }
 
     /// What was counted.
@@ -392,8 +403,11 @@ impl Observer {
     /// Says what changed.
     fn tell(&mut self, changes: Vec<Change>, tool_use_id: Option<&str>, scene: &Scene) {
         for change in changes {
-            let gone =
-                if let Change::TeamGone { name } = &change { Some(name.clone()) } else { None };
+            let mut gone = None;
+            if let Change::TeamGone(team) = &change {
+                gone = Some(team.name.clone());
+                self.over = Some(team.clone());
+            }
             let Some(what) = diff(change) else { continue };
             let known = || self.memory.session.team.as_ref().map(|it| it.name.clone());
             let team = gone.or_else(known).unwrap_or_default();
@@ -415,6 +429,12 @@ impl Observer {
             self.memory.completed.clear();
         }
     }
+}
+
+/// Whether a line begins and ends as an object does. An empty one says nothing.
+fn is_whole(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    line.is_empty() || (line.starts_with(b"{") && line.ends_with(b"}"))
 }
 
 /// Who begins a task by this, if anybody does.

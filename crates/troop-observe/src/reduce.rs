@@ -26,7 +26,7 @@ pub(crate) fn reduce(team: &mut Option<Team>, asked: &Pending, answer: &Answer) 
     match &asked.operation {
         Operation::CreateTeam { name } => create_team(team, answer.team().unwrap_or(name)),
         Operation::DeleteTeam => {
-            team.take().map(|team| Change::TeamGone { name: team.name }).into_iter().collect()
+            team.take().map(|team| Change::TeamGone(Box::new(team))).into_iter().collect()
         }
         Operation::Spawn(it) => spawn(team, it, &asked.id, answer),
         operation @ (Operation::CreateTask { .. }

@@ -5,6 +5,7 @@
 //! that others wrote is overwritten unread.
 
 mod ages;
+mod awaited;
 mod difference;
 mod disk;
 mod ear;
@@ -17,8 +18,10 @@ mod mail;
 mod marks;
 mod operation;
 mod roster;
+mod step;
 mod tasks;
 mod tell;
+mod written;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -39,6 +42,7 @@ use troop_model::{Member, MemberName, Refusal, State, TeamName, TeamStatus};
 
 use self::{
     ages::Ages,
+    awaited::Awaited,
     disk::Stamp,
     ear::Ear,
     gate::Gate,
@@ -47,6 +51,7 @@ use self::{
     lock::Lock,
     mail::Inbox,
     roster::Config,
+    step::InStep,
     tasks::Known,
 };
 use crate::{Board, BoardError, Clock, Subscription};
@@ -191,10 +196,13 @@ pub struct Mirror {
     poll: Duration,
     notices: Option<mpsc::UnboundedSender<Notice>>,
     n_written: u64,
+    n_read: u64,
+    /// Which files need not be looked at.
+    in_step: InStep,
     /// Whether a file could not be used, so that all is to be looked at again.
     has_failed: bool,
-    /// New tasks that waited once for those that they wait for.
-    waited: BTreeSet<FileId>,
+    /// New tasks that wait for others which are still to be taken.
+    awaited: Awaited,
 }
 
 impl Mirror {
@@ -211,7 +219,7 @@ impl Mirror {
         let folder = std::path::absolute(&folder).map_err(unusable(&folder))?;
         let places = Places::new(layout, &folder, team);
         folders::check(&places, &members)?;
-        let mirror = Self {
+        let mut mirror = Self {
             gate: Gate::new(board.clone(), lead),
             board,
             clock,
@@ -229,10 +237,13 @@ impl Mirror {
             poll: POLL,
             notices: None,
             n_written: 0,
+            n_read: 0,
+            in_step: InStep::default(),
             has_failed: false,
-            waited: BTreeSet::new(),
+            awaited: Awaited::default(),
         };
         mirror.make_folders()?;
+        mirror.recall_step().await?;
         Ok(mirror)
     }
 
@@ -254,7 +265,13 @@ impl Mirror {
         self.n_written
     }
 
-    /// Looks at all files and all of the board once.
+    /// How many files of tasks were opened so far.
+    #[must_use]
+    pub fn n_read(&self) -> u64 {
+        self.n_read
+    }
+
+    /// Looks once at all files that changed, and at all that changed on the board.
     pub async fn pass(&mut self) -> Result<(), MirrorError> {
         let version = self.board.catch_up().await?;
         let mut news = self.board.subscribe(version);
@@ -273,6 +290,8 @@ impl Mirror {
                 self.dirty.insert(item);
                 (deadline, n_tries) = (Instant::now() + PASS, 0);
             } else {
+                let kept = self.keep_step(news.version()).await;
+                self.bear(kept)?;
                 self.dirty.append(&mut self.later);
                 return Ok(());
             }
@@ -308,7 +327,10 @@ impl Mirror {
         loop {
             tokio::select! {
                 biased;
-                () = stop.cancelled() => return Ok(()),
+                () = stop.cancelled() => {
+                    let kept = self.keep_step(news.version()).await;
+                    return self.bear(kept).map(drop);
+                }
                 // Before what comes without end.
                 () = until(self.again) => {
                     self.again = None;

@@ -24,7 +24,7 @@ pub(crate) use detail::{message, task_detail, team_status, used};
 pub(crate) use event::event;
 pub(crate) use graph::{Node, dot, graph, graph_json};
 pub(crate) use live::{Recent, Screen, live};
-pub(crate) use observed::{Told, observed, observed_screen};
+pub(crate) use observed::{Seen, Told, observed, observed_screen};
 pub(crate) use profile::{profile, profile_in_short};
 pub(crate) use story::Story;
 pub(crate) use summary::{summary, summary_json};

@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value, json};
 use troop_observe::{Category, Member, Observer, Source, Supplement, Task, TaskStatus, Team};
 
-use crate::stream::{Seen, at, failed, result, spawned, team_lines, told, used};
+use crate::stream::{Seen, at, failed, mail, result, spawned, team_lines, text, told, used};
 
 fn now<T>(future: impl Future<Output = T>) -> Poll<T> {
     pin!(future).poll(&mut Context::from_waker(Waker::noop()))
@@ -195,6 +195,83 @@ fn events_say_where_when_and_by_what_they_happened() {
                 "team": "blue", "tool_use_id": "d", "type": "team_deleted"}),
         ]
     );
+}
+
+#[test]
+fn every_kind_of_event_has_its_name_and_its_type() {
+    let mut seen = Seen::default();
+    seen.pair("t", "TeamCreate", json!({"team_name": "blue"}), r#"{"team_name":"blue"}"#);
+    let spawn = json!({"team_name": "blue", "name": "ann"});
+    seen.pair("a", "Task", spawn, spawned("ann", "blue"));
+    seen.add_task(1);
+    seen.add_task(2);
+    seen.update("1", json!({"status": "in_progress", "owner": "ann"}));
+    seen.update("1", json!({"addBlocks": ["2"]}));
+    seen.update("1", json!({"status": "completed"}));
+    seen.line(&text("she has nothing to do"));
+    seen.line(&mail("ann", "here I am again"));
+    seen.update("2", json!({"status": "in_progress", "owner": "ann"}));
+    seen.update("2", json!({"status": "deleted"}));
+    let plan = r#"{"type":"plan_approval_request","from":"ann","requestId":"plan-1@ann","planContent":"p"}"#;
+    seen.line(&mail("ann", plan));
+    let mut send = |id: &str, input| seen.pair(id, "SendMessage", input, r#"{"success":true}"#);
+    send(
+        "p",
+        json!({"type": "plan_approval_response", "recipient": "ann", "request_id": "plan-1@ann",
+        "approve": false, "content": "no"}),
+    );
+    send("s", json!({"type": "shutdown_request", "recipient": "ann", "content": "why"}));
+    let agreed = r#"{"type":"shutdown_approved","requestId":"shutdown-1@ann","from":"ann"}"#;
+    seen.line(&mail("ann", agreed));
+    seen.pair("d", "TeamDelete", json!({}), "ok");
+    let told: Vec<_> = seen.events.iter().map(|it| serde_json::to_value(it).unwrap()).collect();
+    assert!(told.iter().all(|it| it["team"] == "blue" && it["session_id"] == "s"), "{told:#?}");
+    assert_eq!(told[0]["role"], "lead");
+    let kinds: Vec<_> = told
+        .iter()
+        .map(|it| format!("{} {}", it["kind"].as_str().unwrap(), it["type"].as_str().unwrap()))
+        .collect();
+    let expected = [
+        "team:created team_created",
+        "team:member:joined member_joined",
+        "team:task:created task_created",
+        "team:task:created task_created",
+        "team:task:claimed task_claimed",
+        "team:task:updated task_updated",
+        "team:task:updated task_updated",
+        "team:task:completed task_completed",
+        "team:idle:reported idle",
+        "team:member:idle member_idle",
+        "team:message:received message",
+        "team:task:claimed task_claimed",
+        "team:member:active member_active",
+        "team:task:deleted task_deleted",
+        "team:plan:requested plan_approval_request",
+        "team:plan:resolved plan_approval_response",
+        "team:shutdown:requested shutdown_request",
+        "team:shutdown:response shutdown_response",
+        "team:member:shutdown member_left",
+        "team:deleted team_deleted",
+    ];
+    assert_eq!(kinds, expected);
+    // What others answer to is told.
+    let of = |kind: &str| told.iter().find(|it| it["type"] == kind).unwrap();
+    assert_eq!(of("plan_approval_request")["request_id"], "plan-1@ann");
+    assert_eq!(of("shutdown_response")["request_id"], "shutdown-1@ann");
+    assert_eq!(of("shutdown_response")["approved"], true);
+}
+
+#[test]
+fn a_team_that_is_over_is_known_until_another_begins() {
+    let mut seen = Seen::team();
+    assert_eq!(seen.observer.over(), None);
+    seen.add_task(1);
+    seen.pair("d", "TeamDelete", json!({}), "ok");
+    let over = seen.observer.over().unwrap();
+    assert_eq!((over.name(), over.tasks().len(), over.members().len()), ("blue", 1, 2));
+    assert_eq!(seen.session().team, None);
+    seen.pair("t", "TeamCreate", json!({"team_name": "red"}), r#"{"team_name":"red"}"#);
+    assert_eq!(seen.observer.over(), None);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A team's life, one operation at a time.
 
-use serde_json::json;
-use troop_observe::{MemberStatus, TaskStatus, TeamRole, What};
+use serde_json::{Value, json};
+use troop_observe::{MemberStatus, TaskStatus, TeamEvent, TeamRole, What};
 
 use crate::stream::{Seen, failed, mail, result, spawned, text, used, uses};
 
@@ -265,21 +265,31 @@ fn messages_change_nothing_and_are_told() {
             "plan.resolved"
         ]
     );
-    let told: Vec<_> = seen.events.iter().map(|it| serde_json::to_value(it).unwrap()).collect();
-    assert_eq!((&told[0]["to"], &told[0]["summary"]), (&json!("ann"), &json!("s")));
-    assert!(told[1].get("to").is_none(), "to nobody in particular is to all");
-    assert_eq!((&told[4]["approved"], &told[4]["request_id"]), (&json!(true), &json!("r")));
-    let types: Vec<_> = told.iter().map(|it| it["type"].as_str().unwrap()).collect();
-    assert_eq!(
-        types,
-        [
-            "message",
-            "message",
-            "shutdown_request",
-            "plan_approval_request",
-            "plan_approval_response"
-        ]
-    );
+    let team_lead = json!("team-lead");
+    for (nth, said) in [
+        json!({"type": "message", "from": team_lead, "to": "ann", "content": "hi", "summary": "s"}),
+        // To nobody in particular is to all.
+        json!({"type": "message", "from": team_lead, "content": "all"}),
+        json!({"type": "shutdown_request", "from": team_lead, "to": "ann", "reason": "why"}),
+        json!({"type": "plan_approval_request", "from": team_lead, "to": "ann", "plan": "plan"}),
+        json!({"type": "plan_approval_response", "from": team_lead, "to": "ann", "request_id": "r",
+            "approved": true}),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert_eq!(told(&seen.events[nth]), said);
+    }
+}
+
+/// What an event says, without where and when.
+fn told(event: &TeamEvent) -> Value {
+    let mut event = serde_json::to_value(event).unwrap();
+    let fields = event.as_object_mut().unwrap();
+    for key in ["sequence", "at", "kind", "session_id", "team", "tool_use_id"] {
+        fields.remove(key);
+    }
+    event
 }
 
 #[test]
@@ -306,6 +316,11 @@ fn who_agrees_to_stop_is_gone_and_who_does_not_is_not() {
     seen.pair("c", "SendMessage", yes, "{\"success\":true}");
     assert_eq!(seen.team_now().member("ann").unwrap().status, MemberStatus::Shutdown);
     assert_eq!(seen.story()[2..], ["team:shutdown:response ann", "team:member:shutdown ann"]);
+    let answered: Vec<_> = seen.events.iter().map(told).collect();
+    let answer = |id: &str, approved: bool| json!({"type": "shutdown_response", "from": "ann", "request_id": id, "approved": approved});
+    assert_eq!(answered[0], answer("shutdown-1@ann", false));
+    assert_eq!(answered[2], answer("shutdown-1@ann", true));
+    assert_eq!(answered[3]["type"], "member_left");
     assert_eq!(seen.session().agents, ["ann", "bob"], "members are not taken off the list");
 }
 

@@ -30,7 +30,10 @@ fn what_is_no_json_or_another_json_is_skipped() {
     ];
     nothing_comes_of(&lines.map(str::to_owned));
     let seen = Seen::of(lines);
-    assert_eq!(seen.observer.counts().unreadable, 5, "those that seem to matter are counted");
+    assert_eq!(seen.observer.counts().unreadable, 6);
+    // What cannot matter is not read, but it is seen whether it is whole.
+    let seen = Seen::of(["garbage", "{\"type\":", "{\"type\":\"x\"}", "", " {} "]);
+    assert_eq!(seen.observer.counts().unreadable, 2);
 }
 
 #[test]

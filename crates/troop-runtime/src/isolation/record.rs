@@ -53,6 +53,24 @@ impl Record {
         written.map_err(GitError::file(&path))
     }
 
+    /// What is kept about the team in this repository, also if that was moved since: then what was there is gone, and the
+    /// team's branch came along.
+    async fn known(git: &Git, repository: &Repository, folder: &Path) -> GitResult<Option<Self>> {
+        let Some(record) = Self::read(folder)? else { return Ok(None) };
+        if record.shared == repository.shared {
+            return Ok(Some(record));
+        }
+        let name = format!("refs/heads/{}", record.branch);
+        let came_along = git.ask(&["rev-parse", "--quiet", "--verify", &name]).await?.is_some();
+        if record.shared.exists() || !came_along {
+            return Ok(None);
+        }
+        let (top, shared) = (repository.top.clone(), repository.shared.clone());
+        let record = Self { top, shared, ..record };
+        record.write(folder)?;
+        Ok(Some(record))
+    }
+
     /// The team's branch: as it was left, or a new one from where the project is.
     pub(super) async fn find(
         git: &Git,
@@ -60,7 +78,7 @@ impl Record {
         folder: &Path,
         team: &TeamName,
     ) -> GitResult<Self> {
-        let known = Self::read(folder)?.filter(|it| it.shared == repository.shared);
+        let known = Self::known(git, repository, folder).await?;
         if let Some(record) = &known {
             // Nobody but the lead of a team moves its branch; a lock on it is of one that was killed.
             drop(fs::remove_file(

@@ -85,6 +85,11 @@ impl Scene {
         Isolation::open(self.options(&self.project())).await.unwrap()
     }
 
+    /// The team's folders and branches for a project that is elsewhere.
+    async fn opened_at(&self, project: &Path) -> Isolation {
+        Isolation::open(self.options(project)).await.unwrap().isolation.unwrap()
+    }
+
     async fn open(&self) -> Isolation {
         self.opened().await.isolation.unwrap()
     }

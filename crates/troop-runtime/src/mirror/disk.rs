@@ -8,6 +8,7 @@ use std::{
 };
 
 use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use troop_model::Time;
 use uuid::Uuid;
@@ -19,7 +20,7 @@ pub(super) const MAX_FILE: u64 = 16 << 20;
 const LONGEST: usize = 240;
 
 /// By what it is seen that a file was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Stamp {
     pub(super) at: Time,
     nanos: i64,
@@ -35,6 +36,11 @@ impl Stamp {
             Err(error) if is_missing(&error) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether it was written before the other was.
+    pub(super) fn is_before(self, other: Self) -> bool {
+        (self.at, self.nanos) < (other.at, other.nanos)
     }
 
     fn new(found: &fs::Metadata) -> Self {
@@ -87,34 +93,21 @@ pub(super) fn write(path: &Path, value: &Value) -> io::Result<Stamp> {
     put(path, &pretty(value)?)
 }
 
-/// Does so only where there is no file; none if there is one.
-pub(super) fn write_new(path: &Path, value: &Value) -> io::Result<Option<Stamp>> {
-    let (half, stamp) = write_beside(path, &pretty(value)?)?;
-    let linked = fs::hard_link(&half, path);
-    let put = match linked {
-        Ok(()) => Ok(Some(stamp)),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
-        // Not every file system has links.
-        Err(_) if path.symlink_metadata().is_ok() => Ok(None),
-        Err(_) => return in_place(&half, path, stamp).map(Some),
-    };
-    drop(fs::remove_file(&half));
-    put
-}
-
 /// Puts bytes in their place in one step.
 pub(super) fn put(path: &Path, bytes: &[u8]) -> io::Result<Stamp> {
     let (half, stamp) = write_beside(path, bytes)?;
-    in_place(&half, path, stamp)
+    // The log is the truth, so nothing is lost if the machine stops before this is on the disk.
+    in_place(&half, path).map(|()| stamp).inspect_err(|_| drop(fs::remove_file(&half)))
 }
 
-fn pretty(value: &Value) -> io::Result<Vec<u8>> {
+pub(super) fn pretty(value: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec_pretty(value)?;
     bytes.push(b'\n');
     Ok(bytes)
 }
 
-fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<(PathBuf, Stamp)> {
+/// Writes a file that nobody looks at yet.
+pub(super) fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<(PathBuf, Stamp)> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let half = path.with_file_name(format!(".{name}.tmp.{}", Uuid::now_v7().simple()));
     let mut file = File::options().create_new(true).write(true).open(&half)?;
@@ -127,9 +120,20 @@ fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<(PathBuf, Stamp)> {
     }
 }
 
-fn in_place(half: &Path, path: &Path, stamp: Stamp) -> io::Result<Stamp> {
-    // The log is the truth, so nothing is lost if the machine stops before this is on the disk.
-    fs::rename(half, path).map(|()| stamp).inspect_err(|_| drop(fs::remove_file(half)))
+/// Puts it in its place.
+pub(super) fn in_place(half: &Path, path: &Path) -> io::Result<()> {
+    fs::rename(half, path)
+}
+
+/// Does so only where there is no file; says whether it did.
+pub(super) fn in_empty_place(half: &Path, path: &Path) -> io::Result<bool> {
+    match fs::hard_link(half, path) {
+        Ok(()) => fs::remove_file(half).map(|()| true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        // Not every file system has links.
+        Err(_) if path.symlink_metadata().is_ok() => Ok(false),
+        Err(_) => in_place(half, path).map(|()| true),
+    }
 }
 
 /// Moves away what cannot be taken, so that it is neither lost nor looked at again.

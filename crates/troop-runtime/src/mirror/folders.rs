@@ -40,11 +40,17 @@ impl Mirror {
     /// Makes the folders that are missing; says whether one was.
     pub(super) fn make_folders(&self) -> Result<bool, MirrorError> {
         let mut was_missing = false;
-        for folder in [self.places.tasks(), self.places.inboxes()] {
+        for folder in [self.places.tasks(), self.places.inboxes(), self.places.written_tasks()] {
             if !folder.is_dir() {
                 fs::create_dir_all(&folder).map_err(unusable(&folder))?;
                 was_missing = true;
             }
+        }
+        if self.places.layout == Layout::Claude {
+            // The client makes new tasks under the lock of this file.
+            let path = self.places.tasks().join(".lock");
+            let made = fs::File::options().create(true).append(true).open(&path);
+            made.map_err(unusable(&path))?;
         }
         Ok(was_missing)
     }
@@ -53,7 +59,8 @@ impl Mirror {
     pub fn clear(self) -> Result<(), MirrorError> {
         let config = self.places.config();
         disk::remove(&config).map_err(unusable(&config))?;
-        for folder in [self.places.tasks(), self.places.inboxes(), self.places.all_noted()] {
+        let places = &self.places;
+        for folder in [places.tasks(), places.inboxes(), places.all_noted(), places.all_written()] {
             match fs::remove_dir_all(&folder) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(unusable(&folder)(error));

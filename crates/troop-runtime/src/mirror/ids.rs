@@ -46,7 +46,12 @@ impl FileId {
 
     /// The file that a task was taken from.
     pub(super) fn of_task(task: &Task) -> Option<Self> {
-        let Origin { peer_kind, local_key, .. } = &task.origin;
+        Self::of_origin(&task.origin)
+    }
+
+    /// The file that says where a task is from.
+    pub(super) fn of_origin(origin: &Origin) -> Option<Self> {
+        let Origin { peer_kind, local_key, .. } = origin;
         let key = local_key.as_ref().filter(|_| peer_kind.as_deref() == Some(FILE))?;
         Self::new(key)
     }

@@ -8,11 +8,14 @@ use std::{
     fmt,
     path::{Path, PathBuf},
     str::FromStr,
+    sync::Arc,
 };
 
 use serde_json::{Map, Value};
 use thiserror::Error;
-use troop_model::{MemberName, Message, MessageKind, State, Status, Task, TaskNumber, TeamName};
+use troop_model::{
+    MemberName, Message, MessageKind, State, Status, Task, TaskNumber, TeamName, Time,
+};
 use uuid::Uuid;
 
 use super::ids::FileId;
@@ -118,6 +121,36 @@ impl Places {
     /// What lies in one of them.
     pub(super) fn noted(&self, member: &str) -> PathBuf {
         self.all_noted().join(member)
+    }
+
+    /// What troop wrote last into this folder's files.
+    pub(super) fn all_written(&self) -> PathBuf {
+        self.team().join(".written")
+    }
+
+    /// What it wrote into those of tasks.
+    pub(super) fn written_tasks(&self) -> PathBuf {
+        self.all_written().join("tasks")
+    }
+
+    /// What it wrote into one of them.
+    pub(super) fn written_task(&self, id: &FileId) -> PathBuf {
+        self.written_tasks().join(id.file_name())
+    }
+
+    /// What it wrote into the config.
+    pub(super) fn written_config(&self) -> PathBuf {
+        self.all_written().join("config.json")
+    }
+
+    /// Which files are known to be in step.
+    pub(super) fn in_step(&self) -> PathBuf {
+        self.all_written().join("in-step.json")
+    }
+
+    /// A file whose time is that of when reading began.
+    pub(super) fn began(&self) -> PathBuf {
+        self.all_written().join("began")
     }
 
     /// A path as it is told to people: from the folder that holds all of it.
@@ -259,16 +292,26 @@ pub(super) fn own_id(layout: Layout, file: &Map<String, Value>) -> Option<Uuid> 
     id.and_then(Value::as_str)?.parse().ok()
 }
 
+/// A message that is to be written, with what the board knows about it.
+#[derive(Clone, Debug)]
+pub(super) struct Posted {
+    pub(super) message: Message,
+    /// The request that it is or answers, as whoever asked calls it.
+    pub(super) request_id: Option<String>,
+    /// The task that it is about.
+    pub(super) task: Option<Arc<Task>>,
+}
+
 /// A message as a file or an entry of one.
 pub(super) fn write_letter(
     layout: Layout,
-    message: &Message,
-    request_id: Option<&str>,
+    posted: &Posted,
     names: &Names,
+    ids: &dyn TaskIds,
 ) -> Map<String, Value> {
     match layout {
-        Layout::Seeds => seeds::letter(message, request_id),
-        Layout::Claude => claude::letter(message, request_id, names),
+        Layout::Seeds => seeds::letter(&posted.message, posted.request_id.as_deref()),
+        Layout::Claude => claude::letter(posted, names, ids),
     }
 }
 
@@ -277,6 +320,15 @@ pub(super) fn read_letter(layout: Layout, file: &Map<String, Value>) -> Result<L
     match layout {
         Layout::Seeds => seeds::read_letter(file),
         Layout::Claude => claude::read_letter(file),
+    }
+}
+
+/// When a message was said, if it says that: a moment, or the milliseconds of one.
+pub(super) fn said_at(letter: &Map<String, Value>) -> Option<Time> {
+    match letter.get("timestamp")? {
+        Value::String(text) => text.parse().ok(),
+        Value::Number(millis) => millis.as_i64()?.checked_mul(1_000).map(Time::from_micros),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
 }
 

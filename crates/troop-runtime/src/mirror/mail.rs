@@ -23,7 +23,7 @@ use super::{
     Item, Mirror, MirrorError, Settled,
     disk::{self, Stamp},
     is_external_in,
-    layout::{self, Layout, Letter},
+    layout::{self, Layout, Letter, Posted},
     operation, unusable,
 };
 use crate::Done;
@@ -53,13 +53,7 @@ struct Mail {
     is_running: bool,
     unread: BTreeSet<Uuid>,
     /// Unread messages that are not known to lie in the inbox.
-    missing: Vec<Missing>,
-}
-
-struct Missing {
-    message: Message,
-    /// The request that it is or answers, as whoever asked calls it.
-    request_id: Option<String>,
+    missing: Vec<Posted>,
 }
 
 /// What came of a message that somebody put into an inbox.
@@ -130,7 +124,8 @@ impl Mirror {
                 unread.insert(message.id);
                 if !known.contains(&message.id) {
                     let request_id = request_id(state, message);
-                    missing.push(Missing { message: message.clone(), request_id });
+                    let task = message.task.and_then(|it| state.tasks().shared(it));
+                    missing.push(Posted { message: message.clone(), request_id, task });
                 }
             }
             Some(Mail {

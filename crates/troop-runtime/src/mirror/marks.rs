@@ -97,18 +97,18 @@ impl Mirror {
     pub(super) async fn mark_everything(&mut self) -> Result<(), MirrorError> {
         self.make_folders()?;
         self.let_rest_end().await?;
-        let ids = Arc::clone(&self.ids);
-        let look = move |state: &State| {
-            let tasks = state.tasks().numbers().map(|it| Item::Task(ids.of(it)));
-            let members = state.members().map(|it| it.name.clone()).collect::<Vec<_>>();
-            (tasks.collect::<Vec<_>>(), members)
-        };
-        let (tasks, members) = self.board.look(look).await?;
         self.dirty.insert(Item::Config);
-        self.dirty.extend(tasks);
-        // Of those that the board has no more, there may be files.
-        self.dirty.extend(self.tasks.keys().cloned().map(Item::Task));
-        for member in members {
+        if !self.mark_since().await? {
+            let ids = Arc::clone(&self.ids);
+            let look = move |state: &State| -> Vec<Item> {
+                state.tasks().numbers().map(|it| Item::Task(ids.of(it))).collect()
+            };
+            self.dirty.extend(self.board.look(look).await?);
+            // Of those that the board has no more, there may be files.
+            self.dirty.extend(self.tasks.keys().cloned().map(Item::Task));
+        }
+        let look = |state: &State| state.members().map(|it| it.name.clone()).collect::<Vec<_>>();
+        for member in self.board.look(look).await? {
             self.dirty.insert(self.inbox_of(member.as_str()));
         }
         self.mark_changed()
@@ -122,6 +122,7 @@ impl Mirror {
             self.has_failed = true;
         }
         if std::mem::take(&mut self.has_failed) {
+            self.in_step.doubt();
             return self.mark_everything().await;
         }
         self.let_rest_end().await?;
@@ -157,12 +158,13 @@ impl Mirror {
                 continue;
             };
             let stamp = Stamp::of(&path).map_err(unusable(&path))?;
-            if self.tasks.get(&id).is_none_or(|known| Some(known.stamp) != stamp) {
+            let known = self.tasks.get(&id).map(|it| it.stamp);
+            if known.or_else(|| self.in_step.stamp(&id)).is_none_or(|it| Some(it) != stamp) {
                 self.dirty.insert(Item::Task(id.clone()));
             }
             seen.insert(id);
         }
-        let gone = self.tasks.keys().filter(|id| !seen.contains(*id));
+        let gone = self.tasks.keys().chain(self.in_step.ids()).filter(|id| !seen.contains(*id));
         self.dirty.extend(gone.cloned().map(Item::Task));
         self.dirty.insert(Item::Config);
         self.mark_inboxes()

@@ -12,6 +12,7 @@ use super::{
     is_external_in,
     layout::{self, MEMBER_ID, Unreadable},
     operation, tasks, unusable,
+    written::{Noted, Place, Written},
 };
 
 /// A config as it was last written or taken.
@@ -31,6 +32,11 @@ impl Mirror {
             return Ok(Settled::Done);
         }
         let Some(_lock) = self.lock(&path).await? else { return Ok(Settled::Later) };
+        let note = self.places.written_config();
+        let written = Noted { path: &path, note: &note }.under_lock().map_err(unusable(&note))?;
+        if let Some(Written { stamp, raw, .. }) = written {
+            self.config = Some(Config { stamp, raw });
+        }
         let found = disk::read(&path).map_err(unusable(&path))?;
         let theirs = match found.as_ref().map(|found| Ok((found, read(found)?))).transpose() {
             Ok(theirs) => theirs,
@@ -59,7 +65,12 @@ impl Mirror {
         if raw != theirs {
             return self.put_config(&path, theirs).await;
         }
-        self.config = Some(Config { stamp: found.stamp, raw });
+        let stamp = found.stamp;
+        if self.config.as_ref().is_none_or(|it| it.stamp != stamp || it.raw != raw) {
+            let noted = Noted { path: &path, note: &note };
+            noted.take(stamp, &raw).map_err(unusable(&note))?;
+        }
+        self.config = Some(Config { stamp, raw });
         Ok(Settled::Done)
     }
 
@@ -69,8 +80,10 @@ impl Mirror {
         kept: Map<String, Value>,
     ) -> Result<Settled, MirrorError> {
         let raw = self.config_now(&kept).await?;
-        let stamp = self.write(path, &Value::Object(raw.clone()))?;
-        self.config = Some(Config { stamp, raw });
+        let note = self.places.written_config();
+        let stamp = Noted { path, note: &note }.write(&raw, Place::Any).map_err(unusable(path))?;
+        self.n_written += 1;
+        self.config = stamp.map(|stamp| Config { stamp, raw });
         Ok(Settled::Done)
     }
 
@@ -124,15 +137,28 @@ impl Mirror {
             layout::entries(config).into_iter().filter_map(|it| names.of_entry(it)).collect()
         };
         let gone: Vec<_> = listed(&known.raw).difference(&listed(theirs)).cloned().collect();
-        let look = move |state: &State| -> Vec<MemberName> {
-            gone.into_iter().filter(|it| is_external_in(state, it)).collect()
+        let look = move |state: &State| -> Vec<(MemberName, bool)> {
+            let gone = gone.into_iter().map(|it| (is_external_in(state, &it), it));
+            gone.map(|(is_external, it)| (it, is_external)).collect()
         };
-        for member in self.board.look(look).await? {
+        let path = self.places.config();
+        for (member, is_external) in self.board.look(look).await? {
+            let operation = OperationId(uuid::Uuid::now_v7());
+            if !is_external {
+                let reason = format!(
+                    "`{member}` is no external member, so it leaves with `troop member remove {member}` only"
+                );
+                self.refuse(&path, None, operation, &reason).await?;
+                continue;
+            }
             let reason = Some("it was taken out of the team's config".to_owned());
             let command = Command::RemoveMember { member: member.clone(), reason };
-            let operation = OperationId(uuid::Uuid::now_v7());
-            if self.submit(None, operation, command).await?.is_ok() {
-                self.notice_taken(&self.places.config(), format!("{member} left"));
+            match self.submit(None, operation, command).await? {
+                Ok(_) => self.notice_taken(&path, format!("{member} left")),
+                Err(refusal) => {
+                    let operation = OperationId(uuid::Uuid::now_v7());
+                    self.refuse(&path, None, operation, &refusal.to_string()).await?;
+                }
             }
         }
         Ok(())

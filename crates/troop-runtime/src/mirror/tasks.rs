@@ -10,6 +10,7 @@ use troop_model::{
 
 use super::{
     Item, Mirror, MirrorError, Settled,
+    awaited::Awaits,
     difference::{Reading, Wanted, difference, named},
     disk::{self, Found, MAX_FILE, Stamp},
     gate::Answer,
@@ -17,6 +18,7 @@ use super::{
     is_external_in,
     layout::{self, FileStatus, Layout, Names, TaskFile, Unreadable},
     lock, operation, tell, unusable,
+    written::{self, Noted, Place, Written},
 };
 use crate::Request;
 
@@ -66,29 +68,60 @@ impl Mirror {
                 return Ok(Settled::Done);
             }
         }
+        self.in_step.note(id, None);
+        self.begin_reading()?;
         if self.says_the_same(id, &path).await? {
             return Ok(Settled::Done);
         }
         let Some(_lock) = self.lock(&path).await? else { return Ok(Settled::Later) };
-        match disk::read(&path).map_err(unusable(&path))? {
-            Some(found) => self.take_in(id, &path, &found).await,
-            None => self.put(id, &path, None).await,
+        self.recall(id, &path)?;
+        let settled = match self.read_file(&path)? {
+            Some(found) => self.take_in(id, &path, &found).await?,
+            None => self.put(id, &path, None).await?,
+        };
+        if settled == Settled::Done {
+            self.in_step.note(id, self.tasks.get(id).map(|it| it.stamp));
         }
+        Ok(settled)
     }
 
-    /// Whether a file that is new here says what the board says, so that nothing is to be done about it.
+    fn read_file(&mut self, path: &Path) -> Result<Option<Found>, MirrorError> {
+        self.n_read += 1;
+        disk::read(path).map_err(unusable(path))
+    }
+
+    /// Whether a file that is new here says what troop wrote there, and the board still says, so that nothing is to be done
+    /// about it.
     async fn says_the_same(&mut self, id: &FileId, path: &Path) -> Result<bool, MirrorError> {
         if self.tasks.contains_key(id) {
             return Ok(false);
         }
-        let Some(found) = disk::read(path).map_err(unusable(path))? else { return Ok(false) };
-        let Ok(raw) = read(&found) else { return Ok(false) };
-        let Ours::Live(ours) = self.ours(id, Some(&raw)).await? else { return Ok(false) };
-        let is_same = ours.raw == raw;
-        if is_same {
-            self.tasks.insert(id.clone(), Known { stamp: found.stamp, raw });
+        let note = self.places.written_task(id);
+        let Some(found) = self.read_file(path)? else { return Ok(false) };
+        let Some(written) = written::read(&note).map_err(unusable(&note))? else {
+            return Ok(false);
+        };
+        let is_ours = read(&found).is_ok_and(|raw| raw == written.raw);
+        let is_touched = found.stamp != written.stamp;
+        let is_so = match self.ours(id, Some(&written.raw)).await? {
+            Ours::Live(ours) => ours.raw == written.raw && !(is_touched && ours.wants_renewal),
+            Ours::Over | Ours::Nothing => false,
+        };
+        if is_ours && is_so {
+            self.in_step.note(id, Some(found.stamp));
+            self.tasks.insert(id.clone(), Known { stamp: found.stamp, raw: written.raw });
         }
-        Ok(is_same)
+        Ok(is_ours && is_so)
+    }
+
+    /// Remembers what was written into a file last, by whichever mirror.
+    fn recall(&mut self, id: &FileId, path: &Path) -> Result<(), MirrorError> {
+        let note = self.places.written_task(id);
+        let written = Noted { path, note: &note }.under_lock().map_err(unusable(&note))?;
+        if let Some(Written { stamp, raw, .. }) = written {
+            self.tasks.insert(id.clone(), Known { stamp, raw });
+        }
+        Ok(())
     }
 
     /// Takes what somebody wrote, and writes what the board says then.
@@ -103,7 +136,9 @@ impl Mirror {
             Err(Unreadable::NotJson(_)) if !self.is_abandoned(path, found.stamp) => {
                 return Ok(Settled::Later);
             }
-            Err(reason) => return self.set_aside(id, path, found, &reason.to_string()).await,
+            Err(reason) => {
+                return self.set_aside(id, path, found, (None, &reason.to_string())).await;
+            }
         };
         let theirs = Theirs { id, path, found, raw };
         match self.ours(id, None).await? {
@@ -158,17 +193,27 @@ impl Mirror {
         ours: &Live,
     ) -> Result<Settled, MirrorError> {
         let names = self.names().await?;
-        let known = self.tasks.get(theirs.id).map(|known| known.raw.clone());
+        let known = self.tasks.get(theirs.id).cloned();
         let is_later = theirs.found.stamp.at > ours.task.updated_at;
         let reading = if known.is_some() || is_later { Reading::Whole } else { Reading::Forward };
-        let is_touched = known.as_ref() == Some(&theirs.raw) && ours.wants_renewal;
-        let before = known.as_ref().unwrap_or(&ours.raw);
-        let read = |raw, before| read_task(self.places.layout, raw, before, &names);
+        let is_touched =
+            known.as_ref().is_some_and(|it| it.raw == theirs.raw && it.stamp != theirs.found.stamp);
+        let before = known.as_ref().map_or(&ours.raw, |it| &it.raw);
+        let layout = self.places.layout;
+        let read = |raw, before| read_task(layout, raw, before, &names);
         let number = ours.task.number;
         match (read(before, None), read(&theirs.raw, Some(before))) {
             (Ok(before), Ok(now)) => {
+                if self.awaits(theirs.id, &now).await? == Awaits::Files {
+                    return Ok(Settled::Later);
+                }
                 let mut wanted = difference(&before, &now, reading);
-                if wanted.is_empty() && is_touched {
+                let said = read(&ours.raw, None);
+                if said.is_ok_and(|it| difference(&it, &now, Reading::Whole).is_empty()) {
+                    // The board says so already: a mirror was killed after it gave that, or somebody said it in another way.
+                    wanted.clear();
+                }
+                if wanted.is_empty() && is_touched && ours.wants_renewal {
                     let by = ours.task.owner.as_ref().map(ToString::to_string);
                     self.renew(by, theirs, number).await?;
                 }
@@ -186,52 +231,41 @@ impl Mirror {
 
     async fn take_new(&mut self, theirs: &Theirs<'_>) -> Result<Settled, MirrorError> {
         let names = self.names().await?;
+        let (id, path, found) = (theirs.id, theirs.path, theirs.found);
         let file = match read_task(self.places.layout, &theirs.raw, None, &names) {
             Ok(file) => file,
             Err(reason) => {
-                let (id, path) = (theirs.id, theirs.path);
-                return self.set_aside(id, path, theirs.found, &reason.to_string()).await;
+                let who = theirs.raw.get("createdBy").and_then(Value::as_str);
+                return self.set_aside(id, path, found, (who, &reason.to_string())).await;
             }
         };
-        if self.waits_for_files(theirs.id, &file) {
+        let waits = self.awaits(id, &file).await?;
+        if waits == Awaits::Files || waits == Awaits::More && !self.is_abandoned(path, found.stamp)
+        {
             return Ok(Settled::Later);
         }
-        let by = file.created_by.as_ref().filter(|it| names.find(it).is_some());
+        let by = file.created_by.as_deref().filter(|it| names.find(it).is_some());
         let created = match self.new_task(&file, &names) {
-            Ok(command) => self.give(theirs, by.map(String::as_str), 1, command).await?,
+            Ok(command) => self.give(theirs, by, 1, command).await?,
             Err(refusal) => Answer::Refused(refusal.to_string()),
         };
         let number = match created {
             Answer::Done(done) => done.task(),
             Answer::Refused(reason) => {
-                let (id, path, found) = (theirs.id, theirs.path, theirs.found);
-                return self.set_aside(id, path, found, &reason).await;
+                return self.set_aside(id, path, found, (by, &reason)).await;
             }
             Answer::Waits => return Ok(Settled::Waits),
         };
         let Some(number) = number else { return Ok(Settled::Done) };
-        Arc::make_mut(&mut self.ids).give(theirs.id, number);
-        self.notice_taken(theirs.path, format!("{number} was created"));
+        Arc::make_mut(&mut self.ids).give(id, number);
+        self.look_at_those_that_await(id);
+        self.notice_taken(path, format!("{number} was created"));
         let fresh = TaskFile { status: FileStatus::Pending, owner: Some(None), ..file.clone() };
         let mut wanted = difference(&fresh, &file, Reading::Forward);
         if self.carry_out(&mut wanted, number, theirs, &names).await? == Settled::Waits {
             return Ok(Settled::Waits);
         }
-        self.put(theirs.id, theirs.path, Some(theirs)).await
-    }
-
-    /// Whether a new task waits for another that is still to be taken from its file. Once.
-    fn waits_for_files(&mut self, id: &FileId, file: &TaskFile) -> bool {
-        let is_new = |it: &FileId| {
-            self.ids.number(it.as_str()).is_none() && it != id && self.places.task(it).exists()
-        };
-        let others = file.waits_for.iter().flatten().filter_map(|it| FileId::new(it));
-        let others: Vec<_> = others.filter(is_new).collect();
-        let waits = !others.is_empty() && self.waited.insert(id.clone());
-        if waits {
-            self.dirty.extend(others.into_iter().map(Item::Task));
-        }
-        waits
+        self.put(id, path, Some(theirs)).await
     }
 
     fn new_task(&self, file: &TaskFile, names: &Names) -> Result<Command, Refusal> {
@@ -326,13 +360,14 @@ impl Mirror {
         id: &FileId,
         path: &Path,
         found: &Found,
-        reason: &str,
+        (who, reason): (Option<&str>, &str),
     ) -> Result<Settled, MirrorError> {
         disk::set_aside(path).map_err(unusable(path))?;
         let name = self.places.shown(path);
         let parts: [&[u8]; 2] = [name.as_bytes(), reason.as_bytes()];
         let operation = operation::of(found.stamp.at, self.clock.now(), &parts);
-        self.refuse(path, None, operation, reason).await?;
+        self.refuse(path, who, operation, reason).await?;
+        self.wait_no_more_for(id);
         self.put(id, path, None).await
     }
 
@@ -347,8 +382,8 @@ impl Mirror {
         match self.ours(id, kept).await? {
             Ours::Live(ours) => {
                 let stamp = match theirs {
-                    Some(theirs) if theirs.raw == ours.raw => Some(theirs.found.stamp),
-                    Some(_) => Some(self.write(path, &Value::Object(ours.raw.clone()))?),
+                    Some(theirs) if theirs.raw == ours.raw => Some(self.agree(theirs)?),
+                    Some(_) => self.write_task(id, path, &ours.raw, Place::Any)?,
                     None => self.write_new(id, path, &ours).await?,
                 };
                 let Some(stamp) = stamp else { return Ok(Settled::Later) };
@@ -358,6 +393,8 @@ impl Mirror {
             Ours::Nothing => {
                 self.tasks.remove(id);
                 disk::remove(path).map_err(unusable(path))?;
+                let note = self.places.written_task(id);
+                Noted { path, note: &note }.forget().map_err(unusable(&note))?;
                 lock::clear(self.places.layout, path);
             }
         }
@@ -379,11 +416,33 @@ impl Mirror {
                 lock => lock,
             },
         };
-        let value = Value::Object(ours.raw.clone());
-        let stamp = disk::write_new(path, &value).map_err(unusable(path))?;
-        self.n_written += u64::from(stamp.is_some());
+        let stamp = self.write_task(id, path, &ours.raw, Place::Empty)?;
         if self.places.layout == Layout::Claude && stamp.is_some() {
             self.raise_mark(id)?;
+        }
+        Ok(stamp)
+    }
+
+    fn write_task(
+        &mut self,
+        id: &FileId,
+        path: &Path,
+        raw: &Map<String, Value>,
+        place: Place,
+    ) -> Result<Option<Stamp>, MirrorError> {
+        let note = self.places.written_task(id);
+        let stamp = Noted { path, note: &note }.write(raw, place).map_err(unusable(path))?;
+        self.n_written += u64::from(stamp.is_some());
+        Ok(stamp)
+    }
+
+    /// Notes what a file says that somebody wrote, and the board says, too.
+    fn agree(&self, theirs: &Theirs<'_>) -> Result<Stamp, MirrorError> {
+        let (stamp, note) = (theirs.found.stamp, self.places.written_task(theirs.id));
+        let known = self.tasks.get(theirs.id);
+        if known.is_none_or(|it| it.stamp != stamp || it.raw != theirs.raw) {
+            let noted = Noted { path: theirs.path, note: &note };
+            noted.take(stamp, &theirs.raw).map_err(unusable(&note))?;
         }
         Ok(stamp)
     }

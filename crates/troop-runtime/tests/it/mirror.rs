@@ -4,8 +4,11 @@ mod bad_input;
 mod interleaved;
 mod lost;
 mod outside;
+mod own;
+mod plan;
 mod programs;
 mod stage;
+mod step;
 
 use serde_json::json;
 use stage::{Stage, external};
@@ -27,6 +30,7 @@ async fn a_team_is_there_in_files() {
         config["members"].as_array().unwrap().iter().map(|it| &it["name"]).collect();
     assert_eq!(members, ["ann", "bob", "pat", "quin"]);
     assert!(config["members"][2]["agentId"].is_string());
+    assert_eq!(config["members"][2]["agentType"], "external");
     let task = stage.read("tasks/crew/task-1.json");
     for (key, value) in [
         ("id", "task-1"),
@@ -40,6 +44,12 @@ async fn a_team_is_there_in_files() {
         ("completed_at", ""),
     ] {
         assert_eq!(task[key], value, "{key}");
+    }
+    assert_eq!(task["dependsOn"], json!([]));
+    let created_at = stage.board.look(|state| state.tasks().iter().next().unwrap().created_at);
+    let created_at = created_at.await.unwrap().to_string();
+    for key in ["created_at", "createdAt", "updatedAt"] {
+        assert_eq!(task[key], created_at, "{key}");
     }
     let [message] = stage.inbox("pat").try_into().unwrap();
     assert_eq!(message["from"], "ann");
@@ -81,10 +91,16 @@ async fn a_claim_and_its_end_in_a_file_are_on_the_board() {
         stage.submit("ann", create("write")).await;
         let mut mirror = stage.mirror().await;
         mirror.pass().await.unwrap();
+        let created = stage.read(file)["updatedAt"].clone();
         stage.change(file, &claimed);
         mirror.pass().await.unwrap();
         assert_eq!(stage.task(1).await, (Status::InProgress, Some(name("pat"))));
-        let before = stage.read(file)["updatedAt"].clone();
+        let said = stage.read(file);
+        let owners: &[&str] =
+            if layout == Layout::Seeds { &["claimedBy", "claimed_by"] } else { &["owner"] };
+        assert!(owners.iter().all(|key| said[*key] == "pat"), "{said}");
+        let before = said["updatedAt"].clone();
+        assert!(layout == Layout::Claude || before != created, "{said}");
         stage.change(file, &done);
         mirror.pass().await.unwrap();
         assert_eq!(stage.task(1).await.0, Status::Completed, "{layout}");
@@ -357,7 +373,7 @@ async fn who_is_written_into_the_config_joins_and_who_is_taken_out_leaves() {
         assert!(!members.iter().any(|it| it["name"] == "Not A Name" || it["name"] == "pat"));
         let refused = std::iter::from_fn(|| notices.try_recv().ok())
             .filter(|it| matches!(it, Notice::Refused { .. }));
-        assert_eq!(refused.count(), 1);
+        assert_eq!(refused.count(), 2, "a name that is none, and bob");
         // Whom the board let go does not come back from a file.
         let rae: MemberName = name("rae");
         stage.submit("ann", Command::RemoveMember { member: rae, reason: None }).await;

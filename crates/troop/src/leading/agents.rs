@@ -402,8 +402,12 @@ impl Agent for Watched {
                     (LeadWork::Open, None)
                 }
             };
-            watch.note(fault);
-            watch.work.send_replace(stands);
+            // A script does not come back to what it could not do; who thinks may have put it right by now.
+            if goes_on || fault.is_some() {
+                watch.note(fault);
+            }
+            let is_open = watch.fault().is_some();
+            watch.work.send_replace(if is_open { LeadWork::Open } else { stands });
             outcome
         })
     }

@@ -130,19 +130,30 @@ fn told(event: &TeamEvent) -> String {
 /// The team as it is; nothing where there is none.
 pub(crate) fn observed(session: &Session, width: usize) -> String {
     let Some(team) = &session.team else { return String::new() };
-    let mut lines = vec![String::new(), headline(team, width)];
+    let mut lines = vec![String::new(), headline(team, "", width)];
     add(&mut lines, member_lines(team, width).collect());
     add(&mut lines, task_lines(team, width).collect());
     lines.join("\n") + "\n"
 }
 
+/// What a screen is about.
+#[derive(Debug)]
+pub(crate) enum Seen<'a> {
+    Nothing,
+    Team(&'a Team),
+    /// As it was when it ended.
+    Over(&'a Team),
+}
+
 /// The team and what happened last. No line is wider, and there are fewer lines, than the screen has.
-pub(crate) fn observed_screen(session: &Session, recent: &Recent, screen: Screen) -> String {
+pub(crate) fn observed_screen(seen: &Seen<'_>, recent: &Recent, screen: Screen) -> String {
     let Screen { width, height } = screen;
-    let Some(team) = &session.team else {
-        return paint(DIM, &fit("no team yet", width)) + "\n";
+    let (team, note) = match seen {
+        Seen::Nothing => return paint(DIM, &fit("no team yet", width)) + "\n",
+        Seen::Team(team) => (team, ""),
+        Seen::Over(team) => (team, "  it is over"),
     };
-    let mut lines = vec![headline(team, width)];
+    let mut lines = vec![headline(team, note, width)];
     // The head, three gaps, and the line that the cursor is on.
     let room = height.saturating_sub(5).max(3);
     let n_members = team.members().len().min(room / 3);
@@ -167,11 +178,12 @@ fn add(lines: &mut Vec<String>, more: Vec<String>) {
     }
 }
 
-fn headline(team: &Team, width: usize) -> String {
+fn headline(team: &Team, note: &str, width: usize) -> String {
     let n_done = team.tasks().filter(|it| it.status == TaskStatus::Completed).count();
     let partial = if team.is_partial() { "  seen from the middle on" } else { "" };
     let n_tasks = team.tasks().len();
-    let text = format!("{}  {n_done} of {n_tasks} tasks done{partial}", one_line(team.name()));
+    let text =
+        format!("{}  {n_done} of {n_tasks} tasks done{partial}{note}", one_line(team.name()));
     paint(BOLD, &fit(&text, width))
 }
 

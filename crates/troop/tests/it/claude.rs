@@ -123,7 +123,7 @@ fn n_said(seen: &Seen) -> usize {
     seen.messages().iter().filter(|it| it["role"] == "assistant").count()
 }
 
-/// What a teammate does: claims and completes a task, tells the lead, and stops when it is asked to.
+/// What a teammate does: claims a task, makes another and completes both, tells the lead, and stops when it is asked to.
 fn teammate(seen: &Seen) -> Answer {
     let last = seen.last();
     if !seen.tools().iter().any(|it| it == "SendMessage") {
@@ -141,8 +141,16 @@ fn teammate(seen: &Seen) -> Answer {
             let claim = json!({"taskId": "1", "status": "in_progress", "owner": "bob"});
             Answer::call("TaskUpdate", &claim)
         }
-        1 => Answer::call("TaskUpdate", &json!({"taskId": "1", "status": "completed"})),
+        1 => {
+            let task = json!({"subject": "read it again", "description": "with fresh eyes"});
+            Answer::call("TaskCreate", &task)
+        }
         2 => {
+            let done = json!({"taskId": "2", "status": "completed", "owner": "bob"});
+            Answer::call("TaskUpdate", &done)
+        }
+        3 => Answer::call("TaskUpdate", &json!({"taskId": "1", "status": "completed"})),
+        4 => {
             let done = json!({"to": "team-lead", "summary": "done", "message": "task 1 is done"});
             Answer::call("SendMessage", &done)
         }
@@ -170,6 +178,7 @@ fn the_real_client_is_a_teammate_of_a_lead() {
             home.read("teams/crew/config.json").map(drop)
         })
         .await;
+        assert!(home.path("tasks/crew/.lock").is_file(), "the client makes tasks under its lock");
         let arguments = "--agent-id bob@crew --agent-name bob --team-name crew --agent-color blue --agent-type general-purpose";
         let mut client = home.start(arguments);
         let has_ended = async || client.0.try_wait().unwrap();
@@ -188,6 +197,10 @@ fn the_real_client_is_a_teammate_of_a_lead() {
         assert!(!told.out.contains("refused"), "{}", told.out);
         let task = troop.json("--team crew task get 1");
         assert_eq!((&task["status"], &task["owner"]), (&json!("completed"), &json!("bob")));
+        // What it made in a folder that troop made is a task like any other.
+        let made = troop.json("--team crew task get 2");
+        assert_eq!(made["subject"], "read it again");
+        assert_eq!((&made["status"], &made["owner"]), (&json!("completed"), &json!("bob")));
         let log = troop.ok("--team crew events --json");
         let events: Vec<Value> = log.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
         let by_bob = |kind: &str| {

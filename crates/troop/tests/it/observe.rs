@@ -10,7 +10,10 @@ use std::{
     process::Stdio,
 };
 
-use rustix::process::Signal;
+use rustix::{
+    fs::{FileType, Mode},
+    process::Signal,
+};
 use serde_json::{Value, json};
 
 use crate::troop::{Printing, Troop};
@@ -68,6 +71,25 @@ fn events_come_one_per_line_from_a_file_and_from_a_pipe() {
     let from_pipe = troop.with_input("observe --json", V177);
     assert_eq!((from_pipe.code, kinds(&from_pipe.out)), (0, kinds(&from_file)));
     assert!(!troop.folder().join("home/troop.db").exists(), "it keeps no teams of its own");
+}
+
+#[test]
+fn the_agents_own_files_are_not_opened() {
+    let troop = with_streams();
+    let theirs = troop.folder().join(".claude");
+    for file in
+        ["teams/my-team/config.json", "teams/my-team/inboxes/alice.json", "tasks/my-team/1.json"]
+    {
+        // Whoever opens one of these waits for ever.
+        let path = theirs.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &path, FileType::Fifo, Mode::from(0o600), 0).unwrap();
+    }
+    let mut command = troop.command(&["observe", "177.ndjson", "--json"]);
+    command.env("HOME", troop.folder()).env("CLAUDE_CONFIG_DIR", &theirs);
+    let output = command.output().unwrap();
+    assert!(output.status.success());
+    assert!(String::from_utf8(output.stdout).unwrap().contains("\"team\":\"my-team\""));
 }
 
 #[test]
@@ -163,7 +185,7 @@ fn what_is_not_understood_is_mentioned() {
     let run = troop.with_input(
         "observe",
         "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"TeamPause\"}]}}\n\
-         {\"TeamCreate\":\n",
+         {\"TeamCreate\":\ngarbage\n{\"type\":\n\n{\"type\":\"user\"}\n",
     );
     assert_eq!((run.code, run.out.as_str()), (0, ""));
     assert!(
@@ -171,7 +193,13 @@ fn what_is_not_understood_is_mentioned() {
         "{}",
         run.err
     );
-    assert!(run.err.contains("1 lines could not be read"), "{}", run.err);
+    assert!(run.err.contains("3 lines could not be read"), "{}", run.err);
+    // Whoever asks for another form is told, too, and gets the same numbers.
+    for form in ["--json", "--state-json", "--pass-through"] {
+        let run = troop.with_input(&format!("observe {form}"), "{}\ngarbage\n");
+        assert_eq!(run.err, "warning: 1 line could not be read\n", "{form}");
+        assert!(form != "--state-json" || run.out.contains("\"unreadable\":1"), "{}", run.out);
+    }
 }
 
 #[test]
@@ -256,6 +284,11 @@ fn wrong_use_is_told() {
     let (code, error) = troop.refused("observe missing.jsonl");
     assert_eq!(code, 1);
     assert!(error.contains("`missing.jsonl` cannot be read"), "{error}");
+    // Before anything is read.
+    let (code, error) = troop.refused("observe missing.jsonl --state no/dir/state.json");
+    assert_eq!(code, 1);
+    assert!(error.contains("there is no folder `no/dir`"), "{error}");
+    assert!(error.contains("hint: make it: `mkdir -p no/dir`"), "{error}");
     let (code, error) = troop.refused("observe --listen 0.0.0.0:0");
     assert_eq!(code, 1);
     assert!(error.contains("is open to other machines"), "{error}");

@@ -133,3 +133,31 @@ async fn what_is_on_branches_of_members_or_in_the_stash_is_told_at_the_end() {
     let shown = scene.git(&["stash", "show", "-p", "stash@{0}"]).await;
     assert!(shown.contains("+stashed"), "{shown}");
 }
+
+#[tokio::test]
+async fn a_project_that_was_moved_goes_on_with_what_its_team_made() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    write(&ann, "one.txt", "1");
+    merge(&isolation, &one).await;
+    drop(isolation);
+    let moved = scene.folder.path().join("moved");
+    fs::rename(scene.project(), &moved).unwrap();
+    let isolation = scene.opened_at(&moved).await;
+    assert_eq!(isolation.branch(), "troop/demo");
+    let (two, ann) = scene.begin(&isolation, "ann", 2).await;
+    assert_eq!(fs::read_to_string(ann.join("one.txt")).unwrap(), "1");
+    write(&ann, "two.txt", "2");
+    merge(&isolation, &two).await;
+    let Ending { landed, kept, .. } = isolation.land().await.unwrap();
+    assert!(matches!(landed, Landed::Merged { .. }), "{landed:?}");
+    assert_eq!(kept, []);
+    assert!(moved.join("one.txt").exists() && moved.join("two.txt").exists());
+    // A repository that is still there is another's, whatever its branches are called.
+    let (other, isolation) = (Scene::new().await, scene.opened_at(&moved).await);
+    other.git(&["branch", "troop/demo"]).await;
+    drop(isolation);
+    let isolation = scene.opened_at(&other.project()).await;
+    assert_eq!(isolation.branch(), "troop/demo+2");
+}

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use super::{read, set_aside, write, write_new};
+use super::{in_empty_place, read, set_aside, write, write_beside};
 
 fn names(folder: &std::path::Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
@@ -18,11 +18,13 @@ fn names(folder: &std::path::Path) -> Vec<String> {
 fn what_is_new_is_never_written_over_what_is_there() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("1.json");
-    let stamp = write_new(&path, &json!({"subject": "theirs"})).unwrap().unwrap();
-    assert_eq!(write_new(&path, &json!({"subject": "ours"})).unwrap(), None);
+    let (half, stamp) = write_beside(&path, b"theirs").unwrap();
+    assert!(in_empty_place(&half, &path).unwrap());
+    let (half, _) = write_beside(&path, b"ours").unwrap();
+    assert!(!in_empty_place(&half, &path).unwrap());
+    fs::remove_file(half).unwrap();
     let found = read(&path).unwrap().unwrap();
-    assert_eq!(found.stamp, stamp);
-    assert!(String::from_utf8(found.bytes.unwrap()).unwrap().contains("theirs"));
+    assert_eq!((found.stamp, found.bytes), (stamp, Some(b"theirs".to_vec())));
     write(&path, &json!({})).unwrap();
     assert_eq!(names(folder.path()), ["1.json"], "nothing else stays");
 }

@@ -1,10 +1,10 @@
 //! Claude Code's own files, as the real client writes and reads them.
 
 use serde_json::{Map, Value, json};
-use troop_model::{Member, Message, MessageKind, Party, Role, State, Status, Task, Team, Time};
+use troop_model::{Member, MessageKind, Party, Role, State, Status, Task, Team, Time};
 
 use super::{
-    FileStatus, Letter, Names, TaskFile, TaskIds, Unreadable, status_of,
+    FileStatus, Letter, Names, Posted, TaskFile, TaskIds, Unreadable, status_of,
     value::{at, object, text, texts},
 };
 
@@ -96,16 +96,16 @@ pub(super) fn is_of(file: &Map<String, Value>, task: &Task) -> bool {
     id.and_then(Value::as_str) == Some(task.id.to_string().as_str())
 }
 
-pub(super) fn letter(
-    message: &Message,
-    request_id: Option<&str>,
-    names: &Names,
-) -> Map<String, Value> {
+pub(super) fn letter(posted: &Posted, names: &Names, ids: &dyn TaskIds) -> Map<String, Value> {
+    let message = &posted.message;
     let is_lead = |party: &Party| names.lead().is_some_and(|lead| *party == *lead);
-    let from = if is_lead(&message.from) { LEAD } else { message.from.as_str() };
+    // Whoever gives out work is the lead, for the client.
+    let is_by_lead = message.kind == MessageKind::TaskAssignment || is_lead(&message.from);
+    let from = if is_by_lead { LEAD } else { message.from.as_str() };
+    let body = body(posted, from, ids);
     let mut letter = object(json!({
         "from": from,
-        "text": body(message, request_id, from).map_or_else(|| message.content.clone(), |it| it.to_string()),
+        "text": body.map_or_else(|| message.content.clone(), |it| it.to_string()),
         "timestamp": millis(message.sent_at),
         "read": false,
         "summary": message.summary,
@@ -116,7 +116,8 @@ pub(super) fn letter(
 }
 
 /// The JSON that stands in the text of a message which is more than words.
-fn body(message: &Message, id: Option<&str>, from: &str) -> Option<Value> {
+fn body(posted: &Posted, from: &str, ids: &dyn TaskIds) -> Option<Value> {
+    let Posted { message, request_id: id, task } = posted;
     let (said, at) = (&message.content, millis(message.sent_at));
     Some(match message.kind {
         MessageKind::ShutdownRequest => {
@@ -145,8 +146,11 @@ fn body(message: &Message, id: Option<&str>, from: &str) -> Option<Value> {
             json!({"type": "idle_notification", "from": from, "timestamp": at, "result": said})
         }
         MessageKind::TaskAssignment => {
-            let task = message.task.map(|it| it.0.to_string());
-            json!({"type": "task_assignment", "taskId": task, "subject": said, "description": said, "assignedBy": from, "timestamp": at})
+            // A task that is gone meanwhile has only the words that were said about it.
+            let subject = task.as_ref().map_or(said, |it| &it.subject);
+            let description = task.as_ref().map_or(said, |it| &it.description);
+            let task = message.task.map(|it| ids.id_of(it));
+            json!({"type": "task_assignment", "taskId": task, "subject": subject, "description": description, "assignedBy": from, "timestamp": at})
         }
         MessageKind::Message | MessageKind::Broadcast | MessageKind::System => return None,
     })

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use troop_model::{OperationId, Time};
 use uuid::Uuid;
 
-use super::{Inbox, Mail, Missing, Said};
+use super::{Inbox, Mail, Said};
 use crate::mirror::{
     Mirror, MirrorError, Settled,
     disk::{self, Found, MAX_FILE},
@@ -168,7 +168,8 @@ impl Mirror {
         let names = self.names().await?;
         let there = sorted.inbox.ids();
         let mut n_bytes: u64 = sorted.entries.iter().map(size).sum();
-        for Missing { message, request_id } in &mail.missing {
+        for posted in &mail.missing {
+            let message = &posted.message;
             if there.contains(&message.id) || sorted.read.contains(&message.id) {
                 continue;
             }
@@ -177,7 +178,7 @@ impl Mirror {
                 continue;
             }
             let letter =
-                layout::write_letter(self.places.layout, message, request_id.as_deref(), &names);
+                layout::write_letter(self.places.layout, posted, &names, self.ids.as_ref());
             let letter = Value::Object(letter);
             n_bytes += size(&letter);
             while n_bytes > MAX_FILE

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use troop_model::OperationId;
 use uuid::Uuid;
 
-use super::{Inbox, Mail, Missing, Said};
+use super::{Inbox, Mail, Said};
 use crate::mirror::{
     Mirror, MirrorError, Settled,
     disk::{self, Found},
@@ -34,9 +34,9 @@ impl Mirror {
         let before = inbox.ids();
         let mut settled = Settled::Done;
         let mut arrived = Vec::new();
-        let fresh: Vec<_> = there.iter().filter(|it| !inbox.letters.contains_key(*it)).collect();
-        for name in fresh {
-            match self.take_letter(owner, &folder.join(name), mail.as_ref()).await? {
+        let fresh = there.iter().filter(|it| !inbox.letters.contains_key(*it));
+        for (name, found) in in_order(&folder, fresh)? {
+            match self.take_letter(owner, &folder.join(name), found, mail.as_ref()).await? {
                 Taken::Known(id) => {
                     inbox.letters.insert(name.clone(), id);
                     arrived.push(id);
@@ -64,11 +64,9 @@ impl Mirror {
         &mut self,
         owner: &str,
         path: &Path,
+        found: Found,
         mail: Option<&Mail>,
     ) -> Result<Taken, MirrorError> {
-        let Some(found) = disk::read(path).map_err(unusable(path))? else {
-            return Ok(Taken::Gone);
-        };
         let raw = match read(&found) {
             Ok(raw) => raw,
             Err(Unreadable::NotJson(_)) if !self.is_abandoned(path, found.stamp) => {
@@ -167,7 +165,8 @@ impl Mirror {
             return Ok(());
         }
         let there: BTreeSet<Uuid> = inbox.letters.values().copied().collect();
-        for Missing { message, request_id } in &mail.missing {
+        for posted in &mail.missing {
+            let message = &posted.message;
             if there.contains(&message.id) {
                 continue;
             }
@@ -178,9 +177,9 @@ impl Mirror {
             let name = file_name(message.id);
             let letter = layout::write_letter(
                 self.places.layout,
-                message,
-                request_id.as_deref(),
+                posted,
                 &Names::default(),
+                self.ids.as_ref(),
             );
             self.write(&folder.join(&name), &Value::Object(letter))?;
             inbox.letters.insert(name, message.id);
@@ -198,6 +197,24 @@ impl Mirror {
 
 fn read(found: &Found) -> Result<Map<String, Value>, Unreadable> {
     layout::read_object(found.bytes.as_deref().ok_or_else(|| tasks::too_large(found))?)
+}
+
+/// Files in the order in which they were written, as far as they say or the system knows: whoever says a second thing means
+/// the first one as said.
+fn in_order<'a>(
+    folder: &Path,
+    names: impl Iterator<Item = &'a String>,
+) -> Result<Vec<(&'a String, Found)>, MirrorError> {
+    let mut letters = Vec::new();
+    for name in names {
+        let path = folder.join(name);
+        if let Some(found) = disk::read(&path).map_err(unusable(&path))? {
+            let said_at = read(&found).ok().and_then(|raw| layout::said_at(&raw));
+            letters.push((said_at.unwrap_or(found.stamp.at), name, found));
+        }
+    }
+    letters.sort_by_key(|(at, name, _)| (*at, *name));
+    Ok(letters.into_iter().map(|(_, name, found)| (name, found)).collect())
 }
 
 fn file_name(id: Uuid) -> String {

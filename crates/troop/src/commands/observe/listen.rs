@@ -1,5 +1,7 @@
 //! The inverted connection: an agent dials in with `--sdk-url` and talks; what comes on standard input is said to it.
 
+mod door;
+
 use std::{
     convert::Infallible,
     io::{self, BufRead as _},
@@ -12,21 +14,11 @@ use futures_util::{
     SinkExt as _, StreamExt as _,
     stream::{SplitSink, SplitStream},
 };
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::mpsc,
-};
-use tokio_tungstenite::{
-    WebSocketStream, accept_hdr_async_with_config,
-    tungstenite::{
-        Error, Message,
-        handshake::server::{ErrorResponse, Request, Response},
-        http::StatusCode,
-        protocol::WebSocketConfig,
-    },
-};
+use tokio::{net::TcpListener, sync::mpsc};
+use tokio_tungstenite::tungstenite::{Error, Message};
 use troop_observe::MAX_LINE;
 
+use self::door::{Door, Socket};
 use super::pieces::{Piece, Tell};
 use crate::{output::Printer, report::Refused};
 
@@ -34,9 +26,8 @@ use crate::{output::Printer, report::Refused};
 const MAX_MESSAGE: usize = 32 * MAX_LINE;
 /// How much of a message is passed on at once.
 const PIECE: usize = 1 << 20;
-
-/// How long somebody may take to say hello.
-const HELLO: Duration = Duration::from_secs(10);
+/// How long somebody may take to say good-bye.
+const GOOD_BYE: Duration = Duration::from_secs(1);
 
 /// How a conversation ended.
 enum End {
@@ -70,16 +61,17 @@ pub(super) fn announce(listener: &TcpListener, printer: &Printer) -> Result<()> 
     Ok(())
 }
 
-/// Hears one agent, over as many connections as it needs.
+/// Hears one agent, over as many connections as it needs. Who dials in meanwhile is turned away.
 pub(super) async fn serve(listener: TcpListener, tell: Tell, printer: &Printer) -> Result<()> {
-    let mut input = input();
+    let (mut input, mut door) = (input(), Door::new(listener));
     loop {
-        let (stream, _) = tokio::select! {
-            accepted = listener.accept() => accepted.context("nobody can dial in any more")?,
+        let socket = tokio::select! {
+            socket = door.next() => socket?,
             () = tell.closed() => return Ok(()),
         };
         let end = tokio::select! {
-            end = attend(stream, &tell, &mut input) => end,
+            end = attend(socket, &tell, &mut input) => end,
+            error = door.turn_away() => return Err(error),
             () = tell.closed() => return Ok(()),
         };
         match end {
@@ -93,29 +85,8 @@ pub(super) async fn serve(listener: TcpListener, tell: Tell, printer: &Printer) 
     }
 }
 
-async fn greet(stream: TcpStream) -> Result<WebSocketStream<TcpStream>, Error> {
-    let config = WebSocketConfig::default()
-        .max_message_size(Some(MAX_MESSAGE))
-        .max_frame_size(Some(MAX_MESSAGE));
-    accept_hdr_async_with_config(stream, refuse_browsers, Some(config)).await
-}
-
-/// A web page can dial to this machine too, but it cannot hide that it is one.
-#[expect(clippy::result_large_err, reason = "this is what is asked for")]
-fn refuse_browsers(request: &Request, response: Response) -> Result<Response, ErrorResponse> {
-    if request.headers().contains_key("origin") {
-        let mut refusal = ErrorResponse::new(Some("not for web pages".to_owned()));
-        *refusal.status_mut() = StatusCode::FORBIDDEN;
-        return Err(refusal);
-    }
-    Ok(response)
-}
-
 /// Hears who dialled in to the end, and says what there is to say.
-async fn attend(stream: TcpStream, tell: &Tell, input: &mut mpsc::Receiver<String>) -> End {
-    let Ok(Ok(socket)) = tokio::time::timeout(HELLO, greet(stream)).await else {
-        return End::Broken;
-    };
+async fn attend(socket: Socket, tell: &Tell, input: &mut mpsc::Receiver<String>) -> End {
     let (says, hears) = socket.split();
     // At the same time: an agent may talk first and read later.
     tokio::select! {
@@ -124,12 +95,17 @@ async fn attend(stream: TcpStream, tell: &Tell, input: &mut mpsc::Receiver<Strin
     }
 }
 
-async fn hear(mut agent: SplitStream<WebSocketStream<TcpStream>>, tell: &Tell) -> End {
+async fn hear(mut agent: SplitStream<Socket>, tell: &Tell) -> End {
     loop {
         let bytes = match agent.next().await {
             Some(Ok(Message::Text(text))) => text.into(),
             Some(Ok(Message::Binary(bytes))) => bytes,
-            Some(Ok(Message::Close(_)) | Err(Error::ConnectionClosed)) => return End::Over,
+            Some(Ok(Message::Close(_))) => {
+                // Reading on says good-bye in return.
+                drop(tokio::time::timeout(GOOD_BYE, agent.next()).await);
+                return End::Over;
+            }
+            Some(Err(Error::ConnectionClosed)) => return End::Over,
             Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => continue,
             Some(Err(Error::Capacity(_))) => return End::TooLong,
             Some(Err(_)) | None => return End::Broken,
@@ -150,7 +126,7 @@ async fn hear(mut agent: SplitStream<WebSocketStream<TcpStream>>, tell: &Tell) -
 
 /// Says what there is to say, for ever: whether it is over is for who hears the agent to find out.
 async fn say(
-    mut agent: SplitSink<WebSocketStream<TcpStream>, Message>,
+    mut agent: SplitSink<Socket, Message>,
     input: &mut mpsc::Receiver<String>,
 ) -> Infallible {
     while let Some(line) = input.recv().await {

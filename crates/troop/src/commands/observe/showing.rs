@@ -11,7 +11,7 @@ use troop_observe::{Counts, Lines, Observer, Output, Session};
 use crate::{
     cli::ObserveArgs,
     output::Printer,
-    render::{self, Recent, Told},
+    render::{self, Recent, Seen, Told},
     report::Refused,
 };
 
@@ -137,7 +137,12 @@ impl<'a> Showing<'a> {
         let screen = self.printer.screen().filter(|_| self.page.form == Form::Screen);
         if let (Some(screen), true) = (screen, is_quiet || is_due) {
             let session = self.observer.session();
-            let text = render::observed_screen(&session, &self.page.recent, screen);
+            let seen = match (&session.team, self.observer.over()) {
+                (Some(team), _) => Seen::Team(team),
+                (None, Some(team)) => Seen::Over(team),
+                (None, None) => Seen::Nothing,
+            };
+            let text = render::observed_screen(&seen, &self.page.recent, screen);
             let n_lines = self.drawn.map_or(0, |(n_lines, _)| n_lines);
             self.printer.redraw(n_lines, &text)?;
             self.drawn = Some((text.lines().count(), Instant::now()));
@@ -168,20 +173,18 @@ impl<'a> Showing<'a> {
         self.page.add(self.observer.end(now))?;
         self.page.print(self.printer)?;
         self.draw(true)?;
-        let session = self.observer.session();
         match self.page.form {
             Form::State => {
-                let counts = self.observer.counts();
-                self.printer.json(&State { session: &session, counts })?;
+                let (session, counts) = (&self.observer.session(), self.observer.counts());
+                self.printer.json(&State { session, counts })?;
             }
             Form::Story => {
+                let session = self.observer.session();
                 self.printer.text(&render::observed(&session, self.printer.width()))?;
             }
             Form::Screen | Form::Events | Form::PassThrough => {}
         }
-        if matches!(self.page.form, Form::Story | Form::Screen) {
-            self.warn();
-        }
+        self.warn();
         // What is passed on is somebody else's, whatever it is.
         if self.n_lines == 0 || self.has_objects || self.page.form == Form::PassThrough {
             return Ok(());
@@ -201,11 +204,15 @@ impl<'a> Showing<'a> {
             self.printer.warn(&format!("tools that this version does not know: {names}"));
         }
         for (n, what) in [
-            (counts.unreadable, "could not be read"),
-            (self.lines.n_too_long(), "were too long to be looked at"),
+            (counts.unreadable, ("could not be read", "could not be read")),
+            (
+                self.lines.n_too_long(),
+                ("was too long to be looked at", "were too long to be looked at"),
+            ),
         ] {
             if n > 0 {
-                self.printer.warn(&format!("{n} lines {what}"));
+                let (lines, what) = if n == 1 { ("line", what.0) } else { ("lines", what.1) };
+                self.printer.warn(&format!("{n} {lines} {what}"));
             }
         }
     }

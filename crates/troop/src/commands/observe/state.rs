@@ -56,6 +56,7 @@ struct Kept<'a> {
 impl Keeper {
     /// Reads what was kept, if there is anything, and goes on where that ended.
     pub(super) fn open(path: Option<&Path>, file: Option<&Path>) -> Result<(Self, Observer)> {
+        path.map(check_folder).transpose()?;
         let mut observer = Observer::default();
         let (mut place, mut tail) = (file.and_then(begin), Tail::default());
         if let Some(kept) = path.map(read).transpose()?.flatten() {
@@ -170,10 +171,24 @@ fn refuse(path: &Path, error: &dyn std::error::Error) -> anyhow::Error {
     Refused::new(message, format!("move it away: `mv {shown} {shown}.old`")).into()
 }
 
+/// Refuses to begin what could not be kept.
+fn check_folder(path: &Path) -> Result<()> {
+    let folder = folder(path);
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let (shown, folder) = (path.display(), folder.display());
+    let message = format!("`{shown}` cannot be written: there is no folder `{folder}`");
+    Err(Refused::new(message, format!("make it: `mkdir -p {folder}`")).into())
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Whole or not at all, whenever the program ends.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = NamedTempFile::new_in(folder)?;
+    let mut file = NamedTempFile::new_in(folder(path))?;
     file.write_all(bytes)?;
     file.persist(path)?;
     Ok(())

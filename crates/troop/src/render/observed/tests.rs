@@ -91,7 +91,8 @@ fn a_screen_never_grows_beyond_itself() {
     told.iter().cycle().take(50).for_each(|line| recent.push(line.clone()));
     for height in 8..40 {
         for width in [40, 60, 200] {
-            let text = observed_screen(&session, &recent, Screen { width, height });
+            let team = session.team.as_ref().unwrap();
+            let text = observed_screen(&Seen::Team(team), &recent, Screen { width, height });
             let text = anstream::adapter::strip_str(&text).to_string();
             assert!(text.lines().count() < height, "{height}:\n{text}");
             let is_narrow = text.lines().take(5).all(|line| line.width() <= width);
@@ -99,4 +100,18 @@ fn a_screen_never_grows_beyond_itself() {
             assert!(text.starts_with("blue  0 of 3 tasks done"), "{text}");
         }
     }
+}
+
+#[test]
+fn a_team_that_is_over_stays_on_the_screen() {
+    let (session, told) = seen();
+    let mut recent = Recent::default();
+    told.iter().for_each(|line| recent.push(line.clone()));
+    let screen = Screen { width: 60, height: 24 };
+    let over = Seen::Over(session.team.as_ref().unwrap());
+    let text = anstream::adapter::strip_str(&observed_screen(&over, &recent, screen)).to_string();
+    assert!(text.starts_with("blue  0 of 3 tasks done  it is over\n"), "{text}");
+    assert!(text.contains("ann (tester)") && text.contains("go on"), "{text}");
+    let nothing = observed_screen(&Seen::Nothing, &recent, screen);
+    assert!(nothing.contains("no team yet"), "{nothing}");
 }

@@ -167,7 +167,7 @@ async fn a_lead_that_waits_for_leave_works_and_who_is_killed_waits_no_more() {
     let status = troop.ok("--team crew team status");
     assert!(!status.contains("waits"), "{status}");
     let (_, err) = troop.refused("--team crew message answer lead yes");
-    assert!(err.starts_with("error: `lead` asks nothing"), "{err}");
+    assert!(err.starts_with("error: `lead` asks nothing\n"), "{err}");
     goes_on(&troop, (&mock, &is_well), &first).await;
     let told: Vec<_> = mock.requests().iter().map(Seen::last).collect();
     assert!(told.iter().all(|it| !it.contains("permission_response")), "{told:#?}");

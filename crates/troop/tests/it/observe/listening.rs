@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::{io::AsyncWriteExt as _, net::TcpStream};
 use tokio_tungstenite::{
     WebSocketStream, client_async,
-    tungstenite::{Message, client::IntoClientRequest as _},
+    tungstenite::{Message, client::IntoClientRequest as _, protocol::frame::coding::CloseCode},
 };
 
 use super::{Troop, V47, with_streams};
@@ -129,5 +129,25 @@ async fn a_web_page_cannot_dial_in() {
     drop(TcpStream::connect(&address).await.unwrap());
     let mut agent = dial(&address).await;
     agent.close(None).await.unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+#[tokio::test]
+async fn who_dials_in_while_another_is_heard_is_told_so_and_who_says_good_bye_hears_it() {
+    let troop = Troop::new();
+    let (mut child, address) = listening(&troop, &["--json"]);
+    // Who says nothing is in nobody's way.
+    let silent = TcpStream::connect(&address).await.unwrap();
+    let mut first = dial(&address).await;
+    let mut second = dial(&address).await;
+    let told = second.next().await.unwrap().unwrap();
+    let Message::Close(Some(frame)) = told else { panic!("{told:?}") };
+    assert_eq!(frame.code, CloseCode::Again);
+    assert_eq!(frame.reason, "another agent is heard now; dial again when it has ended");
+    first.send(Message::text("{}")).await.unwrap();
+    first.close(None).await.unwrap();
+    let heard = first.next().await.unwrap().unwrap();
+    assert!(matches!(heard, Message::Close(_)), "{heard:?}");
+    drop(silent);
     assert!(child.wait().unwrap().success());
 }

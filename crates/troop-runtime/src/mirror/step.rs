@@ -1,0 +1,144 @@
+//! Which files of tasks are known to say what the board says, so that whoever begins need not open them all.
+//!
+//! A file whose stamp is what it was when it was read says what it said then. That holds only for a file that was older than
+//! the moment at which reading began, by the clock of the disk: what is written to it later has a later time. So others are
+//! read again by who comes next, and known from then on.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use troop_model::{Fact, OperationId, Version};
+
+use super::{
+    Item, Mirror, MirrorError,
+    disk::{self, Stamp},
+    ids::FileId,
+    unusable,
+};
+
+/// What this file means; another program may write other files.
+const FORMAT: u32 = 1;
+
+/// What is known without looking.
+#[derive(Debug, Default)]
+pub(super) struct InStep {
+    /// Up to where the files say what the board says; none if all must be looked at.
+    version: Option<Version>,
+    /// As they were when they were read.
+    stamps: BTreeMap<FileId, Stamp>,
+    /// When reading began, by the clock of the disk.
+    began: Option<Stamp>,
+    has_changed: bool,
+}
+
+impl InStep {
+    pub(super) fn stamp(&self, id: &FileId) -> Option<Stamp> {
+        self.stamps.get(id).copied()
+    }
+
+    pub(super) fn ids(&self) -> impl Iterator<Item = &FileId> {
+        self.stamps.keys()
+    }
+
+    /// Has everything looked at.
+    pub(super) fn doubt(&mut self) {
+        *self = Self { began: self.began, has_changed: true, ..Self::default() };
+    }
+
+    /// Notes a file that was read since reading began, or was written; none if it is gone, or somebody is at it.
+    pub(super) fn note(&mut self, id: &FileId, stamp: Option<Stamp>) {
+        let stamp = stamp.filter(|it| self.began.is_some_and(|began| it.is_before(began)));
+        let before = match stamp {
+            Some(stamp) => self.stamps.insert(id.clone(), stamp),
+            None => self.stamps.remove(id),
+        };
+        self.has_changed |= before != stamp;
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    format: u32,
+    program: String,
+    version: Version,
+    /// What was done at that version: another log may have as many events.
+    operation: OperationId,
+    stamps: BTreeMap<String, Stamp>,
+}
+
+impl Mirror {
+    /// Recalls what was in step when somebody looked last.
+    pub(super) async fn recall_step(&mut self) -> Result<(), MirrorError> {
+        let path = self.places.in_step();
+        let found = disk::read(&path).map_err(unusable(&path))?.and_then(|it| it.bytes);
+        let saved: Option<Saved> = found.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let Some(saved) = saved else { return Ok(()) };
+        let is_ours = (saved.format, saved.program.as_str()) == (FORMAT, env!("CARGO_PKG_VERSION"));
+        if is_ours && self.operation_at(saved.version).await? == Some(saved.operation) {
+            let stamps = saved.stamps.iter().filter_map(|(id, it)| Some((FileId::new(id)?, *it)));
+            self.in_step.stamps = stamps.collect();
+            self.in_step.version = Some(saved.version);
+        }
+        Ok(())
+    }
+
+    /// Notes when reading begins. Before anything is read.
+    pub(super) fn begin_reading(&mut self) -> Result<(), MirrorError> {
+        if self.in_step.began.is_none() {
+            let path = self.places.began();
+            self.in_step.began = Some(disk::put(&path, b"").map_err(unusable(&path))?);
+        }
+        Ok(())
+    }
+
+    /// Marks what happened on the board since the files were in step; says whether that is all there is to look at.
+    pub(super) async fn mark_since(&mut self) -> Result<bool, MirrorError> {
+        let Some(version) = self.in_step.version else { return Ok(false) };
+        let (mut log, mut numbers) = (self.board.subscribe(version), Vec::new());
+        while let Some(event) = log.next_stored().await? {
+            if changes_ids(&event.fact) {
+                self.in_step.doubt();
+                return Ok(false);
+            }
+            numbers.extend(self.mark_event(&event));
+        }
+        self.mark_tasks(numbers).await?;
+        Ok(true)
+    }
+
+    /// Keeps what is known, if nothing is left to look at.
+    pub(super) async fn keep_step(&mut self, version: Version) -> Result<(), MirrorError> {
+        let is_task = |it: &Item| matches!(it, Item::Task(_));
+        let is_busy = self.dirty.iter().chain(&self.later).any(is_task) || !self.gate.is_empty();
+        let is_same = !self.in_step.has_changed && self.in_step.version == Some(version);
+        if is_busy || self.has_failed || is_same {
+            return Ok(());
+        }
+        let Some(operation) = self.operation_at(version).await? else { return Ok(()) };
+        let stamps = self.in_step.stamps.iter().map(|(id, it)| (id.to_string(), *it)).collect();
+        let program = env!("CARGO_PKG_VERSION").to_owned();
+        let saved = Saved { format: FORMAT, program, version, operation, stamps };
+        let path = self.places.in_step();
+        let bytes = serde_json::to_vec(&saved).map_err(|it| unusable(&path)(it.into()))?;
+        disk::put(&path, &bytes).map_err(unusable(&path))?;
+        (self.in_step.version, self.in_step.has_changed) = (Some(version), false);
+        Ok(())
+    }
+
+    async fn operation_at(&self, version: Version) -> Result<Option<OperationId>, MirrorError> {
+        let Some(before) = version.0.checked_sub(1) else { return Ok(None) };
+        let event = self.board.subscribe(Version(before)).next_stored().await?;
+        Ok(event.filter(|it| it.version == version).map(|it| it.operation))
+    }
+}
+
+/// Whether files may have other ids after this, or ids that are not known any more: of a task that is gone, or whose place
+/// another took.
+#[expect(clippy::wildcard_enum_match_arm, reason = "what is not here leaves ids as they are")]
+fn changes_ids(fact: &Fact) -> bool {
+    match fact {
+        Fact::TaskDeleted { .. } | Fact::TeamUpdated { .. } => true,
+        Fact::TaskCreated { origin, .. } => FileId::of_origin(origin).is_some(),
+        _ => false,
+    }
+}
