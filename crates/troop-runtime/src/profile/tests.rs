@@ -192,7 +192,8 @@ async fn every_kind_of_source_is_looked_into_and_nothing_else() {
     let todo = profile.signals.iter().find(|signal| signal.kind == "todo").unwrap();
     let mut files: Vec<_> = todo.locations.iter().map(|it| it.file.clone()).collect();
     let mut expected = sources.to_vec();
-    (files.sort(), expected.sort());
+    files.sort();
+    expected.sort();
     assert_eq!((todo.count, files), (7, expected));
 }
 

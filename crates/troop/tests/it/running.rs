@@ -171,8 +171,10 @@ fn a_lead_that_cannot_go_on_is_a_failed_run() {
     // Nor is one whose other steps were done, and who had mail since.
     let half = "when mail * from user\n    call task/create {\"subject\": \"a\", \"description\": \"echo a\"}\n    \
                 call task/get {\"task\": 7}\n    message user all done\nwhen mail *\n    log heard\n";
-    let run = project(half).run("run x --agent script:lead.script -m ann=command");
+    let troop = project(half);
+    let run = troop.run("run x --agent script:lead.script -m ann=command");
     assert_eq!(run.code, 1, "{}", run.out);
+    assert_eq!(troop.json("team list")["teams"][0]["state"], "stopped", "its work is not over");
     let says = "error: the lead could not go on: line 3 of the script: there is no task `task-7`\n";
     assert!(run.err.starts_with(says), "{}", run.err);
     let troop = project("when mail *\n    crash 3\n");

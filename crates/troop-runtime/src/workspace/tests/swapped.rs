@@ -61,9 +61,9 @@ fn until_met(is_enough: impl Fn(u32) -> bool, mut gets_in: impl FnMut(u32) -> bo
     let (mut n_in, mut n_out) = (0_u32, 0_u32);
     for nth in 0.. {
         if gets_in(nth) {
-            n_in += 1
+            n_in += 1;
         } else {
-            n_out += 1
+            n_out += 1;
         }
         if n_out > 0 && nth >= N_TRIES && is_enough(n_in) {
             return;
