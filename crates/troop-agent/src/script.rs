@@ -20,6 +20,7 @@ use std::{
 };
 
 use thiserror::Error;
+use troop_model::Party;
 use troop_protocol::{Level, MessageIn, WireTask};
 
 use crate::{Agent, Outcome, Turn, Work, agent::BoxFuture};
@@ -29,6 +30,9 @@ use variables::Variables;
 
 #[cfg(test)]
 mod tests;
+
+/// How much of a message is shown that no handler is for.
+const MAX_SHOWN: usize = 80;
 
 /// Why a script cannot be followed.
 #[derive(Debug, Error)]
@@ -70,6 +74,8 @@ struct Memory {
     done_once: HashSet<usize>,
     /// Mail that nothing was done about: a step may wait for it later.
     aside: Vec<MessageIn>,
+    /// Whether a handler was followed for something that a person said.
+    has_heard_person: bool,
 }
 
 impl ScriptAgent {
@@ -139,11 +145,24 @@ impl Performance<'_> {
         Err(Stop::End(Outcome::Completed { result, summary: None }))
     }
 
+    /// Why nothing comes of what a person says, if nothing does: such a script has not even begun.
+    fn unheard(&self, message: &MessageIn) -> Option<String> {
+        let is_first = message.from == Party::user().as_str() && !self.memory.has_heard_person;
+        let begins = |when: &When| *when == When::Started || when.is_for(message);
+        let said = troop_model::preview(&message.content, MAX_SHOWN);
+        (is_first && !self.has(begins))
+            .then(|| format!("the script has no `when mail` for `{said}`"))
+    }
+
     /// Does something about each message. What could not be done first of all comes back; the others get their turn.
     async fn read(&mut self, mail: Vec<MessageIn>) -> Result<Option<String>, Stop> {
         let mut fault = None;
         for message in mail {
-            let Err(stop) = self.receive(message).await else { continue };
+            let unheard = self.unheard(&message);
+            let Err(stop) = self.receive(message).await else {
+                fault = fault.or(unheard);
+                continue;
+            };
             match Outcome::from(stop) {
                 end @ (Outcome::Stop { .. } | Outcome::Interrupted) => return Err(Stop::End(end)),
                 Outcome::Failed { reason } | Outcome::Hopeless { reason } => {

@@ -1,6 +1,12 @@
 //! What an agent may do in a turn.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -21,11 +27,14 @@ const MAX_LOG: usize = 4_000;
 pub struct Turn {
     pub(crate) line: Arc<Line>,
     interrupted: CancellationToken,
+    only_waits: CancellationToken,
+    has_heard: AtomicBool,
 }
 
 impl Turn {
     pub(crate) fn new(line: Arc<Line>) -> Self {
-        Self { line, interrupted: CancellationToken::new() }
+        let (interrupted, only_waits) = (CancellationToken::new(), CancellationToken::new());
+        Self { line, interrupted, only_waits, has_heard: AtomicBool::new(false) }
     }
 
     /// Who the member is, and where it works.
@@ -112,6 +121,23 @@ impl Turn {
     #[must_use]
     pub fn interrupted(&self) -> &CancellationToken {
         &self.interrupted
+    }
+
+    /// Set when all that is left of the turn is to wait: then nothing is left undone if it ends early.
+    #[must_use]
+    pub fn only_waits(&self) -> &CancellationToken {
+        &self.only_waits
+    }
+
+    /// Notes that something is done about what a person said.
+    pub fn note_heard(&self) {
+        self.has_heard.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether something was done about what a person said.
+    #[must_use]
+    pub fn has_heard(&self) -> bool {
+        self.has_heard.load(Ordering::Relaxed)
     }
 
     /// What the member may do without asking, now.

@@ -45,7 +45,7 @@ pub use command::{
     Command, DelegationOutcome, NewMember, NewTask, NewTeamCommand, Outgoing, Spawn, TaskAction,
     TaskCommand, TaskUpdate,
 };
-pub use decide::{LEAD_ENDED, WITH_TEAM, decide, named_checks};
+pub use decide::{LEAD_ENDED, LEFT_OPEN, WITH_TEAM, decide, named_checks};
 pub use delegation::{Delegation, DelegationStatus, SessionKey};
 pub use event::{Event, Fact, RejectMode, Surface, TaskChange};
 pub use ids::{IdPrefix, OperationId, TaskNumber, TeamId, Version};
@@ -66,7 +66,7 @@ pub use task::{
     StartGate, Status, Task, TaskRef, TaskTable, TrailEntry,
 };
 pub use team_md::{NO_TEAM, team_md};
-pub use text::{MAX_LINE, MAX_TEXT, is_unprintable, preview};
+pub use text::{MAX_LINE, MAX_TEXT, is_unprintable, preview, quoted};
 pub use time::Time;
 pub use usage::{Budget, Dollars, Spending, Usage};
 pub use view::{

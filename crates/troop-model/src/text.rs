@@ -32,6 +32,16 @@ pub fn preview(text: &str, n_chars: usize) -> String {
     text.chars().take(n_chars).collect()
 }
 
+/// A word as a shell takes it, for commands that people paste.
+#[must_use]
+pub fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@,+%=".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
 /// Whether a character acts on the screen instead of standing on it: controls, and overrides of reading direction.
 #[must_use]
 pub fn is_unprintable(c: char) -> bool {

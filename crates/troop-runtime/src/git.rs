@@ -306,7 +306,12 @@ impl Git {
         GitError::Failed {
             what: arguments.join(" "),
             folder: self.folder.clone(),
-            says: says.trim().lines().collect::<Vec<_>>().join("; "),
+            says: says
+                .trim()
+                .lines()
+                .filter(|it| !it.starts_with("hint:"))
+                .collect::<Vec<_>>()
+                .join("; "),
         }
     }
 

@@ -125,8 +125,9 @@ impl Isolation {
         record::check_names(&git).await?;
         fs::create_dir_all(&folder).map_err(GitError::file(&folder))?;
         let folder = folder.canonicalize().map_err(GitError::file(&folder))?;
-        let notices = repository.notices(&git).await?;
-        let record = Record::find(&git, &repository, &folder, &team).await?;
+        let mut notices = repository.notices(&git).await?;
+        let (record, moved) = Record::find(&git, &repository, &folder, &team).await?;
+        notices.extend(moved);
         let name = format!("refs/heads/{}", record.branch);
         let last_seen = Mutex::new(git.run(&["rev-parse", "--verify", &name]).await?);
         let worktrees = folder.join("worktrees");

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use troop_model::{
-    Command, Event, Fact, NewTeamCommand, OperationId, Refusal, State, TeamId, TeamName,
-    TeamStatus, Version, encode,
+    Actor, Command, Context, Event, Fact, LEFT_OPEN, MemberState, NewTeamCommand, OperationId,
+    Origin, Refusal, Role, State, TeamId, TeamName, TeamStatus, Time, Version, WITH_TEAM, decide,
+    encode,
 };
 use troop_store::{Batch, NewTeam, Store, TeamEntry};
 use uuid::Uuid;
@@ -65,7 +66,7 @@ impl Session {
         name: Option<TeamName>,
     ) -> BoardResult<&Board> {
         self.check_free().await?;
-        let team = import(self.store.as_ref(), events, name).await?;
+        let team = import(self.store.as_ref(), events, name, self.clock.now()).await?;
         self.open_known(team).await
     }
 
@@ -137,6 +138,7 @@ async fn import(
     store: &dyn Store,
     mut events: Vec<Event>,
     new_name: Option<TeamName>,
+    now: Time,
 ) -> BoardResult<TeamId> {
     let id = TeamId(Uuid::now_v7());
     let Some(Fact::TeamCreated { team, name, .. }) =
@@ -168,8 +170,37 @@ async fn import(
     if state.team().is_some_and(|team| team.status == TeamStatus::Deleted) {
         return Err(BoardError::NotALog { what: "its team was deleted".to_owned() });
     }
+    events.extend(set_at_rest(&mut state, now)?);
     let bodies = events.iter().map(encode).collect();
     let first = Batch { operation: OperationId(Uuid::now_v7()), after: Version::ZERO, bodies };
     store.create(NewTeam { id, name }, first).await?;
     Ok(id)
+}
+
+/// Nobody leads a copy, and nobody runs for it, whatever was so where it comes from. What says so, and goes on in its log.
+fn set_at_rest(state: &mut State, now: Time) -> BoardResult<Vec<Event>> {
+    let running = state.members().filter(|it| it.is_running());
+    let stopped = running.map(|it| {
+        // What a lead had in mind does not come with its log.
+        let is_open = it.role == Role::Lead && it.state == MemberState::Working;
+        let open = if is_open { format!("; {LEFT_OPEN}") } else { String::new() };
+        let reason = Some(format!("{WITH_TEAM}: this is a copy{open}"));
+        let (member, state) = (it.name.clone(), MemberState::Stopped);
+        Command::SetMemberState { member, state, reason, pid: None }
+    });
+    let commands: Vec<_> = stopped.chain([Command::ReleaseLead]).collect();
+    let mut made = Vec::new();
+    for command in commands {
+        let ctx = Context {
+            now: now.max(state.latest()),
+            actor: Actor::system(),
+            operation: OperationId(Uuid::now_v7()),
+            origin: Origin::default(),
+            fence: None,
+        };
+        let events = decide(state, &command, &ctx)?;
+        events.iter().for_each(|event| state.apply(event));
+        made.extend(events);
+    }
+    Ok(made)
 }

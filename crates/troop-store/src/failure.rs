@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use troop_model::TeamId;
+use troop_model::{TeamId, quoted};
 
 use crate::{StoreError, error::WaitedInLine};
 
@@ -126,7 +126,8 @@ pub(crate) fn io_failure(act: &str, path: &Path, source: io::Error) -> StoreErro
 }
 
 pub(crate) fn space_hint(path: &Path) -> String {
-    format!("free some space on this disk: `df -h {}`", path.parent().unwrap_or(path).display())
+    let folder = path.parent().unwrap_or(path).to_string_lossy();
+    format!("free some space on this disk: `df -h {}`", quoted(&folder))
 }
 
 /// The same failure once more, for everyone whose change went down with it.

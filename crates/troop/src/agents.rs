@@ -3,7 +3,7 @@
 use anyhow::Result;
 use smol_str::SmolStr;
 use troop_agent::Definition;
-use troop_model::{MemberName, NewMember};
+use troop_model::{MemberName, NewMember, quoted};
 use troop_runtime::EXTERNAL;
 use uuid::Uuid;
 
@@ -127,8 +127,9 @@ impl Agents {
         for text in texts {
             let member = self.member(text)?;
             if members.iter().any(|it| it.name == member.name) {
-                let (name, agent) = (&member.name, &member.agent);
-                let hint = format!("give each a name of its own: `--member {name}-2={agent}`");
+                let name = &member.name;
+                let other = quoted(&format!("{name}-2={}", member.agent));
+                let hint = format!("give each a name of its own: `--member {other}`");
                 return Err(Usage::new(format!("two members are called `{name}`"), hint).into());
             }
             members.push(member);

@@ -192,7 +192,8 @@ pub(crate) fn shared_files(url: &str) -> Result<Option<Shared>> {
     let layout = match layout.map(str::parse::<Layout>).transpose() {
         Ok(layout) => layout.unwrap_or_default(),
         Err(error) => {
-            let hint = format!("say `--store {url}?layout=claude`");
+            let hint =
+                format!("say `--store {}`", troop_model::quoted(&format!("{url}?layout=claude")));
             return Err(Usage::new(error.to_string(), hint).into());
         }
     };

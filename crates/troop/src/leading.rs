@@ -10,7 +10,7 @@ use std::{pin::pin, sync::Arc, time::Duration};
 use anyhow::Result;
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::task::TaskTracker;
-use troop_model::{Actor, Command, MessageKind, Outgoing, Refusal, Spawn, State};
+use troop_model::{Actor, Command, Member, MessageKind, Outgoing, Refusal, Spawn, State};
 use troop_runtime::{
     Board, BoardError, Ended, HookOptions, Hooks, Isolation, Lead, LeadError, LeadHandle,
     LeadOptions, Opened, Request, Subscription, Timing, Until,
@@ -61,6 +61,8 @@ pub(crate) struct Leading<'a> {
     /// Who leads this time, if not who did before.
     pub(crate) instead: Option<Instead>,
     pub(crate) args: LeadArgs,
+    /// Why the lead's agent will not have done what it was told, if it was left in the middle of that before.
+    pub(crate) left: Option<String>,
 }
 
 /// A lead that has begun.
@@ -92,7 +94,7 @@ impl<'a> Leading<'a> {
             warnings: warn.clone(),
         };
         let allowed = trust::allowed_hooks(surroundings, self.trust);
-        let watch = Watch::default();
+        let watch = Watch::of_left(self.left.clone());
         let (story, news) = follow(board, desk).await?;
         self.agents.look_at_project(story.state()).await;
         let Opened { isolation, notices } = isolation::open(desk, board, self.is_new).await?;
@@ -151,8 +153,10 @@ impl Begun<'_> {
         hooks.wait().await;
         let home = isolation::land(isolation, &ended, leading.printer).await;
         begun.and(shown)?;
-        let work = *watch.work().borrow();
-        Ok(Finished { ended, story, fault: watch.fault(), work, home })
+        let (work, fault) = (*watch.work().borrow(), watch.fault());
+        let follows = |lead: &Member| leading.agents.follows(&lead.agent, lead.model.as_deref());
+        let follows = story.state().lead().is_some_and(follows);
+        Ok(Finished { ended, story, fault, follows, work, home })
     }
 }
 

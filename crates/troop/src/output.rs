@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::{
     cli::{Colour, Global},
     render::{self, Screen},
-    report::Usage,
+    report::{Typed, Usage},
 };
 
 /// How wide a page is when nobody says.
@@ -138,7 +138,7 @@ impl Printer {
 
 /// Tells a person something that changes nothing.
 pub(crate) fn warn(text: &str) {
-    error_line(&format!("warning: {text}"));
+    error_line(&format!("warning: {}", Typed::now().kept_in(text)));
 }
 
 fn error_line(text: &str) {

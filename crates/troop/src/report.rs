@@ -4,7 +4,7 @@ mod hint;
 mod typed;
 
 pub(crate) use hint::{in_plain_words, nearest, some_of};
-pub(crate) use typed::{Typed, quoted, quoted_path};
+pub(crate) use typed::{Typed, moved_away, quoted_path};
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},

@@ -21,7 +21,10 @@ use troop_agent::{
 use troop_model::Time;
 use troop_runtime::HooksConfig;
 
-use crate::config::{self, CheckFiles, Surroundings};
+use crate::{
+    config::{self, CheckFiles, Surroundings},
+    report::quoted_path,
+};
 pub(crate) use import::imported_runs;
 
 /// Where a project says which MCP servers it has.
@@ -367,8 +370,11 @@ impl Kept {
             }
         };
         serde_json::from_str(&text).with_context(|| {
-            let path = path.display();
-            format!("`{path}` is not what troop wrote; begin anew with `rm {path}`")
+            format!(
+                "`{}` is not what troop wrote; begin anew with `rm {}`",
+                path.display(),
+                quoted_path(&path)
+            )
         })
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use troop_model::{MessageKind, Permissions};
+use troop_model::{MessageKind, Party, Permissions};
 use troop_protocol::{ClientError, Level, MessageIn, MessageOut, Notification, Query, WireTask};
 
 use super::{
@@ -45,6 +45,8 @@ pub(super) struct Performance<'a> {
     mail: Option<MessageIn>,
     /// How often a plan was rejected.
     n_rejected: u32,
+    /// How many handlers and steps are around the one that is being done.
+    depth: u32,
 }
 
 /// After how many rejections a task has failed. Who never agrees would be asked for ever.
@@ -56,7 +58,7 @@ impl<'a> Performance<'a> {
         memory.variables.set("name", place.name.as_str());
         memory.variables.set("team", place.team.as_str());
         memory.variables.set("team_md", turn.team_md().unwrap_or_default());
-        Self { script, memory, turn, task: None, mail: None, n_rejected: 0 }
+        Self { script, memory, turn, task: None, mail: None, n_rejected: 0, depth: 0 }
     }
 
     pub(super) fn begin_task(&mut self, task: &WireTask) {
@@ -85,21 +87,21 @@ impl<'a> Performance<'a> {
 
     /// Handles a message, or keeps it for a step that waits for it.
     pub(super) async fn receive(&mut self, message: MessageIn) -> Result<(), Stop> {
-        let is_plan = message.kind == MessageKind::PlanApprovalRequest;
-        let meant = {
-            let as_plan = |when: &When| matches!(when, When::Plan(sought) if sought.is(&message));
-            let as_mail = |when: &When| matches!(when, When::Mail(sought) if sought.is(&message));
-            let handlers = &self.script.handlers;
-            let plan = handlers.iter().find(|it| is_plan && as_plan(&it.when));
-            plan.or_else(|| handlers.iter().find(|it| as_mail(&it.when)))
-        };
-        let Some(handler) = meant else {
+        let handlers = &self.script.handlers;
+        let is_plan = |when: &When| matches!(when, When::Plan(_));
+        let mut meant = handlers.iter().filter(|it| it.when.is_for(&message));
+        let plan = meant.clone().find(|it| is_plan(&it.when));
+        let Some(handler) = plan.or_else(|| meant.next()) else {
             if self.memory.aside.len() >= MAX_ASIDE {
                 self.memory.aside.remove(0);
             }
             self.memory.aside.push(message);
             return Ok(());
         };
+        if message.from == Party::user().as_str() {
+            self.memory.has_heard_person = true;
+            self.turn.note_heard();
+        }
         let outer = self.mail.replace(message);
         self.name_mail();
         let ended = self.steps(&handler.steps).await;
@@ -117,22 +119,33 @@ impl<'a> Performance<'a> {
 
     fn steps<'b>(&'b mut self, steps: &'b [Step]) -> BoxFuture<'b, Result<(), Stop>> {
         Box::pin(async move {
-            for step in steps {
-                if self.turn.interrupted().is_cancelled() {
-                    return Err(Stop::End(Outcome::Interrupted));
-                }
-                match self.act(step).await {
-                    Err(Stop::Failed(reason) | Stop::FailedAt { reason, .. }) if step.is_tried => {
-                        self.memory.variables.set("error", reason);
-                    }
-                    Err(Stop::Failed(reason)) => {
-                        return Err(Stop::FailedAt { line: step.line, reason });
-                    }
-                    done => done?,
-                }
-            }
-            Ok(())
+            self.depth += 1;
+            let ended = self.each(steps).await;
+            self.depth -= 1;
+            ended
         })
+    }
+
+    async fn each(&mut self, steps: &[Step]) -> Result<(), Stop> {
+        for (nth, step) in steps.iter().enumerate() {
+            if self.turn.interrupted().is_cancelled() {
+                return Err(Stop::End(Outcome::Interrupted));
+            }
+            let is_last = nth + 1 == steps.len() && self.depth == 1;
+            if is_last && step.act == Act::WaitUntilDone {
+                self.turn.only_waits().cancel();
+            }
+            match self.act(step).await {
+                Err(Stop::Failed(reason) | Stop::FailedAt { reason, .. }) if step.is_tried => {
+                    self.memory.variables.set("error", reason);
+                }
+                Err(Stop::Failed(reason)) => {
+                    return Err(Stop::FailedAt { line: step.line, reason });
+                }
+                done => done?,
+            }
+        }
+        Ok(())
     }
 
     async fn act(&mut self, step: &Step) -> Result<(), Stop> {
@@ -394,6 +407,19 @@ impl From<Stop> for Outcome {
             Stop::FailedAt { line, reason } => {
                 Self::Failed { reason: format!("line {line} of the script: {reason}") }
             }
+        }
+    }
+}
+
+impl When {
+    /// Whether a message is what the handler is about.
+    pub(super) fn is_for(&self, message: &MessageIn) -> bool {
+        match self {
+            Self::Plan(sought) => {
+                message.kind == MessageKind::PlanApprovalRequest && sought.is(message)
+            }
+            Self::Mail(sought) => sought.is(message),
+            Self::Started | Self::Task(_) | Self::Shutdown => false,
         }
     }
 }

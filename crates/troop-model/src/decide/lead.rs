@@ -16,6 +16,9 @@ pub const LEAD_ENDED: &str = "its lead ended";
 /// How the reason begins for which a member does not run that was stopped with all others.
 pub const WITH_TEAM: &str = "its team stopped";
 
+/// How the reason ends for the state of a lead that has not done what it was told.
+pub const LEFT_OPEN: &str = "it has not done yet what it was told";
+
 /// Refuses what a session passes on that no longer supervises the team.
 pub(super) fn check_fence(draft: &Draft<'_>) -> Result<(), Refusal> {
     match (draft.ctx.fence, &draft.team()?.lead_lease) {

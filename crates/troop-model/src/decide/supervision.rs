@@ -84,7 +84,7 @@ pub(super) fn set_state(
     match state {
         MemberState::Crashed => {
             for task in held_by(draft, &name) {
-                work::give_back(draft, task, name.clone(), &format!("{name} {state}"))?;
+                work::take_away(draft, task, name.clone(), &format!("{name} {state}"))?;
             }
         }
         MemberState::Stopped => release_all(draft, &name, &format!("{name} {state}")),

@@ -63,7 +63,7 @@ fn retry(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
 fn expire(draft: &mut Draft<'_>, task: &Task) -> Result<(), Refusal> {
     let Some(owner) = task.owner.clone() else { return Ok(()) };
     let reason = format!("the lease of {owner} expired");
-    work::give_back(draft, task, owner, &reason)
+    work::take_away(draft, task, owner, &reason)
 }
 
 /// Whether the task has just become stale.

@@ -258,16 +258,36 @@ pub(super) fn give_back(
     owner: MemberName,
     reason: &str,
 ) -> Result<(), Refusal> {
-    let stops = draft.state.member(&owner).is_some_and(|it| it.state == MemberState::Stopping);
-    // Who stops because there is nothing left to spend has not failed.
-    let is_spent = usage::check(draft).is_err();
-    let forgiven = stops || is_spent || matches!(draft.who, Standing::Lead(_) | Standing::Person);
+    let forgiven = is_forgiven(draft, &owner);
     if !forgiven && task.attempts_used() >= draft.team()?.settings.max_attempts {
         return fail_now(draft, task, reason, Again::AsConfigured);
     }
     let reason = reason.to_owned();
     draft.push(Fact::TaskReleased { task: task.number, owner, reason, forgiven });
     Ok(())
+}
+
+/// Takes a task from who crashed or was silent. A run that was delegated is tried again as what it was; anything else is
+/// for whoever comes first.
+pub(super) fn take_away(
+    draft: &mut Draft<'_>,
+    task: &Task,
+    owner: MemberName,
+    reason: &str,
+) -> Result<(), Refusal> {
+    let is_run = draft.state.delegation_of(task.number).is_some_and(|run| run.to == owner);
+    match is_run && !is_forgiven(draft, &owner) {
+        true => fail_now(draft, task, reason, Again::AsConfigured),
+        false => give_back(draft, task, owner, reason),
+    }
+}
+
+/// Whether it is not the fault of a task that its holder does not go on with it.
+fn is_forgiven(draft: &Draft<'_>, owner: &MemberName) -> bool {
+    let stops = draft.state.member(owner).is_some_and(|it| it.state == MemberState::Stopping);
+    // Who stops because there is nothing left to spend has not failed.
+    let is_spent = usage::check(draft).is_err();
+    stops || is_spent || matches!(draft.who, Standing::Lead(_) | Standing::Person)
 }
 
 /// Tells the lead which tasks now wait for something that will not come by itself.

@@ -7,8 +7,8 @@ use super::{
     commands::*,
 };
 use crate::{
-    Command, DelegationOutcome, Evidence, Link, MessageKind, Origin, Party, Proof, Status,
-    TaskCommand,
+    Command, DelegationOutcome, Evidence, Link, MemberState, MessageKind, Origin, Party, Proof,
+    Status, TaskCommand,
 };
 
 /// Tasks of a team that tries nothing again.
@@ -30,6 +30,33 @@ fn thread() -> Origin {
         peer_kind: Some("group".into()),
         local_key: Some("topic 3".into()),
         ..user("u1", "telegram", "c1")
+    }
+}
+
+#[test]
+fn a_run_that_was_lost_is_tried_again_as_a_delegation_and_told_when_that_is_over() {
+    let losses: [fn(&mut Bench); 2] = [
+        |team| drop(team.system().ok(set_state("ann", MemberState::Crashed))),
+        |team| drop(team.at(16).tick()),
+    ];
+    for lose in losses {
+        for assignment in ["claim", "both"] {
+            let mut team = tasks_tried(2, 2);
+            team.lead().ok(set("assignment", assignment));
+            team.lead().ok(delegate(1, "ann"));
+            team.lead().ok(delegate(2, "bob"));
+            team.member("bob").ok(complete_with(2, "done"));
+            lose(&mut team);
+            assert!(team.task(1).not_before.is_some(), "it is nobody's ordinary work");
+            assert!(team.unread("lead").is_empty(), "nothing has come of it yet");
+            team.at(60).tick();
+            let again = team.state.delegation_of(number(1)).unwrap();
+            assert_eq!((again.to.as_str(), team.status(1)), ("ann", Status::InProgress));
+            team.member("ann").ok(complete_with(1, "done after all"));
+            let [told] = team.unread("lead").try_into().unwrap();
+            assert!(told.contains("2 tasks that you delegated have ended"), "{told}");
+            assert!(told.contains(": 2 done") && told.contains("tried before by ann: "), "{told}");
+        }
     }
 }
 

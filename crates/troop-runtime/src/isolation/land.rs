@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use troop_model::MemberName;
+use troop_model::{MemberName, quoted};
 
 use super::{
     Isolation,
@@ -103,7 +103,7 @@ impl Isolation {
                 Some(_) => "the project is on that branch itself",
                 None => "the project is on no branch",
             };
-            let first = base.as_ref().map(|base| format!("go back: `git switch {base}`"));
+            let first = base.as_ref().map(|base| format!("go back: `git switch {}`", quoted(base)));
             return Ok(Landed::Waits { branch, why: why.to_owned(), first, hint });
         }
         let Some(base) = base.as_ref().filter(|base| now.branch.as_ref() == Some(base)) else {
@@ -122,10 +122,12 @@ impl Isolation {
         let n_commits = git.run(&n_commits).await?.parse().unwrap_or(0);
         match git.run(&["merge", "--quiet", "--ff-only", &team]).await {
             Ok(_) => Ok(Landed::Merged { branch: base.clone(), n_commits }),
-            Err(GitError::Failed { says, .. }) => Ok(match in_the_way(&says) {
-                Some((why, first)) => Landed::Waits { branch, why, first: Some(first), hint },
-                None => waits(says),
-            }),
+            Err(GitError::Failed { says, .. }) => {
+                Ok(match unfinished(&says).or(in_the_way(&says)) {
+                    Some((why, first)) => Landed::Waits { branch, why, first: Some(first), hint },
+                    None => waits(says),
+                })
+            }
             Err(error) => Err(error),
         }
     }
@@ -202,6 +204,19 @@ pub(super) async fn is_in_another(git: &Git, team_branch: &str, commit: &str) ->
     let arguments: Vec<_> = holding.into_iter().chain(kinds).collect();
     let said = git.run(&arguments).await?;
     Ok(said.lines().any(|name| name != own && !name.starts_with(&work)))
+}
+
+/// What a person has not ended in the project, and what to do about it, if that is what git says.
+fn unfinished(says: &str) -> Option<(String, String)> {
+    let is_merge = says.contains("unmerged files") || says.contains("MERGE_HEAD exists");
+    if is_merge {
+        let end = "end it: `git commit`, or `git merge --abort`";
+        return Some(("a merge in the project is not at its end".to_owned(), end.to_owned()));
+    }
+    let (_, rest) = says.split_once("Unable to create '")?;
+    let (lock, _) = rest.split_once("': File exists")?;
+    let why = "another git command is, or was, at work in the project".to_owned();
+    Some((why, format!("wait for it, or if none is: `rm {}`", quoted(lock))))
 }
 
 /// Which files of a person are in the way of a merge, and what to do with them, if that is what git says.

@@ -55,6 +55,8 @@ pub enum LeftoverState {
     Waiting,
     /// A branch of a team of which nothing else is known.
     Orphaned,
+    /// A folder whose project is not there.
+    Away,
     /// A folder that somebody made a repository of its own.
     Replaced,
     /// A folder that git does not know any more.
@@ -75,7 +77,8 @@ pub async fn leftovers(
     for (member, path) in folders(&folder.join("worktrees")) {
         found.push(look(&git.at(&path), &record, member, path).await);
     }
-    if !record.top.is_dir() {
+    // A repository that is gone, or was made anew, holds nothing of the team.
+    if !record.top.is_dir() || repository::look(&git, &record.top).await?.is_err() {
         return Ok(found);
     }
     match branches(&git, &record).await {
@@ -101,7 +104,9 @@ pub async fn orphans(
     let git = Git::new(project, environment);
     let Ok(repository) = repository::look(&git, project).await? else { return Ok(Vec::new()) };
     let records = teams.iter().filter_map(|folder| Record::read(folder).ok().flatten());
-    let known: Vec<_> = records.filter(|it| it.shared == repository.shared).collect();
+    // One whose repository is gone may have been here: it goes on with what is its own.
+    let known: Vec<_> =
+        records.filter(|it| it.shared == repository.shared || it.is_gone()).collect();
     let format = "--format=%(refname:lstrip=2) %(committerdate:unix)";
     let all = ["refs/heads/troop/", "refs/heads/troop-work/"];
     let list: Vec<_> =
@@ -184,10 +189,12 @@ pub async fn rescue(
         let name = names::aside(&leftover.team_branch, member, &name);
         set_aside(&folder.join(what), aside, &name)
     };
-    // A repository that is not there now may come back.
+    if leftover.state == LeftoverState::Away {
+        return Err(GitError::Torn { folder: folder.clone(), how: Torn::Away });
+    }
     let is_strange = matches!(
         tie::check(&leftover.shared, folder),
-        Err(GitError::Torn { how: Torn::Unknown, .. }) if leftover.shared.is_dir()
+        Err(GitError::Torn { how: Torn::Unknown, .. })
     );
     if is_strange {
         return Ok(Rescued { aside: vec![move_away("")?], ..Rescued::default() });
@@ -249,6 +256,7 @@ async fn look(git: &Git, record: &Record, member: MemberName, path: PathBuf) -> 
     leftover.state = match state(git, record, &mut leftover).await {
         Ok(state) => state,
         Err(GitError::Torn { how: Torn::Replaced, .. }) => LeftoverState::Replaced,
+        Err(_) if record.is_gone() && !record.top.is_dir() => LeftoverState::Away,
         Err(error) => LeftoverState::Lost { says: error.chain() },
     };
     leftover

@@ -53,51 +53,93 @@ impl Record {
         written.map_err(GitError::file(&path))
     }
 
-    /// What is kept about the team in this repository, also if that was moved since: then what was there is gone, and the
-    /// team's branch came along.
-    async fn known(git: &Git, repository: &Repository, folder: &Path) -> GitResult<Option<Self>> {
-        let Some(record) = Self::read(folder)? else { return Ok(None) };
-        if record.shared == repository.shared {
-            return Ok(Some(record));
-        }
-        let name = format!("refs/heads/{}", record.branch);
-        let came_along = git.ask(&["rev-parse", "--quiet", "--verify", &name]).await?.is_some();
-        if record.shared.exists() || !came_along {
-            return Ok(None);
-        }
-        let (top, shared) = (repository.top.clone(), repository.shared.clone());
-        let record = Self { top, shared, ..record };
-        record.write(folder)?;
-        Ok(Some(record))
+    /// Whether the repository is not where it was: it was moved, or deleted.
+    pub(super) fn is_gone(&self) -> bool {
+        !self.shared.exists()
     }
 
-    /// The team's branch: as it was left, or a new one from where the project is.
+    /// The same for where the team's branch is now: in the repository that it was in, or in that one after it was moved.
+    /// None if this is another one.
+    async fn found(&self, git: &Git, repository: &Repository) -> GitResult<Option<Self>> {
+        let Repository { top, shared, .. } = repository;
+        if self.shared == *shared {
+            return Ok(Some(self.clone()));
+        }
+        let name = format!("refs/heads/{}", self.branch);
+        // Who moved a project took its branches along.
+        let is_moved = self.is_gone()
+            && git.ask(&["rev-parse", "--quiet", "--verify", &name]).await?.is_some();
+        let moved = Self { top: top.clone(), shared: shared.clone(), ..self.clone() };
+        Ok(is_moved.then_some(moved))
+    }
+
+    /// The team's branch: as it was left, or a new one from where the project is. And what people should know if that is in
+    /// another place than before.
     pub(super) async fn find(
         git: &Git,
         repository: &Repository,
         folder: &Path,
         team: &TeamName,
-    ) -> GitResult<Self> {
-        let known = Self::known(git, repository, folder).await?;
-        if let Some(record) = &known {
-            // Nobody but the lead of a team moves its branch; a lock on it is of one that was killed.
-            drop(fs::remove_file(
-                repository.shared.join(format!("refs/heads/{}.lock", record.branch)),
-            ));
-            let begun = begin(git, &record.branch, repository, Taken::IsOurs).await?;
-            if begun == Begun::Anew {
+    ) -> GitResult<(Self, Option<String>)> {
+        let Some(before) = Self::read(folder)? else {
+            return Ok((Self::new(git, repository, folder, team).await?, None));
+        };
+        let (was, branch) = (before.top.display(), &before.branch);
+        let found = before.found(git, repository).await?;
+        if let Some(record) = &found
+            && let Some(record) = record.go_on(git, repository, folder).await?
+        {
+            let notice = (record.shared != before.shared).then(|| {
+                format!(
+                    "this project was `{was}` before; the team goes on with its branch `{branch}`"
+                )
+            });
+            return Ok((record, notice));
+        }
+        let notice = match found {
+            Some(_) => None,
+            None if !before.is_gone() => {
+                Some(format!("what the team made in `{was}` stays on `{branch}` there"))
+            }
+            None => Some(format!(
+                "the team was in `{was}` before, and `{branch}` is not here: it begins where this project is"
+            )),
+        };
+        Ok((Self::new(git, repository, folder, team).await?, notice))
+    }
+
+    /// Goes on with the branch as it was left; none if somebody else has it now.
+    async fn go_on(
+        &self,
+        git: &Git,
+        repository: &Repository,
+        folder: &Path,
+    ) -> GitResult<Option<Self>> {
+        let mut record = self.clone();
+        // Nobody but the lead of a team moves its branch; a lock on it is of one that was killed.
+        let lock = repository.shared.join(format!("refs/heads/{}.lock", record.branch));
+        drop(fs::remove_file(lock));
+        match begin(git, &record.branch, repository, Taken::IsOurs).await? {
+            Begun::Not => return Ok(None),
+            Begun::GoesOn => {}
+            Begun::Anew => {
                 // It comes home to where it begins, which may be somewhere else than the last time.
-                let (top, mut record) = (repository.top.clone(), record.clone());
                 let now = repository.branch.clone().filter(|it| *it != record.branch);
                 record.base = if repository.branch.is_some() { now.or(record.base) } else { None };
-                record.top = top;
-                record.write(folder)?;
-                return Ok(record);
-            }
-            if begun == Begun::GoesOn {
-                return Ok(record.clone());
+                record.top = repository.top.clone();
             }
         }
+        record.write(folder)?;
+        Ok(Some(record))
+    }
+
+    /// A new branch from where the project is.
+    async fn new(
+        git: &Git,
+        repository: &Repository,
+        folder: &Path,
+        team: &TeamName,
+    ) -> GitResult<Self> {
         for nth in 1..=MAX_NAMES {
             let branch = names::team_branch(team, nth);
             if is_blocked(git, &branch).await? {

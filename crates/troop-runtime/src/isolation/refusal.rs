@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use troop_model::quoted;
+
 /// How many files are named in what a member is told.
 pub(super) const MAX_NAMED: usize = 10;
 
@@ -85,7 +87,7 @@ impl fmt::Display for NotMerged {
                 named(files)
             ),
             Self::Repositories(folders) => {
-                let first = folders.first().map_or("", String::as_str);
+                let first = quoted(folders.first().map_or("", String::as_str));
                 write!(
                     f,
                     "what is in {} would be lost, because it is a repository of its own; make it files of this one (`git rm -q --cached --ignore-unmatch {first}; rm -rf {first}/.git`), a submodule (`git submodule add`), or move it away, and complete the task again",
@@ -93,7 +95,7 @@ impl fmt::Display for NotMerged {
                 )
             }
             Self::Submodules(paths) => {
-                let first = paths.first().map_or("", String::as_str);
+                let first = quoted(paths.first().map_or("", String::as_str));
                 write!(
                     f,
                     "what is not committed in the submodule {} would be lost; commit it there (`git -C {first} add --all && git -C {first} commit -m WHY`), or drop it (`git -C {first} reset --hard && git -C {first} clean -fd`), and complete the task again",

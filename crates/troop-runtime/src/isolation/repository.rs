@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use troop_model::quoted;
+
 use crate::git::{Git, GitError, GitResult, parts};
 
 /// The first git that merges without a working folder.
@@ -33,6 +35,7 @@ pub(super) enum Unsuited {
     NoRepository,
     Bare,
     NoCommit,
+    OfOthers(PathBuf),
     Unusable(String),
 }
 
@@ -49,6 +52,13 @@ impl fmt::Display for Unsuited {
             }
             Self::Bare => f.write_str("a bare repository has no files to work on"),
             Self::NoCommit => f.write_str("this repository has no commit yet (`git commit` first)"),
+            Self::OfOthers(project) => {
+                let project = quoted(&project.to_string_lossy());
+                write!(
+                    f,
+                    "this folder belongs to somebody else, so git does not take it; if you trust it: `git config --global --add safe.directory {project}`"
+                )
+            }
             Self::Unusable(says) => write!(f, "git does not take this repository: {says}"),
         }
     }
@@ -68,11 +78,13 @@ pub(super) async fn look(git: &Git, project: &Path) -> GitResult<Result<Reposito
     let output = git.output(&kind).await?;
     if !output.status.success() {
         let says = git.no(&kind, &output);
-        let is_none = says.to_string().contains("not a git repository");
-        return Ok(Err(if is_none {
+        let says = says.to_string();
+        return Ok(Err(if says.contains("not a git repository") {
             Unsuited::NoRepository
+        } else if says.contains("dubious ownership") {
+            Unsuited::OfOthers(project.to_owned())
         } else {
-            Unsuited::Unusable(says.to_string())
+            Unsuited::Unusable(says)
         }));
     }
     if String::from_utf8_lossy(&output.stdout).lines().nth(1) != Some("true") {

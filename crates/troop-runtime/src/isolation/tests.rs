@@ -4,6 +4,7 @@ mod bad_input;
 mod ends;
 mod inside;
 mod merging;
+mod moved;
 mod odd;
 mod place;
 mod torn;

@@ -19,6 +19,8 @@ pub enum Torn {
     Replaced,
     /// The repository knows nothing of it.
     Unknown,
+    /// Its project is not there, so nobody knows.
+    Away,
 }
 
 impl fmt::Display for Torn {
@@ -27,6 +29,7 @@ impl fmt::Display for Torn {
             Self::Gone => "is gone",
             Self::Replaced => "is a repository of its own now",
             Self::Unknown => "is not known to the repository of its project",
+            Self::Away => "belongs to a project that is not there",
         })
     }
 }

@@ -218,11 +218,12 @@ impl Isolation {
         Ok(self.unmerged().await?.into_iter().filter(is_of_task).collect())
     }
 
-    /// The branches of members that hold something which is not in the team's branch.
+    /// The branches of members that hold something which is not in the team's branch, what was last committed to at the end.
     pub(super) async fn unmerged(&self) -> GitResult<Vec<String>> {
         let team = format!("refs/heads/{}", self.branch());
         let all = format!("refs/heads/{}/", names::work_branches(self.branch()));
-        let unmerged = ["for-each-ref", "--format=%(refname:lstrip=2)", "--no-merged", &team, &all];
+        let list = ["for-each-ref", "--sort=committerdate", "--format=%(refname:lstrip=2)"];
+        let unmerged: Vec<_> = list.into_iter().chain(["--no-merged", &team, &all]).collect();
         Ok(self.inner.git.run(&unmerged).await?.lines().map(str::to_owned).collect())
     }
 
@@ -320,7 +321,8 @@ pub(super) async fn stage_all(git: &Git) -> GitResult<Vec<String>> {
     }
     let left_out: Vec<_> =
         inside.iter().map(|path| format!(":(top,literal,exclude){path}")).collect();
-    let mut add = vec!["add", "--all", "--", ":/"];
+    // Also what is outside of a sparse checkout.
+    let mut add = vec!["add", "--all", "--sparse", "--", ":/"];
     add.extend(left_out.iter().map(String::as_str));
     git.run(&add).await?;
     Ok(inside.into_iter().map(str::to_owned).collect())

@@ -10,8 +10,8 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
-    Actor, Command, Context, MemberName, MemberState, MessageKind, OperationId, Origin, Outgoing,
-    Spending, State, TaskNumber, TeamName, Time, decide,
+    Actor, Command, Context, LEFT_OPEN, Member, MemberName, MemberState, MessageKind, OperationId,
+    Origin, Outgoing, Spending, State, TaskNumber, TeamName, Time, decide,
 };
 use uuid::Uuid;
 
@@ -293,23 +293,35 @@ impl Dispatcher {
 
     /// Says that the lead works, if it has been at something for a while: who thinks, or waits for leave, is not idle.
     async fn note_work_of_lead(&mut self) {
-        self.move_lead((false, MemberState::Idle), MemberState::Working).await;
+        self.move_lead(false, MemberState::Working).await;
     }
 
     /// Says that the lead is idle, once it has dealt with what it was at.
     async fn note_rest_of_lead(&mut self) {
-        self.move_lead((true, MemberState::Working), MemberState::Idle).await;
+        self.move_lead(true, MemberState::Idle).await;
     }
 
-    async fn move_lead(&mut self, (rests, from): (bool, MemberState), to: MemberState) {
-        let Some(lead) = self.state.lead().filter(|lead| lead.state == from) else { return };
+    /// Says what the lead does, and whether something is left of what it was told: whoever leads next must know.
+    async fn move_lead(&mut self, rests: bool, to: MemberState) {
+        let is_moving = |it: &&Member| matches!(it.state, MemberState::Idle | MemberState::Working);
+        let Some(lead) = self.state.lead().filter(is_moving) else { return };
         let holds_task = self.state.tasks().held_by(&lead.name).next().is_some();
         let link = self.links.get(&lead.name).filter(|link| link.is_open());
         let Some(link) = link.filter(|link| link.is_at_rest == rests && !holds_task) else {
             return;
         };
+        let is_known = lead.state_reason.as_deref() == Some(LEFT_OPEN);
+        if lead.state == to && is_known == self.is_left_open() {
+            return;
+        }
         let (member, pid) = (lead.name.clone(), Some(link.body.process()));
-        self.give(Command::SetMemberState { member, state: to, reason: None, pid }).await;
+        let reason = self.is_left_open().then(|| LEFT_OPEN.to_owned());
+        self.give(Command::SetMemberState { member, state: to, reason, pid }).await;
+    }
+
+    /// Whether the lead's agent has not done what it was told.
+    pub(super) fn is_left_open(&self) -> bool {
+        *self.work.borrow() != LeadWork::Done
     }
 
     /// Whether so much time has passed since the last look that this process, or the whole machine, must have been asleep.

@@ -1,7 +1,8 @@
 //! What the log says, and what a lead does about it.
 
 use troop_model::{
-    ActorKind, Event, Fact, MemberName, MemberState, MessageKind, Party, RejectMode, TaskNumber,
+    ActorKind, Command, Event, Fact, Member, MemberName, MemberState, MessageKind, Party,
+    RejectMode, TaskNumber,
 };
 use troop_protocol::FromLead;
 
@@ -10,6 +11,9 @@ use crate::{LateDone, Request, mirror::is_external};
 
 /// How many characters of a result a notice carries.
 const RESULT: usize = 2_000;
+
+/// Why a member that holds a task does nothing.
+const INTERRUPTED: &str = "interrupted; it goes on with the next message";
 
 impl Dispatcher {
     /// Takes one event into account and acts on it.
@@ -38,7 +42,9 @@ impl Dispatcher {
             }
             Fact::MemberRemoved { member, .. } => self.let_go(member),
             Fact::MemberModeChanged { member, .. } => self.send_context(member),
-            Fact::MemberInterrupted { member, reason } => self.interrupt(member, reason.as_deref()),
+            Fact::MemberInterrupted { member, reason } => {
+                self.interrupt(member, reason.as_deref()).await;
+            }
             Fact::TaskAssigned { task, owner, attempt, .. } => {
                 self.assigned(*task, owner, *attempt);
             }
@@ -62,7 +68,10 @@ impl Dispatcher {
                 }
                 self.mail_came(&readers, kind).await;
             }
-            Fact::MessageRead { reader, messages } => self.mail_was_read(reader, messages),
+            Fact::MessageRead { reader, messages } => {
+                self.mail_was_read(reader, messages);
+                self.goes_on(reader).await;
+            }
             Fact::UsageReported { .. } => {}
             _ if event.fact.task().is_some() => self.has_news = true,
             _ => {}
@@ -93,7 +102,7 @@ impl Dispatcher {
         }
     }
 
-    fn interrupt(&mut self, member: &MemberName, reason: Option<&str>) {
+    async fn interrupt(&mut self, member: &MemberName, reason: Option<&str>) {
         let Some(link) = self.links.get(member) else { return };
         let said = reason.unwrap_or("interrupted").to_owned();
         // A member that does not read cannot be interrupted; it can be stopped.
@@ -106,6 +115,28 @@ impl Dispatcher {
                 false => Line::trouble("it is to break off what it does, and does not read"),
             },
         );
+        let holds_task = self.state.tasks().held_by(member).next().is_some();
+        if is_told && holds_task {
+            self.work_because(member, Some(INTERRUPTED)).await;
+        }
+    }
+
+    /// Says why a member that works does nothing, or that it goes on.
+    async fn work_because(&mut self, member: &MemberName, why: Option<&str>) {
+        let found = self.state.member(member).filter(|it| it.state == MemberState::Working);
+        let Some(pid) = found.map(|it| it.pid) else { return };
+        let (member, state) = (member.clone(), MemberState::Working);
+        let reason = why.map(str::to_owned);
+        self.give(Command::SetMemberState { member, state, reason, pid }).await;
+    }
+
+    /// Who was interrupted goes on with what it has read.
+    async fn goes_on(&mut self, reader: &Party) {
+        let is_held = |it: &Member| it.state_reason.as_deref() == Some(INTERRUPTED);
+        let held = self.state.members().find(|it| *reader == it.name && is_held(it));
+        if let Some(member) = held.map(|it| it.name.clone()) {
+            self.work_because(&member, None).await;
+        }
     }
 
     /// Somebody holds a task: it is told, if it runs here.

@@ -61,7 +61,9 @@ impl Dispatcher {
 
     /// Lets people see what a member complains about, as far as they read so fast. It is in its transcript, too.
     fn warn(&self, member: &MemberName, level: Level, text: &str) {
-        if level == Level::Warn {
+        // What a teammate could not do is seen by its task; what the lead could not do is seen nowhere else.
+        let is_seen = level == Level::Warn || level == Level::Error && self.is_lead(member);
+        if is_seen {
             self.tell_people(format!("{member}: {text}"));
         }
     }

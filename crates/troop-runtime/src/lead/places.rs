@@ -441,9 +441,9 @@ fn was_handed_in(task: &Task) -> bool {
 /// What somebody is told who tries a task again.
 fn earlier(task: TaskNumber, branches: &[String]) -> String {
     let names: Vec<_> = branches.iter().map(|branch| format!("`{branch}`")).collect();
-    let first = branches.first().map_or("", String::as_str);
+    let newest = branches.last().map_or("", String::as_str);
     format!(
-        "an earlier attempt at {task} left its work on {}; see it with `git show {first}`, take it over with `git merge {first}`",
+        "an earlier attempt at {task} left its work on {}; see it with `git show {newest}`, take it over with `git merge {newest}`",
         names.join(", ")
     )
 }

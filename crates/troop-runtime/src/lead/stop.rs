@@ -172,7 +172,7 @@ impl Dispatcher {
         let party = Party::member(&lead.name);
         let mut unread = self.state.mailbox().unread_of(&party);
         lead.state == MemberState::Crashed
-            || *self.work.borrow() != LeadWork::Done
+            || self.is_left_open()
             || unread.any(|message| message.from == Party::user())
     }
 

@@ -10,7 +10,9 @@ use tokio::{
     process::Child,
     sync::mpsc,
 };
-use troop_model::{Command, Member, MemberName, MemberState, Permissions, Role, WITH_TEAM};
+use troop_model::{
+    Command, LEFT_OPEN, Member, MemberName, MemberState, Permissions, Role, WITH_TEAM,
+};
 use troop_protocol::{Peer, PeerOptions, Ready};
 use uuid::Uuid;
 
@@ -222,7 +224,10 @@ impl Dispatcher {
         }
         let reason = link.why_ended(&exit);
         if let Some(stop) = &link.stop {
-            let (reason, is_forced) = (stop.recorded(), stop.is_forced);
+            let (mut reason, is_forced) = (stop.recorded(), stop.is_forced);
+            if self.is_lead(member) && self.is_left_open() {
+                reason = format!("{reason}; {LEFT_OPEN}");
+            }
             self.set_state(member, MemberState::Stopped, Some(reason), None).await;
             // When all stop, the lead does too, and would find it unread when it begins again.
             if !is_forced {

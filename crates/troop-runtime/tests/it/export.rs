@@ -1,17 +1,19 @@
 //! A team's log as a file, from every store into every store, and teams as they once were.
 
-use troop_model::{State, Time, Version, decode, encode};
+use troop_model::{Actor, Command, LEFT_OPEN, MemberState, State, Time, Version, decode, encode};
 use troop_runtime::{
-    Board, BoardError, Clock, ExportError, ExportHeader, Following, Moment, Session, export,
-    read_export, replay,
+    Board, BoardError, Clock, ExportError, ExportHeader, Following, Moment, Request, Session,
+    export, read_export, replay,
 };
 use troop_store::Store;
 use troop_testkit::TestStore;
+use uuid::Uuid;
 
-use crate::support::{LEAD, add_tasks, by, complete, crew, events, state_of};
+use crate::support::{LEAD, add_tasks, by, claim, complete, crew, events, name, state_of};
 
 on_every_store! {
     what_is_exported_is_imported_elsewhere_as_it_was,
+    a_copy_of_a_team_that_runs_has_no_lead_and_nobody_runs_for_it,
     a_team_is_shown_as_it_once_was,
     a_long_log_goes_page_by_page,
 }
@@ -46,6 +48,32 @@ async fn what_is_exported_is_imported_elsewhere_as_it_was(store: TestStore) {
         assert_eq!(add_tasks(copy, 1).await, [4], "the copy goes on by itself");
     }
     assert_eq!(events(&*store, board.team()).await, log, "the first is as it was");
+}
+
+async fn a_copy_of_a_team_that_runs_has_no_lead_and_nobody_runs_for_it(store: TestStore) {
+    let board = crew(store.store()).await;
+    add_tasks(&board, 1).await;
+    let system = |command| Request::new(Actor::system(), command);
+    let (session, holder) = (Uuid::now_v7(), "pat on here, process 7".to_owned());
+    let take = Command::TakeLead { session, holder, over: None, checks: Vec::new() };
+    board.submit(system(take)).await.unwrap();
+    for (member, state) in [(LEAD, MemberState::Working), ("bob", MemberState::Idle)] {
+        let (member, pid) = (name(member), Some(7));
+        let state = Command::SetMemberState { member, state, reason: None, pid };
+        board.submit(system(state)).await.unwrap();
+    }
+    board.submit(by("bob", claim(1))).await.unwrap();
+    let (_, file) = exported(&board, &*store).await;
+    let (_, copied) = read_export(file.as_bytes()).unwrap();
+    let other = troop_testkit::sqlite_store().await;
+    let mut session = Session::new(other.store(), Clock::system(), Following::WhenAsked);
+    let copy = state_of(session.import(copied, None).await.unwrap()).await;
+    assert_eq!(copy.team().unwrap().lead_lease, None);
+    assert!(copy.members().all(|it| !it.is_running() && it.pid.is_none()));
+    assert_eq!(tasks(&copy)[0].2, "pending");
+    let lead = copy.lead().unwrap().state_reason.clone().unwrap();
+    assert!(lead.ends_with(LEFT_OPEN), "what it was at is not done: {lead}");
+    assert!(state_of(&board).await.member(&name("bob")).unwrap().is_running());
 }
 
 fn tasks(state: &State) -> Vec<(u32, String, String)> {

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use serde_json::json;
-use troop_model::{NewMember, NewTeamCommand, Settings, TeamId};
+use troop_model::{NewMember, NewTeamCommand, Settings, TeamId, quoted};
 use troop_runtime::{Following, HooksConfig, process};
 use troop_store::Missing;
 use uuid::Uuid;
@@ -21,7 +21,7 @@ use crate::{
     leading::{Beginning, Finished, Leading, Runnable},
     output::Printer,
     render,
-    report::{Refused, quoted, quoted_path},
+    report::{Refused, Typed, quoted_path},
     trust::Trust,
 };
 
@@ -103,8 +103,9 @@ async fn lead(args: &DemoArgs, desk: &mut Desk, printer: &Printer) -> Result<Fin
     let signature = desk.signature()?;
     let board = desk.session.create(&signature, new).await?.clone();
     let args = LeadArgs { grace: 3, keep: args.keep };
-    let (is_new, instead) = (true, None);
-    let leading = Leading { desk, board, is_new, printer, trust: &trust, agents, instead, args };
+    let (is_new, instead, left) = (true, None, None);
+    let trust = &trust;
+    let leading = Leading { desk, board, is_new, printer, trust, agents, instead, args, left };
     let beginning = Beginning { members: Vec::new(), goal: Some(GOAL.to_owned()) };
     leading.begin().await?.run(beginning).await
 }
@@ -130,7 +131,8 @@ async fn conclude(finished: &Finished, place: &Place, printer: &Printer) -> Resu
         // What is to be typed is about this home, and not about the person's own.
         let rescue =
             format!("`TROOP_HOME={} {} doctor --rescue`", quoted_path(&place.home()), program());
-        let text = running::text(finished, printer).replace("`troop doctor --rescue`", &rescue);
+        let text = running::text(finished, printer, &Typed::default())
+            .replace("`troop doctor --rescue`", &rescue);
         printer.text(&text)?;
         printer.text(&tests(&says, tested.status.success()))?;
         printer.text(&place.where_to_look(printer.width()))?;
@@ -283,9 +285,8 @@ impl Place {
     }
 }
 
-/// How this program was called, so that what is printed can be pasted.
+/// How this program was called, so that what is printed can be quoted_path.
 fn program() -> String {
     let called = std::env::args_os().next().map(|it| it.to_string_lossy().into_owned());
-    let called = called.filter(|it| it.contains('/'));
-    called.map_or_else(|| "troop".to_owned(), |it| quoted(&it))
+    called.filter(|it| it.contains('/')).map_or_else(|| "troop".to_owned(), |it| quoted(&it))
 }

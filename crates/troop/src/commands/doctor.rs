@@ -17,7 +17,7 @@ use crate::{
     config::{self, Surroundings},
     output::Printer,
     render,
-    report::Report,
+    report::{Report, Typed},
     thinking,
     trust::{self, Trust},
 };
@@ -274,6 +274,7 @@ pub(super) fn find(program: &str) -> Option<PathBuf> {
 }
 
 fn show(checks: &[Check], printer: &Printer) -> Result<()> {
+    let typed = Typed::now();
     if printer.json {
         let word = |state| match state {
             State::Good => "good",
@@ -282,7 +283,10 @@ fn show(checks: &[Check], printer: &Printer) -> Result<()> {
         };
         let checks: Vec<_> = checks
             .iter()
-            .map(|it| json!({"name": it.name, "state": word(it.state), "says": it.says, "fix": it.fix}))
+            .map(|it| {
+                let fix = it.fix.as_ref().map(|fix| typed.kept_in(fix));
+                json!({"name": it.name, "state": word(it.state), "says": it.says, "fix": fix})
+            })
             .collect();
         return printer.json(&json!({ "checks": checks }));
     }
@@ -301,7 +305,7 @@ fn show(checks: &[Check], printer: &Printer) -> Result<()> {
         if let Some(fix) = &check.fix {
             printer.line(&render::paint(
                 render::DIM,
-                &format!("  {}  {}", " ".repeat(width), render::clean(fix)),
+                &format!("  {}  {}", " ".repeat(width), render::clean(&typed.kept_in(fix))),
             ))?;
         }
     }

@@ -16,7 +16,7 @@ use crate::{
     desk::{Desk, Standing},
     output::Printer,
     render,
-    report::{Refused, Typed, Usage, quoted},
+    report::{Refused, Typed, Usage, quoted_path},
     trust::imported_runs,
 };
 
@@ -95,7 +95,7 @@ pub(super) async fn import(
     let (_, events) = read.with_context(unreadable)?;
     let mut state = State::default();
     events.iter().for_each(|event| state.apply(event));
-    let again = format!("troop team import {}", quoted(&file.to_string_lossy()));
+    let again = format!("troop team import {}", quoted_path(file));
     let wanted = name.as_ref().or(state.team().map(|team| &team.name));
     if let Some(wanted) = wanted
         && let Some(free) = team::other_name(wanted.as_str(), desk).await?

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use troop_model::{
-    MAX_TEXT, MemberName, NewMember, Party, Refusal, Spawn, Spending, State, Status, Task,
-    TeamStatus, preview,
+    LEFT_OPEN, MAX_TEXT, MemberName, MemberState, NewMember, Party, Refusal, Spawn, Spending,
+    State, Status, Task, TeamStatus, preview,
 };
 use troop_runtime::{Board, BoardError, is_to_start_again, last_project, was_cut_short};
 
@@ -18,6 +18,10 @@ use crate::{
     output::Printer,
     report::{Refused, quoted_path},
 };
+
+/// What is to be said of a lead that was in the middle of a script.
+const CUT_SHORT: &str =
+    "it was cut short in the middle of its script, and does not go on with that by itself";
 
 /// How many tasks a lead is told of.
 const MAX_TASKS: usize = 50;
@@ -47,6 +51,7 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
         true => board.look(open_goal).await?,
         false => None,
     };
+    let was_left = agents.follows(&agent, model.as_deref()) && board.look(was_left).await?;
     let leading = Leading {
         desk,
         board: board.clone(),
@@ -56,11 +61,12 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
         agents: Arc::clone(&agents),
         instead,
         args: args.lead,
+        left: was_left.then(|| CUT_SHORT.to_owned()),
     };
     let stopped = desk.stopped_lead(board.team());
     let begun = leading.begin().await.map_err(|error| held(error, &name, stopped))?;
     let has_goal = goal.is_some();
-    let found = board.look(move |state| Found::new(state, has_goal)).await?;
+    let found = board.look(move |state| Found::new(state, has_goal, was_left)).await?;
     let can_run =
         |it: &NewMember| found.is_open && agents.check(&it.agent, it.model.as_deref()).is_ok();
     let (members, left): (Vec<_>, Vec<_>) = found.down.iter().cloned().partition(can_run);
@@ -136,8 +142,22 @@ async fn check_folder(desk: &Desk, board: &Board) -> Result<()> {
     let name = board.look(|state| state.team().map(|team| team.name.to_string())).await?;
     let name = name.unwrap_or_default();
     let message = format!("team `{name}` works in another folder: `{}`", there.display());
-    let hint = format!("go on there: `cd {} && troop resume {name}`", quoted_path(&there));
+    let hint = format!("go on there: `cd {}`, then `troop resume {name}`", quoted_path(&there));
     Err(Refused::new(message, hint).into())
+}
+
+/// Whether the lead has not done what it was told.
+fn was_left(state: &State) -> bool {
+    state.lead().is_some_and(|lead| {
+        lead.state == MemberState::Crashed
+            || lead.state_reason.as_deref().is_some_and(|it| it.ends_with(LEFT_OPEN))
+    })
+}
+
+/// Whether a person has told the lead something that it has not read yet.
+fn is_told(state: &State) -> bool {
+    let lead = state.lead().map(|lead| Party::member(&lead.name));
+    lead.is_some_and(|lead| state.mailbox().unread_of(&lead).any(|it| it.from == Party::user()))
 }
 
 /// What a lead is told that remembers nothing of what it was at: its goal, if that is not reached, and what there is of it.
@@ -175,10 +195,12 @@ struct Found {
     is_open: bool,
     /// Whether the lead goes on with what it was told.
     has_goal: bool,
+    /// Whether it was in the middle of a script, with which it does not go on.
+    was_left: bool,
 }
 
 impl Found {
-    fn new(state: &State, has_goal: bool) -> Self {
+    fn new(state: &State, has_goal: bool, was_left: bool) -> Self {
         let again = |member: &troop_model::Member| NewMember {
             name: member.name.clone(),
             agent: member.agent.clone(),
@@ -201,8 +223,8 @@ impl Found {
             | Status::Blocked
             | Status::Stale => true,
         };
-        let is_open = has_goal || state.tasks().iter().any(is_open);
-        Self { n_cut_short, down, is_open, has_goal }
+        let is_open = has_goal || is_told(state) || state.tasks().iter().any(is_open);
+        Self { n_cut_short, down, is_open, has_goal, was_left }
     }
 
     fn says(&self, again: &[NewMember], left: &[NewMember]) -> String {
@@ -215,6 +237,9 @@ impl Found {
             0 => {}
             1 => parts.push("1 teammate was cut short".to_owned()),
             n => parts.push(format!("{n} teammates were cut short")),
+        }
+        if self.was_left {
+            parts.push(format!("the lead {}", CUT_SHORT.trim_start_matches("it ")));
         }
         if !self.is_open {
             parts.push("no task is open, so nobody is started".to_owned());

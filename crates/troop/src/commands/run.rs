@@ -6,6 +6,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::{
     Dollars, MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId, TeamName,
+    quoted,
 };
 use troop_runtime::{Board, EXTERNAL, Ended, TeamSummary};
 use uuid::Uuid;
@@ -53,8 +54,8 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     let lead = (lead, external);
     let board = make_team(desk, &goal, lead, settings).await?;
     let (agents, args, is_new) = (runnable, args.lead, true);
-    let instead = None;
-    let leading = Leading { desk, board, is_new, printer, trust: &trust, agents, instead, args };
+    let (instead, left, trust) = (None, None, &trust);
+    let leading = Leading { desk, board, is_new, printer, trust, agents, instead, args, left };
     let members = members.into_iter().map(|member| Spawn { member, prompt: None }).collect();
     let begun = match leading.begin().await {
         Ok(begun) => begun,
@@ -107,19 +108,21 @@ pub(super) fn conclude(finished: &Finished, printer: &Printer) -> Result<()> {
         print_json(finished, Vec::new(), printer)?;
         return finished.check();
     }
-    let mut text = text(finished, printer);
+    let typed = Typed::now();
+    let mut text = text(finished, printer, &typed);
     if let Some(team) = finished.story.state().team() {
-        let look =
-            format!("look: `troop --team {0} events`, `troop --team {0} log MEMBER`", team.name);
-        let look = Typed::now().kept_in(&look);
-        text.push_str(&render::paint(render::DIM, &format!("\n{look}\n")));
+        let look = format!(
+            "\nlook: `troop --team {0} events`, `troop --team {0} log MEMBER`\n",
+            team.name
+        );
+        text.push_str(&render::paint(render::DIM, &typed.kept_in(&look)));
     }
     printer.text(&text)?;
     finished.check()
 }
 
 /// The report for people.
-pub(super) fn text(finished: &Finished, printer: &Printer) -> String {
+pub(super) fn text(finished: &Finished, printer: &Printer, typed: &Typed) -> String {
     // Where a screen was, there is room already.
     let gap = if printer.screen().is_some() { "" } else { "\n" };
     let mut text = format!("{gap}{}", render::summary(&finished.story, printer.width()));
@@ -128,7 +131,7 @@ pub(super) fn text(finished: &Finished, printer: &Printer) -> String {
     }
     for (nth, line) in finished.home.iter().flat_map(Home::lines).enumerate() {
         let gap = if nth == 0 { "\n" } else { "" };
-        text.push_str(&format!("{gap}{line}\n"));
+        text.push_str(&format!("{gap}{}\n", typed.kept_in(&line)));
     }
     text
 }
@@ -196,7 +199,11 @@ fn check_names(lead: &NewMember, members: &[NewMember]) -> Result<()> {
     let Some(member) = member else { return Ok(()) };
     let NewMember { name, agent, .. } = member;
     let message = format!("`{name}` is who leads the team, and cannot be a member besides");
-    Err(Usage::new(message, format!("give it another name: `--member ann={agent}`")).into())
+    Err(Usage::new(
+        message,
+        format!("give it another name: `--member {}`", quoted(&format!("ann={agent}"))),
+    )
+    .into())
 }
 
 /// Makes the team, named after the project's folder.

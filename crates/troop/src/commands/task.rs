@@ -74,6 +74,7 @@ pub(super) async fn run(command: TaskCommand, desk: &mut Desk, printer: &Printer
         change => {
             let without = without_checks(&change);
             let (verb, order) = order(change)?;
+            check_asker(&order, desk)?;
             super::proof::prove(desk, &order, without.as_deref(), printer).await?;
             let attached = match &order {
                 Order::Attach { task, path } => Some((task.clone(), path.clone())),
@@ -89,6 +90,18 @@ pub(super) async fn run(command: TaskCommand, desk: &mut Desk, printer: &Printer
             confirm(desk, &done, verb, printer).await
         }
     }
+}
+
+/// Who works on a task asks the user; a person has nobody to ask there.
+fn check_asker(order: &Order, desk: &Desk) -> Result<()> {
+    let Order::AskUser { task, .. } = order else { return Ok(()) };
+    if desk.signature()?.actor.kind != ActorKind::Human {
+        return Ok(());
+    }
+    let hint = format!(
+        "say for whom: `troop --as MEMBER task ask-user {task} \"…\"`, or tell them something: `troop message send MEMBER \"…\"`"
+    );
+    Err(Refused::new("only who works on a task asks the user about it", hint).into())
 }
 
 /// Why a person does without checks, if one does.

@@ -3,7 +3,7 @@
 use std::{io::Read as _, path::Path};
 
 use anyhow::{Context as _, Result};
-use troop_model::{FileQuestion, TaskRef};
+use troop_model::{FileQuestion, TaskRef, quoted};
 use troop_protocol::{FileChanged, FileList, FileView};
 use troop_runtime::{Asker, Files, MAX_FILE, Noted, Signature};
 
@@ -66,7 +66,8 @@ pub(super) async fn warn_if_missing(
     if !printer.json && list.files.iter().all(|file| file.path != path) {
         let shown = render::one_line(path);
         printer.warn(&format!(
-            "`{shown}` is not in the workspace; put it there: `troop workspace write {shown} FILE --task {task}`"
+            "`{shown}` is not in the workspace; put it there: `troop workspace write {} FILE --task {task}`",
+            quoted(&shown)
         ));
     }
     Ok(())

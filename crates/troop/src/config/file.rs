@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Config, hooks::suggestion, teams, teams::TeammateMode};
 use crate::{
     render::one_line,
-    report::{Usage, in_plain_words, nearest, quoted_path},
+    report::{Usage, in_plain_words, moved_away, nearest, quoted_path},
 };
 
 /// The keys of a configuration file.
@@ -108,9 +108,8 @@ fn text(path: &Path) -> Result<Option<String>> {
             Ok(None)
         }
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
-            let hint = format!("move it away: `mv {0} {0}.old`", quoted_path(path));
             let message = format!("`{}` is a folder, not a file", path.display());
-            Err(Usage::new(message, hint).into())
+            Err(Usage::new(message, moved_away(path)).into())
         }
         Err(error) => {
             let hint = format!("make it readable: `chmod u+r {}`", quoted_path(path));

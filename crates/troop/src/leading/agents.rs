@@ -136,6 +136,12 @@ impl Runnable {
         agent.is_some_and(|agent| agent.thinks().is_some())
     }
 
+    /// Whether an agent runs in this process without thinking: it follows a script, and would begin it anew.
+    pub(crate) fn follows(&self, key: &str, model: Option<&str>) -> bool {
+        let agent = self.find(key, model).ok().flatten();
+        agent.is_some_and(|agent| agent.thinks().is_none())
+    }
+
     /// Says why a teammate cannot be what it should be, if it cannot.
     pub(crate) fn check_member(&self, member: &NewMember) -> Result<()> {
         let NewMember { name, agent: key, model, .. } = member;
@@ -355,6 +361,16 @@ pub(super) struct Watch {
 }
 
 impl Watch {
+    /// Of an agent that was left in the middle of what it was told, and does not go on with it by itself.
+    pub(super) fn of_left(fault: Option<String>) -> Self {
+        let watch = Self::default();
+        if fault.is_some() {
+            watch.work.send_replace(LeadWork::Open);
+        }
+        watch.note(fault);
+        watch
+    }
+
     fn note(&self, fault: Option<String>) {
         *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = fault;
     }
@@ -376,40 +392,13 @@ struct Watched {
 
 impl Agent for Watched {
     fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, Outcome> {
-        // What becomes of a task is on the board.
-        let is_noted = matches!(work, Work::Start | Work::Mail(_));
-        let watch = self.watch.clone();
-        Box::pin(async move {
-            if !is_noted {
-                return self.agent.turn(work, turn).await;
+        match work {
+            work @ (Work::Start | Work::Mail(_)) => Box::pin(self.noted(work, turn)),
+            // What becomes of a task is on the board.
+            work @ (Work::Task(_) | Work::Resume { .. } | Work::Shutdown { .. }) => {
+                self.agent.turn(work, turn)
             }
-            // Who cannot go on from what is on the board has left nothing open but that.
-            let goes_on = self.agent.thinks().is_some();
-            if goes_on {
-                // One that is killed in the middle of it leaves it so.
-                watch.work.send_replace(LeadWork::Open);
-            }
-            let outcome = self.agent.turn(work, turn).await;
-            let (stands, fault) = match &outcome {
-                Outcome::Interrupted if goes_on => (LeadWork::Interrupted, None),
-                Outcome::Done | Outcome::Completed { .. } | Outcome::Interrupted => {
-                    (LeadWork::Done, None)
-                }
-                Outcome::Failed { reason } | Outcome::Hopeless { reason } => {
-                    (LeadWork::Open, Some(reason.clone()))
-                }
-                Outcome::GaveBack { .. } | Outcome::Refused { .. } | Outcome::Stop { .. } => {
-                    (LeadWork::Open, None)
-                }
-            };
-            // A script does not come back to what it could not do; who thinks may have put it right by now.
-            if goes_on || fault.is_some() {
-                watch.note(fault);
-            }
-            let is_open = watch.fault().is_some();
-            watch.work.send_replace(if is_open { LeadWork::Open } else { stands });
-            outcome
-        })
+        }
     }
 
     fn fresh(&self) -> Box<dyn Agent> {
@@ -418,5 +407,45 @@ impl Agent for Watched {
 
     fn thinks(&self) -> Option<Thinking> {
         self.agent.thinks()
+    }
+}
+
+impl Watched {
+    /// A turn of which is noted how it stands with what the agent was told.
+    async fn noted(&mut self, work: Work, turn: &Turn) -> Outcome {
+        let watch = self.watch.clone();
+        let (stood, earlier) = (*watch.work.borrow(), watch.fault());
+        // Who cannot go on from what is on the board has lost what it left undone, unless a person tells it again.
+        let goes_on = self.agent.thinks().is_some();
+        let forgets = || goes_on || stood == LeadWork::Done || turn.has_heard();
+        // One that is killed in the middle of it leaves it so.
+        watch.work.send_replace(LeadWork::Open);
+        let mut ending = self.agent.turn(work, turn);
+        let outcome = tokio::select! {
+            biased;
+            outcome = &mut ending => outcome,
+            () = turn.only_waits().cancelled() => {
+                watch.work.send_replace(if forgets() { LeadWork::Done } else { stood });
+                ending.await
+            }
+        };
+        let (stands, fault) = match &outcome {
+            Outcome::Interrupted if goes_on => (LeadWork::Interrupted, None),
+            Outcome::Interrupted if !turn.only_waits().is_cancelled() => (LeadWork::Open, None),
+            Outcome::Done | Outcome::Completed { .. } | Outcome::Interrupted => {
+                (LeadWork::Done, None)
+            }
+            Outcome::Failed { reason } | Outcome::Hopeless { reason } => {
+                (LeadWork::Open, Some(reason.clone()))
+            }
+            Outcome::GaveBack { .. } | Outcome::Refused { .. } | Outcome::Stop { .. } => {
+                (LeadWork::Open, None)
+            }
+        };
+        let (stands, fault) =
+            if forgets() { (stands, fault) } else { (LeadWork::Open, earlier.or(fault)) };
+        watch.note(fault);
+        watch.work.send_replace(stands);
+        outcome
     }
 }

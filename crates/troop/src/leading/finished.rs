@@ -23,6 +23,8 @@ pub(crate) struct Finished {
     pub(crate) story: Story,
     /// What went wrong with the lead's agent.
     pub(super) fault: Option<String>,
+    /// Whether it follows a script, and does not go on with it by itself.
+    pub(super) follows: bool,
     /// How it stands with what it was told.
     pub(super) work: LeadWork,
     /// What became of what teammates made in folders of their own, if they had some.
@@ -49,7 +51,14 @@ impl Finished {
         if let Some(fault) = self.fault.as_ref().filter(|_| !is_spent) {
             let message = format!("the lead could not go on: {}", render::one_line(fault));
             let lead = state.lead().map_or("lead", |lead| lead.name.as_str());
-            let hint = format!("see what it did: `troop --team {name} log {lead}`, then {on}");
+            let see = format!("see what it did: `troop --team {name} log {lead}`");
+            let hint = match self.follows {
+                true => format!(
+                    "{see}; what is missing can be made by hand (`troop --team {name} task create \"…\"`), or the script begins anew \
+                     if it is told its goal again: `troop --team {name} message send {lead} \"…\"`, then {on}"
+                ),
+                false => format!("{see}, then {on}"),
+            };
             return Err(Refused::new(message, hint).into());
         }
         if let Some(reason) = state.lead().filter(|it| it.state == MemberState::Crashed) {

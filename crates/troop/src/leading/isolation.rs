@@ -2,19 +2,13 @@
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use troop_model::TeamName;
+use troop_model::{TeamName, quoted};
 use troop_runtime::{
     Board, Elsewhere, Ended, Ending, GitError, Ignored, Isolation, IsolationOptions, Landed,
     Opened, find_lead,
 };
 
-use crate::{
-    config,
-    desk::Desk,
-    output::Printer,
-    render,
-    report::{Refused, quoted},
-};
+use crate::{config, desk::Desk, output::Printer, render, report::Refused};
 
 /// How many names are in one line.
 const MAX_NAMED: usize = 3;

@@ -73,7 +73,11 @@ impl Story {
                 format!("{member} is gone{}", because(reason.as_deref()))
             }
             Fact::MemberInterrupted { member, reason } => {
-                format!("{who} interrupts {member}{}", because(reason.as_deref()))
+                let how = wait::word(member.as_str(), &self.typed);
+                let holds_task = self.state.tasks().held_by(member).next().is_some();
+                let next = format!("{NEXT}it goes on with the next message: {how}");
+                let next = if holds_task { next } else { String::new() };
+                format!("{who} interrupts {member}{}{next}", because(reason.as_deref()))
             }
             Fact::MemberModeChanged { member, permissions } => {
                 format!("{member} works in mode {permissions} now")

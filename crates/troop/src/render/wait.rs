@@ -106,6 +106,11 @@ pub(super) fn let_begin(task: TaskNumber, typed: &Typed) -> String {
     typed.kept_in(&format!("`troop task approve {}`", task.0))
 }
 
+/// How somebody is told something.
+pub(super) fn word(to: &str, typed: &Typed) -> String {
+    typed.kept_in(&format!("`troop message send {to} \"…\"`"))
+}
+
 /// How a question to the user is answered.
 pub(super) fn reply(from: &str, task: TaskNumber, typed: &Typed) -> String {
     typed.kept_in(&format!(

@@ -1,6 +1,6 @@
 //! What to type next, for each refusal that has an answer.
 
-use troop_model::{Refusal, Status};
+use troop_model::{Refusal, Status, quoted};
 
 use crate::agents::SUGGESTED;
 
@@ -62,7 +62,10 @@ pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {
         Refusal::UnknownMember { name, members } => {
             match nearest(name, members.iter().map(troop_model::MemberName::as_str)) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("add it: `troop member add {name}={SUGGESTED}`"),
+                None => {
+                    let member = quoted(&format!("{name}={SUGGESTED}"));
+                    format!("add it: `troop member add {member}`")
+                }
             }
         }
         Refusal::NotAMember { .. } => "see who is: `troop member list`".to_owned(),

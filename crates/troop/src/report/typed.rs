@@ -1,6 +1,8 @@
-//! What was typed for every command, so that a hint can be pasted as it is.
+//! What was typed for every command, so that a hint can be quoted_path as it is.
 
 use std::path::Path;
+
+use troop_model::quoted;
 
 /// The options that were typed with a value.
 #[derive(Debug, Default)]
@@ -67,7 +69,9 @@ impl Typed {
             };
             let command = piece.split('`').next().unwrap_or_default();
             let says = |option: &str| command.split(' ').any(|word| word == option);
-            let mut options = self.place.clone();
+            // What it says already is not said again.
+            let place = self.place.chunks(2).filter(|it| !it.first().is_some_and(|it| says(it)));
+            let mut options: Vec<String> = place.flatten().cloned().collect();
             let is_named = self.team.iter().any(|word| says(word));
             if !is(&ABOUT_NO_TEAM) && !is_named {
                 options.extend(self.team.iter().cloned());
@@ -83,13 +87,11 @@ impl Typed {
     }
 }
 
-/// A word as a shell takes it.
-pub(crate) fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@,+%=".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
+/// How a file is moved out of the way.
+pub(crate) fn moved_away(path: &Path) -> String {
+    let mut old = path.as_os_str().to_owned();
+    old.push(".old");
+    format!("move it away: `mv {} {}`", quoted_path(path), quoted_path(Path::new(&old)))
 }
 
 /// A path as a shell takes it.
@@ -99,9 +101,9 @@ pub(crate) fn quoted_path(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    //! Hints that can be pasted.
+    //! Hints that can be quoted_path.
 
-    use super::Typed;
+    use super::{Typed, quoted};
 
     fn kept(typed: &str, hint: &str) -> String {
         Typed::of(typed.split(' ').map(str::to_owned)).kept_in(hint)
@@ -125,7 +127,22 @@ mod tests {
         );
         assert_eq!(kept("--team x run go", "go on: `troop resume x`"), "go on: `troop resume x`");
         assert_eq!(kept("task comment 1 -- --team x", both), both);
+        let once = kept("--home /a --store files:b x", both);
+        assert_eq!(kept("--home /a --store files:b x", &once), once, "not a second time");
         let person = "a person answers: `troop message answer ann yes`";
         assert_eq!(kept("--as lead message answer ann yes", person), person);
+    }
+
+    #[test]
+    fn what_a_shell_would_take_apart_is_quoted() {
+        for (word, typed) in [
+            ("/home/pat/a-b_c.txt", "/home/pat/a-b_c.txt"),
+            ("/Users/John Doe/.troop", "'/Users/John Doe/.troop'"),
+            ("my proj's ü", r"'my proj'\''s ü'"),
+            ("a;b$c", "'a;b$c'"),
+            ("", "''"),
+        ] {
+            assert_eq!(quoted(word), typed);
+        }
     }
 }

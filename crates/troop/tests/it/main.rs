@@ -23,6 +23,7 @@ mod logs;
 mod mcp;
 mod mirror;
 mod observe;
+mod pasting;
 mod profile;
 mod readme;
 mod running;

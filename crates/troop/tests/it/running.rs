@@ -5,6 +5,7 @@ mod away;
 mod delegation;
 mod planning;
 mod refusals;
+mod scripts;
 mod served;
 mod waiting;
 
@@ -153,6 +154,7 @@ fn a_member_that_fails_for_good_is_a_failed_run() {
     let mut team = start(&troop, "-m ann=command --keep");
     team.wait_for("failed at task-2: exit code 3");
     troop.ok("--team crew task cancel 2 --reason 'it never works'");
+    team.wait_for("lead → user: all is said");
     troop.ok("stop");
     let run = team.end();
     assert_eq!(run.code, 0, "what is cancelled is over: {}{}", run.out, run.err);
@@ -377,9 +379,14 @@ fn members_are_spawned_interrupted_and_stopped_from_other_terminals() {
     team.wait_for("task-1 goes to ann");
     assert_eq!(
         troop.ok("member interrupt ann --reason 'the door'"),
-        "ann was told to break off what it does\n"
+        "ann was told to break off what it does\nit goes on with the next message: `troop message send ann \"…\"`\n"
     );
     team.wait_for("pat interrupts ann: the door");
+    team.wait_for("it goes on with the next message: `troop --team crew message send ann \"…\"`");
+    let held = r#""state":"working","reason":"interrupted; it goes on with the next message""#;
+    let mut events = Printing::new(troop.start("events --follow --json"));
+    events.wait_for(held);
+    drop(events);
     write(&troop, "go", "");
     troop.ok("message send ann 'go on'");
     team.wait_for("ann completed task-1");

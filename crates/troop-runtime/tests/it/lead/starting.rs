@@ -22,7 +22,9 @@ pub(super) async fn add(stage: &Stage, member: &str, agent: &str) {
 
 #[tokio::test]
 async fn who_does_not_run_is_started_for_what_is_delegated_to_it() {
-    let stage = Stage::new(setting()).await;
+    let mut setting = setting();
+    setting.settings.max_attempts = 1;
+    let stage = Stage::new(setting).await;
     add(&stage, "fay", "worker").await;
     stage.task("write").await;
     stage.lead_does(delegate(1, "fay")).await;

@@ -36,6 +36,12 @@ pub(super) async fn check(
 ) -> Vec<Check> {
     let (mut checks, environment) = (Vec::new(), config::environment());
     let teams = entries(&surroundings.home.join("teams"));
+    if super::find("git").is_none() {
+        let has_any = teams.iter().any(|folder| !entries(&folder.join("worktrees")).is_empty());
+        checks.extend(has_any.then(|| without_git(care)));
+        checks.extend(aside(surroundings));
+        return checks;
+    }
     for folder in &teams {
         let id = folder.file_name().and_then(|name| name.to_str()?.parse().ok()).map(TeamId);
         let done = id.and_then(|id| done.get(&id));
@@ -68,6 +74,17 @@ pub(super) async fn check(
     }
     checks.extend(aside(surroundings));
     checks
+}
+
+/// Nobody can tell what is in the folders.
+fn without_git(care: Care) -> Check {
+    Check {
+        name: "left behind".to_owned(),
+        state: if care == Care::Rescue { State::Bad } else { State::Missing },
+        says: "nothing can be said about the folders of teams, because `git` is not found"
+            .to_owned(),
+        fix: Some("install it, or put it into `PATH`, and look again: `troop doctor`".to_owned()),
+    }
 }
 
 /// What was moved out of the way, and belongs to nobody any more.
@@ -121,7 +138,8 @@ async fn one(
         }
         Err(error) => {
             let (folder, project) = (quoted_path(folder), quoted_path(&leftover.project));
-            let is_lost = matches!(leftover.state, LeftoverState::Lost { .. });
+            let is_lost =
+                matches!(leftover.state, LeftoverState::Lost { .. } | LeftoverState::Away);
             let fix = if is_lost {
                 fix(leftover, false)
             } else {
@@ -137,6 +155,10 @@ async fn one(
 fn fix(leftover: &Leftover, is_done_without: bool) -> String {
     let project = quoted_path(&leftover.project);
     match (&leftover.state, &leftover.folder, &leftover.branch) {
+        (LeftoverState::Away, Some(folder), _) => format!(
+            "move the project back, or go on where it is now: `troop resume TEAM` there; if it is gone for good, take what you need, then: `rm -r {}`",
+            quoted_path(folder)
+        ),
         (LeftoverState::Lost { .. }, Some(folder), _) => {
             format!("look at it; if you do not need it: `rm -r {}`", quoted_path(folder))
         }
@@ -164,6 +186,9 @@ fn describe(leftover: &Leftover) -> String {
         LeftoverState::Merged => "a folder whose work is merged".to_owned(),
         LeftoverState::Waiting => "results that are not in the project".to_owned(),
         LeftoverState::Orphaned => "unmerged work, in a team that is not here any more,".to_owned(),
+        LeftoverState::Away => {
+            format!("a folder whose project, {}, is not there:", leftover.project.display())
+        }
         LeftoverState::Replaced => "a folder made a repository of its own,".to_owned(),
         LeftoverState::Lost { says } => format!("a folder that git does not know: {says}"),
     };

@@ -18,7 +18,7 @@ use crate::{
     desk::{Desk, Standing},
     output::Printer,
     render,
-    report::Refused,
+    report::{Refused, Typed},
 };
 
 /// How long a member that starts is waited for.
@@ -152,7 +152,12 @@ pub(super) async fn interrupt(
     let member = at_work(name, desk).await?.name;
     desk.submit(Command::InterruptMember { member: member.clone(), reason }).await?;
     // One that hangs does not hear it.
-    said(&member, "told to break off what it does", printer)
+    said(&member, "told to break off what it does", printer)?;
+    if printer.json {
+        return Ok(());
+    }
+    let how = format!("it goes on with the next message: `troop message send {member} \"…\"`");
+    printer.line(&Typed::now().kept_in(&how))
 }
 
 fn said(member: &MemberName, what: &str, printer: &Printer) -> Result<()> {

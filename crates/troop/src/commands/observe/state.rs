@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use troop_observe::Observer;
 
 use super::pieces::Tail;
-use crate::report::Refused;
+use crate::report::{Refused, moved_away};
 
 /// Saving takes at most one part in this many of the time, while there is more to read.
 const SHARE: u32 = 10;
@@ -166,9 +166,8 @@ fn read(path: &Path) -> Result<Option<String>> {
 }
 
 fn refuse(path: &Path, error: &dyn std::error::Error) -> anyhow::Error {
-    let shown = path.display();
-    let message = format!("`{shown}` was not kept by `troop observe`: {error}");
-    Refused::new(message, format!("move it away: `mv {shown} {shown}.old`")).into()
+    let message = format!("`{}` was not kept by `troop observe`: {error}", path.display());
+    Refused::new(message, moved_away(path)).into()
 }
 
 /// Refuses to begin what could not be kept.

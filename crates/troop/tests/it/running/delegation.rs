@@ -207,6 +207,21 @@ fn what_is_delegated_while_nobody_leads_begins_with_the_next_lead() {
 }
 
 #[test]
+fn a_run_whose_member_crashes_is_tried_again_as_a_delegation_and_announced_as_it_ended() {
+    let troop = project(LEAD);
+    let careless =
+        "when task *\n    on attempt 1\n        crash 9\n    complete dug in {run.session}\n";
+    write(&troop, "ann.script", careless);
+    let more = "--set retry_backoff_seconds=0 -m ann=script:ann.script -m bob=command";
+    let run = troop.run(&format!("{RUN} {more}"));
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    let (_, end) = run.out.split_once("2 of 2 tasks done in ").unwrap();
+    assert!(end.contains("have ended, after ") && end.contains(": 2 done."), "{end}");
+    assert!(end.contains("\ndug in delegate:") && !end.contains("did not work out"), "{end}");
+    assert!(end.contains("\ntried before by ann: ann crashed\n"), "{end}");
+}
+
+#[test]
 fn of_several_delegations_to_one_member_one_runs_and_the_others_wait() {
     let troop = project("when started\n    log here\n");
     let mut team = start(&troop, "-m ann=command --keep --set assignment=claim");

@@ -261,7 +261,7 @@ fn a_team_goes_on_in_the_folder_where_it_worked() {
     assert_eq!(output.status.code(), Some(1), "{err}");
     let folder = troop.folder().canonicalize().unwrap();
     let says = format!(
-        "error: team `crew` works in another folder: `{0}`\nhint: go on there: `cd {0} && troop resume crew`\n",
+        "error: team `crew` works in another folder: `{0}`\nhint: go on there: `cd {0}`, then `troop resume crew`\n",
         folder.display()
     );
     assert_eq!(err, says);

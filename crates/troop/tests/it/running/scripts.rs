@@ -1,0 +1,108 @@
+//! A lead's script that cannot go on, is for something else, or is cut short: nobody calls that success.
+
+use rustix::process::Signal;
+use troop_testkit::wait_for;
+
+use super::{Printing, project, start, statuses, write};
+use crate::troop::Troop;
+
+/// What the only team is.
+fn standing(troop: &Troop) -> String {
+    troop.json("team list")["teams"][0]["state"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_step_of_the_lead_that_fails_is_a_failed_run_however_well_the_rest_went() {
+    for (step, reason) in [
+        (
+            r#"call task/create {"subject": "b", "description": "echo b", "blocked_by": [7]}"#,
+            "there is no task `task-7`",
+        ),
+        ("run exit 3", "`exit 3`: exit code 3"),
+    ] {
+        for handler in ["when mail * from user", "when started"] {
+            let script = format!(
+                "{handler}\n    call task/create {{\"subject\": \"a\", \"description\": \"echo a\"}}\n    {step}\n    message user all done\n"
+            );
+            let troop = project(&script);
+            let run = start(&troop, "-m ann=command").end();
+            assert_eq!(run.code, 1, "{}{}", run.out, run.err);
+            assert!(run.out.contains("1 of 1 tasks done"), "what there is is done: {}", run.out);
+            assert!(!run.out.contains("all done"), "{}", run.out);
+            let line = format!("line 3 of the script: {reason}");
+            assert!(run.out.contains(&format!("warning: lead: {line}")), "at once: {}", run.out);
+            let says = format!("error: the lead could not go on: {line}");
+            assert!(run.err.contains(&says), "in the end: {}", run.err);
+            assert_eq!(standing(&troop), "stopped");
+        }
+    }
+}
+
+#[test]
+fn a_script_that_has_nothing_for_the_goal_is_a_failed_run() {
+    for script in
+        ["", "when mail *other* from user\n    log hi\n", "when mail * from ann\n    log hi\n"]
+    {
+        let troop = project(script);
+        let run = start(&troop, "-m ann=command").end();
+        assert_eq!(run.code, 1, "{script}: {}{}", run.out, run.err);
+        let says =
+            "error: the lead could not go on: the script has no `when mail` for `the goal`\n";
+        assert!(run.err.contains(says), "{}", run.err);
+        assert_eq!(standing(&troop), "stopped");
+    }
+    let troop = project("when started\n    log hi\n");
+    let run = start(&troop, "-m ann=command").end();
+    assert_eq!(run.code, 0, "it needs no goal: {}{}", run.out, run.err);
+}
+
+/// A lead whose plan has two steps, of which the first waits for the file `go`.
+const TWO_STEPS: &str = r#"
+when mail * from user
+    call task/create {"subject": "a", "description": "until [ -e go ]; do sleep 0.01; done"}
+    wait until all tasks are done
+    call task/create {"subject": "b", "description": "echo b"}
+    wait until all tasks are done
+"#;
+
+/// The team when its lead waits for the first step, and the log says so.
+async fn in_the_first_step(troop: &Troop) -> Printing {
+    let mut team = start(troop, "-m ann=command --grace 1");
+    team.wait_for("task-1 goes to ann");
+    wait_for("the lead is known to be in the middle of something", async || {
+        let members = troop.json("member list");
+        let lead = members["members"].as_array()?.iter().find(|it| it["role"] == "lead")?.clone();
+        (lead["state_reason"] == "it has not done yet what it was told").then_some(())
+    })
+    .await;
+    team
+}
+
+#[tokio::test]
+async fn a_script_that_was_cut_short_is_not_said_to_be_done() {
+    for signal in [Signal::KILL, Signal::INT] {
+        let troop = project(TWO_STEPS);
+        let team = in_the_first_step(&troop).await;
+        team.signal(signal);
+        assert_ne!(team.end().code, 0);
+        write(&troop, "go", "");
+        for nth in 0..2 {
+            let run = troop.run("resume crew");
+            assert_eq!(run.code, 1, "{nth}: {}{}", run.out, run.err);
+            let says = "the lead was cut short in the middle of its script, and does not go on with that by itself";
+            assert!(run.out.contains(says), "{nth}: {}", run.out);
+            let says =
+                "error: the lead could not go on: it was cut short in the middle of its script";
+            assert!(run.err.starts_with(says), "{nth}: {}", run.err);
+            assert_eq!(
+                (statuses(&troop), standing(&troop)),
+                (vec!["completed".to_owned()], "stopped".to_owned())
+            );
+        }
+        // What the hint says helps.
+        troop.ok("--team crew message send lead 'the goal'");
+        let run = troop.run("resume crew");
+        assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+        assert_eq!((statuses(&troop).len(), standing(&troop)), (3, "completed".to_owned()));
+    }
+}
