@@ -285,7 +285,7 @@ impl Place {
     }
 }
 
-/// How this program was called, so that what is printed can be quoted_path.
+/// How this program was called, so that what is printed can be pasted.
 fn program() -> String {
     let called = std::env::args_os().next().map(|it| it.to_string_lossy().into_owned());
     called.filter(|it| it.contains('/')).map_or_else(|| "troop".to_owned(), |it| quoted(&it))

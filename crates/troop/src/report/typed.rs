@@ -1,4 +1,4 @@
-//! What was typed for every command, so that a hint can be quoted_path as it is.
+//! What was typed for every command, so that a hint can be pasted as it is.
 
 use std::path::Path;
 
@@ -101,7 +101,7 @@ pub(crate) fn quoted_path(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    //! Hints that can be quoted_path.
+    //! Hints that can be pasted.
 
     use super::{Typed, quoted};
 
