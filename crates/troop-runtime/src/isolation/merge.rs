@@ -70,6 +70,12 @@ struct Parted {
     base: String,
 }
 
+/// What came of bringing a commit and the team's branch together, which is in no branch yet.
+struct Tried {
+    parted: Parted,
+    merged: Result<String, Conflict>,
+}
+
 impl Finished {
     /// What was checked, and is not to be merged now.
     pub(crate) fn without_merge(evidence: Vec<Evidence>) -> Self {
@@ -140,19 +146,27 @@ impl Isolation {
             parted = self.parted(&own).await?;
         }
         let Some(parted) = parted else { return Ok(self.unrelated(&own).into()) };
-        inside.extend(new_repositories(&git, &parted.base, &own).await?);
+        // At once, because it is waited for both. What was merged for nothing is in no branch.
+        let merge = async {
+            match aim {
+                Aim::Merge => self.merged(work, &parted, &own).await.map(Some),
+                Aim::HandIn => Ok(None),
+            }
+        };
+        let (found, merged) = tokio::try_join!(new_repositories(&git, &parted.base, &own), merge)?;
+        inside.extend(found);
         if !inside.is_empty() {
             return Ok(NotMerged::Repositories(inside).into());
         }
-        if aim == Aim::HandIn {
+        let Some(merged) = merged else {
             let evidence = checks.run(&self.below(&folder), Some(&own)).await;
             if !checks.wanted.is_still().await {
                 return Ok(NotMerged::Unwanted.into());
             }
             self.hand_in(work, &own).await?;
             return Ok(Finished::without_merge(evidence));
-        }
-        self.merge(work, (&own, parted), checks, &folder).await
+        };
+        self.merge(work, (&own, Tried { parted, merged }), checks, &folder).await
     }
 
     /// Merges what a member handed in for a task, as it was then, after it is checked in a folder apart.
@@ -199,8 +213,8 @@ impl Isolation {
             let add = ["worktree", "add", "--quiet", "--force", "--detach", &path, own];
             self.inner.git.run(&add).await?;
         }
-        let finished = match self.parted(own).await? {
-            Some(parted) => self.merge(work, (own, parted), checks, &folder).await,
+        let finished = match self.tried(work, own).await? {
+            Some(tried) => self.merge(work, (own, tried), checks, &folder).await,
             None => Ok(self.unrelated(own).into()),
         };
         if !checks.is_empty() {
@@ -231,12 +245,13 @@ impl Isolation {
     async fn merge(
         &self,
         work: &Work,
-        (own, mut parted): (&str, Parted),
+        (own, mut tried): (&str, Tried),
         checks: &Checks,
         folder: &Path,
     ) -> GitResult<Finished> {
         for _ in 0..MAX_ROUNDS {
-            let merged = match self.merged(work, &parted, own).await? {
+            let Tried { parted, merged } = tried;
+            let merged = match merged {
                 Ok(merged) => merged,
                 Err(conflict) => return Ok(NotMerged::Conflict(conflict).into()),
             };
@@ -271,8 +286,8 @@ impl Isolation {
                 };
                 return Ok(Finished { outcome: Outcome::Merged(merge), evidence });
             }
-            match self.parted(own).await? {
-                Some(anew) => parted = anew,
+            match self.tried(work, own).await? {
+                Some(again) => tried = again,
                 None => return Ok(self.unrelated(own).into()),
             }
         }
@@ -305,6 +320,13 @@ impl Isolation {
             }
             None => Err(self.inner.git.nonsense(&parse)),
         }
+    }
+
+    /// Tries to merge a commit with the team's branch, if they were ever one.
+    async fn tried(&self, work: &Work, own: &str) -> GitResult<Option<Tried>> {
+        let Some(parted) = self.parted(own).await? else { return Ok(None) };
+        let merged = self.merged(work, &parted, own).await?;
+        Ok(Some(Tried { parted, merged }))
     }
 
     /// The commit that has both; the conflict, if they do not fit.
