@@ -175,7 +175,7 @@ fn a_lead_that_cannot_go_on_is_a_failed_run() {
     let run = troop.run("run x --agent script:lead.script -m ann=command");
     assert_eq!(run.code, 1, "{}", run.out);
     assert_eq!(troop.json("team list")["teams"][0]["state"], "stopped", "its work is not over");
-    let says = "error: the lead could not go on: line 3 of the script: there is no task `task-7`\n";
+    let says = "error: the lead could not go on: line 3 of the script: there is no task `task-7`";
     assert!(run.err.starts_with(says), "{}", run.err);
     let troop = project("when mail *\n    crash 3\n");
     let run = troop.run("run x --agent script:lead.script");
