@@ -215,7 +215,7 @@ impl Dispatcher {
             Input::Shown(member, line) => self.note(&member, Line::note(&line)),
             Input::Called(called) => self.called(*called).await,
             Input::Settled(runner, version) => self.settled(&runner, version),
-            Input::Refused(runner, what) => self.refused(&runner, what),
+            Input::Refused(refused) => self.not_taken(*refused).await,
             Input::NotRestarted(member, why) => self.not_restarted(&member, &why).await,
             Input::NotDelegated(delegation, why) => self.not_delegated(delegation, &why).await,
             Input::StoreFails(why) => self.store_fails(&why),

@@ -174,8 +174,9 @@ impl Dispatcher {
         let Some(given) = self.enqueue(request.clone()).await else { return };
         let (runner, inputs, board) = (runner.clone(), self.inputs.clone(), self.board.clone());
         self.tracker.spawn(async move {
-            if let Err(error) = insist(&board, request, given, &inputs).await {
-                drop(inputs.send(Input::Refused(runner, error.to_string())).await);
+            if let Err(error) = insist(&board, request.clone(), given, &inputs).await {
+                let refused = Box::new((runner, request, error.to_string()));
+                drop(inputs.send(Input::Refused(refused)).await);
             }
         });
     }

@@ -44,7 +44,7 @@ pub(super) enum Input {
     /// A member was given work, or was not; what came of it is in the log up to there.
     Settled(Runner, Option<Version>),
     /// What was done for a member was refused, and it does not know yet.
-    Refused(Runner, String),
+    Refused(Box<(Runner, Request, String)>),
     /// A member that crashed was not started again.
     NotRestarted(MemberName, BoardError),
     /// Whoever was to do something that was delegated was not started.
