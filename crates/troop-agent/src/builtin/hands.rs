@@ -25,6 +25,8 @@ use crate::{Outcome, Turn};
 mod ask;
 mod start;
 
+pub(crate) use ask::Judged;
+
 /// How many calls that only look at things run at once.
 const AT_ONCE: usize = 8;
 /// How much of a call people are shown.

@@ -11,7 +11,7 @@ use super::{
     context::Sources,
     hands::Hands,
     history::Begin,
-    key,
+    key, long,
     model::Model,
     prompt,
     servers::{Host, Servers},
@@ -80,8 +80,9 @@ impl BuiltinAgent {
     /// What the lead says at the end of a turn is for the person.
     async fn answer(&self, text: &str, turn: &Turn) -> Outcome {
         if self.is_lead {
+            let text = long::kept(text, None, turn).await;
             // A wire that is gone ends the turn anyway.
-            drop(turn.say("user", text).await);
+            drop(turn.say("user", &text).await);
         }
         Outcome::Done
     }
@@ -100,6 +101,7 @@ impl BuiltinAgent {
         match self.think(Told { words, how, of_people: None }, Some(task), turn).await {
             Thought::Said(_) if !self.is_open(task, turn).await => Outcome::Done,
             Thought::Said(result) => {
+                let result = long::kept(&result, Some(task), turn).await;
                 let first = result.lines().next().unwrap_or_default();
                 let summary =
                     (first.len() < result.len()).then(|| troop_model::preview(first, 120));

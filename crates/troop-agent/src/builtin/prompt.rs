@@ -119,6 +119,10 @@ pub(crate) fn team(team_md: &str) -> String {
 
 pub(crate) const EMPTY: &str = "You said nothing. Go on with the work, or say what came of it.";
 pub(crate) const CUT_OFF: &str = "What you said was cut off, because it was too long. Go on where it ended, and do not say again what you have said.";
+pub(crate) const TAKEN_AS_PLAN: &str =
+    "You may only read until a plan of yours is approved, so what you said was taken as your plan";
+pub(crate) const PLAN_IS_GOOD: &str = "What you said was taken as your plan, because you may only read until one is approved. It was approved: do now what it \
+says. If nothing is to be done, because it was the result already, say the result again, whole: that ends the task.";
 pub(crate) const GO_ON: &str =
     "You were interrupted. Go on with your work, and mind what was said since.";
 

@@ -8,7 +8,7 @@ use super::{
     Options,
     chat::{Asked, Ending, Reply, ToolCall, ToolSpec, Usage},
     compact::compact,
-    hands::Hands,
+    hands::{Hands, Judged},
     history::History,
     key,
     limits::Meter,
@@ -69,14 +69,49 @@ impl Mind {
 
     /// Thinks until there is nothing more to do. Whenever it ends, the model can go on from there.
     pub(crate) async fn think(&mut self, hands: &Hands<'_>, options: &Options) -> Thought {
-        let thought = self.go_round(hands, options).await;
+        let mut meter = Meter::new(options.limits, options.price);
+        let thought = loop {
+            let thought = self.go_round(hands, options, &mut meter).await;
+            let Thought::Said(plan) = &thought else { break thought };
+            if !hands.ends_with_plan() {
+                break thought;
+            }
+            match self.proposes(hands, plan).await {
+                Ok(Judged::Good) => break self.go_round(hands, options, &mut meter).await,
+                Ok(Judged::Bad(_)) => {}
+                Err(thought) => break thought,
+            }
+        };
         // What was taken while it waited for an answer counts as read, so it must not be lost.
         self.take_in(&hands.kept_mail());
         thought
     }
 
-    async fn go_round(&mut self, hands: &Hands<'_>, options: &Options) -> Thought {
-        let mut meter = Meter::new(options.limits, options.price);
+    /// Hands over as a plan what the model said last, and tells it what came of that. Once it is good it is not asked about
+    /// again, whether the member has heard of its new mode or not.
+    async fn proposes(&mut self, hands: &Hands<'_>, plan: &str) -> Result<Judged, Thought> {
+        let judged = hands.judged(plan).await;
+        match &judged {
+            Ok(Judged::Good) => {
+                self.history.tell_plan(format!("Your plan, which was approved:\n{plan}"));
+                self.history.tell(prompt::PLAN_IS_GOOD.to_owned());
+            }
+            Ok(Judged::Bad(why)) => self.history.tell(format!("{}: {why}", prompt::TAKEN_AS_PLAN)),
+            Err(_) => {}
+        }
+        judged.map_err(|why| match hands.turn.spent() {
+            _ if hands.turn.interrupted().is_cancelled() => Thought::Interrupted,
+            Some(why) => Thought::Spent(why),
+            None => Thought::Failed(why),
+        })
+    }
+
+    async fn go_round(
+        &mut self,
+        hands: &Hands<'_>,
+        options: &Options,
+        meter: &mut Meter,
+    ) -> Thought {
         let (mut n_stumbles, mut is_key_new) = (0, false);
         // What was said of an answer that is too long to be said at once.
         let mut begun = String::new();
@@ -92,7 +127,7 @@ impl Mind {
             if let Some(why) = hands.turn.spent() {
                 return Thought::Spent(why);
             }
-            let reply = match self.ask_at_cost(hands, &specs, (options, &mut meter)).await {
+            let reply = match self.ask_at_cost(hands, &specs, (options, &mut *meter)).await {
                 None => return Thought::Interrupted,
                 // Some keys hold for an hour.
                 Some(Err(ModelError::Key { .. }))

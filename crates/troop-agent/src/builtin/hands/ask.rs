@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 
 use serde_json::{Map, Value};
-use troop_model::{Command, Fact, MessageKind, Outgoing, Role};
+use troop_model::{Command, Fact, MessageKind, Outgoing, Permissions, Role};
 use troop_protocol::{Level, MessageIn};
 use uuid::Uuid;
 
@@ -12,6 +12,14 @@ use crate::builtin::{permit::Permit, prompt::of_others, tools::Used};
 
 /// How much of an input is shown to who is asked.
 const MAX_INPUT: usize = 2_000;
+
+/// What the lead says about a plan.
+#[derive(Debug)]
+pub(crate) enum Judged {
+    Good,
+    /// Why not, for the model.
+    Bad(String),
+}
 
 impl Hands<'_> {
     /// Waits for leave to do something. What is wrong is for the model.
@@ -44,20 +52,32 @@ impl Hands<'_> {
         if plan.trim().is_empty() {
             return Used::Bad("`plan` is missing: say what you want to do".to_owned());
         }
-        let proposed = async {
+        match self.judged(plan).await {
+            Ok(Judged::Good) => Used::Approved(plan.to_owned()),
+            Ok(Judged::Bad(why)) | Err(why) => Used::Bad(why),
+        }
+    }
+
+    /// Whether what the model says at the end of its work is a plan: who may only read has done nothing yet. A lead without a
+    /// board could not be asked about it.
+    pub(crate) fn ends_with_plan(&self) -> bool {
+        let is_teammate = self.team.as_ref().is_some_and(|team| team.role() == Role::Member);
+        self.task.is_some() && is_teammate && self.turn.mode() == Permissions::Plan
+    }
+
+    /// What is said about a plan; or why nobody said anything.
+    pub(crate) async fn judged(&self, plan: &str) -> Result<Judged, String> {
+        let asked = async {
             let (kind, plan) = (MessageKind::PlanApprovalRequest, self.without_key(plan));
             let answer = self.answer(self.request(self.who_leads(), kind, plan).await?).await?;
-            let is_good = answer.approve == Some(true);
-            is_good.then_some(()).ok_or_else(|| {
-                let why = of_others(&answer.content);
-                format!("your plan was rejected: {why}; change it and ask again")
-            })
+            if answer.approve == Some(true) {
+                return Ok(Judged::Good);
+            }
+            let why = of_others(&answer.content);
+            Ok(Judged::Bad(format!("your plan was rejected: {why}; change it and ask again")))
         };
-        match self.turn.interrupted().run_until_cancelled(proposed).await {
-            Some(Ok(())) => Used::Approved(plan.to_owned()),
-            Some(Err(why)) => Used::Bad(why),
-            None => Used::Bad("you were interrupted before anybody answered".to_owned()),
-        }
+        let answered = self.turn.interrupted().run_until_cancelled(asked).await;
+        answered.unwrap_or_else(|| Err("you were interrupted before anybody answered".to_owned()))
     }
 
     /// Who says whether a plan is good.

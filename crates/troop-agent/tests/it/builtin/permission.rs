@@ -173,6 +173,29 @@ async fn a_plan_that_was_rejected_is_changed_and_nothing_is_done_before_it_is_go
 }
 
 #[tokio::test]
+async fn a_result_that_is_too_long_is_cut_and_the_whole_is_kept_in_the_workspace() {
+    let folder = TempDir::new().unwrap();
+    let (long, short) = ("ü".repeat(262_145), "ü".repeat(262_144));
+    let mock = MockModel::with([Answer::text(&long), Answer::text(&short)]).await;
+    let mut lead = writer(&folder, &mock, "default", Rules::default()).await;
+    lead.assign("task-1", "count").await;
+    let (method, file) = loop {
+        if let Some(asked) = lead.answers_request(json!({})).await {
+            break asked;
+        }
+    };
+    assert_eq!((method.as_str(), &file["content"]), ("workspace/write", &json!(long)));
+    let (status, result) = ended(&mut lead).await;
+    assert_eq!((status.as_str(), result.chars().count()), ("completed", 262_144));
+    let path = file["path"].as_str().unwrap();
+    let end = format!(
+        "ü\n[cut: it has 262145 characters, and 262144 can be told; all of it: `troop --team blue workspace read {path}`]"
+    );
+    assert!(result.ends_with(&end), "{}", troop_model::preview(&end, 500));
+    assert_eq!(does(&mut lead, "count less").await, completed(&short));
+}
+
+#[tokio::test]
 async fn an_agent_knows_its_project_and_what_it_is_and_has_only_its_tools() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("AGENTS.md"), "tabs, never spaces").unwrap();
