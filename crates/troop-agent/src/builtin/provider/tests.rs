@@ -282,9 +282,10 @@ fn an_answer_that_is_no_success_is_of_the_kind_that_says_what_to_do() {
         ModelError::Refused { .. } => "refused",
         ModelError::TooLong { .. } => "too long",
         ModelError::Busy { .. } => "busy",
-        ModelError::BadUrl { .. } | ModelError::Lost { .. } | ModelError::Senseless { .. } => {
-            "else"
-        }
+        ModelError::BadUrl { .. }
+        | ModelError::Foreign { .. }
+        | ModelError::Lost { .. }
+        | ModelError::Senseless { .. } => "else",
     };
     let too_long = r#"{"error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000"}}"#;
     let too_long_too = r#"{"error":{"message":"no","code":"context_length_exceeded"}}"#;
