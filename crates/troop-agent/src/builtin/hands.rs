@@ -1,6 +1,7 @@
 //! Does what a model calls for, as far as it may: what only looks at things at once, everything else one after another.
 
 use std::{
+    borrow::Cow,
     path::PathBuf,
     sync::{Mutex, PoisonError},
 };
@@ -167,7 +168,7 @@ impl<'a> Hands<'a> {
 
     async fn use_one(&self, call: &ToolCall) -> Used {
         let input = match &call.input {
-            Ok(input) => input,
+            Ok(input) => &*self.told_to_others(&call.name, input),
             Err(text) => {
                 let text = troop_model::preview(text, MAX_SHOWN);
                 return Used::Bad(format!(
@@ -272,6 +273,34 @@ impl<'a> Hands<'a> {
         let what = what.lines().next().unwrap_or_default();
         let text = troop_model::preview(format!("{name} {what}").trim_end(), MAX_SHOWN);
         self.turn.log(Level::Info, &self.without_key(&text)).await;
+    }
+
+    /// The input of a tool as it may be kept: what is said to others, on the board and in the end of a task, holds no key.
+    fn told_to_others<'i>(
+        &self,
+        name: &str,
+        input: &'i Map<String, Value>,
+    ) -> Cow<'i, Map<String, Value>> {
+        let own = Own::find(name).map(Own::category);
+        let is_told = own.map_or_else(|| Team::knows(name), |it| it == Category::Coordination);
+        if !is_told {
+            return Cow::Borrowed(input);
+        }
+        let hidden = |(key, value): (&String, &Value)| (key.clone(), self.hidden_in(value));
+        Cow::Owned(input.iter().map(hidden).collect())
+    }
+
+    fn hidden_in(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => self.without_key(text).into(),
+            Value::Array(all) => all.iter().map(|it| self.hidden_in(it)).collect(),
+            Value::Object(all) => {
+                let hidden =
+                    |(key, it): (&String, &Value)| (self.without_key(key), self.hidden_in(it));
+                Value::Object(all.iter().map(hidden).collect())
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        }
     }
 
     pub(crate) fn without_key(&self, text: &str) -> String {

@@ -4,6 +4,7 @@ mod budget;
 mod goal;
 mod leave;
 mod team;
+mod words;
 
 use std::{
     fs,

@@ -295,6 +295,18 @@ async fn a_command_has_its_time_and_no_key() {
 }
 
 #[tokio::test]
+async fn a_key_is_not_in_why_a_task_ended() {
+    let folder = TempDir::new().unwrap();
+    for (tool, status) in [("FailTask", "failed"), ("GiveBackTask", "pending")] {
+        let reason = json!({"reason": format!("the key is {KEY}")});
+        let mock = MockModel::with([Answer::call(tool, &reason)]).await;
+        let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;
+        let told = (status.to_owned(), "the key is [key]".to_owned());
+        assert_eq!(does(&mut lead, "look").await, told);
+    }
+}
+
+#[tokio::test]
 async fn what_goes_wrong_with_the_model_says_what_to_do() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::with([
