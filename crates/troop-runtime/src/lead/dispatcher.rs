@@ -30,8 +30,8 @@ use super::{
     transcript::{Entry, Line, Transcripts},
 };
 use crate::{
-    Board, BoardError, BoardResult, Clock, Done, Given, Hooks, Request, Signature, Subscription,
-    workspace::Workspace,
+    Agreement, Board, BoardError, BoardResult, Clock, Done, Given, Hooks, Request, Signature,
+    Subscription, workspace::Workspace,
 };
 
 /// How many inputs are taken before what they have in common is done.
@@ -85,6 +85,8 @@ pub(super) struct Dispatcher {
     pub(super) n_gated: usize,
     /// Where members work.
     pub(super) places: Places,
+    /// Whether checks are what a person agreed to.
+    pub(super) agreement: Agreement,
     /// What checks find in their environment.
     pub(super) environment: Vec<(OsString, OsString)>,
     /// How often somebody said in an attempt that a task is done, and it was not.
@@ -156,6 +158,7 @@ impl Dispatcher {
             gated: Seen::new(),
             n_gated: 0,
             places: Places::new(options.isolation, &tracker),
+            agreement: options.agreement,
             environment: options.environment,
             refusals: BTreeMap::new(),
             proofs: BTreeMap::new(),

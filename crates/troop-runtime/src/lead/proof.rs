@@ -188,6 +188,7 @@ impl Dispatcher {
             session: self.session,
             show,
             wanted,
+            agreement: self.agreement.clone(),
         }
     }
 

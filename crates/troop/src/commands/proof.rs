@@ -7,7 +7,7 @@ use troop_model::{
     ActorKind, Command, Context, Evidence, Proof, Refusal, State, Status, TaskCommand, TaskRef,
     decide,
 };
-use troop_runtime::{Checks, Request, Wanted, complaint, find_lead, process::Mark};
+use troop_runtime::{Agreement, Checks, Request, Wanted, complaint, find_lead, process::Mark};
 use uuid::Uuid;
 
 use crate::{
@@ -107,6 +107,8 @@ async fn run(desk: &Desk, commands: Vec<String>, seconds: u32) -> Result<Vec<Evi
         session,
         show: None,
         wanted: Wanted::default(),
+        // A person has agreed to them as they are now.
+        agreement: Agreement::default(),
     };
     let mut signals = Signals::listen()?;
     let wanted = tokio::select! {

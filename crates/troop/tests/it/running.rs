@@ -1,6 +1,7 @@
 //! `troop run`, `resume`, `stop` and `member spawn|stop|interrupt`: real teams of real processes.
 
 mod agents;
+mod agreed;
 mod away;
 mod delegation;
 mod planning;

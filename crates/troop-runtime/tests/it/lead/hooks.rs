@@ -9,7 +9,7 @@ use troop_model::{
     Command, Fact, MemberState, NewTask, Settings, State, Status, Task, TaskCommand, TaskNumber,
 };
 use troop_protocol::{FromLead, ReportedStatus};
-use troop_runtime::{HookOptions, Hooks, HooksConfig};
+use troop_runtime::{Agreement, HookOptions, Hooks, HooksConfig};
 use troop_testkit::wait_for;
 
 use super::{
@@ -32,7 +32,8 @@ fn heard_hooks(folder: &Path, hooks: &[(&str, &str)]) -> (Hooks, mpsc::Receiver<
     assert!(mistakes.is_empty(), "{mistakes:?}");
     let environment = std::env::vars_os().collect();
     let (tracker, (warnings, heard)) = (TaskTracker::new(), mpsc::channel(8));
-    let options = HookOptions { folder: folder.to_owned(), environment, tracker, warnings };
+    let (folder, agreement) = (folder.to_owned(), Agreement::default());
+    let options = HookOptions { folder, environment, agreement, tracker, warnings };
     (Hooks::new(config, options), heard)
 }
 
