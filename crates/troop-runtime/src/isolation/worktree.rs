@@ -9,7 +9,7 @@ use troop_model::MemberName;
 
 use super::{
     Isolation, Work,
-    hidden::listed,
+    listed::{Listed, REFERENCE, listed},
     names, submodules,
     tie::{self, Torn, set_aside},
 };
@@ -330,11 +330,9 @@ pub(super) async fn stage_all(git: &Git) -> GitResult<Vec<String>> {
 
 /// The repositories in a folder that have all that is theirs inside of it, be they committed as a reference or not.
 pub(super) async fn repositories(git: &Git, folder: &Path) -> GitResult<Vec<String>> {
-    let others = git.run(&["ls-files", "--others", "--exclude-standard", "-z", "--", ":/"]).await?;
-    let staged = git.run(&["ls-files", "--stage", "-z", "--", ":/"]).await?;
-    let references = parts(&staged).filter(|it| it.starts_with(REFERENCE));
-    let references = references.filter_map(|it| it.split_once('\t')).map(|(_, path)| path);
-    let others = parts(&others).filter_map(|it| it.strip_suffix('/'));
+    let Listed { others, references, .. } = listed(git).await?;
+    let others = others.iter().filter_map(|it| it.strip_suffix('/'));
+    let references = references.iter().map(String::as_str);
     let is_whole = |path: &&str| folder.join(path).join(".git").is_dir();
     Ok(others.chain(references).filter(is_whole).map(str::to_owned).collect())
 }
@@ -358,9 +356,6 @@ pub(super) async fn new_repositories(git: &Git, old: &str, new: &str) -> GitResu
     }
     Ok(found)
 }
-
-/// How git writes that an entry is a commit of another repository.
-const REFERENCE: &str = "160000";
 
 /// Where the submodules are that are written down in a file or a blob.
 async fn written_submodules(git: &Git, written: &str) -> GitResult<Vec<String>> {
