@@ -3,7 +3,7 @@
 use std::{
     borrow::Cow,
     path::PathBuf,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, PoisonError, atomic::AtomicBool},
 };
 
 use futures_util::future::join_all;
@@ -57,6 +57,8 @@ pub(crate) struct Hands<'a> {
     later: Mutex<Vec<MessageIn>>,
     /// Held by who asks for leave.
     asking: Semaphore,
+    /// Whether a plan was approved in this turn. That the mode is another may be heard later.
+    has_good_plan: AtomicBool,
 }
 
 /// What came of all calls of a reply.
@@ -77,7 +79,7 @@ impl<'a> Hands<'a> {
         task: Option<&'a WireTask>,
         (key, hidden): (Option<Secret>, &'a [String]),
     ) -> Self {
-        let (team, gate, servers, only, described, later) = Default::default();
+        let (team, gate, servers, only, described, later, has_good_plan) = Default::default();
         let (keys, asking) = (Mutex::new(key.into_iter().collect()), Semaphore::new(1));
         Self {
             turn,
@@ -93,6 +95,7 @@ impl<'a> Hands<'a> {
             described,
             later,
             asking,
+            has_good_plan,
         }
     }
 

@@ -76,10 +76,8 @@ impl Mind {
             if !hands.ends_with_plan() {
                 break thought;
             }
-            match self.proposes(hands, plan).await {
-                Ok(Judged::Good) => break self.go_round(hands, options, &mut meter).await,
-                Ok(Judged::Bad(_)) => {}
-                Err(thought) => break thought,
+            if let Err(thought) = self.proposes(hands, plan).await {
+                break thought;
             }
         };
         // What was taken while it waited for an answer counts as read, so it must not be lost.
@@ -87,23 +85,21 @@ impl Mind {
         thought
     }
 
-    /// Hands over as a plan what the model said last, and tells it what came of that. Once it is good it is not asked about
-    /// again, whether the member has heard of its new mode or not.
-    async fn proposes(&mut self, hands: &Hands<'_>, plan: &str) -> Result<Judged, Thought> {
-        let judged = hands.judged(plan).await;
-        match &judged {
-            Ok(Judged::Good) => {
-                self.history.tell_plan(format!("Your plan, which was approved:\n{plan}"));
-                self.history.tell(prompt::PLAN_IS_GOOD.to_owned());
-            }
-            Ok(Judged::Bad(why)) => self.history.tell(format!("{}: {why}", prompt::TAKEN_AS_PLAN)),
-            Err(_) => {}
-        }
-        judged.map_err(|why| match hands.turn.spent() {
+    /// Hands over as a plan what the model said last, and tells it what came of that; or how its work ended there.
+    async fn proposes(&mut self, hands: &Hands<'_>, plan: &str) -> Result<(), Thought> {
+        let judged = hands.judged(plan).await.map_err(|why| match hands.turn.spent() {
             _ if hands.turn.interrupted().is_cancelled() => Thought::Interrupted,
             Some(why) => Thought::Spent(why),
             None => Thought::Failed(why),
-        })
+        })?;
+        match judged {
+            Judged::Good => {
+                self.history.tell_plan(format!("Your plan, which was approved:\n{plan}"));
+                self.history.tell(prompt::PLAN_IS_GOOD.to_owned());
+            }
+            Judged::Bad(why) => self.history.tell(format!("{}: {why}", prompt::TAKEN_AS_PLAN)),
+        }
+        Ok(())
     }
 
     async fn go_round(

@@ -1,6 +1,6 @@
 //! Asks whether something may be done: a message to the lead, or of the lead to the person, and the answer to it.
 
-use std::sync::PoisonError;
+use std::sync::{PoisonError, atomic::Ordering};
 
 use serde_json::{Map, Value};
 use troop_model::{Command, Fact, MessageKind, Outgoing, Permissions, Role};
@@ -62,7 +62,9 @@ impl Hands<'_> {
     /// board could not be asked about it.
     pub(crate) fn ends_with_plan(&self) -> bool {
         let is_teammate = self.team.as_ref().is_some_and(|team| team.role() == Role::Member);
-        self.task.is_some() && is_teammate && self.turn.mode() == Permissions::Plan
+        let has_good_plan = self.has_good_plan.load(Ordering::Relaxed);
+        let is_planning = self.turn.mode() == Permissions::Plan && !has_good_plan;
+        self.task.is_some() && is_teammate && is_planning
     }
 
     /// What is said about a plan; or why nobody said anything.
@@ -71,6 +73,7 @@ impl Hands<'_> {
             let (kind, plan) = (MessageKind::PlanApprovalRequest, self.without_key(plan));
             let answer = self.answer(self.request(self.who_leads(), kind, plan).await?).await?;
             if answer.approve == Some(true) {
+                self.has_good_plan.store(true, Ordering::Relaxed);
                 return Ok(Judged::Good);
             }
             let why = of_others(&answer.content);
