@@ -310,8 +310,7 @@ async fn a_transcript_shows_what_was_told() {
 
 #[tokio::test]
 async fn what_a_teammate_took_itself_is_not_given_to_it_again() {
-    let settings =
-        Settings { assignment: Assignment::Claim, ..Setting::default().settings };
+    let settings = Settings { assignment: Assignment::Claim, ..Setting::default().settings };
     let stage = Stage::new(Setting { settings, ..Setting::default() }).await;
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     stage.plays.add(
