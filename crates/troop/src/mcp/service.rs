@@ -10,9 +10,10 @@ use rmcp::{
         ContentBlock, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
         GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult, JsonObject,
         ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-        PaginatedRequestParams, ProgressNotificationParam, ReadResourceRequestParams,
-        ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams,
-        SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+        PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion,
+        ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+        SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
+        UnsubscribeRequestParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -40,6 +41,9 @@ const NEEDS: [(&str, &str); 6] = [
     ("prompts/get", "`name`, a text, and `arguments`, an object of texts"),
     ("logging/setLevel", "`level`, such as `info`"),
 ];
+
+/// What the protocol of 2026-07-28 no longer has.
+const GONE: [&str; 3] = ["resources/subscribe", "resources/unsubscribe", "logging/setLevel"];
 
 /// A team's tools, resources and news for one member. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -226,10 +230,13 @@ impl ServerHandler for TeamService {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
-        Err(match NEEDS.iter().find(|(name, _)| *name == method) {
+        let version = context.protocol_version();
+        let is_gone = version.is_some_and(|it| it >= ProtocolVersion::V_2026_07_28)
+            && GONE.contains(&method.as_str());
+        Err(match NEEDS.iter().find(|(name, _)| *name == method && !is_gone) {
             Some((_, needs)) => {
                 ErrorData::invalid_params(format!("`{method}` needs {needs}"), None)
             }
