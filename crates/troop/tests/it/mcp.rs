@@ -1,6 +1,7 @@
 //! The MCP server as a client sees it: a process, lines of JSON, nothing of ours in between.
 
 mod clients;
+mod conformance;
 mod http;
 mod install;
 mod mail;

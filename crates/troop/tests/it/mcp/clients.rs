@@ -56,17 +56,25 @@ fn the_python_sdk_uses_all_that_the_server_has() {
 
 #[test]
 fn the_python_sdk_uses_all_that_the_server_has_over_http() {
-    for way in ["session", "stateless"] {
-        let troop = Troop::with_team();
-        troop.ok("task create Write");
-        troop.ok("message send ann 'hello' --as bob");
-        let server = Server::start(&troop, "--as ann");
-        let script = repository().join("crates/troop/tests/it/mcp_client.py");
-        let token = server.token_file.to_str().unwrap();
-        let arguments = [script.to_str().unwrap(), way, &server.url, token];
-        let output = run(&troop, installed("mcp-venv/bin/python"), &arguments);
-        assert!(said(output).ends_with("all good\n"), "{way}");
-    }
+    over_http("session");
+}
+
+#[test]
+fn the_python_sdk_uses_all_that_the_server_has_over_http_without_a_session() {
+    over_http("stateless");
+}
+
+#[track_caller]
+fn over_http(way: &str) {
+    let troop = Troop::with_team();
+    troop.ok("task create Write");
+    troop.ok("message send ann 'hello' --as bob");
+    let server = Server::start(&troop, "--as ann");
+    let script = repository().join("crates/troop/tests/it/mcp_client.py");
+    let token = server.token_file.to_str().unwrap();
+    let arguments = [script.to_str().unwrap(), way, &server.url, token];
+    let output = run(&troop, installed("mcp-venv/bin/python"), &arguments);
+    assert!(said(output).ends_with("all good\n"));
 }
 
 #[test]
