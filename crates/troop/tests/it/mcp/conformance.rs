@@ -117,7 +117,9 @@ fn read(results: &Path) -> Vec<(String, Value)> {
     let mut found: Vec<_> = folders
         .map(|folder| {
             let name = folder.file_name().unwrap().to_str().unwrap();
-            let name = &name["server-".len()..name.len() - "-2026-11-16T19-37-43-565Z".len()];
+            let name = name.strip_prefix("server-").unwrap();
+            // A time is six parts: 2026-11-16T19-37-43-565Z.
+            let name = name.rsplitn(7, '-').last().unwrap();
             let checks = fs::read_to_string(folder.join("checks.json")).unwrap();
             (name.to_owned(), serde_json::from_str(&checks).unwrap())
         })
