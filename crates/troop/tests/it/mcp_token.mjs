@@ -10,9 +10,11 @@ const authorization = `Bearer ${readFileSync(tokenFile, 'utf8').trim()}`;
 
 const server = http.createServer((asked, answer) => {
   const { method, url: path, headers } = asked;
-  const options = { host, port, method, path, headers: { ...headers, authorization }, setHost: false };
+  // One connection for each request: none is closed by one side while the other uses it again.
+  const passedOn = { ...headers, authorization, connection: 'close' };
+  const options = { host, port, method, path, headers: passedOn, setHost: false, agent: false };
   const passed = http.request(options, (said) => {
-    answer.writeHead(said.statusCode, said.headers);
+    answer.writeHead(said.statusCode, { ...said.headers, connection: 'close' });
     // A stream begins before its first message.
     answer.flushHeaders();
     said.pipe(answer);
