@@ -2,7 +2,7 @@
 
 use std::{convert::Infallible, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use hyper::{Request, StatusCode, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::json;
@@ -18,7 +18,7 @@ use crate::{
         http::{self, Answer, HttpService, PATH, Token},
     },
     output::Printer,
-    report::Usage,
+    report::{Refused, Usage},
     signals::Signals,
 };
 
@@ -38,8 +38,10 @@ pub(super) async fn serve(
         return Err(Usage::new(message, hint).into());
     }
     let mut signals = Signals::listen()?;
-    let listener = TcpListener::bind(address).await;
-    let listener = listener.with_context(|| format!("`{address}` cannot be listened at"))?;
+    let listener = TcpListener::bind(address).await.map_err(|error| {
+        let message = format!("`{address}` cannot be listened at: {error}");
+        Refused::new(message, "take any port that is free: `--listen 127.0.0.1:0`")
+    })?;
     let service = HttpService::new(service, Token::keep(token)?);
     tell(&listener, token, printer)?;
     tokio::select! {
@@ -86,6 +88,8 @@ async fn converse(stream: TcpStream, service: HttpService) {
         let service = service.clone();
         async move { Ok::<_, Infallible>(route(&service, request).await) }
     });
+    // An answer goes in pieces, and none waits for the one before it to be acknowledged: that may take 40 ms.
+    drop(stream.set_nodelay(true));
     // The timer ends who connects and says nothing. How a connection ends concerns only its client.
     let mut talk = http1::Builder::new();
     drop(talk.timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), answer).await);

@@ -254,6 +254,16 @@ fn a_server_listens_on_this_machine_alone() {
 }
 
 #[test]
+fn where_another_listens_already_nobody_is_served() {
+    let troop = Troop::with_team();
+    let server = Server::start(&troop, "--as ann");
+    let (code, said) = troop.refused(&format!("mcp --as bob --listen {}", server.address()));
+    assert_eq!(code, 1);
+    assert!(said.contains("cannot be listened at: "), "{said}");
+    assert!(said.contains("\nhint: take any port that is free: `--listen 127.0.0.1:0`"), "{said}");
+}
+
+#[test]
 fn the_token_stays_when_the_server_comes_again() {
     let troop = Troop::with_team();
     let server = Server::start(&troop, "--as ann");
