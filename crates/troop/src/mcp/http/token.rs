@@ -4,6 +4,7 @@ use std::{fmt, fs, io::Write as _, os::unix::fs::PermissionsExt as _, path::Path
 
 use anyhow::{Context as _, Result};
 use sha2::{Digest as _, Sha256};
+use troop_model::quoted_path;
 use uuid::Uuid;
 
 use crate::report::Refused;
@@ -32,17 +33,16 @@ impl Token {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => make(path)?,
             read => read.with_context(|| format!("`{}` cannot be read", path.display()))?,
         };
+        let anew = || format!("delete it, and a new one is made: `rm {}`", quoted_path(path));
         let mode = fs::metadata(path)?.permissions().mode();
         if mode & 0o077 != 0 {
             let message = format!("others can read the token in `{}`", path.display());
-            let hint = format!("delete it, and a new one is made: `rm {}`", path.display());
-            return Err(Refused::new(message, hint).into());
+            return Err(Refused::new(message, anew()).into());
         }
         let text = text.trim();
         if text.len() < MIN_LENGTH || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             let message = format!("there is no token in `{}`", path.display());
-            let hint = format!("delete it, and a new one is made: `rm {}`", path.display());
-            return Err(Refused::new(message, hint).into());
+            return Err(Refused::new(message, anew()).into());
         }
         Ok(Self::new(text))
     }
