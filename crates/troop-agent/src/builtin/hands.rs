@@ -119,6 +119,11 @@ impl<'a> Hands<'a> {
         tools.filter(|tool| self.may_have(tool.name(), tool.category()))
     }
 
+    /// Whether the model has said what came of its task, so that it need not say anything more.
+    pub(crate) fn has_said_all(&self) -> bool {
+        self.team.as_ref().is_some_and(Team::has_said_all)
+    }
+
     /// Takes the mail that came while an answer was waited for.
     pub(crate) fn kept_mail(&self) -> Vec<MessageIn> {
         std::mem::take(&mut *self.later.lock().unwrap_or_else(PoisonError::into_inner))

@@ -69,7 +69,15 @@ impl Mind {
 
     /// Thinks until there is nothing more to do. Whenever it ends, the model can go on from there.
     pub(crate) async fn think(&mut self, hands: &Hands<'_>, options: &Options) -> Thought {
-        let thought = self.go_round(hands, options).await;
+        let mut thought = self.go_round(hands, options).await;
+        // What it said to be done is done, whatever came after.
+        let is_failure =
+            matches!(thought, Thought::Spent(_) | Thought::Failed(_) | Thought::Hopeless(_));
+        if let Some(team) = hands.team.as_ref().filter(|it| is_failure && it.ends_something())
+            && team.end("").await.is_ok()
+        {
+            thought = Thought::Over(Outcome::Done);
+        }
         // What was taken while it waited for an answer counts as read, so it must not be lost.
         self.take_in(&hands.kept_mail());
         thought
@@ -128,13 +136,15 @@ impl Mind {
                     prompt::CUT_OFF
                 }
                 // Who has been told something before the end has not said its last word.
-                Ending::Done | Ending::Calls | Ending::Other(_) if !text.is_empty() => {
-                    join(&mut begun, &text);
-                    if self.hear(hands) {
+                Ending::Done | Ending::Calls | Ending::Other(_)
+                    if !text.trim().is_empty() || hands.has_said_all() =>
+                {
+                    begun.push_str(&text);
+                    if self.hear(hands) || self.is_refused(hands, begun.trim()).await {
                         begun.clear();
                         continue;
                     }
-                    return Thought::Said(begun);
+                    return Thought::Said(begun.trim().to_owned());
                 }
                 Ending::Done | Ending::Calls | Ending::Other(_) => prompt::EMPTY,
             };
@@ -219,6 +229,15 @@ impl Mind {
 
     fn take_in(&mut self, mail: &[MessageIn]) -> bool {
         if !mail.is_empty() {
+    /// Ends with these words what the model said to be done; tells it why not, if that is refused.
+    async fn is_refused(&mut self, hands: &Hands<'_>, words: &str) -> bool {
+        let Some(team) = &hands.team else { return false };
+        let refused = team.end(words).await.err();
+        let is_refused = refused.is_some();
+        refused.into_iter().for_each(|why| self.history.tell(prompt::not_done(&why)));
+        is_refused
+    }
+
             self.history.tell_mail(prompt::mail(mail));
         }
         !mail.is_empty()

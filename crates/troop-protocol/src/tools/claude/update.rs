@@ -10,7 +10,10 @@ use super::{TaskId, hash, member_name, not_found, tasks::ACTIVE_FORM};
 use crate::code::{Failure, FailureKind};
 
 /// The result of a task that was called completed without one.
-const NO_RESULT: &str = "completed; no result was given";
+pub const NO_RESULT: &str = "completed; no result was given";
+
+/// What a member can do that may not change what is said about a task.
+const INSTEAD: &str = "Say how your own task stands by `status` alone, what came of it by `result`, and tell the lead by SendMessage what else is to be known";
 
 /// Input of `TaskUpdate`.
 #[derive(Debug, Deserialize, JsonSchema)]
