@@ -10,8 +10,8 @@ use uuid::Uuid;
 use super::{Deed, Hands};
 use crate::builtin::{permit::Permit, prompt::of_others, tools::Used};
 
-/// How much of an input is shown to who is asked.
-const MAX_INPUT: usize = 2_000;
+/// How much of an input is shown to who is asked: all of it, but for files as long as books.
+const MAX_INPUT: usize = 100_000;
 
 impl Hands<'_> {
     /// Waits for leave to do something. What is wrong is for the model.
@@ -114,8 +114,12 @@ impl Hands<'_> {
 }
 
 fn question(deed: &Deed<'_>, input: &Map<String, Value>) -> String {
-    let input = serde_json::to_string_pretty(input).unwrap_or_default();
-    let input = troop_model::preview(&input, MAX_INPUT);
+    let input = serde_json::to_string(input).unwrap_or_default();
+    let n_more = input.chars().count().saturating_sub(MAX_INPUT);
+    let mut input = troop_model::preview(&input, MAX_INPUT);
+    if n_more > 0 {
+        input.push_str(&format!("… ({n_more} more characters, which nobody can see here)"));
+    }
     let what = if deed.what.is_empty() { String::new() } else { format!(" `{}`", deed.what) };
     format!("may I use {}{what}?\n{input}", deed.tool)
 }

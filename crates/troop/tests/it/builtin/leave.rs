@@ -76,7 +76,8 @@ async fn a_lead_allows_what_it_might_do_itself_and_a_person_the_rest() {
     };
     let (run, answered) = tokio::join!(run(&troop, &mock, &ALONE), answers);
     assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
-    assert_eq!(answered, "no to ann: may I use Bash `touch two.txt`?\n");
+    let asked = r#"may I use Bash `touch two.txt`? ⏎ {"command":"touch two.txt"}"#;
+    assert_eq!(answered, format!("no to ann: {asked}\n"));
     let shown = "ann asks user: may I use Bash `touch two.txt`?";
     assert!(run.out.contains(shown), "{}", run.out);
     assert!(
