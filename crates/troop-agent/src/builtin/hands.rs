@@ -246,13 +246,20 @@ impl<'a> Hands<'a> {
             let only = only.collect::<Vec<_>>().join(", ");
             return Err(format!("that is not what your tools are for; they are: {only}"));
         }
-        match self.rules.check(self.turn.mode(), deed) {
-            Permit::Yes => Ok(()),
-            Permit::No(why) => Err(why),
-            Permit::Ask => {
-                // One question at a time, whatever runs at once: each answer is for what was read last. It is never closed.
-                let _turn = self.asking.acquire().await;
-                self.ask(deed, input).await
+        loop {
+            let mode = self.turn.mode();
+            match self.rules.check(mode, deed) {
+                Permit::Yes => return Ok(()),
+                Permit::No(why) => return Err(why),
+                Permit::Ask => {
+                    // One question at a time, whatever runs at once: each answer is for what was read last. It is never closed.
+                    let _turn = self.asking.acquire().await;
+                    if mode == self.turn.mode()
+                        && let Some(answered) = self.ask(deed, input, mode).await
+                    {
+                        return answered;
+                    }
+                }
             }
         }
     }

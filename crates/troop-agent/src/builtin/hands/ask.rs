@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 
 use serde_json::{Map, Value};
-use troop_model::{Command, Fact, MessageKind, Outgoing, Role};
+use troop_model::{Command, Fact, MessageKind, Outgoing, Permissions, Role};
 use troop_protocol::{Level, MessageIn};
 use uuid::Uuid;
 
@@ -14,28 +14,30 @@ use crate::builtin::{permit::Permit, prompt::of_others, tools::Used};
 const MAX_INPUT: usize = 100_000;
 
 impl Hands<'_> {
-    /// Waits for leave to do something. What is wrong is for the model.
+    /// Waits for leave to do something, for as long as the mode stays the same. What is wrong is for the model. None if the mode
+    /// has changed: then the board has forgotten the question, which may not be one any more.
     pub(super) async fn ask(
         &self,
         deed: &Deed<'_>,
         input: &Map<String, Value>,
-    ) -> Result<(), String> {
+        mode: Permissions,
+    ) -> Option<Result<(), String>> {
         let content = self.without_key(&question(deed, input));
         let asked = async {
             let id = self
                 .request(self.who_allows(deed), MessageKind::PermissionRequest, content)
                 .await?;
-            let answer = self.answer(id).await?;
+            let Some(answer) = self.answer(id, Some(mode)).await? else { return Ok(None) };
             if answer.approve == Some(true) {
-                return Ok(());
+                return Ok(Some(()));
             }
             let why = of_others(&answer.content);
             let why = if why.is_empty() { "no reason was given" } else { &why };
             Err(format!("`{}` said no: {why}", answer.from))
         };
         let answered = self.turn.interrupted().run_until_cancelled(asked).await;
-        answered
-            .unwrap_or_else(|| Err("you were interrupted before anybody allowed this".to_owned()))
+        let interrupted = || Err("you were interrupted before anybody allowed this".to_owned());
+        answered.unwrap_or_else(interrupted).transpose()
     }
 
     /// Asks whether a plan is good.
@@ -46,7 +48,8 @@ impl Hands<'_> {
         }
         let proposed = async {
             let (kind, plan) = (MessageKind::PlanApprovalRequest, self.without_key(plan));
-            let answer = self.answer(self.request(self.who_leads(), kind, plan).await?).await?;
+            let id = self.request(self.who_leads(), kind, plan).await?;
+            let Some(answer) = self.answer(id, None).await? else { return Ok(()) };
             let is_good = answer.approve == Some(true);
             is_good.then_some(()).ok_or_else(|| {
                 let why = of_others(&answer.content);
@@ -94,8 +97,13 @@ impl Hands<'_> {
         id.ok_or_else(|| wrong(&"the board does not say by which id"))
     }
 
-    /// Waits for the answer to a question. Who may answer it is for the board to say.
-    async fn answer(&self, id: Uuid) -> Result<MessageIn, String> {
+    /// Waits for the answer to a question. Who may answer it is for the board to say. None if it is asked in one mode only,
+    /// and that has changed.
+    async fn answer(
+        &self,
+        id: Uuid,
+        mode: Option<Permissions>,
+    ) -> Result<Option<MessageIn>, String> {
         loop {
             let is_answer =
                 |it: &MessageIn| it.kind.answers().is_some() && it.request_id == Some(id);
@@ -103,7 +111,10 @@ impl Hands<'_> {
                 self.turn.mail().into_iter().partition(is_answer);
             self.later.lock().unwrap_or_else(PoisonError::into_inner).extend(others);
             if let Some(answer) = answers.pop() {
-                return Ok(answer);
+                return Ok(Some(answer));
+            }
+            if mode.is_some_and(|mode| mode != self.turn.mode()) {
+                return Ok(None);
             }
             if let Some(why) = self.turn.spent() {
                 return Err(format!("nobody has answered so far, and {why}"));
