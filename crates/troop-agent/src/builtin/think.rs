@@ -6,7 +6,7 @@ use troop_protocol::{MessageIn, UsageReport};
 
 use super::{
     Options,
-    chat::{Asked, Ending, Reply, ToolCall, ToolSpec, Usage},
+    chat::{Asked, Ending, Reply, ToolCall, ToolResult, ToolSpec, Usage},
     compact::compact,
     hands::Hands,
     history::History,
@@ -14,6 +14,7 @@ use super::{
     limits::Meter,
     model::{Model, ModelError},
     prompt,
+    tools::shortened,
 };
 use crate::Outcome;
 use screen::{Cost, Screen};
@@ -118,7 +119,7 @@ impl Mind {
             if !calls.is_empty() {
                 (n_stumbles, begun) = (0, String::new());
                 let done = hands.use_all(&calls).await;
-                self.history.results(done.results);
+                self.tell_results(done.results, options);
                 if let Some(plan) = done.plan {
                     self.history.tell_plan(format!("Your plan, which was approved:\n{plan}"));
                 }
@@ -255,7 +256,7 @@ impl Mind {
         let mut room = options.room();
         for n_cuts in 0.. {
             if self.history.n_tokens() > room {
-                self.cut(room / 4, specs, (&mut screen, &mut *meter)).await;
+                self.cut(room / 4, (&mut screen, &mut *meter)).await;
             }
             let asked = Asked {
                 system: &self.system,
@@ -283,20 +284,24 @@ impl Mind {
     }
 
     /// Makes the conversation shorter.
-    async fn cut(
-        &mut self,
-        n_kept: u64,
-        specs: &[ToolSpec],
-        (screen, meter): (&mut Screen<'_>, &mut Meter),
-    ) {
+    /// Tells what came of calls, as much of it as the model can take in beside everything else.
+    fn tell_results(&mut self, mut results: Vec<ToolResult>, options: &Options) {
+        let n_bytes = self.history.room_for_result(options.room(), results.len());
+        for result in &mut results {
+            result.content = shortened(std::mem::take(&mut result.content), n_bytes);
+        }
+        self.history.results(results);
+    }
+
+    async fn cut(&mut self, n_kept: u64, (screen, meter): (&mut Screen<'_>, &mut Meter)) {
         // As many bytes as tokens are few, so what is kept is less than a quarter of the room.
         let n_kept = usize::try_from(n_kept).unwrap_or(usize::MAX);
         screen.is_shown = false;
-        let with = (&self.model, self.system.as_str(), specs);
+        let with = (&self.model, self.system.as_str());
         let cut = compact(&mut self.history, n_kept, with, screen).await;
         screen.is_shown = true;
         if let Some(cut) = cut {
-            if cut.fault.is_none() {
+            if cut.is_answered {
                 self.cost.is_whole();
             }
             meter.count(cut.usage);
