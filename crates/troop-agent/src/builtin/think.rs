@@ -133,7 +133,8 @@ impl Mind {
                     return Thought::Failed("the model does not want to answer".to_owned());
                 }
                 Ending::TooLong => {
-                    join(&mut begun, &text);
+                    // The next piece goes on where this one ends, which may be in the middle of a word.
+                    begun.push_str(&text);
                     prompt::CUT_OFF
                 }
                 // Who has been told something before the end has not said its last word.
@@ -228,8 +229,6 @@ impl Mind {
         self.take_in(&mail)
     }
 
-    fn take_in(&mut self, mail: &[MessageIn]) -> bool {
-        if !mail.is_empty() {
     /// Ends with these words what the model said to be done; tells it why not, if that is refused.
     async fn is_refused(&mut self, hands: &Hands<'_>, words: &str) -> bool {
         let Some(team) = &hands.team else { return false };
@@ -239,6 +238,8 @@ impl Mind {
         is_refused
     }
 
+    fn take_in(&mut self, mail: &[MessageIn]) -> bool {
+        if !mail.is_empty() {
             self.history.tell_mail(prompt::mail(mail));
         }
         !mail.is_empty()
@@ -283,7 +284,6 @@ impl Mind {
         unreachable!("the loop ends by its own")
     }
 
-    /// Makes the conversation shorter.
     /// Tells what came of calls, as much of it as the model can take in beside everything else.
     fn tell_results(&mut self, mut results: Vec<ToolResult>, options: &Options) {
         let n_bytes = self.history.room_for_result(options.room(), results.len());
@@ -293,6 +293,7 @@ impl Mind {
         self.history.results(results);
     }
 
+    /// Makes the conversation shorter.
     async fn cut(&mut self, n_kept: u64, (screen, meter): (&mut Screen<'_>, &mut Meter)) {
         // As many bytes as tokens are few, so what is kept is less than a quarter of the room.
         let n_kept = usize::try_from(n_kept).unwrap_or(usize::MAX);
@@ -322,14 +323,6 @@ impl Mind {
         }
         (calls, reply.ending)
     }
-}
-
-/// Adds the next piece of an answer, on a line of its own: nobody can tell whether it goes on in the middle of one.
-fn join(begun: &mut String, text: &str) {
-    if !begun.is_empty() {
-        begun.push('\n');
-    }
-    begun.push_str(text);
 }
 
 /// How work ends that has no reply.

@@ -151,7 +151,7 @@ impl Own {
             },
             Self::Read | Self::List | Self::Glob | Self::Grep | Self::Write | Self::Edit => {
                 let (input, files) = (input.clone(), files.clone());
-                let veil = rules.veil(shell.turn.mode(), self.name());
+                let veil = rules.veil(self.name());
                 in_background(move |over| self.on_files(&input, &files, &veil, over)).await
             }
         };
