@@ -113,11 +113,11 @@ impl Hands<'_> {
             if let Some(answer) = answers.pop() {
                 return Ok(Some(answer));
             }
-            if mode.is_some_and(|mode| mode != self.turn.mode()) {
-                return Ok(None);
-            }
             if let Some(why) = self.turn.spent() {
                 return Err(format!("nobody has answered so far, and {why}"));
+            }
+            if mode.is_some_and(|mode| mode != self.turn.mode()) {
+                return Ok(None);
             }
             self.turn.news().await;
         }
