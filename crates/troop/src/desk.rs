@@ -274,7 +274,7 @@ impl Desk {
         let Some(team) = team else { return Ok(Standing::Deleted) };
         let (folder, now) = (self.folder(board.team()), self.clock.now());
         // One that was stopped does not renew its lease, and leads all the same.
-        let is_held = |it: &LeadLease| it.until > now || find_lead(&folder).is_some();
+        let is_held = |it: &LeadLease| it.is_held(now) || find_lead(&folder).is_some();
         let leads = |it: &LeadLease| is_held(it) && !lead_has_died(&folder, it.session);
         Ok(Standing::of(&team, team.lead_lease.as_ref().is_some_and(leads)))
     }

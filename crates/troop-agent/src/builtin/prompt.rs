@@ -1,6 +1,6 @@
 //! What a model is told in words.
 
-use troop_model::{NO_TEAM, Role};
+use troop_model::{BOARD_ACTIONS, NO_TEAM, Role, WITHOUT_TASK};
 use troop_protocol::{MessageIn, WireTask, without_marks};
 
 use crate::Place;
@@ -106,10 +106,10 @@ pub(crate) fn team(team_md: &str) -> String {
     let mut text = String::new();
     for line in team_md.lines() {
         is_told = match line {
-            _ if line.starts_with("## ") => line != "## What you can do with the board",
+            _ if line.starts_with("## ") => line != BOARD_ACTIONS,
             _ => is_told || line.starts_with("</"),
         };
-        if is_told && !line.starts_with("A delegation without the id of a task") {
+        if is_told && !line.starts_with(WITHOUT_TASK) {
             text.push_str(line);
             text.push('\n');
         }

@@ -229,6 +229,7 @@ impl Dispatcher {
             Input::Due(Due::Bury(runner)) => self.bury(&runner).await,
             Input::Due(Due::Restart(member)) => self.restart(&member).await,
             Input::Due(Due::Begin(member)) => self.begin_again(&member),
+            Input::Due(Due::Claimed(runner)) => self.expect_word(&runner),
             Input::Due(Due::Word(runner, task)) => self.word_is_due(&runner, task).await,
             Input::Due(Due::Retry(runner)) => self.try_again(&runner).await,
             Input::Due(Due::Tick) => self.tick().await,

@@ -192,7 +192,7 @@ impl Dispatcher {
         let owner = self.state.tasks().get(task).and_then(|task| task.owner.clone());
         if let Some(owner) = &owner {
             // Who gets something done does not crash at every start.
-            self.restarts.forget(owner);
+            self.restarts.forgive(owner);
             if let Some(link) = self.links.get_mut(owner) {
                 link.told.remove(&task);
             }

@@ -104,6 +104,8 @@ pub(super) struct Link {
     pub(super) has_said_idle: bool,
     /// Whether it was asked, since it last did, how the task stands that it holds.
     pub(super) is_asked_for_word: bool,
+    /// Whether it asked for a task since it last said that it is idle.
+    pub(super) has_claimed: bool,
     /// Whether it will be written to again, because it did not read.
     pub(super) is_retrying: bool,
     /// Whether it was removed from the team; its end is nobody's any more.
@@ -169,6 +171,7 @@ impl Link {
             idle_after: None,
             has_said_idle: false,
             is_asked_for_word: false,
+            has_claimed: false,
             is_retrying: false,
             is_let_go: false,
             is_silent: false,

@@ -173,7 +173,8 @@ pub(crate) fn team_status(
     let Some(team) = state.team() else { return String::new() };
     let tasks = state.tasks();
     let n_done = tasks.n_with(Status::Completed) + tasks.n_archived();
-    let n_all = tasks.len() + tasks.n_archived();
+    // What was cancelled is not to be done any more.
+    let n_all = tasks.len() - tasks.n_with(Status::Cancelled) + tasks.n_archived();
     let mut text = format!("{}  {}\n", paint(BOLD, team.name.as_str()), paint(DIM, standing));
     if !team.description.is_empty() {
         line(&mut text, &format!("  {}", one_line(&team.description)));

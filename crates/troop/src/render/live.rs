@@ -111,7 +111,8 @@ fn headline(story: &Story, now: Time, width: usize) -> String {
     let tasks = state.tasks();
     let n_done = tasks.n_with(Status::Completed);
     let took = took(now.since(story.tally().since));
-    let text = format!("{name}  {n_done} of {} tasks done  {took}", tasks.len());
+    let n_tasks = tasks.len() - tasks.n_with(Status::Cancelled);
+    let text = format!("{name}  {n_done} of {n_tasks} tasks done  {took}");
     paint(BOLD, &fit(&text, width))
 }
 

@@ -285,6 +285,34 @@ async fn a_hook_that_hangs_or_crashes_does_not_stop_the_team() {
 }
 
 #[tokio::test]
+async fn who_is_gone_before_what_it_did_is_agreed_to_is_started_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let slow = "until test -e gone; do sleep 0.01; done; rm gone";
+    let hooks = hooks(folder.path(), &[("TaskCompleted", slow)]);
+    let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
+    let gone = folder.path().join("gone");
+    stage.plays.add(
+        "brief",
+        play(move |mut part: Part| {
+            let gone = gone.clone();
+            async move {
+                part.ready(true).await;
+                part.idle().await;
+                let Some(task) = part.task().await else { return };
+                part.complete(&task).await;
+                drop(part);
+                std::fs::write(gone, "").unwrap();
+            }
+        }),
+    );
+    stage.spawn("bob", "brief").await;
+    for _ in 0..3 {
+        stage.task("write").await;
+    }
+    stage.until("all are done", is_done(3)).await;
+}
+
+#[tokio::test]
 async fn a_task_that_fails_needs_no_hook() {
     let folder = tempfile::tempdir().unwrap();
     let hooks = hooks(folder.path(), &[("TaskCompleted", "echo no >&2; exit 2")]);

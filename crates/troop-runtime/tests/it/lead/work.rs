@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use troop_model::{
-    Actor, Command, MemberState, MessageKind, Outgoing, Permissions, Settings, Status, TaskNumber,
+    Actor, Assignment, Command, MemberState, MessageKind, Outgoing, Permissions, Settings, Status,
+    TaskNumber,
 };
 use troop_protocol::{FromLead, ReportedStatus};
 use troop_runtime::{Ended, Timing};
@@ -54,9 +55,10 @@ async fn many_tasks_over_a_few_teammates_are_each_done_once() {
     }
 }
 
-#[tokio::test]
-async fn who_says_that_it_is_idle_and_nothing_about_its_task_is_asked_and_loses_it() {
-    let settings = Settings { max_attempts: 1, ..Settings::default() };
+/// A teammate that says it is idle as soon as it has a task, given or taken, and passes on what it is told. Whether it is asked
+/// how that stands, and loses it.
+async fn absent_is_asked(assignment: Assignment) {
+    let settings = Settings { max_attempts: 1, assignment, ..Settings::default() };
     let stage = Stage::new(Setting { settings, ..Setting::default() }).await;
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     stage.plays.add(
@@ -66,9 +68,16 @@ async fn who_says_that_it_is_idle_and_nothing_about_its_task_is_asked_and_loses_
             async move {
                 part.ready(false).await;
                 part.idle().await;
+                let mut takes_one = assignment == Assignment::Claim;
                 while let Some(said) = part.hear().await {
                     match said {
                         FromLead::AssignTask { .. } => part.idle().await,
+                        FromLead::UpdateContext(it) if takes_one && !it.tasks.is_empty() => {
+                            takes_one = false;
+                            let claim = raw("task/claim", "{}");
+                            part.peer.request::<serde_json::Value>(claim).await.unwrap();
+                            part.idle().await;
+                        }
                         FromLead::Message(message) => tell.send(message.content).unwrap(),
                         FromLead::UpdateContext(_)
                         | FromLead::Shutdown { .. }
@@ -89,6 +98,16 @@ async fn who_says_that_it_is_idle_and_nothing_about_its_task_is_asked_and_loses_
     });
     assert_eq!(why.await, "bob says that it is idle, and nothing about task-1");
     stage.until_state("bob", MemberState::Idle).await;
+}
+
+#[tokio::test]
+async fn who_says_that_it_is_idle_and_nothing_about_its_task_is_asked_and_loses_it() {
+    absent_is_asked(Assignment::Auto).await;
+}
+
+#[tokio::test]
+async fn who_took_a_task_and_says_that_it_is_idle_is_asked_and_loses_it() {
+    absent_is_asked(Assignment::Claim).await;
 }
 
 #[tokio::test]
@@ -291,8 +310,7 @@ async fn a_transcript_shows_what_was_told() {
 
 #[tokio::test]
 async fn what_a_teammate_took_itself_is_not_given_to_it_again() {
-    let settings =
-        Settings { assignment: troop_model::Assignment::Claim, ..Setting::default().settings };
+    let settings = Settings { assignment: Assignment::Claim, ..Setting::default().settings };
     let stage = Stage::new(Setting { settings, ..Setting::default() }).await;
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     stage.plays.add(
