@@ -223,7 +223,7 @@ impl Leading<'_> {
                         break Ended::Lost { reason };
                     }
                 },
-                Ok(Some(event)) = news.next() => view.tell_if(story.tell(&event)),
+                Ok(Some(event)) = news.next() => view.tell_event(story, &event),
                 Some(warning) = warnings.recv() => view.warn(&warning),
                 never = &mut orphans => match never {},
                 _ = frames.tick(), if view.is_screen() => view.draw(story, self.desk.clock.now()),
@@ -239,7 +239,7 @@ impl Leading<'_> {
             shown = shown.and(view.warn(&warning));
         }
         while let Ok(Some(event)) = news.next_stored().await {
-            shown = shown.and(view.tell_if(story.tell(&event)));
+            shown = shown.and(view.tell_event(story, &event));
         }
         (how, shown.and(view.clear()))
     }

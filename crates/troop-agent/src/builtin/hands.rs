@@ -125,6 +125,11 @@ impl<'a> Hands<'a> {
         tools.filter(|tool| self.may_have(tool.name(), tool.category()))
     }
 
+    /// Whether the model has said what came of its task, so that it need not say anything more.
+    pub(crate) fn has_said_all(&self) -> bool {
+        self.team.as_ref().is_some_and(Team::has_said_all)
+    }
+
     /// Takes the mail that came while an answer was waited for.
     pub(crate) fn kept_mail(&self) -> Vec<MessageIn> {
         std::mem::take(&mut *self.later.lock().unwrap_or_else(PoisonError::into_inner))
@@ -247,13 +252,20 @@ impl<'a> Hands<'a> {
             let only = only.collect::<Vec<_>>().join(", ");
             return Err(format!("that is not what your tools are for; they are: {only}"));
         }
-        match self.rules.check(self.turn.mode(), deed) {
-            Permit::Yes => Ok(()),
-            Permit::No(why) => Err(why),
-            Permit::Ask => {
-                // One question at a time, whatever runs at once: each answer is for what was read last. It is never closed.
-                let _turn = self.asking.acquire().await;
-                self.ask(deed, input).await
+        loop {
+            let mode = self.turn.mode();
+            match self.rules.check(mode, deed) {
+                Permit::Yes => return Ok(()),
+                Permit::No(why) => return Err(why),
+                Permit::Ask => {
+                    // One question at a time, whatever runs at once: each answer is for what was read last. It is never closed.
+                    let _turn = self.asking.acquire().await;
+                    if mode == self.turn.mode()
+                        && let Some(answered) = self.ask(deed, input, mode).await
+                    {
+                        return answered;
+                    }
+                }
             }
         }
     }

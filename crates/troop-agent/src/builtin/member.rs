@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use troop_model::{MessageKind, Permissions, Role, USER};
+use troop_model::{MessageKind, Role, USER};
 use troop_protocol::{Level, MessageIn, WireTask};
 
 use super::{
@@ -211,7 +211,7 @@ impl Options {
             let profile = prompt::of_others(&self.profile);
             system.push_str(&format!("\n# What this project is made of\n\n{profile}"));
         }
-        let veil = self.rules.veil(Permissions::Bypass, Own::Read.name());
+        let veil = self.rules.veil_over_denied(Own::Read.name());
         system.push_str(&self.sources.read(turn.path(), &veil));
         Ok(Mind::new(model, system))
     }

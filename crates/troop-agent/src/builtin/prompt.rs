@@ -126,6 +126,11 @@ says. If nothing is to be done, because it was the result already, say the resul
 pub(crate) const GO_ON: &str =
     "You were interrupted. Go on with your work, and mind what was said since.";
 
+/// What a model hears whose task is not done, although it said so.
+pub(crate) fn not_done(why: &str) -> String {
+    format!("Your task is not done yet: {why}")
+}
+
 #[cfg(test)]
 mod tests {
     //! Mail and tasks as a model sees them.

@@ -199,7 +199,10 @@ pub(crate) fn team_status(
         let unread = state.mailbox().n_unread(&Party::member(&member.name));
         let mut notes =
             vec![format!("{} for {}", member.state, span(now.since(member.state_since)))];
-        if member.state == MemberState::Crashed {
+        // Who was interrupted looks as if it worked, and does nothing.
+        let is_interrupted =
+            member.state_reason.as_deref().is_some_and(|it| it.starts_with("interrupted"));
+        if member.state == MemberState::Crashed || is_interrupted {
             notes.extend(member.state_reason.as_deref().map(one_line));
         }
         notes.extend(non_empty(held.join(", ")));

@@ -93,8 +93,7 @@ fn openai_hears_all_in_its_own_form() {
             "tools": [{"type": "function", "function": {"name": "Read", "description": "reads", "parameters": {"type": "object"}}}],
             "messages": [
                 {"role": "system", "content": "be good"},
-                {"role": "user", "content": "look"},
-                {"role": "user", "content": " "},
+                {"role": "user", "content": "look\n\n "},
                 {"role": "assistant", "content": "I look", "tool_calls": [
                     {"id": "a", "type": "function", "function": {"name": "Read", "arguments": "{\"path\":\"x\"}"}},
                     {"id": "b", "type": "function", "function": {"name": "Read", "arguments": "{}"}},

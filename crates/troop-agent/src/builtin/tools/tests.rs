@@ -4,7 +4,6 @@ use std::{fs, os::unix::fs::symlink, path::Path};
 
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
-use troop_model::Permissions;
 
 use super::{Files, Own, Rules, Spot, cut, in_background, schema};
 
@@ -36,7 +35,7 @@ async fn used_under(
     files: &Files,
 ) -> Result<String, String> {
     let deny = deny.iter().map(|rule| rule.parse().unwrap()).collect();
-    let veil = Rules { deny, ..Rules::default() }.veil(Permissions::Default, tool.name());
+    let veil = Rules { deny, ..Rules::default() }.veil(tool.name());
     let (input, files) = (object(&input), files.clone());
     in_background(move |over| tool.on_files(&input, &files, &veil, over)).await
 }

@@ -95,7 +95,11 @@ async fn a_reply_is_the_same_by_each_api_wherever_it_is_cut() {
             let mock = MockModel::with([Answer::Reply(rich()).by(way)]).await;
             let (model, mut seen) = (model(api, &mock), Seen::default());
             let reply = ask(&model, &mut seen).await.unwrap();
-            assert_eq!(reply.text(), "Grüße, 🦀 und\nZeilen", "{api}, in pieces of {pieces:?}");
+            assert_eq!(
+                reply.text(),
+                "Grüße, 🦀 und\nZeilen \u{2028}",
+                "{api}, in pieces of {pieces:?}"
+            );
             assert_eq!(seen.text, "Grüße, 🦀 und\nZeilen \u{2028}", "{api}");
             assert_eq!(
                 (seen.thinking.as_str(), seen.calls),

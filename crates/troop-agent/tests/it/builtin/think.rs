@@ -121,8 +121,8 @@ async fn a_model_that_is_cut_off_may_go_on_and_one_that_refuses_fails() {
         [(Api::Anthropic, "max_tokens"), (Api::OpenAi, "length"), (Api::Gemini, "MAX_TOKENS")]
     {
         let mock = MockModel::with([
-            with("the first,", too_long),
-            with("the second,", too_long),
+            with("the first, the sec", too_long),
+            with("ond, ", too_long),
             Answer::text("and the third"),
             with("I look at", too_long),
             Answer::call("LS", &json!({})),
@@ -130,7 +130,7 @@ async fn a_model_that_is_cut_off_may_go_on_and_one_that_refuses_fails() {
         ])
         .await;
         let mut lead = ann(options(api, &mock), folder.path()).await;
-        let whole = completed("the first,\nthe second,\nand the third");
+        let whole = completed("the first, the second, and the third");
         assert_eq!(does(&mut lead, "speak").await, whole, "{api}");
         assert!(mock.requests()[1].last().contains("was cut off"));
         assert_eq!(does(&mut lead, "look").await, completed("It is empty."), "{api}");

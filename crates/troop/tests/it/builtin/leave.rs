@@ -78,7 +78,8 @@ async fn a_lead_allows_what_it_might_do_itself_and_a_person_the_rest() {
     };
     let (run, answered) = tokio::join!(run(&troop, &mock, &ALONE), answers);
     assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
-    assert_eq!(answered, "no to ann: may I use Bash `touch two.txt`?\n");
+    let asked = r#"may I use Bash `touch two.txt`? ⏎ {"command":"touch two.txt"}"#;
+    assert_eq!(answered, format!("no to ann: {asked}\n"));
     let shown = "ann asks user: may I use Bash `touch two.txt`?";
     assert!(run.out.contains(shown), "{}", run.out);
     assert!(
@@ -356,4 +357,32 @@ async fn whether_a_lead_only_coordinates_is_for_people_to_say() {
     for (words, wanted) in table {
         assert_eq!(works_itself(words).await, wanted, "{words:?}");
     }
+}
+
+#[tokio::test]
+async fn who_waits_for_the_report_alone_hears_what_waits_for_its_word() {
+    let troop = repository(&[]);
+    let mock = MockModel::start(|seen| match seen.last() {
+        last if last.contains("secret goal") => {
+            Answer::call("Bash", &json!({"command": "touch one.txt"}))
+        }
+        _ => Answer::text("It is written."),
+    })
+    .await;
+    let words = ["--team", "crew", "run", "secret goal", "--agent", "builtin", "--json"];
+    let answers = async {
+        wait_for("what is asked of the person", async || {
+            let status = troop.run("--team crew team status");
+            status.out.contains("waits    lead for user: may I use Bash").then_some(())
+        })
+        .await;
+        // Its mode lets it do so now, so that nobody has to answer.
+        troop.ok("--team crew member mode lead bypass");
+    };
+    let (run, ()) = tokio::join!(run(&troop, &mock, &words), answers);
+    assert_eq!(run.code, 0, "{} {}", run.out, run.err);
+    assert!(run.err.contains("lead asks user: may I use Bash `touch one.txt`?"), "{}", run.err);
+    assert!(run.err.contains("answer: `troop --team crew message answer lead yes"), "{}", run.err);
+    assert!(serde_json::from_str::<serde_json::Value>(&run.out).is_ok(), "{}", run.out);
+    assert!(troop.folder().join("one.txt").exists(), "{}", run.out);
 }
