@@ -222,7 +222,7 @@ impl<'a> Hands<'a> {
         if let Err(why) = self.permitted(&deed, input).await {
             return Used::Bad(why);
         }
-        if let Err(why) = self.may_start(name, input).await {
+        if let Err(why) = self.may_start(team, name, input).await {
             return Used::Bad(why);
         }
         let run = self.turn.interrupted().run_until_cancelled(team.run(name, input)).await;

@@ -41,6 +41,8 @@ struct Now {
     seat: Seat,
     /// What the lead may do without asking.
     lead: Option<Permissions>,
+    /// The agent of the lead, as the board has it.
+    lead_agent: String,
     /// Who is in the team, and what is said of them.
     members: Vec<(MemberName, Role, String)>,
     /// Whether TEAM.md may say something else than the member was told.
@@ -115,6 +117,11 @@ impl<'a> Team<'a> {
         now.lead.filter(|_| now.seat.role == Role::Member)
     }
 
+    /// Which agent somebody gets for whom none is named.
+    pub(crate) fn lead_agent(&self) -> String {
+        self.now().lead_agent.clone()
+    }
+
     /// Whether the member may have tools of this kind at all.
     pub(crate) fn check(&self, category: Category) -> Result<(), Denied> {
         Seat { permissions: Permissions::Default, ..self.seat() }.check(category)
@@ -185,7 +192,9 @@ impl Now {
     fn of(turn: &Turn, seen: Seen) -> Option<Self> {
         let own = seen.members.iter().find(|member| member.name.as_str() == turn.place().name)?;
         let (member, role, permissions) = (own.name.clone(), own.role, own.permissions);
-        let lead = seen.members.iter().find(|it| it.role == Role::Lead).map(|it| it.permissions);
+        let lead = seen.members.iter().find(|it| it.role == Role::Lead);
+        let lead_agent = lead.map(|it| it.agent.to_string()).unwrap_or_default();
+        let lead = lead.map(|it| it.permissions);
         let mut settings = seen.settings;
         // Who has others to do the work coordinates it, unless people want it otherwise.
         settings.delegation.delegate_mode.get_or_insert(seen.members.len() > 1);
@@ -199,7 +208,7 @@ impl Now {
             gate: Gate::Open,
         };
         let members = seen.members.into_iter().map(|it| (it.name, it.role, it.expertise)).collect();
-        Some(Self { seat, lead, members, has_changed: false })
+        Some(Self { seat, lead, lead_agent, members, has_changed: false })
     }
 }
 
