@@ -15,7 +15,7 @@ use std::{
 use futures_util::future::join_all;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tokio::time::timeout;
+use tokio::{sync::Semaphore, time::timeout};
 use troop_protocol::Level;
 
 pub use config::{Agreed, How, Server};
@@ -78,7 +78,7 @@ struct Linked {
     server: Server,
     link: Mutex<Arc<Link>>,
     /// Held by who begins it again: several calls may find at once that it is over.
-    begins: tokio::sync::Mutex<()>,
+    begins: Semaphore,
 }
 
 /// Why there is no answer.
@@ -174,7 +174,7 @@ impl Servers {
         self.links.push(Linked {
             server: server.clone(),
             link: Mutex::new(Arc::new(link)),
-            begins: tokio::sync::Mutex::default(),
+            begins: Semaphore::new(1),
         });
         let mut known: BTreeSet<_> = self.tools.iter().map(|tool| tool.spec.name.clone()).collect();
         for Told { name, description, input_schema, annotations } in told {
@@ -244,7 +244,8 @@ impl Servers {
         let anew = format!(
             "{why}; it was started anew, and nobody knows whether this was done: look, and call again if it was not"
         );
-        let _one = linked.begins.lock().await;
+        // It is never closed.
+        let _one = linked.begins.acquire().await;
         if !Arc::ptr_eq(&linked.now(), gone) {
             return anew;
         }

@@ -282,7 +282,7 @@ when mail * from user
     assert_eq!((run.code, run.err), (1, says), "{}", run.out);
     assert!(run.out.contains("crew: 0 of 1 tasks done"), "{}", run.out);
     assert!(troop.ok("--team crew team status").contains("tasks    0/1 completed"));
-    troop.ok(&unblock["troop ".len()..]);
+    troop.ok(unblock.strip_prefix("troop ").unwrap());
     let run = troop.run("resume crew");
     assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
 }
