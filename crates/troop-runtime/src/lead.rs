@@ -21,6 +21,7 @@ mod late;
 mod launch;
 mod lease;
 mod link;
+mod patience;
 mod places;
 mod proof;
 mod restarts;

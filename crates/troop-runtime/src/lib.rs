@@ -5,6 +5,7 @@ mod checks;
 mod clock;
 mod error;
 mod export;
+mod fault;
 mod git;
 mod hooks;
 mod isolation;

@@ -23,6 +23,7 @@ use super::{
     input::{Due, Input},
     launch::Launch,
     link::Link,
+    patience::Failing,
     places::Places,
     restarts::Restarts,
     stop::TeamStop,
@@ -70,6 +71,8 @@ pub(super) struct Dispatcher {
     pub(super) links: BTreeMap<MemberName, Link>,
     pub(super) n_runs: u64,
     pub(super) restarts: Restarts,
+    /// Who could not be started and is tried again.
+    pub(super) starts: Failing,
     pub(super) timers: Timers,
     /// When it last looked at leases.
     ticked_at: Time,
@@ -147,6 +150,7 @@ impl Dispatcher {
             links: BTreeMap::new(),
             n_runs: 0,
             restarts: Restarts::default(),
+            starts: Failing::default(),
             timers: Timers::default(),
             ticked_at,
             failed_at: None,
@@ -211,6 +215,7 @@ impl Dispatcher {
             Input::Late(late) => self.merged_late(*late).await,
             Input::Placed(member, place) => self.placed(&member, place).await,
             Input::Begun(begun) => self.begun(begun.0, begun.1).await,
+            Input::Waits(member, what) => self.waits(&member, what),
             Input::Watched(seen) => self.watched(seen.0, seen.1).await,
             Input::Shown(member, line) => self.note(&member, Line::note(&line)),
             Input::Called(called) => self.called(*called).await,
@@ -228,6 +233,7 @@ impl Dispatcher {
             Input::Due(Due::BreakOff(runner)) => self.does_not_break_off(&runner),
             Input::Due(Due::Bury(runner)) => self.bury(&runner).await,
             Input::Due(Due::Restart(member)) => self.restart(&member).await,
+            Input::Due(Due::Start(member)) => self.start_again(&member).await,
             Input::Due(Due::Begin(member)) => self.begin_again(&member),
             Input::Due(Due::Word(runner, task)) => self.word_is_due(&runner, task).await,
             Input::Due(Due::Retry(runner)) => self.try_again(&runner).await,
@@ -443,6 +449,12 @@ impl Dispatcher {
                 "nothing can be kept; it is tried again for {seconds} s: {why}"
             ));
         }
+    }
+
+    /// Something is tried again that a fault of the machine keeps from being done: who watches hears why nothing moves.
+    pub(super) fn waits(&mut self, member: &MemberName, what: String) {
+        self.note(member, Line::trouble(&what));
+        self.tell_people(what);
     }
 
     /// Shows people something at once, as far as they read so fast.

@@ -234,6 +234,7 @@ impl Dispatcher {
 
     fn let_go(&mut self, member: &MemberName) {
         self.restarts.forget(member);
+        self.starts.forget(member);
         if let Some(link) = self.links.get_mut(member) {
             link.is_let_go = true;
             let runner = link.runner.clone();

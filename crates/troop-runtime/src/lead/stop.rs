@@ -68,6 +68,11 @@ impl Dispatcher {
             "" => format!("{from} asked it to"),
             content => content.to_owned(),
         };
+        if !self.links.contains_key(member) && self.starts.forget(member) {
+            let (state, reason) = (MemberState::Stopped, Some(reason.clone()));
+            let member = member.clone();
+            self.give(Command::SetMemberState { member, state, reason, pid: None }).await;
+        }
         let stop = Stop { reason, asked: Some((id, from)), is_forced: false };
         self.ask_to_stop(member, stop);
         // It is read with what comes of it; a member that does not run has nothing to stop.
@@ -119,6 +124,10 @@ impl Dispatcher {
         }
         self.stop = Some(TeamStop { how, is_told: false });
         self.has_news = true;
+        // Who waits to be started does not any more.
+        for member in self.starts.take() {
+            self.start(&member).await;
+        }
         let members: Vec<_> = self.links.keys().cloned().collect();
         for member in members {
             let reason = reason.to_owned();
