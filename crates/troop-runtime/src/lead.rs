@@ -11,6 +11,7 @@ mod calls;
 mod delegations;
 mod delivery;
 mod dispatcher;
+mod external;
 mod files;
 mod follow;
 mod gate;
@@ -197,7 +198,7 @@ impl Lead {
         let mut lock = lease::Lock::take(&options, session).await?;
         let board = options.board.clone();
         let (inputs, queue) = mpsc::channel(INPUTS);
-        let (tracker, fence) = (TaskTracker::new(), lock.fence);
+        let (tracker, fence, heard_until) = (TaskTracker::new(), lock.fence, lock.heard_until);
         let handle = LeadHandle { inputs: inputs.clone() };
         let files = files::FileDesk {
             files: Files::new(board.clone(), &options.folder),
@@ -210,8 +211,15 @@ impl Lead {
             inputs: inputs.clone(),
             tracker: tracker.clone(),
         };
-        let start =
-            dispatcher::Start { options, session, fence, files, inputs, tracker: tracker.clone() };
+        let start = dispatcher::Start {
+            options,
+            session,
+            fence,
+            heard_until,
+            files,
+            inputs,
+            tracker: tracker.clone(),
+        };
         let (socket, dispatcher) = match prepare(start, &mut lock).await {
             Ok(prepared) => prepared,
             Err(error) => {

@@ -55,6 +55,8 @@ pub(super) struct Dispatcher {
     pub(super) clock: Clock,
     pub(super) session: Uuid,
     pub(super) fence: u64,
+    /// From when on no lead may have been told what happened before this one began.
+    heard_until: Option<Time>,
     pub(super) project: PathBuf,
     pub(super) files: FileDesk,
     pub(super) workspace: Workspace,
@@ -115,6 +117,7 @@ pub(super) struct Start {
     pub(super) options: LeadOptions,
     pub(super) session: Uuid,
     pub(super) fence: u64,
+    pub(super) heard_until: Option<Time>,
     pub(super) files: FileDesk,
     pub(super) inputs: mpsc::Sender<Input>,
     pub(super) tracker: TaskTracker,
@@ -122,7 +125,7 @@ pub(super) struct Start {
 
 impl Dispatcher {
     pub(super) async fn new(start: Start) -> Result<Self, LeadError> {
-        let Start { options, session, fence, files, inputs, tracker } = start;
+        let Start { options, session, fence, heard_until, files, inputs, tracker } = start;
         let guard = options
             .launch
             .guard(session)
@@ -137,6 +140,7 @@ impl Dispatcher {
             clock: options.clock,
             session,
             fence,
+            heard_until,
             project: options.project,
             files,
             workspace: Workspace::new(&options.folder),
@@ -259,6 +263,9 @@ impl Dispatcher {
     async fn begin(&mut self) {
         self.fire_created();
         self.merge_all_late();
+        if let Some(heard_until) = self.heard_until {
+            self.tell_of_external_before(heard_until).await;
+        }
         let lead = self.state.lead().map(|lead| lead.name.clone());
         let waiting = self.state.members().filter(|it| it.state == MemberState::Spawning);
         let waiting: Vec<_> = waiting.map(|it| it.name.clone()).chain(lead).collect();
