@@ -94,8 +94,10 @@ pub enum LeadWork {
     /// It was told nothing, or has said its last word about it.
     #[default]
     Done,
-    /// It is at it, or could not go on.
+    /// It is at it.
     Open,
+    /// It could not go on.
+    Failed,
     /// It was interrupted, and goes on with the next message.
     Interrupted,
 }

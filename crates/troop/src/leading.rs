@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use troop_model::{Actor, Command, Member, MessageKind, Outgoing, Refusal, Spawn, State};
 use troop_runtime::{
     Board, BoardError, Ended, HookOptions, Hooks, Isolation, Lead, LeadError, LeadHandle,
-    LeadOptions, Opened, Request, Subscription, Timing, Until,
+    LeadOptions, LeadWork, Opened, Request, Subscription, Timing, Until,
 };
 
 use crate::{
@@ -61,8 +61,8 @@ pub(crate) struct Leading<'a> {
     /// Who leads this time, if not who did before.
     pub(crate) instead: Option<Instead>,
     pub(crate) args: LeadArgs,
-    /// Why the lead's agent will not have done what it was told, if it was left in the middle of that before.
-    pub(crate) left: Option<String>,
+    /// How the lead's agent stands with what it was told before, and why, if it has not done that.
+    pub(crate) left: Option<(LeadWork, String)>,
 }
 
 /// A lead that has begun.

@@ -10,8 +10,8 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
-    Actor, Command, Context, LEFT_OPEN, Member, MemberName, MemberState, MessageKind, OperationId,
-    Origin, Outgoing, Spending, State, TaskNumber, TeamName, Time, decide,
+    Actor, COULD_NOT, Command, Context, LEFT_OPEN, Member, MemberName, MemberState, MessageKind,
+    OperationId, Origin, Outgoing, Spending, State, TaskNumber, TeamName, Time, decide,
 };
 use uuid::Uuid;
 
@@ -305,7 +305,7 @@ impl Dispatcher {
     }
 
     /// Says that the lead works, if it has been at something for a while: who thinks, or waits for leave, is not idle.
-    async fn note_work_of_lead(&mut self) {
+    pub(super) async fn note_work_of_lead(&mut self) {
         self.move_lead(false, MemberState::Working).await;
     }
 
@@ -323,18 +323,23 @@ impl Dispatcher {
         let Some(link) = link.filter(|link| link.is_at_rest == rests && !holds_task) else {
             return;
         };
-        let is_known = lead.state_reason.as_deref() == Some(LEFT_OPEN);
-        if lead.state == to && is_known == self.is_left_open() {
+        let is_left = |it: &&str| matches!(*it, LEFT_OPEN | COULD_NOT);
+        let known = lead.state_reason.as_deref().filter(is_left);
+        if lead.state == to && known == self.left_open() {
             return;
         }
         let (member, pid) = (lead.name.clone(), Some(link.body.process()));
-        let reason = self.is_left_open().then(|| LEFT_OPEN.to_owned());
+        let reason = self.left_open().map(str::to_owned);
         self.give(Command::SetMemberState { member, state: to, reason, pid }).await;
     }
 
-    /// Whether the lead's agent has not done what it was told.
-    pub(super) fn is_left_open(&self) -> bool {
-        *self.work.borrow() != LeadWork::Done
+    /// How the log says that the lead's agent has not done what it was told, if it has not.
+    pub(super) fn left_open(&self) -> Option<&'static str> {
+        match *self.work.borrow() {
+            LeadWork::Done => None,
+            LeadWork::Open | LeadWork::Interrupted => Some(LEFT_OPEN),
+            LeadWork::Failed => Some(COULD_NOT),
+        }
     }
 
     /// Whether so much time has passed since the last look that this process, or the whole machine, must have been asleep.

@@ -181,7 +181,7 @@ impl Dispatcher {
         let party = Party::member(&lead.name);
         let mut unread = self.state.mailbox().unread_of(&party);
         lead.state == MemberState::Crashed
-            || self.is_left_open()
+            || self.left_open().is_some()
             || unread.any(|message| message.from == Party::user())
     }
 
@@ -216,7 +216,7 @@ impl Dispatcher {
     fn is_quiet(&self) -> bool {
         let is_open = match *self.work.borrow() {
             LeadWork::Done => false,
-            LeadWork::Open => self.is_spent,
+            LeadWork::Open | LeadWork::Failed => self.is_spent,
             LeadWork::Interrupted => true,
         };
         !is_open && self.links.values().all(|link| self.is_at_rest(link)) && self.nothing_moves()

@@ -11,9 +11,7 @@ use tokio::{
     sync::mpsc,
     time::timeout,
 };
-use troop_model::{
-    Command, LEFT_OPEN, Member, MemberName, MemberState, Permissions, Role, WITH_TEAM,
-};
+use troop_model::{Command, Member, MemberName, MemberState, Permissions, Role, WITH_TEAM};
 use troop_protocol::{Peer, PeerOptions, Ready};
 use uuid::Uuid;
 
@@ -266,8 +264,8 @@ impl Dispatcher {
         let reason = link.why_ended(&exit);
         if let Some(stop) = &link.stop {
             let (mut reason, is_forced) = (stop.recorded(), stop.is_forced);
-            if self.is_lead(member) && self.is_left_open() {
-                reason = format!("{reason}; {LEFT_OPEN}");
+            if let Some(left) = self.left_open().filter(|_| self.is_lead(member)) {
+                reason = format!("{reason}; {left}");
             }
             self.set_state(member, MemberState::Stopped, Some(reason), None).await;
             // When all stop, the lead does too, and would find it unread when it begins again.
