@@ -35,6 +35,8 @@ use view::View;
 
 /// How often a screen is drawn anew.
 const FRAME: Duration = Duration::from_millis(100);
+/// How often is looked whether somebody waits for an answer.
+const LOOK: Duration = Duration::from_secs(1);
 /// How long a team that was told to hurry is waited for.
 const HURRY: Duration = Duration::from_secs(5);
 /// How many warnings may wait to be shown.
@@ -202,7 +204,7 @@ impl Leading<'_> {
             Err(error) => return (lead.ended().await, Err(error)),
         };
         let (mut view, mut shown) = (View::new(self.printer), Ok(()));
-        let mut frames = tokio::time::interval(FRAME);
+        let (mut frames, mut looks) = (tokio::time::interval(FRAME), tokio::time::interval(LOOK));
         let (mut ended, mut orphans) = (pin!(lead.ended()), pin!(orphans::adopt()));
         let how = loop {
             let show = tokio::select! {
@@ -221,6 +223,11 @@ impl Leading<'_> {
                 Ok(Some(event)) = news.next() => view.tell_if(story.tell(&event)),
                 Some(warning) = warnings.recv() => view.warn(&warning),
                 never = &mut orphans => match never {},
+                // On a screen it stands as long as it waits.
+                _ = looks.tick(), if !view.is_screen() => {
+                    let lines = story.remind(self.desk.clock.now());
+                    lines.iter().try_for_each(|line| view.tell(line))
+                }
                 _ = frames.tick(), if view.is_screen() => view.draw(story, self.desk.clock.now()),
             };
             if let Err(error) = show {
