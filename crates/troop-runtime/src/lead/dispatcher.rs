@@ -204,6 +204,7 @@ impl Dispatcher {
         tokio::select! {
             Some(input) = queue.recv() => input,
             due = self.timers.next() => Input::Due(due),
+            Ok(()) = self.work.changed() => Input::LeadWorks,
         }
     }
 
@@ -228,6 +229,7 @@ impl Dispatcher {
             Input::NotRestarted(member, why) => self.not_restarted(&member, &why).await,
             Input::NotDelegated(delegation, why) => self.not_delegated(delegation, &why).await,
             Input::StoreFails(why) => self.store_fails(&why),
+            Input::LeadWorks => self.has_news = true,
             Input::Superseded => self.ended = Some(Ended::Superseded),
             Input::Until(until) => (self.until, self.has_news) = (until, true),
             Input::Hurry => self.hurry().await,
@@ -252,6 +254,7 @@ impl Dispatcher {
         self.settle_all_idle().await;
         if std::mem::take(&mut self.has_news) {
             self.note_rest_of_lead().await;
+            self.note_end_of_work_of_lead().await;
             self.push_work().await;
             self.look_for_the_end().await;
             self.tell_if_stuck().await;
@@ -312,6 +315,14 @@ impl Dispatcher {
     /// Says that the lead is idle, once it has dealt with what it was at.
     async fn note_rest_of_lead(&mut self) {
         self.move_lead(true, MemberState::Idle).await;
+    }
+
+    /// Says that nothing is left of what the lead was told, although it still waits for the end of something.
+    async fn note_end_of_work_of_lead(&mut self) {
+        let why = self.state.lead().and_then(|lead| lead.state_reason.as_deref());
+        if why == Some(LEFT_OPEN) && self.left_open().is_none() {
+            self.note_work_of_lead().await;
+        }
     }
 
     /// Says what the lead does, and whether something is left of what it was told: whoever leads next must know.

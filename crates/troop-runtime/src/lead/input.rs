@@ -53,6 +53,8 @@ pub(super) enum Input {
     NotDelegated(Uuid, BoardError),
     /// The store does not do its part, and what was to be written is given to it again.
     StoreFails(String),
+    /// The lead's agent stands otherwise with what it was told than before.
+    LeadWorks,
     /// Another session leads the team.
     Superseded,
     /// It is over at another moment than was said before.
