@@ -5,11 +5,11 @@
 //! ever dropped: what is not merged stays on its branch, and a folder that holds something else is not removed.
 
 mod elsewhere;
-mod hidden;
 mod ignored;
 mod land;
 mod late;
 mod leftovers;
+mod listed;
 mod merge;
 mod names;
 mod record;

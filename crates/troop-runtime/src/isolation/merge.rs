@@ -9,7 +9,7 @@ use troop_model::{Evidence, TaskNumber};
 
 use super::{
     Isolation, Work,
-    hidden::listed,
+    listed::listed,
     names,
     refusal::{Conflict, MAX_NAMED, NotMerged},
     submodules,
@@ -146,6 +146,14 @@ impl Isolation {
             parted = self.parted(&own).await?;
         }
         let Some(parted) = parted else { return Ok(self.unrelated(&own).into()) };
+        // What is committed is what was listed, so that a look for references into it can be spared.
+        let holds_references = seen.is_dirty || !listed.references.is_empty();
+        let found = async {
+            match holds_references {
+                true => new_repositories(&git, &parted.base, &own).await,
+                false => Ok(Vec::new()),
+            }
+        };
         // At once, because it is waited for both. What was merged for nothing is in no branch.
         let merge = async {
             match aim {
@@ -153,7 +161,7 @@ impl Isolation {
                 Aim::HandIn => Ok(None),
             }
         };
-        let (found, merged) = tokio::try_join!(new_repositories(&git, &parted.base, &own), merge)?;
+        let (found, merged) = tokio::try_join!(found, merge)?;
         inside.extend(found);
         if !inside.is_empty() {
             return Ok(NotMerged::Repositories(inside).into());

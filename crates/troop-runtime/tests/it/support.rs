@@ -109,19 +109,23 @@ pub(crate) fn say(to: &str, content: &str) -> Command {
     })
 }
 
-/// Gives commands at once, so that they go into few appends, and waits for all of them.
+/// Gives commands in order but without waiting in between, so that they go into few appends, and waits for all of them.
 pub(crate) async fn submit_all(
     board: &Board,
     requests: impl IntoIterator<Item = Request>,
 ) -> Vec<BoardResult<Done>> {
-    let mut tasks = tokio::task::JoinSet::new();
-    for (nth, request) in requests.into_iter().enumerate() {
-        let board = board.clone();
-        tasks.spawn(async move { (nth, board.submit(request).await) });
+    let mut given = Vec::new();
+    for request in requests {
+        given.push(board.give(request).await);
     }
-    let mut answers = tasks.join_all().await;
-    answers.sort_by_key(|(nth, _)| *nth);
-    answers.into_iter().map(|(_, answer)| answer).collect()
+    let mut answers = Vec::with_capacity(given.len());
+    for given in given {
+        answers.push(match given {
+            Ok(given) => given.done().await,
+            Err(error) => Err(error),
+        });
+    }
+    answers
 }
 
 /// Puts tasks on the board and gives their numbers.

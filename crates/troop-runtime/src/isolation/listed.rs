@@ -1,4 +1,5 @@
-//! Files that git was told not to look at (`--skip-worktree`, `--assume-unchanged`): what was done to them is work all the same.
+//! What git lists in a folder, also files that it was told not to look at (`--skip-worktree`, `--assume-unchanged`): what was
+//! done to them is work all the same.
 
 use std::fs;
 
@@ -7,22 +8,34 @@ use crate::git::{Git, GitResult, parts};
 /// How many files are named in one call.
 const AT_ONCE: usize = 500;
 
+/// How git writes that an entry is a commit of another repository.
+pub(super) const REFERENCE: &str = "160000";
+
 /// What git lists in a folder.
 pub(super) struct Listed {
     /// Files and folders that it does not know.
     pub(super) others: Vec<String>,
+    /// Repositories of which it knows a commit and nothing more.
+    pub(super) references: Vec<String>,
     /// Files that it does not look at.
     hidden: Vec<String>,
 }
 
 /// Lists all that is in a folder, but for what git ignores.
 pub(super) async fn listed(git: &Git) -> GitResult<Listed> {
-    let list = ["ls-files", "-v", "--cached", "--others", "--exclude-standard", "-z", "--", ":/"];
+    let list = ["ls-files", "-v", "--stage", "--others", "--exclude-standard", "-z", "--", ":/"];
     let said = git.run(&list).await?;
-    let mut listed = Listed { others: Vec::new(), hidden: Vec::new() };
-    for (tag, path) in parts(&said).filter_map(|part| part.split_once(' ')) {
+    let mut listed = Listed { others: Vec::new(), references: Vec::new(), hidden: Vec::new() };
+    for (tag, entry) in parts(&said).filter_map(|part| part.split_once(' ')) {
+        // What git knows is told with its mode, commit and stage.
+        let Some((known, path)) = entry.split_once('\t').filter(|_| tag != "?") else {
+            listed.others.push(entry.to_owned());
+            continue;
+        };
+        if known.starts_with(REFERENCE) {
+            listed.references.push(path.to_owned());
+        }
         match tag {
-            "?" => listed.others.push(path.to_owned()),
             // One that is not there is left out on purpose: a sparse checkout has many of them.
             "S" | "s" if fs::symlink_metadata(git.folder().join(path)).is_err() => {}
             "S" => listed.hidden.push(path.to_owned()),
