@@ -13,7 +13,7 @@ mod usage;
 mod work;
 mod workspace;
 
-pub use lead::{LEAD_ENDED, LEFT_OPEN, WITH_TEAM};
+pub use lead::{COULD_NOT, LEAD_ENDED, LEFT_OPEN, WITH_TEAM};
 pub use proof::checks as named_checks;
 
 use smol_str::SmolStr;

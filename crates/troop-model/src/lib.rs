@@ -45,7 +45,7 @@ pub use command::{
     Command, DelegationOutcome, NewMember, NewTask, NewTeamCommand, Outgoing, Spawn, TaskAction,
     TaskCommand, TaskUpdate,
 };
-pub use decide::{LEAD_ENDED, LEFT_OPEN, WITH_TEAM, decide, named_checks};
+pub use decide::{COULD_NOT, LEAD_ENDED, LEFT_OPEN, WITH_TEAM, decide, named_checks};
 pub use delegation::{Delegation, DelegationStatus, SessionKey};
 pub use event::{Event, Fact, RejectMode, Surface, TaskChange};
 pub use ids::{IdPrefix, OperationId, TaskNumber, TeamId, Version};

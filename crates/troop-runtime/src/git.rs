@@ -12,6 +12,7 @@ use thiserror::Error;
 use tokio::time::{sleep, timeout};
 
 use crate::{
+    fault::is_of_machine,
     isolation::Torn,
     process::{Group, command},
 };
@@ -43,6 +44,9 @@ const SETTINGS: [&str; 12] = [
 ];
 /// Who commits where the person has not told git a name.
 const IDENTITY: [&str; 2] = ["user.name=troop", "user.email=troop@localhost"];
+
+/// What git says besides where the machine is to blame: it does not always give the reason when it cannot write.
+const NOT_WRITTEN: [&str; 2] = ["unable to write", "write error"];
 
 /// Why git did not do what it was asked to.
 #[derive(Debug, Error)]
@@ -145,6 +149,22 @@ impl GitError {
             | Self::Hangs { .. }
             | Self::Failed { .. }
             | Self::File { .. } => true,
+            Self::Nonsense { .. }
+            | Self::Torn { .. }
+            | Self::InTheWay { .. }
+            | Self::Filter { .. } => false,
+        }
+    }
+
+    /// Whether the machine is to blame, not what was to be done: a disk takes no more, or nothing more can be started.
+    pub(crate) fn is_of_machine(&self) -> bool {
+        match self {
+            Self::NotStarted { .. } => !self.is_missing(),
+            Self::Hangs { .. } => true,
+            Self::Failed { says, .. } => {
+                is_of_machine(says) || NOT_WRITTEN.iter().any(|it| says.contains(it))
+            }
+            Self::File { source, .. } => is_of_machine(&source.to_string()),
             Self::Nonsense { .. }
             | Self::Torn { .. }
             | Self::InTheWay { .. }

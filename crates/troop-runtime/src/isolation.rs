@@ -32,7 +32,7 @@ use std::{
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, Semaphore};
 use troop_model::{MemberName, TaskNumber, TeamName};
 
-pub use elsewhere::Elsewhere;
+pub use elsewhere::{Elsewhere, elsewhere};
 pub use ignored::Ignored;
 pub use land::{Ending, Kept, Landed};
 pub use late::Done as LateDone;

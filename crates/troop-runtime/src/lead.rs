@@ -11,6 +11,7 @@ mod calls;
 mod delegations;
 mod delivery;
 mod dispatcher;
+mod external;
 mod files;
 mod follow;
 mod gate;
@@ -21,6 +22,7 @@ mod late;
 mod launch;
 mod lease;
 mod link;
+mod patience;
 mod places;
 mod proof;
 mod restarts;
@@ -94,8 +96,10 @@ pub enum LeadWork {
     /// It was told nothing, or has said its last word about it.
     #[default]
     Done,
-    /// It is at it, or could not go on.
+    /// It is at it.
     Open,
+    /// It could not go on.
+    Failed,
     /// It was interrupted, and goes on with the next message.
     Interrupted,
 }
@@ -198,7 +202,7 @@ impl Lead {
         let mut lock = lease::Lock::take(&options, session).await?;
         let board = options.board.clone();
         let (inputs, queue) = mpsc::channel(INPUTS);
-        let (tracker, fence) = (TaskTracker::new(), lock.fence);
+        let (tracker, fence, heard_until) = (TaskTracker::new(), lock.fence, lock.heard_until);
         let handle = LeadHandle { inputs: inputs.clone() };
         let files = files::FileDesk {
             files: Files::new(board.clone(), &options.folder),
@@ -211,8 +215,15 @@ impl Lead {
             inputs: inputs.clone(),
             tracker: tracker.clone(),
         };
-        let start =
-            dispatcher::Start { options, session, fence, files, inputs, tracker: tracker.clone() };
+        let start = dispatcher::Start {
+            options,
+            session,
+            fence,
+            heard_until,
+            files,
+            inputs,
+            tracker: tracker.clone(),
+        };
         let (socket, dispatcher) = match prepare(start, &mut lock).await {
             Ok(prepared) => prepared,
             Err(error) => {

@@ -6,6 +6,7 @@ mod checks;
 mod clock;
 mod error;
 mod export;
+mod fault;
 mod git;
 mod hooks;
 mod isolation;
@@ -31,7 +32,7 @@ pub use hooks::{
 pub use isolation::{
     Aim, Begun, Clash, Conflict, Elsewhere, Ending, Finished, Ignored, Isolation, IsolationOptions,
     Kept, Landed, LateDone, Leftover, LeftoverState, Merge, NotMerged, Opened, Outcome, Rescued,
-    Sight, Torn, Watcher, Work, leftovers, orphans, rescue,
+    Sight, Torn, Watcher, Work, elsewhere, leftovers, orphans, rescue,
 };
 pub use lead::{
     Ended, Entry, InProcess, Launch, LaunchSpec, Launched, Lead, LeadEntry, LeadError, LeadHandle,

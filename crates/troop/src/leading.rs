@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use troop_model::{Actor, Command, Member, MessageKind, Outgoing, Refusal, Spawn, State};
 use troop_runtime::{
     Board, BoardError, Ended, HookOptions, Hooks, Isolation, Lead, LeadError, LeadHandle,
-    LeadOptions, Opened, Request, Subscription, Timing, Until,
+    LeadOptions, LeadWork, Opened, Request, Subscription, Timing, Until,
 };
 
 use crate::{
@@ -35,6 +35,8 @@ use view::View;
 
 /// How often a screen is drawn anew.
 const FRAME: Duration = Duration::from_millis(100);
+/// How often is looked whether somebody waits for an answer.
+const LOOK: Duration = Duration::from_secs(1);
 /// How long a team that was told to hurry is waited for.
 const HURRY: Duration = Duration::from_secs(5);
 /// How many warnings may wait to be shown.
@@ -61,8 +63,8 @@ pub(crate) struct Leading<'a> {
     /// Who leads this time, if not who did before.
     pub(crate) instead: Option<Instead>,
     pub(crate) args: LeadArgs,
-    /// Why the lead's agent will not have done what it was told, if it was left in the middle of that before.
-    pub(crate) left: Option<String>,
+    /// How the lead's agent stands with what it was told before, and why, if it has not done that.
+    pub(crate) left: Option<(LeadWork, String)>,
 }
 
 /// A lead that has begun.
@@ -207,7 +209,7 @@ impl Leading<'_> {
             Err(error) => return (lead.ended().await, Err(error)),
         };
         let (mut view, mut shown) = (View::new(self.printer), Ok(()));
-        let mut frames = tokio::time::interval(FRAME);
+        let (mut frames, mut looks) = (tokio::time::interval(FRAME), tokio::time::interval(LOOK));
         let (mut ended, mut orphans) = (pin!(lead.ended()), pin!(orphans::adopt()));
         let how = loop {
             let show = tokio::select! {
@@ -226,6 +228,11 @@ impl Leading<'_> {
                 Ok(Some(event)) = news.next() => view.tell_event(story, &event),
                 Some(warning) = warnings.recv() => view.warn(&warning),
                 never = &mut orphans => match never {},
+                // On a screen it stands as long as it waits.
+                _ = looks.tick(), if !view.is_screen() => {
+                    let lines = story.remind(self.desk.clock.now());
+                    lines.iter().try_for_each(|line| view.tell(line))
+                }
                 _ = frames.tick(), if view.is_screen() => view.draw(story, self.desk.clock.now()),
             };
             if let Err(error) = show {

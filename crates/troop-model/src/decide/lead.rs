@@ -19,6 +19,9 @@ pub const WITH_TEAM: &str = "its team stopped";
 /// How the reason ends for the state of a lead that has not done what it was told.
 pub const LEFT_OPEN: &str = "it has not done yet what it was told";
 
+/// The same for one that tried, and could not.
+pub const COULD_NOT: &str = "it could not do what it was told";
+
 /// Refuses what a session passes on that no longer supervises the team.
 pub(super) fn check_fence(draft: &Draft<'_>) -> Result<(), Refusal> {
     match (draft.ctx.fence, &draft.team()?.lead_lease) {

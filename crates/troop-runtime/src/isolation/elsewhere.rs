@@ -1,14 +1,26 @@
 //! What members put where nobody merges it: on branches of their own, and into `git stash`. It stays there, and people are told.
 
-use std::collections::HashSet;
+use std::{
+    collections::HashSet,
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
+use serde::{Deserialize, Serialize};
 use troop_model::MemberName;
 
-use super::{Isolation, leftovers::folders, names};
-use crate::git::GitResult;
+use super::{
+    Isolation,
+    leftovers::{folders, into},
+    names,
+    record::Record,
+    repository,
+};
+use crate::git::{Git, GitError, GitResult};
 
 /// Something that a member put where it is merged nowhere.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Elsewhere {
     /// Commits on a branch that is none of troop's.
     Branch {
@@ -26,52 +38,85 @@ pub enum Elsewhere {
     },
 }
 
+/// What members of the team of a folder put elsewhere and is still there, and in which project.
+pub async fn elsewhere(
+    folder: &Path,
+    environment: &[(OsString, OsString)],
+) -> Result<(PathBuf, Vec<Elsewhere>), GitError> {
+    let nothing = |top: PathBuf| Ok((top, Vec::new()));
+    let Some(record) = Record::read(folder)? else { return nothing(PathBuf::new()) };
+    let git = Git::new(&record.top, environment);
+    if !record.top.is_dir() || repository::look(&git, &record.top).await?.is_err() {
+        return nothing(record.top);
+    }
+    let found = find(&git, &record, &folder.join("worktrees")).await?;
+    Ok((record.top, found))
+}
+
 impl Isolation {
-    /// What members put elsewhere. Only as long as their folders are there, which know what was committed in them.
+    /// What members put elsewhere. Their branches are kept in mind: once their folders are gone, nothing else tells whose they are.
     pub(super) async fn elsewhere(&self) -> GitResult<Vec<Elsewhere>> {
-        let mut found = Vec::new();
-        let branches = self.foreign_branches().await?;
-        let folders = folders(&self.inner.worktrees).into_iter();
-        for (member, folder) in folders.filter(|_| !branches.is_empty()) {
-            let moves = ["reflog", "show", "--format=%H %gs", "HEAD"];
-            let moves = self.inner.git.at(&folder).ask(&moves).await?.unwrap_or_default();
-            let moves = moves.lines().filter_map(|line| line.split_once(' '));
-            // Who only looked at a branch has put nothing there.
-            let made: HashSet<_> =
-                moves.filter(|(_, how)| !how.starts_with("checkout:")).map(|it| it.0).collect();
-            let own = branches.iter().filter(|(commit, _)| made.contains(commit.as_str()));
-            found.extend(own.map(|(_, branch)| {
-                let (member, branch) = (member.clone(), branch.clone());
-                Elsewhere::Branch { member, branch }
-            }));
+        let (record, worktrees) = (&self.inner.record, &self.inner.worktrees);
+        let found = find(&self.inner.git, record, worktrees).await?;
+        let is_branch = |it: &&Elsewhere| matches!(it, Elsewhere::Branch { .. });
+        let elsewhere: Vec<_> = found.iter().filter(is_branch).cloned().collect();
+        if let Some(folder) = worktrees.parent()
+            && elsewhere != record.elsewhere
+        {
+            Record { elsewhere, ..record.clone() }.write(folder)?;
         }
-        found.extend(self.stashed().await?);
         Ok(found)
     }
+}
 
-    /// Branches that are none of troop's and hold something that the team's does not, with the commits that they are on.
-    async fn foreign_branches(&self) -> GitResult<Vec<(String, String)>> {
-        let team = format!("refs/heads/{}", self.branch());
-        let format = "--format=%(objectname) %(refname:lstrip=2)";
-        let said = ["for-each-ref", format, "--no-merged", &team, "refs/heads/"];
-        let said = self.inner.git.run(&said).await?;
-        let all = said.lines().filter_map(|line| line.split_once(' '));
-        let foreign = all.filter(|(_, branch)| names::team_of(branch).is_none());
-        Ok(foreign.map(|(commit, branch)| (commit.to_owned(), branch.to_owned())).collect())
+async fn find(git: &Git, record: &Record, worktrees: &Path) -> GitResult<Vec<Elsewhere>> {
+    let branches = foreign_branches(git, record).await?;
+    let is_there = |it: &&Elsewhere| {
+        let Elsewhere::Branch { branch, .. } = it else { return false };
+        branches.iter().any(|(_, name)| name == branch)
+    };
+    let mut found: Vec<_> = record.elsewhere.iter().filter(is_there).cloned().collect();
+    for (member, folder) in folders(worktrees).into_iter().filter(|_| !branches.is_empty()) {
+        let moves = ["reflog", "show", "--format=%H %gs", "HEAD"];
+        let moves = git.at(&folder).ask(&moves).await?.unwrap_or_default();
+        let moves = moves.lines().filter_map(|line| line.split_once(' '));
+        // Who only looked at a branch has put nothing there.
+        let made: HashSet<_> =
+            moves.filter(|(_, how)| !how.starts_with("checkout:")).map(|it| it.0).collect();
+        for (_, branch) in branches.iter().filter(|(commit, _)| made.contains(commit.as_str())) {
+            let own = Elsewhere::Branch { member: member.clone(), branch: branch.clone() };
+            if !found.contains(&own) {
+                found.push(own);
+            }
+        }
     }
+    found.extend(stashed(git, record).await?);
+    Ok(found)
+}
 
-    /// What was put into the stash on branches of members.
-    async fn stashed(&self) -> GitResult<Vec<Elsewhere>> {
-        let own = format!("{}/", names::work_branches(self.branch()));
-        let list = ["reflog", "show", "--format=%gd %gs", "refs/stash"];
-        let list = self.inner.git.ask(&list).await?.unwrap_or_default();
-        let of_member = |line: &str| {
-            let (name, about) = line.split_once(' ')?;
-            let about = about.strip_prefix("WIP on ").or_else(|| about.strip_prefix("On "))?;
-            let branch = about.split(':').next().filter(|branch| branch.starts_with(&own))?;
-            let name = name.strip_prefix("refs/").unwrap_or(name).to_owned();
-            Some(Elsewhere::Stash { member: names::member_of(branch)?, name })
-        };
-        Ok(list.lines().filter_map(of_member).collect())
-    }
+/// Branches that are none of troop's and hold something that neither the team's nor the project has, with the commits that
+/// they are on.
+async fn foreign_branches(git: &Git, record: &Record) -> GitResult<Vec<(String, String)>> {
+    let team = into(git, record).await?;
+    let format = "--format=%(objectname) %(refname:lstrip=2)";
+    let list = ["for-each-ref", format, "--no-merged", &team, "--no-merged", "HEAD", "refs/heads/"];
+    let said = git.run(&list).await?;
+    let all = said.lines().filter_map(|line| line.split_once(' '));
+    let foreign = all.filter(|(_, branch)| names::team_of(branch).is_none());
+    Ok(foreign.map(|(commit, branch)| (commit.to_owned(), branch.to_owned())).collect())
+}
+
+/// What was put into the stash on branches of members.
+async fn stashed(git: &Git, record: &Record) -> GitResult<Vec<Elsewhere>> {
+    let own = format!("{}/", names::work_branches(&record.branch));
+    let list = ["reflog", "show", "--format=%gd %gs", "refs/stash"];
+    let list = git.ask(&list).await?.unwrap_or_default();
+    let of_member = |line: &str| {
+        let (name, about) = line.split_once(' ')?;
+        let about = about.strip_prefix("WIP on ").or_else(|| about.strip_prefix("On "))?;
+        let branch = about.split(':').next().filter(|branch| branch.starts_with(&own))?;
+        let name = name.strip_prefix("refs/").unwrap_or(name).to_owned();
+        Some(Elsewhere::Stash { member: names::member_of(branch)?, name })
+    };
+    Ok(list.lines().filter_map(of_member).collect())
 }

@@ -279,7 +279,7 @@ async fn state(git: &Git, record: &Record, leftover: &mut Leftover) -> GitResult
 }
 
 /// Where merged work is: in the team's branch, or where the project is, once that is gone.
-async fn into(git: &Git, record: &Record) -> GitResult<String> {
+pub(super) async fn into(git: &Git, record: &Record) -> GitResult<String> {
     let branch = format!("refs/heads/{}", record.branch);
     let found = git.ask(&["rev-parse", "--quiet", "--verify", &branch]).await?;
     match found {

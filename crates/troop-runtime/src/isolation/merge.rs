@@ -207,28 +207,44 @@ impl Isolation {
         checks: &Checks,
     ) -> GitResult<Finished> {
         let folder = self.inner.worktrees.join(CHECKED);
-        let path = folder.to_string_lossy().into_owned();
-        let remove = ["worktree", "remove", "--force", &path];
-        if !checks.is_empty() {
-            // One that is left was only ever for checks, however much of it is left.
-            self.inner.git.ask(&remove).await?;
-            match fs::remove_dir_all(&folder) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(GitError::file(&folder)(error));
-                }
-                _ => {}
-            }
-            let add = ["worktree", "add", "--quiet", "--force", "--detach", &path, own];
-            self.inner.git.run(&add).await?;
+        if checks.is_empty() {
+            return self.try_and_merge(work, own, checks, &folder).await;
         }
-        let finished = match self.tried(work, own).await? {
-            Some(tried) => self.merge(work, (own, tried), checks, &folder).await,
-            None => Ok(self.unrelated(own).into()),
+        // One that is left was only ever for checks, however much of it is left.
+        self.remove_checked(&folder).await?;
+        let path = folder.to_string_lossy();
+        let add = ["worktree", "add", "--quiet", "--force", "--detach", &*path, own];
+        let finished = match self.inner.git.run(&add).await {
+            Ok(_) => self.try_and_merge(work, own, checks, &folder).await,
+            Err(error) => Err(error),
         };
-        if !checks.is_empty() {
-            self.inner.git.ask(&remove).await?;
-        }
+        // What became of the work counts, not what is left of the folder: that is in the way of nobody.
+        drop(self.remove_checked(&folder).await);
         finished
+    }
+
+    async fn try_and_merge(
+        &self,
+        work: &Work,
+        own: &str,
+        checks: &Checks,
+        folder: &Path,
+    ) -> GitResult<Finished> {
+        match self.tried(work, own).await? {
+            Some(tried) => self.merge(work, (own, tried), checks, folder).await,
+            None => Ok(self.unrelated(own).into()),
+        }
+    }
+
+    /// Removes the folder in which a result was checked.
+    async fn remove_checked(&self, folder: &Path) -> GitResult<()> {
+        self.inner.git.ask(&["worktree", "remove", "--force", &folder.to_string_lossy()]).await?;
+        match fs::remove_dir_all(folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(GitError::file(folder)(error))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Remembers what was handed in for a task, whatever its member does next.

@@ -69,6 +69,14 @@ pub(super) fn task_of(branch: &str) -> Option<TaskNumber> {
     digits.parse().ok().map(TaskNumber)
 }
 
+/// Which attempt at its task a branch is for.
+pub(super) fn attempt_of(branch: &str) -> u32 {
+    let last = branch.rsplit('/').next().and_then(|it| it.strip_prefix("task-"));
+    let name = last.and_then(|it| it.split('+').next());
+    let nth = name.and_then(|it| it.split_once('-')?.1.parse().ok());
+    nth.unwrap_or(1)
+}
+
 /// The branch of the team that a branch belongs to.
 pub(super) fn team_of(branch: &str) -> Option<String> {
     let mut parts = branch.split('/');

@@ -8,7 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use troop_model::TeamName;
 
-use super::{names, repository::Repository};
+use super::{elsewhere::Elsewhere, names, repository::Repository};
 use crate::git::{Git, GitError, GitResult};
 
 /// How many names are tried for a team's branch.
@@ -25,6 +25,9 @@ pub(super) struct Record {
     pub(super) branch: String,
     /// The project's branch when the team began; none if it was on no branch.
     pub(super) base: Option<String>,
+    /// Branches that members made, and that were merged nowhere when the team last ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) elsewhere: Vec<Elsewhere>,
 }
 
 impl Record {
@@ -45,7 +48,7 @@ impl Record {
     }
 
     /// At once, so that none is half.
-    fn write(&self, folder: &Path) -> GitResult<()> {
+    pub(super) fn write(&self, folder: &Path) -> GitResult<()> {
         let path = Self::path(folder);
         let beside = path.with_extension("new");
         let text = serde_json::to_vec_pretty(self).expect("a record is JSON");
@@ -146,7 +149,8 @@ impl Record {
                 continue;
             }
             let (top, shared) = (repository.top.clone(), repository.shared.clone());
-            let record = Self { top, shared, branch, base: repository.branch.clone() };
+            let (base, elsewhere) = (repository.branch.clone(), Vec::new());
+            let record = Self { top, shared, branch, base, elsewhere };
             if begin(git, &record.branch, repository, Taken::IsOthers).await? == Begun::Anew {
                 record.write(folder)?;
                 return Ok(record);

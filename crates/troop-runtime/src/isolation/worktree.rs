@@ -232,14 +232,17 @@ impl Isolation {
     async fn earlier(&self, work: &Work, own: &str) -> GitResult<Vec<String>> {
         let is_of_task =
             |branch: &String| names::task_of(branch) == Some(work.task) && branch != own;
-        Ok(self.unmerged().await?.into_iter().filter(is_of_task).collect())
+        let mut earlier: Vec<_> = self.unmerged().await?.into_iter().filter(is_of_task).collect();
+        // Git knows the second of a commit; several may be made in one.
+        earlier.sort_by_key(|branch| names::attempt_of(branch));
+        Ok(earlier)
     }
 
-    /// The branches of members that hold something which is not in the team's branch, what was last committed to at the end.
+    /// The branches of members that hold something which is not in the team's branch.
     pub(super) async fn unmerged(&self) -> GitResult<Vec<String>> {
         let team = format!("refs/heads/{}", self.branch());
         let all = format!("refs/heads/{}/", names::work_branches(self.branch()));
-        let list = ["for-each-ref", "--sort=committerdate", "--format=%(refname:lstrip=2)"];
+        let list = ["for-each-ref", "--format=%(refname:lstrip=2)"];
         let unmerged: Vec<_> = list.into_iter().chain(["--no-merged", &team, &all]).collect();
         Ok(self.inner.git.run(&unmerged).await?.lines().map(str::to_owned).collect())
     }

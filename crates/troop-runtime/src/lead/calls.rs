@@ -81,6 +81,10 @@ impl Dispatcher {
             if let Some(link) = self.link(runner) {
                 link.is_at_rest = !link.tells_end;
             }
+            if self.reads_of_person(&runner.member, messages.as_deref()) {
+                // Before it counts as read: who is killed right after that has left it undone.
+                self.note_work_of_lead().await;
+            }
             self.reads(&runner.member, messages.as_deref());
         }
         if let Command::SpawnMember(Spawn { member, .. }) = &change.command

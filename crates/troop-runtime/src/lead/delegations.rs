@@ -180,6 +180,17 @@ impl Dispatcher {
         }
     }
 
+    /// Whether the lead reads what a person told it, and has not done it yet.
+    pub(super) fn reads_of_person(&self, member: &MemberName, messages: Option<&[Uuid]>) -> bool {
+        let reader = Party::member(member);
+        let mut unread = self.state.mailbox().unread_of(&reader);
+        self.is_lead(member)
+            && self.left_open().is_some()
+            && unread.any(|it| {
+                it.from == Party::user() && messages.is_none_or(|ids| ids.contains(&it.id))
+            })
+    }
+
     /// Where a member that does not lead says something from: what answers mail belongs to the conversation of that mail. In
     /// all else it acts in its own name alone, whoever asked for what it does.
     pub(super) fn origin_of(&self, actor: &Actor, command: &Command) -> Origin {

@@ -10,8 +10,8 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
-    Actor, Command, Context, LEFT_OPEN, Member, MemberName, MemberState, MessageKind, OperationId,
-    Origin, Outgoing, Spending, State, TaskNumber, TeamName, Time, decide,
+    Actor, COULD_NOT, Command, Context, LEFT_OPEN, Member, MemberName, MemberState, MessageKind,
+    OperationId, Origin, Outgoing, Spending, State, TaskNumber, TeamName, Time, decide,
 };
 use uuid::Uuid;
 
@@ -23,6 +23,7 @@ use super::{
     input::{Due, Input},
     launch::Launch,
     link::Link,
+    patience::Failing,
     places::Places,
     restarts::Restarts,
     stop::TeamStop,
@@ -54,6 +55,8 @@ pub(super) struct Dispatcher {
     pub(super) clock: Clock,
     pub(super) session: Uuid,
     pub(super) fence: u64,
+    /// From when on no lead may have been told what happened before this one began.
+    heard_until: Option<Time>,
     pub(super) project: PathBuf,
     pub(super) files: FileDesk,
     pub(super) workspace: Workspace,
@@ -70,6 +73,8 @@ pub(super) struct Dispatcher {
     pub(super) links: BTreeMap<MemberName, Link>,
     pub(super) n_runs: u64,
     pub(super) restarts: Restarts,
+    /// Who could not be started and is tried again.
+    pub(super) starts: Failing,
     pub(super) timers: Timers,
     /// When it last looked at leases.
     ticked_at: Time,
@@ -114,6 +119,7 @@ pub(super) struct Start {
     pub(super) options: LeadOptions,
     pub(super) session: Uuid,
     pub(super) fence: u64,
+    pub(super) heard_until: Option<Time>,
     pub(super) files: FileDesk,
     pub(super) inputs: mpsc::Sender<Input>,
     pub(super) tracker: TaskTracker,
@@ -121,7 +127,7 @@ pub(super) struct Start {
 
 impl Dispatcher {
     pub(super) async fn new(start: Start) -> Result<Self, LeadError> {
-        let Start { options, session, fence, files, inputs, tracker } = start;
+        let Start { options, session, fence, heard_until, files, inputs, tracker } = start;
         let guard = options
             .launch
             .guard(session)
@@ -136,6 +142,7 @@ impl Dispatcher {
             clock: options.clock,
             session,
             fence,
+            heard_until,
             project: options.project,
             files,
             workspace: Workspace::new(&options.folder),
@@ -149,6 +156,7 @@ impl Dispatcher {
             links: BTreeMap::new(),
             n_runs: 0,
             restarts: Restarts::default(),
+            starts: Failing::default(),
             timers: Timers::default(),
             ticked_at,
             failed_at: None,
@@ -199,6 +207,7 @@ impl Dispatcher {
         tokio::select! {
             Some(input) = queue.recv() => input,
             due = self.timers.next() => Input::Due(due),
+            Ok(()) = self.work.changed() => Input::LeadWorks,
         }
     }
 
@@ -214,6 +223,7 @@ impl Dispatcher {
             Input::Late(late) => self.merged_late(*late).await,
             Input::Placed(member, place) => self.placed(&member, place).await,
             Input::Begun(begun) => self.begun(begun.0, begun.1).await,
+            Input::Waits(member, what) => self.waits(&member, what),
             Input::Watched(seen) => self.watched(seen.0, seen.1).await,
             Input::Shown(member, line) => self.note(&member, Line::note(&line)),
             Input::Called(called) => self.called(*called).await,
@@ -222,6 +232,7 @@ impl Dispatcher {
             Input::NotRestarted(member, why) => self.not_restarted(&member, &why).await,
             Input::NotDelegated(delegation, why) => self.not_delegated(delegation, &why).await,
             Input::StoreFails(why) => self.store_fails(&why),
+            Input::LeadWorks => self.has_news = true,
             Input::Superseded => self.ended = Some(Ended::Superseded),
             Input::Until(until) => (self.until, self.has_news) = (until, true),
             Input::Hurry => self.hurry().await,
@@ -231,6 +242,7 @@ impl Dispatcher {
             Input::Due(Due::BreakOff(runner)) => self.does_not_break_off(&runner),
             Input::Due(Due::Bury(runner)) => self.bury(&runner).await,
             Input::Due(Due::Restart(member)) => self.restart(&member).await,
+            Input::Due(Due::Start(member)) => self.start_again(&member).await,
             Input::Due(Due::Begin(member)) => self.begin_again(&member),
             Input::Due(Due::Claimed(runner)) => self.expect_word(&runner),
             Input::Due(Due::Word(runner, task)) => self.word_is_due(&runner, task).await,
@@ -246,6 +258,7 @@ impl Dispatcher {
         self.settle_all_idle().await;
         if std::mem::take(&mut self.has_news) {
             self.note_rest_of_lead().await;
+            self.note_end_of_work_of_lead().await;
             self.push_work().await;
             self.look_for_the_end().await;
             self.tell_if_stuck().await;
@@ -257,6 +270,9 @@ impl Dispatcher {
     async fn begin(&mut self) {
         self.fire_created();
         self.merge_all_late();
+        if let Some(heard_until) = self.heard_until {
+            self.tell_of_external_before(heard_until).await;
+        }
         let lead = self.state.lead().map(|lead| lead.name.clone());
         let waiting = self.state.members().filter(|it| it.state == MemberState::Spawning);
         let waiting: Vec<_> = waiting.map(|it| it.name.clone()).chain(lead).collect();
@@ -296,13 +312,21 @@ impl Dispatcher {
     }
 
     /// Says that the lead works, if it has been at something for a while: who thinks, or waits for leave, is not idle.
-    async fn note_work_of_lead(&mut self) {
+    pub(super) async fn note_work_of_lead(&mut self) {
         self.move_lead(false, MemberState::Working).await;
     }
 
     /// Says that the lead is idle, once it has dealt with what it was at.
     async fn note_rest_of_lead(&mut self) {
         self.move_lead(true, MemberState::Idle).await;
+    }
+
+    /// Says that nothing is left of what the lead was told, although it still waits for the end of something.
+    async fn note_end_of_work_of_lead(&mut self) {
+        let why = self.state.lead().and_then(|lead| lead.state_reason.as_deref());
+        if why == Some(LEFT_OPEN) && self.left_open().is_none() {
+            self.note_work_of_lead().await;
+        }
     }
 
     /// Says what the lead does, and whether something is left of what it was told: whoever leads next must know.
@@ -314,18 +338,23 @@ impl Dispatcher {
         let Some(link) = link.filter(|link| link.is_at_rest == rests && !holds_task) else {
             return;
         };
-        let is_known = lead.state_reason.as_deref() == Some(LEFT_OPEN);
-        if lead.state == to && is_known == self.is_left_open() {
+        let is_left = |it: &&str| matches!(*it, LEFT_OPEN | COULD_NOT);
+        let known = lead.state_reason.as_deref().filter(is_left);
+        if lead.state == to && known == self.left_open() {
             return;
         }
         let (member, pid) = (lead.name.clone(), Some(link.body.process()));
-        let reason = self.is_left_open().then(|| LEFT_OPEN.to_owned());
+        let reason = self.left_open().map(str::to_owned);
         self.give(Command::SetMemberState { member, state: to, reason, pid }).await;
     }
 
-    /// Whether the lead's agent has not done what it was told.
-    pub(super) fn is_left_open(&self) -> bool {
-        *self.work.borrow() != LeadWork::Done
+    /// How the log says that the lead's agent has not done what it was told, if it has not.
+    pub(super) fn left_open(&self) -> Option<&'static str> {
+        match *self.work.borrow() {
+            LeadWork::Done => None,
+            LeadWork::Open | LeadWork::Interrupted => Some(LEFT_OPEN),
+            LeadWork::Failed => Some(COULD_NOT),
+        }
     }
 
     /// Whether so much time has passed since the last look that this process, or the whole machine, must have been asleep.
@@ -447,6 +476,12 @@ impl Dispatcher {
                 "nothing can be kept; it is tried again for {seconds} s: {why}"
             ));
         }
+    }
+
+    /// Something is tried again that a fault of the machine keeps from being done: who watches hears why nothing moves.
+    pub(super) fn waits(&mut self, member: &MemberName, what: String) {
+        self.note(member, Line::trouble(&what));
+        self.tell_people(what);
     }
 
     /// Shows people something at once, as far as they read so fast.

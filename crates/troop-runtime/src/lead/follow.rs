@@ -1,16 +1,13 @@
 //! What the log says, and what a lead does about it.
 
 use troop_model::{
-    ActorKind, Command, Event, Fact, Member, MemberName, MemberState, MessageKind, Party,
-    RejectMode, TaskNumber,
+    Command, Event, Fact, Member, MemberName, MemberState, MessageKind, Party, RejectMode,
+    TaskNumber,
 };
 use troop_protocol::FromLead;
 
 use super::{Ended, dispatcher::Dispatcher, transcript::Line};
-use crate::{LateDone, Request, mirror::is_external};
-
-/// How many characters of a result a notice carries.
-const RESULT: usize = 2_000;
+use crate::LateDone;
 
 /// Why a member that holds a task does nothing.
 const INTERRUPTED: &str = "interrupted; it goes on with the next message";
@@ -200,29 +197,6 @@ impl Dispatcher {
         self.fire_completed_elsewhere(event, task);
     }
 
-    /// Tells the lead what became of a task of a member that troop does not run. Who runs here says itself that it is idle.
-    async fn tell_of_external(&mut self, event: &Event) {
-        let (Fact::TaskCompleted { task, .. }
-        | Fact::TaskSubmitted { task, .. }
-        | Fact::TaskFailed { task, retry_at: Some(_), .. }) = event.fact
-        else {
-            return;
-        };
-        let Ok(member) = event.actor.name.parse::<MemberName>() else { return };
-        let is_external = event.actor.kind == ActorKind::Agent
-            && self.state.member(&member).is_some_and(is_external);
-        // What came of a delegation is announced.
-        let is_delegated = self.state.delegations().any(|it| it.task == task && it.to == member);
-        let Some(found) = self.state.tasks().get(task).filter(|_| is_external && !is_delegated)
-        else {
-            return;
-        };
-        let result: String = found.result.iter().flat_map(|it| it.chars()).take(RESULT).collect();
-        let content = format!("{member} is done with {task}; it is {}: {result}", found.status);
-        let origin = found.origin.clone();
-        self.give_signed(Request { origin, ..self.word_to_lead(content) }).await;
-    }
-
     /// A result was not good enough: its holder, if there still is one, gets the task again, where it left it.
     fn sent_back(&mut self, task: TaskNumber) {
         self.has_news = true;
@@ -238,6 +212,7 @@ impl Dispatcher {
 
     fn let_go(&mut self, member: &MemberName) {
         self.restarts.forget(member);
+        self.starts.forget(member);
         if let Some(link) = self.links.get_mut(member) {
             link.is_let_go = true;
             let runner = link.runner.clone();

@@ -35,6 +35,8 @@ pub(super) enum Input {
     Placed(MemberName, Result<PathBuf, GitError>),
     /// A member's folder is ready for a task, or cannot be made so.
     Begun(Box<(Work, Result<Begun, GitError>)>),
+    /// Something that is to be done for a member cannot be done now, and is tried again.
+    Waits(MemberName, String),
     /// What was seen of what members are doing.
     Watched(Box<(Watcher, Result<Sight, GitError>)>),
     /// A check of a member's work printed a line.
@@ -51,6 +53,8 @@ pub(super) enum Input {
     NotDelegated(Uuid, BoardError),
     /// The store does not do its part, and what was to be written is given to it again.
     StoreFails(String),
+    /// The lead's agent stands otherwise with what it was told than before.
+    LeadWorks,
     /// Another session leads the team.
     Superseded,
     /// It is over at another moment than was said before.
@@ -74,6 +78,8 @@ pub(super) enum Due {
     BreakOff(Runner),
     /// A member that crashed is started again.
     Restart(MemberName),
+    /// A member that could not be started is tried again.
+    Start(MemberName),
     /// A member's folder that could not be made ready is tried again.
     Begin(MemberName),
     /// A member said that it is idle, and should have said by now how its task stands.

@@ -50,10 +50,18 @@ impl Dispatcher {
         let (attempt, subject) = (found.attempts, found.subject.clone());
         let work = Work { member: member.clone(), task, attempt, subject };
         let checks = self.checks(required, Some(member), Wanted::default());
+        let mut patience = self.patience(&work, &checks);
         self.n_gated += 1;
         let (inputs, over) = (self.inputs.clone(), self.over.clone());
         self.places.add_job(async move {
-            let finish = isolation.finish_late(&work, done, &checks);
+            let finish = async {
+                loop {
+                    match isolation.finish_late(&work, done, &checks).await {
+                        Err(error) if patience.waits_out(&error).await => {}
+                        finished => break finished,
+                    }
+                }
+            };
             // Who leads next does it.
             let Some(finished) = over.run_until_cancelled(finish).await else { return };
             drop(inputs.send(Input::Late(Box::new(Late { work, finished }))).await);

@@ -8,10 +8,10 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use troop_model::{Actor, Command, Fact, LeadLease, Refusal};
+use troop_model::{Actor, Command, Fact, LeadLease, Refusal, Time};
 use uuid::Uuid;
 
-use super::{LeadError, LeadOptions};
+use super::{LeadError, LeadOptions, external::heard_until};
 use crate::{Board, BoardError, BoardResult, Done, Request};
 
 /// How often the lock is tried ...
@@ -83,6 +83,8 @@ fn dead(file: &mut File) -> Vec<Uuid> {
 #[derive(Debug)]
 pub(super) struct Lock {
     pub(super) fence: u64,
+    /// From when on no lead may have been told what happened.
+    pub(super) heard_until: Option<Time>,
     session: Uuid,
     project: PathBuf,
     /// Locked; when this process ends, however it ends, it is not locked any more.
@@ -110,8 +112,10 @@ impl Lock {
         let before = last_project(&options.folder).or_else(|| Some(project.clone()));
         let entry = LeadEntry { session, pid, socket: None, project: before, former };
         write(&mut file, &entry).map_err(unusable)?;
+        options.board.catch_up().await?;
+        let heard_until = options.board.look(heard_until).await?;
         let fence = take_from(&dead, options, session).await?;
-        Ok(Self { fence, session, project, file })
+        Ok(Self { fence, heard_until, session, project, file })
     }
 
     /// Says where this lead takes commands.

@@ -19,14 +19,12 @@ use troop_model::{
 use super::{
     dispatcher::Dispatcher,
     input::{Due, Input},
+    patience::{Again, Failing, PATIENCE},
     transcript::Line,
 };
 use crate::{Begun, BoxFuture, Done, GitError, Isolation, Sight, Watcher, Work};
 
-/// How long is waited at most for a folder that cannot be made ready, before the task is given back ...
-const PATIENCE: Duration = Duration::from_secs(600);
-/// ... how long at most between two tries, and how long where somebody waits for the answer.
-const MAX_PAUSE: Duration = Duration::from_secs(30);
+/// How long is waited between two tries to make a folder ready where somebody waits for the answer.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The folders of members, as a lead holds them.
@@ -40,8 +38,8 @@ pub(super) struct Places {
     begun: BTreeMap<(MemberName, TaskNumber, u32), Readiness>,
     /// Who holds a task for which its folder is not free yet.
     waiting: BTreeSet<MemberName>,
-    /// Whose folder could not be made ready and is tried again: how often it was, and since when.
-    failing: BTreeMap<MemberName, (u32, Instant)>,
+    /// Whose folder could not be made ready and is tried again.
+    failing: Failing,
     /// Not here while it looks.
     watcher: Option<Watcher>,
 }
@@ -111,7 +109,7 @@ impl Places {
         let jobs = Jobs::start(tracker);
         let watcher = Some(Watcher::default());
         let (coming, waiting) = (BTreeSet::new(), BTreeSet::new());
-        let (begun, failing) = (BTreeMap::new(), BTreeMap::new());
+        let (begun, failing) = (BTreeMap::new(), Failing::default());
         Self { isolation, jobs, coming, begun, waiting, failing, watcher }
     }
 
@@ -159,7 +157,9 @@ impl Dispatcher {
             Ok(place) => self.start_in(member, place).await,
             Err(error) => {
                 let why = format!("its folder could not be made: {}", error.chain());
-                self.cannot_start(member, std::io::Error::other(why)).await;
+                if !error.is_of_machine() || !self.starts_later(member, &why) {
+                    self.cannot_start(member, std::io::Error::other(why)).await;
+                }
             }
         }
     }
@@ -240,7 +240,7 @@ impl Dispatcher {
             Err(error) if is_its && error.may_pass() && self.begins_later(&work, &error) => {}
             Err(error) => {
                 self.places.begun.remove(&key);
-                self.places.failing.remove(member);
+                self.places.failing.forget(member);
                 let reason =
                     format!("the folder of {member} cannot be made ready: {}", error.chain());
                 self.note(member, Line::trouble(&reason));
@@ -251,7 +251,7 @@ impl Dispatcher {
             }
             Ok(begun) => {
                 self.places.begun.insert(key, Readiness::Ready);
-                self.places.failing.remove(member);
+                self.places.failing.forget(member);
                 self.note(member, Line::note(&format!("works on branch {}", begun.branch)));
                 for aside in &begun.aside {
                     let what =
@@ -270,25 +270,19 @@ impl Dispatcher {
     /// it. Not for ever. People are told once.
     fn begins_later(&mut self, work: &Work, error: &GitError) -> bool {
         let (member, task) = (&work.member, work.task);
-        let is_known = !self.places.failing.is_empty();
-        let new = (0, Instant::now());
-        let (n_tries, since) = self.places.failing.entry(member.clone()).or_insert(new);
-        if since.elapsed() >= PATIENCE {
-            return false;
-        }
-        let pause = self.timing.restart * (1 << (*n_tries).min(10));
-        *n_tries += 1;
-        if *n_tries == 1 {
+        let again = self.places.failing.again(member, self.timing.restart);
+        let Some(Again { pause, is_new, is_news }) = again else { return false };
+        if is_new {
             let why = error.chain();
             let what = format!(
                 "the folder of {member} cannot be made ready for {task}, and is tried again: {why}"
             );
             self.note(member, Line::trouble(&what));
-            if !is_known {
+            if is_news {
                 self.tell_people(what);
             }
         }
-        self.timers.set(pause.min(MAX_PAUSE), Due::Begin(member.clone()));
+        self.timers.set(pause, Due::Begin(member.clone()));
         true
     }
 
@@ -297,7 +291,7 @@ impl Dispatcher {
         self.places.begun.retain(|key, it| key.0 != *member || *it == Readiness::Ready);
         self.send_held_tasks(member);
         if !self.places.is_coming(member) {
-            self.places.failing.remove(member);
+            self.places.failing.forget(member);
         }
     }
 

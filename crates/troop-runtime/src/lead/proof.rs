@@ -13,6 +13,7 @@ use super::{
     dispatcher::Dispatcher,
     gate::{Deed, REFUSED},
     input::Input,
+    patience::Patience,
     places::at_work,
 };
 use crate::{
@@ -139,15 +140,20 @@ impl Dispatcher {
         let owner = self.state.tasks().get(task).and_then(|it| it.owner.clone());
         let wanted = self.wanted(&deed.request, task);
         let checks = self.checks(checks, owner, wanted);
+        let work = work.map(|(isolation, work)| (isolation, self.patience(&work, &checks), work));
         let (inputs, project, over) =
             (self.inputs.clone(), self.project.clone(), self.over.clone());
         self.tracker.spawn(async move {
             let finish = async {
                 match (work, how) {
-                    (Some((isolation, work)), How::Finish(aim)) => {
-                        isolation.finish(&work, aim, &checks).await
-                    }
-                    (Some((isolation, work)), How::Approve) => {
+                    (Some((isolation, mut patience, work)), How::Finish(aim)) => loop {
+                        match isolation.finish(&work, aim, &checks).await {
+                            Err(error) if patience.waits_out(&error).await => {}
+                            finished => break finished,
+                        }
+                    },
+                    // Who approves hears at once, and it costs nothing.
+                    (Some((isolation, _, work)), How::Approve) => {
                         isolation.approve(&work, &checks).await
                     }
                     (None, _) => {
@@ -163,6 +169,14 @@ impl Dispatcher {
             let Some(finished) = over.run_until_cancelled(finish).await else { return };
             drop(inputs.send(Input::Proved(Box::new(Proved { deed, task, finished }))).await);
         });
+    }
+
+    /// For what a fault of the machine keeps from being merged.
+    pub(super) fn patience(&self, work: &Work, checks: &Checks) -> Patience {
+        let Work { member, task, .. } = work;
+        let what = format!("what {member} made for {task} cannot be merged now");
+        let over = checks.wanted.over.clone();
+        Patience::new((member.clone(), what), self.timing.restart, self.inputs.clone(), over)
     }
 
     pub(super) fn checks(

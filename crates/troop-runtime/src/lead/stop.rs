@@ -68,6 +68,11 @@ impl Dispatcher {
             "" => format!("{from} asked it to"),
             content => content.to_owned(),
         };
+        if !self.links.contains_key(member) && self.starts.forget(member) {
+            let (state, reason) = (MemberState::Stopped, Some(reason.clone()));
+            let member = member.clone();
+            self.give(Command::SetMemberState { member, state, reason, pid: None }).await;
+        }
         let stop = Stop { reason, asked: Some((id, from)), is_forced: false };
         self.ask_to_stop(member, stop);
         // It is read with what comes of it; a member that does not run has nothing to stop.
@@ -119,6 +124,10 @@ impl Dispatcher {
         }
         self.stop = Some(TeamStop { how, is_told: false });
         self.has_news = true;
+        // Who waits to be started does not any more.
+        for member in self.starts.take() {
+            self.start(&member).await;
+        }
         let members: Vec<_> = self.links.keys().cloned().collect();
         for member in members {
             let reason = reason.to_owned();
@@ -172,7 +181,7 @@ impl Dispatcher {
         let party = Party::member(&lead.name);
         let mut unread = self.state.mailbox().unread_of(&party);
         lead.state == MemberState::Crashed
-            || self.is_left_open()
+            || self.left_open().is_some()
             || unread.any(|message| message.from == Party::user())
     }
 
@@ -207,7 +216,7 @@ impl Dispatcher {
     fn is_quiet(&self) -> bool {
         let is_open = match *self.work.borrow() {
             LeadWork::Done => false,
-            LeadWork::Open => self.is_spent,
+            LeadWork::Open | LeadWork::Failed => self.is_spent,
             LeadWork::Interrupted => true,
         };
         !is_open && self.links.values().all(|link| self.is_at_rest(link)) && self.nothing_moves()

@@ -9,10 +9,9 @@ use tokio::{
     io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader},
     process::Child,
     sync::mpsc,
+    time::timeout,
 };
-use troop_model::{
-    Command, LEFT_OPEN, Member, MemberName, MemberState, Permissions, Role, WITH_TEAM,
-};
+use troop_model::{Command, Member, MemberName, MemberState, Permissions, Role, WITH_TEAM};
 use troop_protocol::{Peer, PeerOptions, Ready};
 use uuid::Uuid;
 
@@ -26,6 +25,7 @@ use super::{
 };
 use crate::{
     BoardError,
+    fault::is_of_machine,
     process::{self, Mark, Signal},
 };
 
@@ -102,6 +102,7 @@ impl Dispatcher {
         };
         let launched = match self.launch.launch(&spec) {
             Ok(launched) => launched,
+            Err(error) if self.fails_for_now(member, &error.to_string()) => return,
             Err(error) => return self.cannot_start(member, error).await,
         };
         let ear = Ear { runner: runner.clone(), inputs: self.inputs.clone() };
@@ -111,6 +112,39 @@ impl Dispatcher {
         self.note(member, Line::note(&format!("started in process {}", body.process())));
         self.timers.set(self.timing.ready, Due::Ready(runner.clone()));
         self.links.insert(member.clone(), Link::new(runner, peer, body, is_new));
+    }
+
+    /// Whether a member cannot be started because of a fault of the machine, and is tried again.
+    fn fails_for_now(&mut self, member: &MemberName, why: &str) -> bool {
+        is_of_machine(why) && self.starts_later(member, why)
+    }
+
+    /// Starts a member later that a fault of the machine keeps from starting: that is no crash, and the fault of no task. Not
+    /// for ever. People are told once.
+    pub(super) fn starts_later(&mut self, member: &MemberName, why: &str) -> bool {
+        if self.is_lead(member) || self.is_ending() {
+            return false;
+        }
+        let Some(again) = self.starts.again(member, self.timing.restart) else {
+            self.starts.forget(member);
+            return false;
+        };
+        if again.is_new {
+            let what = format!("{member} cannot be started now, and is tried again: {why}");
+            self.note(member, Line::trouble(&what));
+            if again.is_news {
+                self.tell_people(what);
+            }
+        }
+        self.timers.set(again.pause, Due::Start(member.clone()));
+        true
+    }
+
+    /// Tries again to start a member, if it is still to run.
+    pub(super) async fn start_again(&mut self, member: &MemberName) {
+        if self.state.member(member).is_some_and(|it| it.state == MemberState::Spawning) {
+            self.start(member).await;
+        }
     }
 
     /// What was to run for a member could not even be started.
@@ -131,12 +165,16 @@ impl Dispatcher {
         match life {
             Life::Process(mut child) => {
                 let pid = child.id();
-                if let Some(complaints) = child.stderr.take() {
+                let complaints = child.stderr.take().map(|complaints| {
                     let (runner, inputs) = (runner.clone(), inputs.clone());
-                    self.tracker.spawn(hear_complaints(complaints, runner, inputs));
-                }
+                    self.tracker.spawn(hear_complaints(complaints, runner, inputs))
+                });
                 self.tracker.spawn(async move {
                     let exit = see_out(*child, mark).await;
+                    // What it complained about last says why it ended.
+                    if let Some(complaints) = complaints {
+                        drop(timeout(LAST_WORDS, complaints).await);
+                    }
                     drop(inputs.send(Input::Exited(runner, exit)).await);
                 });
                 Body::Process(pid.unwrap_or_default())
@@ -166,6 +204,7 @@ impl Dispatcher {
             return;
         }
         (link.phase, link.acknowledges) = (Phase::Ready, ready.acknowledges);
+        self.starts.forget(member);
         link.tells_end = ready.version.is_some();
         link.is_at_rest = !link.tells_end;
         let (own, pid) = (link.body.own_process(), Some(link.body.process()));
@@ -225,8 +264,8 @@ impl Dispatcher {
         let reason = link.why_ended(&exit);
         if let Some(stop) = &link.stop {
             let (mut reason, is_forced) = (stop.recorded(), stop.is_forced);
-            if self.is_lead(member) && self.is_left_open() {
-                reason = format!("{reason}; {LEFT_OPEN}");
+            if let Some(left) = self.left_open().filter(|_| self.is_lead(member)) {
+                reason = format!("{reason}; {left}");
             }
             self.set_state(member, MemberState::Stopped, Some(reason), None).await;
             // When all stop, the lead does too, and would find it unread when it begins again.
@@ -234,6 +273,8 @@ impl Dispatcher {
                 self.tell_lead(member, format!("Teammate {member} has shut down.")).await;
             }
             self.restarts.forget(member);
+        } else if link.phase == Phase::Starting && self.fails_for_now(member, &reason) {
+            // It is tried again.
         } else if link.phase == Phase::Starting && link.is_new {
             self.not_started(member, &Exit::NotStarted(io::Error::other(reason))).await;
         } else {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use troop_model::{
-    LEFT_OPEN, MAX_TEXT, MemberName, MemberState, NewMember, Party, Refusal, Spawn, Spending,
-    State, Status, Task, TeamStatus, preview,
+    COULD_NOT, LEFT_OPEN, MAX_TEXT, MemberName, MemberState, NewMember, Party, Refusal, Spawn,
+    Spending, State, Status, Task, TeamStatus, preview,
 };
-use troop_runtime::{Board, BoardError, is_to_start_again, last_project, was_cut_short};
+use troop_runtime::{Board, BoardError, LeadWork, is_to_start_again, last_project, was_cut_short};
 
 use super::run::{conclude, lead, trust};
 use crate::{
@@ -20,8 +20,9 @@ use crate::{
 };
 
 /// What is to be said of a lead that was in the middle of a script.
-const CUT_SHORT: &str =
-    "it was cut short in the middle of its script, and does not go on with that by itself";
+const CUT_SHORT: &str = "it was cut short in the middle of its script";
+/// What is to be said of a script that was left, however that was.
+const NOT_BY_ITSELF: &str = "and does not go on with that by itself";
 
 /// How many tasks a lead is told of.
 const MAX_TASKS: usize = 50;
@@ -51,7 +52,10 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
         true => board.look(open_goal).await?,
         false => None,
     };
-    let was_left = agents.follows(&agent, model.as_deref()) && board.look(was_left).await?;
+    let left = match agents.follows(&agent, model.as_deref()) {
+        true => board.look(left).await?,
+        false => None,
+    };
     let leading = Leading {
         desk,
         board: board.clone(),
@@ -61,12 +65,13 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
         agents: Arc::clone(&agents),
         instead,
         args: args.lead,
-        left: was_left.then(|| CUT_SHORT.to_owned()),
+        left: left.clone(),
     };
     let stopped = desk.stopped_lead(board.team());
     let begun = leading.begin().await.map_err(|error| held(error, &name, stopped))?;
     let has_goal = goal.is_some();
-    let found = board.look(move |state| Found::new(state, has_goal, was_left)).await?;
+    let left = left.map(|(_, why)| why);
+    let found = board.look(move |state| Found::new(state, has_goal, left)).await?;
     let can_run =
         |it: &NewMember| found.is_open && agents.check(&it.agent, it.model.as_deref()).is_ok();
     let (members, left): (Vec<_>, Vec<_>) = found.down.iter().cloned().partition(can_run);
@@ -146,12 +151,18 @@ async fn check_folder(desk: &Desk, board: &Board) -> Result<()> {
     Err(Refused::new(message, hint).into())
 }
 
-/// Whether the lead has not done what it was told.
-fn was_left(state: &State) -> bool {
-    state.lead().is_some_and(|lead| {
-        lead.state == MemberState::Crashed
-            || lead.state_reason.as_deref().is_some_and(|it| it.ends_with(LEFT_OPEN))
-    })
+/// How the lead stands with what it was told, and why, if it has not done it.
+fn left(state: &State) -> Option<(LeadWork, String)> {
+    let lead = state.lead()?;
+    let ends = |end: &str| lead.state_reason.as_deref().is_some_and(|it| it.ends_with(end));
+    let (work, why) = if ends(COULD_NOT) {
+        (LeadWork::Failed, COULD_NOT)
+    } else if lead.state == MemberState::Crashed || ends(LEFT_OPEN) {
+        (LeadWork::Open, CUT_SHORT)
+    } else {
+        return None;
+    };
+    Some((work, format!("{why}, {NOT_BY_ITSELF}")))
 }
 
 /// Whether a person has told the lead something that it has not read yet.
@@ -195,12 +206,12 @@ struct Found {
     is_open: bool,
     /// Whether the lead goes on with what it was told.
     has_goal: bool,
-    /// Whether it was in the middle of a script, with which it does not go on.
-    was_left: bool,
+    /// Why it has not done what it was told, with which it does not go on.
+    left: Option<String>,
 }
 
 impl Found {
-    fn new(state: &State, has_goal: bool, was_left: bool) -> Self {
+    fn new(state: &State, has_goal: bool, left: Option<String>) -> Self {
         let again = |member: &troop_model::Member| NewMember {
             name: member.name.clone(),
             agent: member.agent.clone(),
@@ -224,7 +235,7 @@ impl Found {
             | Status::Stale => true,
         };
         let is_open = has_goal || is_told(state) || state.tasks().iter().any(is_open);
-        Self { n_cut_short, down, is_open, has_goal, was_left }
+        Self { n_cut_short, down, is_open, has_goal, left }
     }
 
     fn says(&self, again: &[NewMember], left: &[NewMember]) -> String {
@@ -238,8 +249,8 @@ impl Found {
             1 => parts.push("1 teammate was cut short".to_owned()),
             n => parts.push(format!("{n} teammates were cut short")),
         }
-        if self.was_left {
-            parts.push(format!("the lead {}", CUT_SHORT.trim_start_matches("it ")));
+        if let Some(why) = &self.left {
+            parts.push(format!("the lead {}", why.trim_start_matches("it ")));
         }
         if !self.is_open {
             parts.push("no task is open, so nobody is started".to_owned());

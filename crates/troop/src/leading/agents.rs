@@ -345,7 +345,7 @@ fn serve(
         let agent = Box::new(Watched { agent, watch: watch.clone() });
         let exit = troop_agent::serve(agent, reader, writer, options).await;
         if let Exit::Stopped(code) = exit {
-            watch.work.send_replace(LeadWork::Open);
+            watch.work.send_replace(LeadWork::Failed);
             watch.note(Some(format!("it ended by itself, with code {code}")));
         }
     })
@@ -360,12 +360,12 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Of an agent that was left in the middle of what it was told, and does not go on with it by itself.
-    pub(super) fn of_left(fault: Option<String>) -> Self {
+    pub(super) fn of_left(left: Option<(LeadWork, String)>) -> Self {
         let watch = Self::default();
-        if fault.is_some() {
-            watch.work.send_replace(LeadWork::Open);
+        if let Some((work, fault)) = left {
+            watch.work.send_replace(work);
+            watch.note(Some(fault));
         }
-        watch.note(fault);
         watch
     }
 
@@ -434,14 +434,13 @@ impl Watched {
                 (LeadWork::Done, None)
             }
             Outcome::Failed { reason } | Outcome::Hopeless { reason } => {
-                (LeadWork::Open, Some(reason.clone()))
+                (LeadWork::Failed, Some(reason.clone()))
             }
             Outcome::GaveBack { .. } | Outcome::Refused { .. } | Outcome::Stop { .. } => {
                 (LeadWork::Open, None)
             }
         };
-        let (stands, fault) =
-            if forgets() { (stands, fault) } else { (LeadWork::Open, earlier.or(fault)) };
+        let (stands, fault) = if forgets() { (stands, fault) } else { (stood, earlier.or(fault)) };
         watch.note(fault);
         watch.work.send_replace(stands);
         outcome

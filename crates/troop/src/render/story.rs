@@ -2,11 +2,15 @@
 
 mod tally;
 
+use std::{collections::BTreeSet, time::Duration};
+
 use troop_model::{
-    Actor, ActorKind, Event, Evidence, Fact, MemberState, MessageKind, Party, RefusedBy,
-    RejectMode, Role, State, TaskNumber, Time, WITH_TEAM,
+    Actor, ActorKind, Event, Evidence, Fact, MemberState, MessageKind, Party, Permissions,
+    RefusedBy, RejectMode, Request, Role, State, TaskNumber, Time, WITH_TEAM,
 };
 use troop_runtime::{REFUSED, VETOED, VETOED_DEED};
+
+use uuid::Uuid;
 
 use tally::Tally;
 pub(super) use tally::{Deed, Deeds};
@@ -21,7 +25,12 @@ pub(crate) struct Story {
     tally: Tally,
     /// What was typed, for what is to be typed.
     typed: Typed,
+    /// The plans of which people were told how to answer them.
+    told: BTreeSet<Uuid>,
 }
+
+/// How long the lead has to answer a plan before people are told how they can.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is to be typed stands on a line of its own, so that it can be read however long the rest is.
 const NEXT: &str = "\n         ";
@@ -29,7 +38,7 @@ const NEXT: &str = "\n         ";
 impl Story {
     /// Begins where a team is now.
     pub(crate) fn new(state: State, now: Time, typed: Typed) -> Self {
-        Self { state, tally: Tally::new(now), typed }
+        Self { state, tally: Tally::new(now), typed, told: BTreeSet::new() }
     }
 
     pub(super) fn typed(&self) -> &Typed {
@@ -49,12 +58,39 @@ impl Story {
         self.tally.end(&self.state, now);
     }
 
+    /// Whether the lead may only plan itself, and so answers no plans.
+    fn lead_plans(&self) -> bool {
+        self.state.lead().is_some_and(|lead| lead.permissions == Permissions::Plan)
+    }
+
     /// Takes in an event. What is worth telling comes back on one line, with its time.
     pub(crate) fn tell(&mut self, event: &Event) -> Option<String> {
         let line = self.line(event);
+        if let Fact::MessageSent { id, message_kind: MessageKind::PlanApprovalRequest, .. } =
+            &event.fact
+            && self.lead_plans()
+        {
+            self.told.insert(*id);
+        }
         self.tally.count(&self.state, event);
         self.state.apply(event);
         line.map(|line| format!("{} {line}", second(event.at)))
+    }
+
+    /// How people can answer the plans that the lead has left alone for a while. Each is told once.
+    pub(crate) fn remind(&mut self, now: Time) -> Vec<String> {
+        let is_due = |it: &Request| {
+            it.kind == MessageKind::PlanApprovalRequest && now.since(it.at) >= PATIENCE
+        };
+        let due = self.state.requests().filter(|(id, it)| is_due(it) && !self.told.contains(id));
+        let due: Vec<_> = due.map(|(id, it)| (*id, it.from.clone())).collect();
+        let lines = due.iter().map(|(_, from)| {
+            let how = wait::answer(from, &self.typed);
+            format!("{} {from} waits for an answer to its plan{NEXT}answer, if the lead does not: {how}", second(now))
+        });
+        let lines = lines.collect();
+        self.told.extend(due.into_iter().map(|(id, _)| id));
+        lines
     }
 
     /// What an event says, seen from the state before it.
@@ -151,9 +187,13 @@ impl Story {
                 let to = if *to == Party::everybody() { "all" } else { to.as_str() };
                 format!("{from} → {to}: {content}")
             }
+            // A lead that may answer has some time for it.
+            MessageKind::PlanApprovalRequest if !self.lead_plans() => {
+                format!("{from} plans: {asked}")
+            }
             MessageKind::PlanApprovalRequest => {
-                let how = wait::answer_plan(&self.state, from, &self.typed);
-                format!("{from} plans: {asked}{NEXT}{how}")
+                let how = wait::answer(from, &self.typed);
+                format!("{from} plans: {asked}{NEXT}answer, since the lead may not: {how}")
             }
             MessageKind::PlanApprovalResponse if is_yes => {
                 format!("{from} approves the plan of {to}{about}")

@@ -1,8 +1,7 @@
 //! What a team waits for that a person can decide, and what to type then.
 
 use troop_model::{
-    Member, MemberState, MessageKind, Party, Permissions, StartGate, State, Status, Task,
-    TaskNumber, preview,
+    Member, MemberState, MessageKind, Party, StartGate, State, Status, Task, TaskNumber, preview,
 };
 
 use uuid::Uuid;
@@ -96,13 +95,6 @@ pub(super) fn allow(from: &Party, request: Uuid, typed: &Typed) -> String {
 /// How a question of a member is answered.
 pub(super) fn answer(from: &Party, typed: &Typed) -> String {
     typed.kept_in(&format!("`troop message answer {from} yes`, or `no`"))
-}
-
-/// How a plan is answered, which a lead may do unless it may only plan itself.
-pub(super) fn answer_plan(state: &State, from: &Party, typed: &Typed) -> String {
-    let lead_plans = state.lead().is_some_and(|lead| lead.permissions == Permissions::Plan);
-    let when = if lead_plans { "since the lead may not" } else { "if the lead does not" };
-    format!("answer, {when}: {}", answer(from, typed))
 }
 
 /// How a result is taken or sent back.

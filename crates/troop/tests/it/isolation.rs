@@ -139,6 +139,7 @@ when mail * from user
         teams.next().map(|team| team.path().join("worktrees"))
     };
     wait("ann is at it", || worktree().is_some_and(|it| it.join("begun").exists()));
+    lead_only_waits(&troop);
     lead.signal(rustix::process::Signal::KILL);
     lead.end();
     let complete = troop.run("task complete 1 --result 'good enough'");
@@ -155,6 +156,16 @@ when mail * from user
 }
 
 /// Waits for something that has a name.
+/// Waits until the log says that the lead has nothing left to do but to wait.
+pub(crate) fn lead_only_waits(troop: &Troop) {
+    wait("the lead only waits", || {
+        let members = troop.json("--team crew member list");
+        let mut members = members["members"].as_array().unwrap().iter();
+        let lead = members.find(|it| it["role"] == "lead").unwrap();
+        lead["state"] == "working" && lead["state_reason"].is_null()
+    });
+}
+
 pub(crate) fn wait(what: &str, is_so: impl Fn() -> bool) {
     let until = tokio::time::Instant::now() + std::time::Duration::from_secs(40);
     while !is_so() {
@@ -387,6 +398,30 @@ when mail * from user
     assert!(erased.contains(says), "{erased}");
     let dropped = Command::new("/bin/sh").args(["-c", drop]).output().unwrap();
     assert!(dropped.status.success(), "{drop}: {dropped:?}");
+    let doctor = troop.run("doctor").out;
+    assert!(!doctor.contains("left behind"), "{doctor}");
+}
+
+#[test]
+fn what_members_put_on_branches_of_their_own_or_into_the_stash_is_listed_with_what_to_type() {
+    let script = r#"
+when mail * from user
+    call task/create {"subject": "one", "description": "own=$(git branch --show-current); git checkout -q -b its-own; echo 1 > one; git add one; git commit -q -m own; git checkout -q $own; echo 2 > two; git add --all; git stash -q"}
+    wait until all tasks are done
+"#;
+    let troop = repository(script);
+    let run = troop.run("--team crew run 'write' --agent script:lead.script -m ann=command");
+    assert_eq!(run.code, 0, "{run:?}");
+    let doctor = troop.run("doctor").out;
+    assert!(doctor.contains("what ann put on a branch of its own: its-own\n"), "{doctor}");
+    assert!(doctor.contains("what ann left in `git stash`: stash@{0}\n"), "{doctor}");
+    for before in ["take it: `git -C ", "or drop it: `git -C "] {
+        let doctor = troop.run("doctor").out;
+        let (_, typed) = doctor.split_once(before).unwrap();
+        let typed = format!("git -C {}", typed.split_once('`').unwrap().0);
+        let done = Command::new("/bin/sh").args(["-c", &typed]).output().unwrap();
+        assert!(done.status.success(), "{typed}: {done:?}");
+    }
     let doctor = troop.run("doctor").out;
     assert!(!doctor.contains("left behind"), "{doctor}");
 }

@@ -17,7 +17,10 @@ use serde_json::Value;
 use troop_runtime::{find_lead, process::Mark};
 use troop_testkit::wait_for;
 
-use crate::troop::{Printing, Troop};
+use crate::{
+    isolation::lead_only_waits,
+    troop::{Printing, Troop},
+};
 
 /// A lead that has two things done, one after the other.
 const GREET: &str = r#"
@@ -67,6 +70,7 @@ fn at_work(troop: &Troop) -> Printing {
         assert!(tokio::time::Instant::now() < deadline, "both tasks are never begun");
         std::thread::yield_now();
     }
+    lead_only_waits(troop);
     team
 }
 

@@ -282,6 +282,32 @@ async fn a_folder_for_checks_that_was_half_removed_is_no_obstacle() {
 }
 
 #[tokio::test]
+async fn the_folder_for_checks_is_removed_also_where_the_merge_cannot_even_be_tried() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    let (two, bob) = scene.begin(&isolation, "bob", 2).await;
+    write(&ann, "README.md", "one\ntwo\nthree\nfour\n5\n");
+    let check = checks(&["true"]);
+    isolation.finish(&one, Aim::HandIn, &check).await.unwrap();
+    write(&bob, "README.md", "1\ntwo\nthree\nfour\nfive\n");
+    merge(&isolation, &two).await;
+    // Git cannot put two files together of which one cannot be read.
+    let theirs = scene.git(&["rev-parse", "troop/demo:README.md"]).await;
+    let (folder, file) = theirs.split_at(2);
+    let object = scene.project().join(".git/objects").join(folder).join(file);
+    let aside = scene.project().join(".git/aside");
+    fs::rename(&object, &aside).unwrap();
+    isolation.approve(&one, &check).await.unwrap_err();
+    assert!(!scene.team().join("worktrees/.checked").exists());
+    let listed = scene.git(&["worktree", "list"]).await;
+    assert!(!listed.contains(".checked"), "{listed}");
+    fs::rename(&aside, &object).unwrap();
+    let finished = isolation.approve(&one, &check).await.unwrap();
+    assert!(matches!(finished.outcome, Outcome::Merged(_)), "{finished:?}");
+}
+
+#[tokio::test]
 async fn what_nobody_wants_any_more_is_neither_checked_to_the_end_nor_merged() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;

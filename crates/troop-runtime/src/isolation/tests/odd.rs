@@ -129,9 +129,18 @@ async fn what_is_on_branches_of_members_or_in_the_stash_is_told_at_the_end() {
         Elsewhere::Stash { member: member("bob"), name },
     ];
     assert_eq!((kept, elsewhere.as_slice()), (Vec::new(), expected.as_slice()));
+    // Whoever looks later is told the same, although the folders are gone, and until it is merged or dropped.
+    let look = async || crate::isolation::elsewhere(&scene.team(), &environment()).await.unwrap();
+    assert_eq!(look().await, (scene.project().canonicalize().unwrap(), expected.to_vec()));
+    drop(scene.open().await.land().await.unwrap());
+    assert_eq!(look().await.1, expected, "also after another run");
     assert_eq!(scene.git(&["show", "feature:feature.txt"]).await, "f");
     let shown = scene.git(&["stash", "show", "-p", "stash@{0}"]).await;
     assert!(shown.contains("+stashed"), "{shown}");
+    scene.git(&["merge", "--quiet", "feature"]).await;
+    assert_eq!(look().await.1, expected[1..]);
+    scene.git(&["stash", "drop", "--quiet"]).await;
+    assert_eq!(look().await.1, []);
 }
 
 #[tokio::test]

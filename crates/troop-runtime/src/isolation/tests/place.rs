@@ -168,3 +168,20 @@ async fn who_goes_back_to_a_task_finds_it_as_it_was_left() {
     let kept = scene.git(&["show", "troop-work/demo/ann/task-2:two.txt"]).await;
     assert_eq!(kept, "half");
 }
+
+#[tokio::test]
+async fn of_several_earlier_attempts_the_newest_is_named_last_whoever_made_it() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    for (attempt, name) in [(1, "cyd"), (2, "bob"), (10, "ann")] {
+        let work = Work { attempt, ..work(name, 1) };
+        let place = isolation.place(&work.member).await.unwrap();
+        isolation.begin(&work).await.unwrap();
+        write(&place, "half.txt", name);
+        isolation.save(&work.member).await.unwrap();
+    }
+    isolation.place(&member("dan")).await.unwrap();
+    let begun = isolation.begin(&Work { attempt: 11, ..work("dan", 1) }).await.unwrap();
+    let expected = ["cyd/task-1", "bob/task-1-2", "ann/task-1-10"];
+    assert_eq!(begun.earlier, expected.map(|it| format!("troop-work/demo/{it}")));
+}

@@ -17,6 +17,7 @@ use super::{
     isolation::{Project, git, writer},
     processes::programs,
     stage::{Part, Setting, Stage, play, raw, worker},
+    starting::add,
 };
 
 /// Hooks that run in a folder, one for each event.
@@ -85,6 +86,41 @@ async fn each_event_fires_once_at_its_moment() {
     std::fs::remove_file(folder.path().join("log")).unwrap();
     stage.stop().await;
     assert_eq!(lines(folder.path(), "log"), ["team-shutdown  "]);
+}
+
+#[tokio::test]
+async fn each_event_carries_what_is_so_in_the_team() {
+    let folder = tempfile::tempdir().unwrap();
+    let values = [
+        "teamName",
+        "teammateName",
+        "teamTaskId",
+        "teamTaskOwner",
+        "teamTaskResult",
+        "teamMemberCount",
+        "teamTasksCompleted",
+        "teamTasksTotal",
+    ];
+    let values = values.map(|it| format!("${{HOOK_{it}}}"));
+    let log = format!("echo \"{}\" >> \"$HOOK_event\"", values.join("|"));
+    let events =
+        ["team-created", "teammate-idle", "task-assigned", "task-completed", "team-shutdown"];
+    let hooks = hooks(folder.path(), &events.map(|event| (event, log.as_str())));
+    let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
+    // Three members, of whom one never runs, so that one of two tasks is done in the end.
+    add(&stage, "eve", "worker").await;
+    stage.spawn("bob", "worker").await;
+    wait_for("bob is said to be idle", async || lines(folder.path(), "teammate-idle").pop()).await;
+    stage.task_for("write", "bob").await;
+    stage.task_for("read", "eve").await;
+    stage.until("it is done", is_done(1)).await;
+    stage.stop().await;
+    let seen = |event: &str| lines(folder.path(), event).pop().unwrap_or_default();
+    assert_eq!(seen("team-created"), "crew|||||||");
+    assert_eq!(seen("teammate-idle"), "crew|bob||||||");
+    assert_eq!(seen("task-assigned"), "crew|bob|task-1|bob||||");
+    assert_eq!(seen("task-completed"), "crew|bob|task-1|bob|by bob|||");
+    assert_eq!(seen("team-shutdown"), "crew|||||3|1|2");
 }
 
 #[tokio::test]

@@ -451,6 +451,11 @@ async fn without_isolation_checks_run_in_the_project() {
     stage.stop().await;
 }
 
+/// What people are told next.
+pub(super) async fn told(warned: &mut mpsc::Receiver<String>) -> String {
+    troop_testkit::wait_for("people are told", async || warned.try_recv().ok()).await
+}
+
 /// A git that can write nothing of more than 4 KiB while there is a file `full` beside it: a real fault, for which nobody needs
 /// a small disk.
 fn cramped_git(folder: &Path) -> Vec<(OsString, OsString)> {
@@ -501,7 +506,7 @@ async fn a_folder_that_cannot_be_made_ready_now_is_waited_for_and_costs_no_attem
     stage.until("it is made", is_done(1)).await;
     fs::write(own.path().join("full"), "").unwrap();
     stage.task_for("read", "bob").await;
-    let warning = warned.recv().await.unwrap();
+    let warning = told(&mut warned).await;
     let begin = "the folder of bob cannot be made ready for task-2, and is tried again: `git ";
     assert!(warning.starts_with(begin) && warning.contains("unable to write"), "{warning}");
     fs::remove_file(own.path().join("full")).unwrap();
@@ -511,4 +516,67 @@ async fn a_folder_that_cannot_be_made_ready_now_is_waited_for_and_costs_no_attem
     assert_eq!(task.attempts, 1);
     assert!(warned.try_recv().is_err(), "people are told once");
     assert_eq!(project.in_team("a"), big.trim_end(), "nobody changed it");
+}
+
+#[tokio::test]
+async fn what_a_full_disk_keeps_from_being_merged_is_tried_again_and_costs_no_attempt() {
+    let (project, own) = (Project::new(), tempfile::tempdir().unwrap());
+    let big: String = (1..=5_000).map(|nth| format!("{nth}\n")).collect();
+    let isolation = Some(project.isolation_in(cramped_git(own.path())).await);
+    let (warnings, mut warned) = mpsc::channel(8);
+    let settings = Settings { max_attempts: 1, ..Settings::default() };
+    let setting = Setting { isolation, settings, warnings: Some(warnings), ..Setting::default() };
+    let stage = Stage::new(setting).await;
+    let (text, full) = (big.clone(), own.path().join("full"));
+    // Who cannot repair anything: a refusal would cost it the attempt.
+    stage.plays.add(
+        "command",
+        play(move |mut part: Part| {
+            let (text, full) = (text.clone(), full.clone());
+            async move {
+                part.ready(true).await;
+                part.idle().await;
+                while let Some(task) = part.task().await {
+                    fs::write(part.spec.path.join("a"), &text).unwrap();
+                    fs::write(&full, "").unwrap();
+                    part.complete(&task).await;
+                }
+            }
+        }),
+    );
+    stage.spawn("cyd", "command").await;
+    stage.task_for("make", "cyd").await;
+    let warning = told(&mut warned).await;
+    let begin = "what cyd made for task-1 cannot be merged now, and is tried again: `git ";
+    assert!(warning.starts_with(begin) && warning.contains("File too large"), "{warning}");
+    fs::remove_file(own.path().join("full")).unwrap();
+    stage.until("it is done", is_done(1)).await;
+    let task = stage.until("how", |state| task(state, 1)).await;
+    assert_eq!((task.attempts, task.merged.is_some()), (1, true));
+    assert!(warned.try_recv().is_err(), "people are told once");
+    assert!(!stage.trace().await.contains(&"task.refused".to_owned()), "nobody is to blame");
+    assert_eq!(project.in_team("a"), big.trim_end());
+}
+
+#[tokio::test]
+async fn who_finds_no_room_for_its_folder_is_started_when_there_is_some() {
+    let (project, own) = (Project::new(), tempfile::tempdir().unwrap());
+    let big: String = (1..=5_000).map(|nth| format!("{nth}\n")).collect();
+    fs::write(project.path().join("big"), &big).unwrap();
+    git(&project.path(), &["add", "--all"]);
+    git(&project.path(), &["commit", "--quiet", "-m", "big"]);
+    let isolation = Some(project.isolation_in(cramped_git(own.path())).await);
+    let (warnings, mut warned) = mpsc::channel(8);
+    let setting = Setting { isolation, warnings: Some(warnings), ..Setting::default() };
+    let stage = Stage::new(setting).await;
+    fs::write(own.path().join("full"), "").unwrap();
+    stage.spawn("bob", "worker").await;
+    let warning = told(&mut warned).await;
+    let begin = "bob cannot be started now, and is tried again: its folder could not be made: ";
+    assert!(warning.starts_with(begin), "{warning}");
+    fs::remove_file(own.path().join("full")).unwrap();
+    stage.until_state("bob", MemberState::Idle).await;
+    let folder = project.0.path().join("team/worktrees/bob/big");
+    assert!(fs::read_to_string(folder).unwrap() == big, "the folder is whole");
+    stage.stop().await;
 }

@@ -1,15 +1,20 @@
 //! Mail: who gets it, when, and how often.
 
-use std::sync::{Arc, atomic::Ordering::SeqCst};
+use std::{
+    sync::{Arc, atomic::Ordering::SeqCst},
+    time::Duration,
+};
 
 use serde_json::json;
 use tokio::sync::mpsc;
-use troop_model::{Actor, Fact, MemberState, MessageKind, Party, Settings};
-use troop_protocol::{FromLead, FromTeammate, MessageIn, MessageOut, Ready};
-use troop_runtime::Signature;
+use troop_model::{
+    Actor, COULD_NOT, Fact, LEFT_OPEN, MemberState, MessageKind, Party, Settings, State,
+};
+use troop_protocol::{FromLead, FromTeammate, MessageIn, MessageOut, PROTOCOL_VERSION, Ready};
+use troop_runtime::{LeadWork, Request, Signature, Timing};
 
 use super::{
-    stage::{Part, Play, Setting, Stage, play, raw},
+    stage::{Part, Play, Setting, Stage, play, quick, raw},
     takeover::{leaderless, open_anew},
 };
 use crate::support::{name, say};
@@ -42,7 +47,7 @@ async fn mail_reaches_a_running_teammate_and_is_read_when_it_says_so() {
     stage.submit(Actor::human("zoe"), say("bob", "hello")).await.unwrap();
     let message = told.recv().await.unwrap();
     assert_eq!((message.from.as_str(), message.content.as_str()), ("user", "hello"));
-    let receipt = |state: &troop_model::State| {
+    let receipt = |state: &State| {
         let message = state.mailbox().iter().find(|it| it.content == "hello")?;
         message.receipts.first().cloned()
     };
@@ -363,4 +368,44 @@ async fn what_a_teammate_thinks_reaches_the_lead_only_if_it_says_so() {
     .await;
     assert!(transcript("bob").contains("a long train of thought"));
     assert!(!transcript(lead.as_str()).contains("a long train of thought"));
+}
+
+#[tokio::test]
+async fn what_a_person_told_the_lead_is_known_to_be_open_before_it_counts_as_read() {
+    // Nothing but the reading itself says so.
+    let timing = Timing { tick: Duration::from_secs(600), ..quick() };
+    for (work, says) in [(LeadWork::Open, LEFT_OPEN), (LeadWork::Failed, COULD_NOT)] {
+        let mut stage = leaderless().await;
+        stage.plays.add(
+            "person",
+            play(|mut part: Part| async move {
+                let (name, version) = (part.spec.member.to_string(), Some(PROTOCOL_VERSION));
+                let ready = Ready { name, acknowledges: true, version };
+                part.say(FromTeammate::Ready(ready)).await;
+                part.idle().await;
+                while let Some(said) = part.hear().await {
+                    if let FromLead::Message(message) = said {
+                        let id = message.id.unwrap();
+                        let read = raw("message/read", &format!(r#"{{"messages":["{id}"]}}"#));
+                        drop(part.peer.notify(read).await);
+                    }
+                }
+            }),
+        );
+        stage.lead =
+            Some(stage.start(Setting { timing, work, ..Setting::default() }).await.unwrap());
+        let is_idle = |state: &State| {
+            state.lead().filter(|it| it.state == MemberState::Idle).map(|it| it.name.clone())
+        };
+        let lead = Party::member(&stage.until("the lead is there", is_idle).await);
+        stage.board.submit(Request::new(Actor::human("zoe"), say("lead", "go"))).await.unwrap();
+        let is_read = move |state: &State| (state.mailbox().n_unread(&lead) == 0).then_some(());
+        stage.until("it is read", is_read).await;
+        let log = stage.log().await;
+        let is_open = |it: &Fact| matches!(it, Fact::MemberStateChanged { state: MemberState::Working, reason: Some(why), .. } if why == says);
+        let noted = log.iter().position(|it| is_open(&it.fact)).unwrap();
+        let is_read = |it: &Fact| matches!(it, Fact::MessageRead { .. });
+        let read = log.iter().position(|it| is_read(&it.fact)).unwrap();
+        assert!(noted < read, "{noted} {read}");
+    }
 }

@@ -115,14 +115,14 @@ async fn a_teammate_is_started_with_what_the_table_says() {
 #[tokio::test]
 async fn hooks_are_told_of_the_process() {
     let folder = tempfile::tempdir().unwrap();
-    let log = "echo \"$HOOK_teammateName $HOOK_teammateAgentName $HOOK_teammatePid\" >> log";
+    let log = "echo \"$HOOK_teamName $HOOK_teammateName $HOOK_teammateAgentName $HOOK_teammatePid\" >> log";
     let hooks = hooks(folder.path(), &[("teammate-spawned", log)]);
     let setting = Setting { others: Some(programs()), hooks, ..Setting::default() };
     let stage = Stage::new(setting).await;
     stage.spawn("bob", "plain").await;
     let pid = pid_of(&stage, "bob").await;
     let seen = wait_for("the hook has run", async || lines(folder.path(), "log").pop()).await;
-    assert_eq!(seen, format!("bob plain {pid}"));
+    assert_eq!(seen, format!("crew bob plain {pid}"));
 }
 
 #[tokio::test]

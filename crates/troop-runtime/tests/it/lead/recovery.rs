@@ -1,14 +1,21 @@
 //! What a lead makes of silence, sleep, and teammates that do not come back.
 
-use std::{sync::Arc, time::Duration};
+use std::{ffi::OsString, io, sync::Arc, time::Duration};
 
-use tokio::sync::Notify;
-use troop_model::{Command, MemberState, Settings, State, Status, TaskNumber, Time};
-use troop_runtime::{Clock, Timing};
+use tokio::sync::{Notify, mpsc};
+use troop_model::{
+    Command, MemberState, MessageKind, Outgoing, Settings, State, Status, TaskNumber, Time,
+};
+use troop_runtime::{Clock, Launch, LaunchSpec, Launched, Programs, Timing};
+use uuid::Uuid;
 
 use super::{
-    at_first, is_done,
-    stage::{Part, Setting, Stage, play, raw, without_restarts},
+    at_first,
+    delegations::delegate,
+    is_done,
+    isolation::told,
+    stage::{Part, Setting, Stage, play, raw, without_restarts, worker},
+    starting::add,
 };
 use crate::support::name;
 
@@ -235,6 +242,84 @@ async fn a_teammate_that_crashed_is_started_again_but_not_for_ever() {
     let n_starts = trace.iter().filter(|it| *it == "member.state_changed").count();
     let wanted = 1 + 3 * 3;
     assert_eq!(n_starts, wanted, "the lead; spawning, idle, crashed, three times; {trace:?}");
+}
+
+/// A machine on which nothing more can be started, or on which what is started finds no room.
+#[derive(Debug)]
+struct Exhausted(Option<Programs>);
+
+impl Launch for Exhausted {
+    fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched> {
+        match &self.0 {
+            Some(programs) => programs.launch(spec),
+            None => Err(rustix::io::Errno::AGAIN.into()),
+        }
+    }
+
+    fn guard(&self, _: Uuid) -> io::Result<Option<tokio::process::Child>> {
+        Ok(None)
+    }
+}
+
+/// A program that ends before it is ready.
+fn without_room() -> Programs {
+    let own = ["sh", "-c", "echo 'here: No space left on device' >&2; exit 1"];
+    let own = own.map(OsString::from).to_vec();
+    Programs { troop: "troop".into(), own: [("late".into(), own)].into(), environment: Vec::new() }
+}
+
+/// A team on such a machine, and what people are told.
+async fn exhausted(programs: Option<Programs>) -> (Stage, mpsc::Receiver<String>) {
+    let (warnings, warned) = mpsc::channel(8);
+    let settings = Settings { max_attempts: 1, retry_backoff_seconds: 0, ..Settings::default() };
+    let others = Some(Arc::new(Exhausted(programs)) as Arc<dyn Launch>);
+    let warnings = Some(warnings);
+    (Stage::new(Setting { settings, others, warnings, ..Setting::default() }).await, warned)
+}
+
+#[tokio::test]
+async fn who_cannot_be_started_on_a_full_machine_is_tried_again_and_costs_no_task_anything() {
+    let none = "Resource temporarily unavailable";
+    let no_room = "exit code 1: here: No space left on device";
+    for (programs, why) in [(None, none), (Some(without_room()), no_room)] {
+        let (stage, mut warned) = exhausted(programs).await;
+        add(&stage, "cyd", "late").await;
+        stage.task("write").await;
+        stage.lead_does(delegate(1, "cyd")).await;
+        let warning = told(&mut warned).await;
+        let says = format!("cyd cannot be started now, and is tried again: {why}");
+        assert!(warning.starts_with(&says), "{warning}");
+        stage.plays.add("late", worker());
+        stage.until("it is done", is_done(1)).await;
+        let task = stage.until("how", |state| state.tasks().get(TaskNumber(1)).cloned()).await;
+        assert_eq!(task.attempts, 1);
+        assert_eq!(stage.n_times("cyd", MemberState::Crashed).await, 0);
+        assert!(warned.try_recv().is_err(), "people are told once");
+        stage.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn who_waits_to_be_started_on_a_full_machine_can_be_stopped_alone_and_with_its_team() {
+    let (stage, mut warned) = exhausted(None).await;
+    stage.spawn("cyd", "late").await;
+    told(&mut warned).await;
+    let request = Outgoing {
+        to: "cyd".to_owned(),
+        kind: MessageKind::ShutdownRequest,
+        content: "not needed".to_owned(),
+        summary: None,
+        request_id: None,
+        approve: None,
+    };
+    stage.lead_does(Command::Send(request)).await;
+    stage.until_state("cyd", MemberState::Stopped).await;
+    stage.spawn("bob", "late").await;
+    told(&mut warned).await;
+    let board = stage.board.clone();
+    stage.stop().await;
+    let state = board.look(|state| state.member(&name("bob")).unwrap().state).await.unwrap();
+    assert_eq!(state, MemberState::Stopped);
 }
 
 #[tokio::test]

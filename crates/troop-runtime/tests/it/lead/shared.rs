@@ -11,7 +11,7 @@ use troop_model::{
     Status, TaskCommand, TaskNumber,
 };
 use troop_runtime::{
-    Clock, EXTERNAL, Ended, Layout, Mirror, MirrorOptions, Notice, Signature, Until,
+    Clock, EXTERNAL, Ended, Layout, Mirror, MirrorOptions, Notice, Signature, Until, find_lead,
 };
 use troop_testkit::wait_for;
 
@@ -20,6 +20,7 @@ use super::{
     hooks::hooks,
     is_done,
     stage::{Setting, Stage},
+    takeover::leaderless,
 };
 use crate::support::name;
 
@@ -229,4 +230,62 @@ async fn a_program_elsewhere_reads_that_it_is_to_stop_and_answers_itself() {
     fs::write(inbox.join(format!("{lead}/answer.json")), answer.to_string()).unwrap();
     mirror.pass().await.unwrap();
     stage.until_state("pat", MemberState::Stopped).await;
+}
+
+/// Lets somebody complete a task that it was given.
+async fn completes(stage: &Stage, member: &str, task: u32) {
+    let (task, summary, attempt) = (TaskNumber(task).into(), None, None);
+    let complete = TaskCommand::Complete { task, result: "done".to_owned(), summary, attempt };
+    stage.submit(Actor::agent(&name(member)), Command::Task(complete)).await.unwrap();
+}
+
+/// How often the lead was told what became of a task of a program elsewhere.
+fn n_told(state: &State, task: u32) -> usize {
+    let says = format!("pat is done with task-{task}; it is completed: done");
+    state.mailbox().iter().filter(|it| it.content == says).count()
+}
+
+#[tokio::test]
+async fn what_a_program_elsewhere_does_while_nobody_leads_is_told_to_who_leads_next_and_once() {
+    let mut stage = Stage::new(Setting::default()).await;
+    join(&stage, "pat").await;
+    for _ in 1..=3 {
+        stage.task_for("write", "pat").await;
+    }
+    completes(&stage, "pat", 1).await;
+    stage.until("that is told", |it| (n_told(it, 1) == 1).then_some(())).await;
+    for nth in 2..=3 {
+        let lead = stage.lead.take().unwrap();
+        lead.stop("nobody leads for a while").await.unwrap();
+        lead.ended().await;
+        completes(&stage, "pat", nth).await;
+        stage.lead = Some(stage.start(Setting::default()).await.unwrap());
+        stage.until("that is told, too", move |it| (n_told(it, nth) == 1).then_some(())).await;
+    }
+    let told = stage.board.look(|it| [1, 2, 3].map(|nth| n_told(it, nth))).await.unwrap();
+    assert_eq!(told, [1, 1, 1]);
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_killed_lead_was_told_of_a_program_elsewhere_is_not_told_again() {
+    let mut stage = leaderless().await;
+    join(&stage, "pat").await;
+    for _ in 1..=2 {
+        stage.task_for("write", "pat").await;
+    }
+    let mortal = tokio::runtime::Runtime::new().unwrap();
+    let start = stage.start(Setting::default());
+    let _killed = tokio::task::block_in_place(|| mortal.block_on(start)).unwrap();
+    completes(&stage, "pat", 1).await;
+    stage.until("that is told", |it| (n_told(it, 1) == 1).then_some(())).await;
+    mortal.shutdown_background();
+    let folder = stage.folder.path().to_owned();
+    wait_for("nobody leads", async || find_lead(&folder).is_none().then_some(())).await;
+    completes(&stage, "pat", 2).await;
+    stage.lead = Some(stage.start(Setting::default()).await.unwrap());
+    stage.until("that is told, too", |it| (n_told(it, 2) == 1).then_some(())).await;
+    let told = stage.board.look(|it| [1, 2].map(|nth| n_told(it, nth))).await.unwrap();
+    assert_eq!(told, [1, 1]);
+    stage.stop().await;
 }

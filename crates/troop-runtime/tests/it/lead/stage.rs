@@ -197,6 +197,8 @@ pub(crate) struct Setting {
     pub(crate) others: Option<Arc<dyn Launch>>,
     /// Where people are warned.
     pub(crate) warnings: Option<mpsc::Sender<String>>,
+    /// How the lead's agent stands with what it was told.
+    pub(crate) work: LeadWork,
 }
 
 impl Default for Setting {
@@ -210,6 +212,7 @@ impl Default for Setting {
             clock: Clock::system(),
             others: None,
             warnings: None,
+            work: LeadWork::Done,
         }
     }
 }
@@ -256,7 +259,7 @@ impl Stage {
             environment: std::env::vars_os().collect(),
             timing: setting.timing,
             until: setting.until,
-            work: watch::channel(LeadWork::Done).1,
+            work: watch::channel(setting.work).1,
             warnings: setting.warnings,
         })
         .await

@@ -1,13 +1,14 @@
 //! Work that a lead gives, what becomes of it, and what it makes of what teammates say.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use troop_model::{
-    Actor, Assignment, Command, MemberState, MessageKind, Outgoing, Permissions, Settings, Status,
-    TaskNumber,
+    Actor, Assignment, Command, MemberState, MessageKind, Outgoing, Permissions, Settings, State,
+    Status, TaskNumber,
 };
-use troop_protocol::{FromLead, ReportedStatus};
-use troop_runtime::{Ended, Timing};
+use troop_protocol::{FromLead, FromTeammate, Level, Log, ReportedStatus};
+use troop_runtime::{Ended, Source, Timing, read_transcript};
+use troop_testkit::wait_for;
 
 use super::{
     is_done,
@@ -421,4 +422,45 @@ async fn a_result_that_must_be_revised_comes_back_to_its_holder() {
     stage
         .until("it is handed in again", move |state| in_review(state).filter(|it| *it > first))
         .await;
+}
+
+#[tokio::test]
+async fn what_a_teammate_tells_while_it_works_is_kept_and_changes_no_task() {
+    let stage = Stage::new(Setting::default()).await;
+    let go_on = Arc::new(tokio::sync::Notify::new());
+    let waits = Arc::clone(&go_on);
+    let talker = play(move |mut part: Part| {
+        let waits = Arc::clone(&waits);
+        async move {
+            part.ready(true).await;
+            part.idle().await;
+            let Some(task) = part.task().await else { return };
+            waits.notified().await;
+            for level in [Level::Debug, Level::Info, Level::Warn, Level::Error] {
+                let text = format!("{level:?} of {}", task.subject);
+                part.say(FromTeammate::Log(Log { level, text })).await;
+            }
+            waits.notified().await;
+            part.complete(&task).await;
+            while part.hear().await.is_some() {}
+        }
+    });
+    stage.plays.add("talker", talker);
+    stage.spawn("bob", "talker").await;
+    stage.task("write").await;
+    stage.until_state("bob", MemberState::Working).await;
+    let look = |state: &State| (state.version(), state.tasks().get(TaskNumber(1)).cloned());
+    let before = stage.board.look(look).await.unwrap();
+    go_on.notify_one();
+    let told = wait_for("all of it is kept", async || {
+        let (kept, _) = read_transcript(stage.folder.path(), &name("bob"), 0).unwrap();
+        let said = kept.into_iter().filter(|it| it.line.source == Source::Member);
+        let said: Vec<_> = said.map(|it| it.line.text).collect();
+        (said.len() == 4).then_some(said)
+    })
+    .await;
+    assert_eq!(told, ["Debug", "Info", "Warn", "Error"].map(|it| format!("{it} of write")));
+    assert_eq!(stage.board.look(look).await.unwrap(), before, "not even the log has grown");
+    go_on.notify_one();
+    stage.until("it is done", is_done(1)).await;
 }

@@ -2,12 +2,14 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsString,
     path::{Path, PathBuf},
 };
 
-use troop_model::{MemberName, TaskNumber, TeamId};
+use troop_model::{MemberName, TaskNumber, TeamId, quoted};
 use troop_runtime::{
-    Clock, Leftover, LeftoverState, Rescued, find_lead, leftovers, orphans, rescue,
+    Clock, Elsewhere, GitError, Leftover, LeftoverState, Rescued, elsewhere, find_lead, leftovers,
+    orphans, rescue,
 };
 
 use super::{Check, State};
@@ -49,12 +51,13 @@ pub(super) async fn check(
         if find_lead(folder).is_some() {
             continue;
         }
-        match leftovers(folder, &environment).await {
-            Ok(found) => {
+        match found_in(folder, &environment).await {
+            Ok((found, elsewhere)) => {
                 for leftover in found {
                     let done_by = leftover.task.and_then(|task| done?.get(&task));
                     checks.push(one(&leftover, done_by, care, surroundings).await);
                 }
+                checks.extend(elsewhere);
             }
             Err(error) => checks.push(Check {
                 name: "leftovers".to_owned(),
@@ -74,6 +77,45 @@ pub(super) async fn check(
     }
     checks.extend(aside(surroundings));
     checks
+}
+
+/// What the team of a folder left behind, and what its members put elsewhere.
+async fn found_in(
+    folder: &Path,
+    environment: &[(OsString, OsString)],
+) -> Result<(Vec<Leftover>, Vec<Check>), GitError> {
+    let found = leftovers(folder, environment).await?;
+    let (project, elsewhere) = elsewhere(folder, environment).await?;
+    // A folder that is on such a branch is told of already.
+    let is_new = |it: &&Elsewhere| match it {
+        Elsewhere::Branch { branch, .. } => {
+            !found.iter().any(|it| it.branch.as_ref() == Some(branch))
+        }
+        Elsewhere::Stash { .. } => true,
+    };
+    let checks = elsewhere.iter().filter(is_new).map(|it| put_elsewhere(it, &project)).collect();
+    Ok((found, checks))
+}
+
+/// What a member put where nobody merges it, and what to type.
+fn put_elsewhere(elsewhere: &Elsewhere, project: &Path) -> Check {
+    let git = format!("git -C {}", quoted_path(project));
+    let (says, fix) = match elsewhere {
+        Elsewhere::Branch { member, branch } => {
+            let (shown, typed) = (render::one_line(branch), quoted(branch));
+            (
+                format!("what {member} put on a branch of its own: {shown}"),
+                format!("take it: `{git} merge {typed}`; or drop it: `{git} branch -D {typed}`"),
+            )
+        }
+        Elsewhere::Stash { member, name } => (
+            format!("what {member} left in `git stash`: {name}"),
+            format!(
+                "see it: `{git} stash show -p '{name}'`; take it: `{git} stash pop '{name}'`; or drop it: `{git} stash drop '{name}'`"
+            ),
+        ),
+    };
+    Check { name: "left behind".to_owned(), state: State::Missing, says, fix: Some(fix) }
 }
 
 /// Nobody can tell what is in the folders.
@@ -154,7 +196,7 @@ async fn one(
 
 fn fix(leftover: &Leftover, is_done_without: bool) -> String {
     let project = quoted_path(&leftover.project);
-    let branch = leftover.branch.as_deref().map(troop_model::quoted);
+    let branch = leftover.branch.as_deref().map(quoted);
     match (&leftover.state, &leftover.folder, &branch) {
         (LeftoverState::Away, Some(folder), _) => format!(
             "move the project back, or go on where it is now: `troop resume TEAM` there; if it is gone for good, take what you need, then: `rm -r {}`",

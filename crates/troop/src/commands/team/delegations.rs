@@ -1,12 +1,17 @@
 //! `troop team delegations`, and TEAM.md
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::PathBuf};
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use troop_model::{ActorKind, Delegation, DelegationStatus, DelegationView, State, Time, team_md};
+use troop_agent::Definition;
+use troop_model::{
+    ActorKind, Delegation, DelegationStatus, DelegationView, Member, State, Time, team_md,
+};
+use troop_runtime::{Board, EXTERNAL};
 
 use crate::{
+    config::Surroundings,
     desk::{Desk, Standing},
     output::Printer,
     render,
@@ -23,12 +28,13 @@ pub(super) async fn list(name: Option<&str>, desk: &mut Desk, printer: &Printer)
         return printer.json(&json!({ "delegations": all }));
     }
     let (now, standing) = (desk.clock.now(), desk.standing(&board).await?);
+    let several = Several::new(desk, &board);
     let rows: Vec<_> = board
         .look(move |state| {
             let all = oldest_first(state);
             let ids: Vec<_> = all.iter().map(|it| it.id.to_string()).collect();
             let n_chars = short(&ids);
-            all.into_iter().map(|it| row(state, it, n_chars, (standing, now))).collect()
+            all.into_iter().map(|it| row(state, it, n_chars, (standing, now, &several))).collect()
         })
         .await?;
     if rows.is_empty() {
@@ -36,6 +42,29 @@ pub(super) async fn list(name: Option<&str>, desk: &mut Desk, printer: &Printer)
     }
     let header = ["BEGAN", "TASK", "TO", "STATUS", "TOOK", "DELEGATION", "RESULT"];
     printer.text(&render::table(&header, &rows, printer.width()))
+}
+
+/// Who may be at several delegations at once.
+struct Several {
+    /// The agents that are programs of others.
+    programs: BTreeSet<String>,
+    /// Where members have folders of their own, which are for one task at a time.
+    folders: PathBuf,
+}
+
+impl Several {
+    fn new(desk: &Desk, board: &Board) -> Self {
+        let Surroundings { project, home, .. } = &desk.surroundings;
+        let described = Definition::read_all(&Definition::folders(project, Some(home)));
+        let programs = described.into_iter().filter(|it| !it.program.is_empty());
+        let programs = programs.map(|it| it.key).collect();
+        Self { programs, folders: desk.folder(board.team()).join("worktrees") }
+    }
+
+    fn are_given_to(&self, member: &Member) -> bool {
+        let has_folder = || self.folders.join(member.name.as_str()).is_dir();
+        member.agent == EXTERNAL || self.programs.contains(member.agent.as_str()) && !has_folder()
+    }
 }
 
 fn oldest_first(state: &State) -> Vec<&Delegation> {
@@ -62,18 +91,19 @@ fn row(
     state: &State,
     delegation: &Delegation,
     n_chars: usize,
-    look: (Standing, Time),
+    look: (Standing, Time, &Several),
 ) -> Vec<String> {
-    let (standing, now) = look;
+    let (standing, now, several) = look;
     let is_running = delegation.status == DelegationStatus::Running;
     // Without a lead no process runs; who was said to run when it died had begun.
-    let had_begun = state.member(&delegation.to).is_some_and(troop_model::Member::is_running);
-    // A member works on one after the other.
+    let had_begun = state.member(&delegation.to).is_some_and(Member::is_running);
+    // A member works on one after the other, unless it is a program of others that is given all of them.
     let is_before = |it: &&Delegation| {
         let is_open = it.status == DelegationStatus::Running && it.to == delegation.to;
         is_open && (it.started_at, it.id) < (delegation.started_at, delegation.id)
     };
-    let is_queued = is_running && state.delegations().any(|it| is_before(&it));
+    let takes_several = state.member(&delegation.to).is_some_and(|it| several.are_given_to(it));
+    let is_queued = is_running && !takes_several && state.delegations().any(|it| is_before(&it));
     let (status, took) = match (is_running, standing) {
         (true, Standing::Running) if is_queued => ("waiting".to_owned(), None),
         (true, Standing::Running) => {

@@ -176,10 +176,8 @@ fn what_is_worth_telling_is_told_on_one_line() {
     22:13:20 ann is there (script, process 7)
     22:13:20 bob is there (script, process 7); it may only plan
     22:13:20 bob plans: cut corners
-             answer, if the lead does not: `troop message answer bob yes`, or `no`
     22:13:20 lead rejects the plan of bob: no corners
     22:13:20 bob plans: go straight
-             answer, if the lead does not: `troop message answer bob yes`, or `no`
     22:13:21 lead approves the plan of bob: good
     22:13:21 bob works in mode default now
     22:13:21 lead created task-1: write
@@ -321,6 +319,25 @@ fn what_waits_for_a_person_stays_on_the_screen_with_what_to_type() {
 }
 
 #[test]
+fn how_to_answer_a_plan_is_told_once_and_only_if_the_lead_leaves_it_alone() {
+    let mut world = World::new();
+    world.spawn("bob", Some(Permissions::Plan));
+    let [lead, bob] = ["lead", "bob"].map(|it| Actor::agent(&name(it)));
+    world.send(bob.clone(), "lead", MessageKind::PlanApprovalRequest, "cut corners");
+    assert!(world.lines.last().unwrap().ends_with("bob plans: cut corners"), "{:?}", world.lines);
+    let asked = world.now;
+    assert_eq!(world.story.remind(asked + Duration::from_secs(4)), Vec::<String>::new());
+    let told = world.story.remind(asked + Duration::from_secs(6));
+    let says = "bob waits for an answer to its plan\n         answer, if the lead does not: `troop message answer bob yes`, or `no`";
+    assert!(told.len() == 1 && told[0].ends_with(says), "{told:?}");
+    assert_eq!(world.story.remind(asked + Duration::from_secs(60)), Vec::<String>::new());
+    world.send(lead.clone(), "bob", MessageKind::PlanApprovalResponse, "no corners");
+    world.send(bob, "lead", MessageKind::PlanApprovalRequest, "go straight");
+    world.send(lead, "bob", MessageKind::PlanApprovalResponse, "good");
+    assert_eq!(world.story.remind(world.now + Duration::from_secs(60)), Vec::<String>::new());
+}
+
+#[test]
 fn who_is_asked_sees_all_of_it_or_how_much_is_missing_and_where_it_is() {
     let mut world = World::new();
     world.spawn("bob", None);
@@ -391,7 +408,7 @@ fn a_team_fits_on_a_screen_of_any_size() {
       ● ann (script)  working 0.0s  task-2
       ○ bob (script)  idle 0.2s
 
-             answer, if the lead does not: `troop message answer bob yes`, or `no`
+    22:13:20 bob plans: go straight
     22:13:21 lead approves the plan of bob: good
     22:13:21 bob works in mode default now
     22:13:21 lead created task-1: write

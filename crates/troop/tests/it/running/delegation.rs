@@ -222,6 +222,25 @@ fn a_run_whose_member_crashes_is_tried_again_as_a_delegation_and_announced_as_it
 }
 
 #[test]
+fn of_several_delegations_to_a_program_of_others_none_is_said_to_wait() {
+    let troop = project("when started\n    log here\n");
+    let mut team = start(&troop, "-m pat=external --keep");
+    team.wait_for(" leads");
+    for nth in [1, 2] {
+        troop.ok(&format!("--team crew task create t{nth}"));
+        troop.ok(&format!("--team crew task delegate {nth} --to pat"));
+    }
+    let table = troop.ok("team delegations crew");
+    assert_eq!(
+        (table.matches(" running ").count(), table.matches("waiting").count()),
+        (2, 0),
+        "{table}"
+    );
+    troop.ok("stop crew");
+    team.end();
+}
+
+#[test]
 fn of_several_delegations_to_one_member_one_runs_and_the_others_wait() {
     let troop = project("when started\n    log here\n");
     let mut team = start(&troop, "-m ann=command --keep --set assignment=claim");

@@ -34,6 +34,18 @@ fn a_step_of_the_lead_that_fails_is_a_failed_run_however_well_the_rest_went() {
             let says = format!("error: the lead could not go on: {line}");
             assert!(run.err.contains(&says), "in the end: {}", run.err);
             assert_eq!(standing(&troop), "stopped");
+            // A script begins anew when its team goes on, as far as it does not need to be told something.
+            if handler == "when started" {
+                continue;
+            }
+            for nth in 0..2 {
+                let run = troop.run("resume crew");
+                let says = "could not do what it was told, and does not go on with that by itself";
+                assert!(run.out.contains(&format!("the lead {says}")), "{nth}: {}", run.out);
+                let error = format!("error: the lead could not go on: it {says}\n");
+                assert!(run.err.starts_with(&error), "{nth}: {}", run.err);
+                assert!(!run.out.contains("cut short"), "nobody did that: {}", run.out);
+            }
         }
     }
 }
@@ -105,4 +117,20 @@ async fn a_script_that_was_cut_short_is_not_said_to_be_done() {
         assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
         assert_eq!((statuses(&troop).len(), standing(&troop)), (3, "completed".to_owned()));
     }
+}
+
+#[tokio::test]
+async fn a_script_that_was_killed_as_soon_as_it_had_read_its_goal_was_cut_short() {
+    let troop = project("when mail * from user\n    run until [ -e go ]; do sleep 0.01; done\n");
+    let team = start(&troop, "-m ann=command");
+    wait_for("the goal is read", async || {
+        let run = troop.run("--team crew --json events");
+        run.out.contains(r#""kind":"message.read""#).then_some(())
+    })
+    .await;
+    team.signal(Signal::KILL);
+    assert_ne!(team.end().code, 0);
+    let run = troop.run("resume crew");
+    assert!(run.out.contains("the lead was cut short in the middle of its script"), "{}", run.out);
+    assert_eq!(standing(&troop), "stopped");
 }

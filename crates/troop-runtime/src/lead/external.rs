@@ -1,0 +1,103 @@
+//! What members did that troop does not run: the lead is told, also of what they did while nobody led.
+
+use troop_model::{
+    Actor, ActorKind, Event, Fact, MemberName, State, Status, Task, TaskNumber, Time, TrailEntry,
+    Version,
+};
+
+use super::dispatcher::Dispatcher;
+use crate::{Request, mirror::is_external};
+
+/// How many characters of a result a notice carries.
+const RESULT: usize = 2_000;
+
+/// From when on it is not sure that a lead was told what happened: since the last one stopped; if it was killed, since it began.
+pub(super) fn heard_until(state: &State) -> Option<Time> {
+    let killed = state.team()?.lead_lease.as_ref().map(|lease| lease.since);
+    killed.or_else(|| Some(state.lead()?.state_since))
+}
+
+/// How a task came to its end, if nobody is at it any more and that was since then.
+fn ended_since(task: &Task, since: Time) -> Option<&TrailEntry> {
+    let is_over = match task.status {
+        Status::Completed | Status::InReview => true,
+        // Who fails for good is told of by the rules.
+        Status::Failed => task.not_before.is_some(),
+        Status::Pending
+        | Status::InProgress
+        | Status::Cancelled
+        | Status::Blocked
+        | Status::Stale => false,
+    };
+    let is_end =
+        |it: &&TrailEntry| matches!(it.what.as_str(), "completed" | "submitted" | "failed");
+    let end = task.trail.iter().rev().find(is_end);
+    end.filter(|it| is_over && it.at >= since)
+}
+
+impl Dispatcher {
+    /// Tells the lead what became of a task of a member that troop does not run. Who runs here says itself that it is idle.
+    pub(super) async fn tell_of_external(&mut self, event: &Event) {
+        let (Fact::TaskCompleted { task, .. }
+        | Fact::TaskSubmitted { task, .. }
+        | Fact::TaskFailed { task, retry_at: Some(_), .. }) = event.fact
+        else {
+            return;
+        };
+        if let Some((_, word)) = self.word_of_external(task, &event.actor) {
+            self.give_signed(word).await;
+        }
+    }
+
+    /// Tells the lead the same of what was done while nobody led.
+    pub(super) async fn tell_of_external_before(&mut self, heard_until: Time) {
+        let tasks = self.state.tasks().iter();
+        let ended = tasks.filter_map(|task| Some((task, ended_since(task, heard_until)?)));
+        let words: Vec<_> = ended
+            .filter_map(|(task, end)| {
+                let (beginning, word) = self.word_of_external(task.number, &end.actor)?;
+                Some((end.version, beginning, word))
+            })
+            .collect();
+        let Some(first) = words.iter().map(|(version, ..)| *version).min() else { return };
+        let said = self.said_since(first).await;
+        for (version, beginning, word) in words {
+            let is_it = |(at, text): &(Version, String)| {
+                *at > version && text.starts_with(beginning.as_str())
+            };
+            if !said.iter().any(is_it) {
+                self.give_signed(word).await;
+            }
+        }
+    }
+
+    /// What troop itself has said to anybody since then.
+    async fn said_since(&self, version: Version) -> Vec<(Version, String)> {
+        let mut said = Vec::new();
+        let mut log = self.board.subscribe(version);
+        // A log that cannot be read ends this lead elsewhere.
+        while let Ok(Some(event)) = log.next_stored().await {
+            if let Fact::MessageSent { content, .. } = &event.fact
+                && event.actor.kind == ActorKind::System
+            {
+                said.push((event.version, content.clone()));
+            }
+        }
+        said
+    }
+
+    /// What the lead is told about a task that a member has ended, if troop does not run it; and how that begins.
+    fn word_of_external(&self, task: TaskNumber, actor: &Actor) -> Option<(String, Request)> {
+        let member = actor.name.parse::<MemberName>().ok()?;
+        let is_external =
+            actor.kind == ActorKind::Agent && self.state.member(&member).is_some_and(is_external);
+        // What came of a delegation is announced.
+        let is_delegated = self.state.delegations().any(|it| it.task == task && it.to == member);
+        let found = self.state.tasks().get(task).filter(|_| is_external && !is_delegated)?;
+        let result: String = found.result.iter().flat_map(|it| it.chars()).take(RESULT).collect();
+        let beginning = format!("{member} is done with {task};");
+        let content = format!("{beginning} it is {}: {result}", found.status);
+        let origin = found.origin.clone();
+        Some((beginning, Request { origin, ..self.word_to_lead(content) }))
+    }
+}
