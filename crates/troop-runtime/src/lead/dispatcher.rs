@@ -230,6 +230,8 @@ impl Dispatcher {
             Input::Due(Due::Restart(member)) => self.restart(&member).await,
             Input::Due(Due::Begin(member)) => self.begin_again(&member),
             Input::Due(Due::Word(runner, task)) => self.word_is_due(&runner, task).await,
+            // The end was only held up by it.
+            Input::Due(Due::LastWords(_)) => {}
             Input::Due(Due::Retry(runner)) => self.try_again(&runner).await,
             Input::Due(Due::Tick) => self.tick().await,
             Input::Due(Due::Renew) => self.renew().await,

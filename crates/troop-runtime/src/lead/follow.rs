@@ -6,8 +6,8 @@ use troop_model::{
 };
 use troop_protocol::FromLead;
 
-use super::{Ended, dispatcher::Dispatcher, transcript::Line};
-use crate::{LateDone, Request, mirror::is_external};
+use super::{Ended, dispatcher::Dispatcher, input::Due, transcript::Line};
+use crate::{LateDone, Request};
 
 /// How many characters of a result a notice carries.
 const RESULT: usize = 2_000;
@@ -61,7 +61,8 @@ impl Dispatcher {
             Fact::TaskReleased { task, owner, .. } => self.released(*task, owner),
             Fact::TaskCreated { task, .. } => self.created(event, *task),
             Fact::TaskCompleted { .. } | Fact::TaskApproved { .. } => self.task_is_over(event),
-            Fact::MessageSent { readers, message_kind, supersedes, .. } => {
+            Fact::MessageSent { from, readers, message_kind, supersedes, .. } => {
+                self.has_said_all(from, *message_kind);
                 let (readers, kind) = (readers.clone(), *message_kind);
                 if let Some(older) = supersedes {
                     readers.iter().for_each(|it| self.mail_was_superseded(it, *older));
@@ -206,17 +207,28 @@ impl Dispatcher {
         };
         let Ok(member) = event.actor.name.parse::<MemberName>() else { return };
         let is_external = event.actor.kind == ActorKind::Agent
-            && self.state.member(&member).is_some_and(is_external);
+            && self.state.member(&member).is_some_and(Member::is_external);
         // What came of a delegation is announced.
         let is_delegated = self.state.delegations().any(|it| it.task == task && it.to == member);
         let Some(found) = self.state.tasks().get(task).filter(|_| is_external && !is_delegated)
         else {
             return;
         };
+        let due = Due::LastWords(member.clone());
+        self.timers.forget(&due);
+        self.timers.set(self.timing.last_words, due);
         let result: String = found.result.iter().flat_map(|it| it.chars()).take(RESULT).collect();
         let content = format!("{member} is done with {task}; it is {}: {result}", found.status);
         let origin = found.origin.clone();
         self.give_signed(Request { origin, ..self.word_to_lead(content) }).await;
+    }
+
+    /// Who says that it is idle has said all about what it was at.
+    fn has_said_all(&mut self, from: &Party, kind: MessageKind) {
+        let member = from.as_str().parse::<MemberName>().ok();
+        if let Some(member) = member.filter(|_| kind == MessageKind::Idle) {
+            self.timers.forget(&Due::LastWords(member));
+        }
     }
 
     /// A result was not good enough: its holder, if there still is one, gets the task again, where it left it.
