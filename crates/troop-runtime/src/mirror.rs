@@ -107,7 +107,7 @@ pub enum MirrorError {
     },
     /// The folder has the files of another team.
     #[error(
-        "`{}` holds the files of another team `{team}`; name another folder, or delete `teams/{team}` and `tasks/{team}` there",
+        "`{}` holds the files of another team `{team}`, and perhaps its log; name another folder",
         folder.display()
     )]
     OtherTeam {
