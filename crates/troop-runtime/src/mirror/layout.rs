@@ -189,6 +189,10 @@ impl FileStatus {
     pub(super) fn is_held(self) -> bool {
         matches!(self, Self::InProgress | Self::InReview)
     }
+
+    pub(super) fn has_ended(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled | Self::Deleted)
+    }
 }
 
 /// What a file says about a task. What is not said is none: it stays as it is.
