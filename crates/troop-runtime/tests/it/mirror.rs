@@ -9,6 +9,7 @@ mod plan;
 mod programs;
 mod stage;
 mod step;
+mod wishes;
 
 use serde_json::json;
 use stage::{Stage, external};
