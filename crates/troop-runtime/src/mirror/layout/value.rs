@@ -28,6 +28,8 @@ pub(crate) fn read_array(bytes: &[u8]) -> Result<Vec<Value>, Unreadable> {
 }
 
 fn parse(bytes: &[u8]) -> Result<Value, Unreadable> {
+    // Some programs begin a file with a mark.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     // Nesting has a limit there.
     serde_json::from_slice(bytes).map_err(|error| Unreadable::NotJson(error.to_string()))
 }

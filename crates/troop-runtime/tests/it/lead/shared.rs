@@ -19,6 +19,7 @@ use super::{
     delegations::{ask, leading, led_by, led_in, setting},
     hooks::hooks,
     is_done,
+    isolation::{Project, git},
     stage::{Setting, Stage, quick},
 };
 use crate::support::{name, say};
@@ -273,4 +274,25 @@ async fn a_program_elsewhere_reads_that_it_is_to_stop_and_answers_itself() {
     fs::write(inbox.join(format!("{lead}/answer.json")), answer.to_string()).unwrap();
     mirror.pass().await.unwrap();
     stage.until_state("pat", MemberState::Stopped).await;
+}
+
+#[tokio::test]
+async fn who_works_elsewhere_has_no_folder_here_and_nothing_of_it_is_merged() {
+    let project = Project::new();
+    let stage = project.stage(|_| {}).await;
+    join(&stage, "pat").await;
+    stage.task_for("look", "pat").await;
+    let shared = tempfile::tempdir().unwrap();
+    let mut mirror = mirror(&stage, shared.path()).await;
+    mirror.pass().await.unwrap();
+    let task = shared.path().join("tasks/crew/task-1.json");
+    change(&task, &json!({"status": "claimed", "claimed_by": "pat"}));
+    mirror.pass().await.unwrap();
+    change(&task, &json!({"status": "done", "result": "all is well"}));
+    mirror.pass().await.unwrap();
+    stage.until("it is done", is_done(1)).await;
+    let trace = stage.trace().await;
+    assert!(!trace.iter().any(|kind| kind == "task.merged"), "{trace:?}");
+    let branches = git(&project.path(), &["branch", "--list"]);
+    assert!(!branches.contains("pat"), "{branches}");
 }
