@@ -8,6 +8,8 @@ use crate::run;
 
 const PYTHON_SDK: &str = "mcp==2.3.0";
 const INSPECTOR: &str = "@modelcontextprotocol/inspector@2.12.0";
+/// The first that know the protocol of 2026-07-28. They need a newer Node than Debian has.
+const CONFORMANCE: [&str; 2] = ["@modelcontextprotocol/conformance@0.2.0-alpha.12", "node@22.23.3"];
 /// The last one whose teams are made by tools, and have names.
 const CLAUDE_CODE: &str = "@anthropic-ai/claude-code@2.1.177";
 
@@ -41,7 +43,7 @@ pub(crate) fn all() -> Result<()> {
         debian(&["iproute2"])?;
     }
     mcp_clients()?;
-    node_package("claude-code", "claude", CLAUDE_CODE)
+    node_packages("claude-code", "claude", &[CLAUDE_CODE])
 }
 
 /// The package that a tool comes in.
@@ -53,8 +55,8 @@ fn package(tool: &str) -> &str {
     }
 }
 
-/// Clients of other people for the tests of the MCP server: the official Python SDK and the inspector. They are kept in the
-/// target folder, and fetched once.
+/// Clients of other people for the tests of the MCP server: the official Python SDK, the inspector and the conformance tests.
+/// They are kept in the target folder, and fetched once.
 fn mcp_clients() -> Result<()> {
     let venv = "target/mcp-venv";
     if !Path::new(venv).join("bin/mcp").exists() {
@@ -64,11 +66,12 @@ fn mcp_clients() -> Result<()> {
         run::program("python3", &["-m", "venv", "--clear", venv])?;
         run::program(&format!("{venv}/bin/pip"), &["install", "--quiet", PYTHON_SDK])?;
     }
-    node_package("mcp-inspector", "mcp-inspector", INSPECTOR)
+    node_packages("mcp-inspector", "mcp-inspector", &[INSPECTOR])?;
+    node_packages("mcp-conformance", "conformance", &CONFORMANCE)
 }
 
-/// A program from npm, kept in a folder of the target folder, and fetched once.
-fn node_package(folder: &str, program: &str, package: &str) -> Result<()> {
+/// A program from npm and what it needs, kept in a folder of the target folder, and fetched once.
+fn node_packages(folder: &str, program: &str, packages: &[&str]) -> Result<()> {
     let folder = format!("target/{folder}");
     if Path::new(&folder).join("node_modules/.bin").join(program).exists() {
         return Ok(());
@@ -77,7 +80,7 @@ fn node_package(folder: &str, program: &str, package: &str) -> Result<()> {
         debian(&["nodejs", "npm"])?;
     }
     let install = ["install", "--silent", "--no-audit", "--no-fund", "--prefix", &folder];
-    run::program("npm", &[install.as_slice(), &[package]].concat())
+    run::program("npm", &[install.as_slice(), packages].concat())
 }
 
 /// Debian's Python cannot make environments without a package of its own.

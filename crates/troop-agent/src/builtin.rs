@@ -2,7 +2,7 @@
 //!
 //! Read in this order: `chat` what is said between us and a model; `provider` how each API says it; `sse`, `http` and `model` how
 //! it is carried; `history` what is remembered; `think` the loop, with `hands` and `tools` that do what the model calls for,
-//! `permit` that says what it may, and `compact` that makes room; `context` and `servers` what a project has for agents; `team` the tools of a team; `member` the agent.
+//! `permit` that says what it may, and `compact` that makes room; `context` and `servers` what a project has for agents; `team` the tools of a team; `member` the agent, with `long` for what it says at length.
 
 mod chat;
 mod compact;
@@ -12,6 +12,7 @@ mod history;
 mod http;
 mod key;
 mod limits;
+mod long;
 mod member;
 mod model;
 mod options;

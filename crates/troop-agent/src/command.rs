@@ -6,7 +6,7 @@ mod words;
 
 use serde_json::Value;
 use troop_model::{MessageKind, Permissions};
-use troop_protocol::{Level, WireTask};
+use troop_protocol::WireTask;
 
 use crate::{Agent, Outcome, Turn, Work, agent::BoxFuture};
 pub(crate) use run::{Ended, Run, run};
@@ -36,8 +36,10 @@ async fn work_on(task: &WireTask, turn: &Turn) -> Outcome {
         Ok(line) => line,
         Err(reason) => return Outcome::Failed { reason },
     };
-    if turn.mode() == Permissions::Plan && !is_approved(&line, turn).await {
-        return Outcome::Interrupted;
+    if turn.mode() == Permissions::Plan
+        && let Err(outcome) = approved(&line, turn).await
+    {
+        return outcome;
     }
     let run = run(&line, Run::shown(Some(task), turn)).await;
     match run {
@@ -73,28 +75,27 @@ fn command_of(task: &WireTask) -> Result<Line, String> {
     })
 }
 
-/// Asks the lead for leave, as often as it takes. False if the turn is interrupted meanwhile.
-async fn is_approved(line: &Line, turn: &Turn) -> bool {
-    let approved = async {
+/// Asks the lead for leave. How the turn ends without it.
+async fn approved(line: &Line, turn: &Turn) -> Result<(), Outcome> {
+    let answer = async {
+        if turn.ask_approval(&format!("run `{line}`")).await.is_err() {
+            return std::future::pending().await;
+        }
         loop {
-            if turn.ask_approval(&format!("run `{line}`")).await.is_err() {
-                return std::future::pending().await;
+            let message = turn.next_mail().await;
+            if message.kind == MessageKind::PlanApprovalResponse {
+                return message;
             }
-            let answer = loop {
-                let message = turn.next_mail().await;
-                if message.kind == MessageKind::PlanApprovalResponse {
-                    break message;
-                }
-            };
-            if answer.approve == Some(true) {
-                return;
-            }
-            turn.log(Level::Info, &format!("the plan was rejected: {}", answer.content)).await;
-            // It has no other plan, so it asks again when somebody has said more.
-            turn.next_mail().await;
         }
     };
-    turn.interrupted().run_until_cancelled(approved).await.is_some()
+    match turn.interrupted().run_until_cancelled(answer).await {
+        None => Err(Outcome::Interrupted),
+        Some(answer) if answer.approve == Some(true) => Ok(()),
+        // It has no other plan. Whoever wants another command writes one into the task.
+        Some(answer) => {
+            Err(Outcome::Failed { reason: format!("the plan was rejected: {}", answer.content) })
+        }
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ mod front;
 use std::path::{Path, PathBuf};
 
 pub(crate) use front::Front;
-use front::unquoted;
 
 /// What a markdown file says about an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,13 +69,14 @@ impl Definition {
         };
         let tools = list("tools").filter(|tools| tools != &["*"]);
         let denied = list("disallowedTools").unwrap_or_default();
+        let program = list("program").unwrap_or_default();
         Some(Self {
             key: field("name").or_else(|| file.file_stem()?.to_str().map(str::to_owned))?,
             description: field("description").unwrap_or_default(),
             model: field("model"),
             agent: field("agent"),
             script: field("script"),
-            program: field("program").map(|list| words(&list)).unwrap_or_default(),
+            program,
             tools,
             denied,
             wrong,
@@ -95,17 +95,6 @@ fn read_folder(folder: &Path) -> Vec<Definition> {
     files.sort();
     let read = |file: &PathBuf| Definition::parse(file, &std::fs::read_to_string(file).ok()?);
     files.iter().filter_map(read).collect()
-}
-
-/// The words of `[a, "b c"]`, of `a, b`, or of `a b`.
-fn words(list: &str) -> Vec<String> {
-    let inner = list.strip_prefix('[').and_then(|list| list.strip_suffix(']'));
-    let words: Vec<&str> = match inner {
-        Some(inner) => inner.split(',').map(unquoted).collect(),
-        None if list.contains(',') => list.split(',').map(unquoted).collect(),
-        None => list.split_whitespace().collect(),
-    };
-    words.into_iter().filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

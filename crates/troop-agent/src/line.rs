@@ -80,13 +80,13 @@ impl Line {
         self.peer.try_notify(said)
     }
 
-    /// Waits until nothing was said for this long.
     /// How long it may say nothing before the lead wonders: a third of its lease, if that is less than the usual.
     pub(crate) fn patience(&self, usual: Duration) -> Duration {
         let lease = self.lock().context.lease_seconds;
         lease.map_or(usual, |seconds| usual.min(Duration::from_secs(seconds.into()) / 3))
     }
 
+    /// Waits until nothing was said for this long.
     pub(crate) async fn quiet_for(&self, duration: Duration) {
         loop {
             let (last_sent, is_silent) = {

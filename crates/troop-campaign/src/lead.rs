@@ -16,8 +16,8 @@ use tokio_util::task::TaskTracker;
 use troop_model::{Role, TeamId};
 use troop_protocol::{FromLead, FromTeammate, Incoming, Peer, Ready};
 use troop_runtime::{
-    Board, BoxFuture, Clock, Ended, Following, Hooks, InProcess, LaunchSpec, Lead, LeadOptions,
-    LeadWork, Programs, Timing, Until,
+    Agreement, Board, BoxFuture, Clock, Ended, Following, Hooks, InProcess, LaunchSpec, Lead,
+    LeadOptions, LeadWork, Programs, Timing, Until,
 };
 use troop_store::{Missing, StoreUrl};
 use troop_testkit::{Fault, FaultyStore};
@@ -80,6 +80,7 @@ pub async fn run() -> Result<()> {
         hooks: Hooks::none(),
         isolation: None,
         checks: Vec::new(),
+        agreement: Agreement::default(),
         environment: Vec::new(),
         timing: timing(),
         until: Until::Stopped,

@@ -48,6 +48,8 @@ impl State {
             Fact::MemberInterrupted { member, .. } => self.withdraw_requests(member),
             Fact::MemberModeChanged { member, permissions } => {
                 self.roster.update(member, |member| member.permissions = *permissions);
+                // It may not need leave any more; if it does, it asks again.
+                self.withdraw(member, |kind| kind == MessageKind::PermissionRequest);
             }
             Fact::UsageReported { member, task, usage, .. } => {
                 self.update_team(|team| team.usage += *usage);
@@ -193,10 +195,12 @@ impl State {
 
     /// Who has ended waits for nothing any more, and would not know what an answer is about.
     fn withdraw_requests(&mut self, member: &MemberName) {
+        self.withdraw(member, |kind| kind != MessageKind::ShutdownRequest);
+    }
+
+    fn withdraw(&mut self, member: &MemberName, is_meant: impl Fn(MessageKind) -> bool) {
         let party = Party::member(member);
-        let is_its = |request: &Request| {
-            request.from == party && request.kind != MessageKind::ShutdownRequest
-        };
+        let is_its = |request: &Request| request.from == party && is_meant(request.kind);
         let open: Vec<_> =
             self.requests().filter(|(_, request)| is_its(request)).map(|(id, _)| *id).collect();
         open.iter().for_each(|id| self.requests.remove(id));

@@ -65,8 +65,8 @@ pub use task::{
     Attachment, Comment, Dependency, Finished, LIVE_FINISHED, Metadata, Progress, Question,
     StartGate, Status, Task, TaskRef, TaskTable, TrailEntry,
 };
-pub use team_md::{NO_TEAM, team_md};
-pub use text::{MAX_LINE, MAX_TEXT, is_unprintable, preview, quoted};
+pub use team_md::{BOARD_ACTIONS, NO_TEAM, WITHOUT_TASK, team_md};
+pub use text::{MAX_LINE, MAX_TEXT, is_unprintable, preview, quoted, quoted_path};
 pub use time::Time;
 pub use usage::{Budget, Dollars, Spending, Usage};
 pub use view::{

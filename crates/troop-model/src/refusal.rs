@@ -142,7 +142,7 @@ pub enum Refusal {
     LateHolder { task: TaskNumber, held: u32, now: u32 },
     #[error(
         "{task} is not proved: {} must pass first; repair what is wrong and complete it again, and troop runs the checks",
-        quoted(missing)
+        in_backticks(missing)
     )]
     NotProved { task: TaskNumber, missing: Vec<String> },
     #[error("work in this team is assigned, not claimed; wait for your next task")]
@@ -326,7 +326,7 @@ fn list<T: std::fmt::Display>(items: &[T]) -> String {
     }
 }
 
-fn quoted(commands: &[String]) -> String {
+fn in_backticks(commands: &[String]) -> String {
     commands.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>().join(", ")
 }
 

@@ -82,6 +82,14 @@ pub struct LeadLease {
     pub checks: Vec<String>,
 }
 
+impl LeadLease {
+    /// Whether it still holds. Who was killed gives none back.
+    #[must_use]
+    pub fn is_held(&self, now: Time) -> bool {
+        self.until > now
+    }
+}
+
 /// A question between members that waits for its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {

@@ -5,6 +5,12 @@ use crate::{Member, MemberName, Role, State, TaskAction, TaskCreation, Team, Tea
 /// How many characters of what is said about a teammate are passed on.
 const EXPERTISE: usize = 500;
 
+/// What stands above the names of what can be done with the board.
+pub const BOARD_ACTIONS: &str = "## What you can do with the board";
+
+/// How what becomes of a delegation without a task begins.
+pub const WITHOUT_TASK: &str = "A delegation without the id of a task";
+
 /// For an agent that is in no team and can delegate to nobody, so that it does not try.
 pub const NO_TEAM: &str =
     "You are NOT part of any team. Do not use team_tasks or team_message tools.
@@ -40,10 +46,10 @@ fn for_lead(state: &State, team: &Team, lead: &Member) -> String {
         text.push_str(&format!("- {introduced}{stop}{closed}\n"));
     }
     text.push_str(WORKFLOW);
-    text.push_str(if team.settings.delegation.require_task {
-        "A delegation without the id of a task is refused.\n"
+    text.push_str(&if team.settings.delegation.require_task {
+        format!("{WITHOUT_TASK} is refused.\n")
     } else {
-        "A delegation without the id of a task makes a task of its own.\n"
+        format!("{WITHOUT_TASK} makes a task of its own.\n")
     });
     if team.settings.delegation.delegate_mode == Some(true) {
         text.push_str("You are in delegate mode: you hold no task yourself.\n");
@@ -118,7 +124,7 @@ fn introduced(member: &Member) -> String {
 
 fn actions_section<'a>(actions: impl Iterator<Item = &'a TaskAction>) -> String {
     let names: Vec<_> = actions.map(|action| action.as_str()).collect();
-    format!("\n## What you can do with the board\n\n{}\n", names.join(", "))
+    format!("\n{BOARD_ACTIONS}\n\n{}\n", names.join(", "))
 }
 
 /// What people wrote cannot end what troop says, nor begin to speak in its place.

@@ -1,5 +1,7 @@
 //! What people and agents write: how long it may be and what it must not contain.
 
+use std::path::Path;
+
 use crate::Refusal;
 
 /// The longest one-line text: a subject, a step.
@@ -40,6 +42,12 @@ pub fn quoted(word: &str) -> String {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// A path as a shell takes it.
+#[must_use]
+pub fn quoted_path(path: &Path) -> String {
+    quoted(&path.to_string_lossy())
 }
 
 /// Whether a character acts on the screen instead of standing on it: controls, and overrides of reading direction.

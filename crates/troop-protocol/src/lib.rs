@@ -37,4 +37,4 @@ pub use teammate::{
     FromLead, FromTeammate, Idle, Level, Log, MessageIn, MessageOut, PROTOCOL_VERSION, Ready,
     ReportedStatus, ShutdownAck, TaskReport, TeamContext, UsageReport, WireId, WireRun, WireTask,
 };
-pub use tools::{Calls, Category, Denied, Gate, Seat, Tool, Toolbox};
+pub use tools::{Calls, Category, Denied, Gate, NO_RESULT, Seat, Tool, Toolbox};

@@ -262,8 +262,9 @@ pub struct MessageIn {
     pub from: String,
     /// What.
     pub content: String,
-    /// Its identity, for `message/read`. A message may come twice; its id tells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Its identity, for `message/read`, if it is a UUID: another lead may have other ids, which say nothing here. A message
+    /// may come twice; its id tells.
+    #[serde(default, deserialize_with = "if_clear", skip_serializing_if = "Option::is_none")]
     pub id: Option<Uuid>,
     /// What for.
     #[serde(default, skip_serializing_if = "is_plain")]
@@ -272,16 +273,16 @@ pub struct MessageIn {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// The request that it makes or answers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "if_clear", skip_serializing_if = "Option::is_none")]
     pub request_id: Option<Uuid>,
     /// The answer to that request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approve: Option<bool>,
     /// The task that it is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "if_clear", skip_serializing_if = "Option::is_none")]
     pub task_id: Option<WireId>,
     /// When it was stored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "if_clear", skip_serializing_if = "Option::is_none")]
     pub sent_at: Option<Time>,
     /// The session that mail is dealt with in: `teammate:NAME`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

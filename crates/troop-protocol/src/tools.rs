@@ -24,6 +24,7 @@ use serde_json::{Map, Value, value::RawValue};
 use troop_model::{Dialect, MemberName, Permissions, Role, Settings, TeamName, TeamStatus};
 
 pub use category::{Category, Denied};
+pub use claude::NO_RESULT;
 pub use desk::Toolbox;
 
 use self::desk::Desk;

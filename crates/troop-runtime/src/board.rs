@@ -22,7 +22,8 @@ use std::{
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 use troop_model::{
-    Actor, Command, Event, NewTeamCommand, OperationId, Origin, State, TaskNumber, TeamId, Version,
+    Actor, Command, Event, NewTeamCommand, OperationId, Origin, State, TaskNumber, TeamId, Time,
+    Version,
 };
 use troop_store::Store;
 use uuid::Uuid;
@@ -207,6 +208,11 @@ impl Board {
     #[must_use]
     pub fn team(&self) -> TeamId {
         self.team
+    }
+
+    /// What time it is here.
+    pub(crate) fn now(&self) -> Time {
+        self.clock.now()
     }
 
     /// Gives a command and waits until what it did is durable.

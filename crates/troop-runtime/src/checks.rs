@@ -18,7 +18,7 @@ use troop_model::Evidence;
 use uuid::Uuid;
 
 use crate::{
-    BoxFuture, Clock,
+    Agreement, BoxFuture, Clock,
     process::{self, Group, Mark, Signal, command},
 };
 use tail::Tail;
@@ -81,6 +81,8 @@ pub struct Checks {
     pub show: Option<Show>,
     /// Whether anybody still wants to know.
     pub wanted: Wanted,
+    /// Whether they are what a person agreed to.
+    pub agreement: Agreement,
 }
 
 impl Checks {
@@ -112,6 +114,7 @@ impl Checks {
     }
 
     async fn run_one(&self, check: &str, folder: &Path) -> io::Result<(i32, String)> {
+        self.agreement.check(check, folder)?;
         // One pipe for both, so that what is printed stays in its order.
         let (reader, writer) = io::pipe()?;
         let mark = Mark { session: self.session, run: Some(Uuid::now_v7()) };

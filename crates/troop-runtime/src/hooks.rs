@@ -17,6 +17,8 @@ use std::{ffi::OsString, fmt, path::PathBuf, sync::Arc};
 use tokio::sync::mpsc;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
+use crate::Agreement;
+
 use self::{
     run::{Call, Outcome},
     verdict::{Judged, judge, judge_late},
@@ -28,6 +30,8 @@ pub struct HookOptions {
     pub folder: PathBuf,
     /// The environment of every hook; the values of what happened come on top.
     pub environment: Vec<(OsString, OsString)>,
+    /// Whether hooks are what a person agreed to.
+    pub agreement: Agreement,
     /// Where hooks run. Close it and wait for it before the end, so that asynchronous hooks come to theirs.
     pub tracker: TaskTracker,
     /// Where people see what is wrong with hooks; who has no room for it misses it.
@@ -55,6 +59,7 @@ impl Hooks {
         let options = HookOptions {
             folder: PathBuf::new(),
             environment: Vec::new(),
+            agreement: Agreement::default(),
             tracker: TaskTracker::new(),
             warnings: mpsc::channel(1).0,
         };

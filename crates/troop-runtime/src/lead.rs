@@ -40,7 +40,7 @@ use tokio_util::task::TaskTracker;
 use troop_model::{Actor, Command, MemberName, Version};
 use uuid::Uuid;
 
-use crate::{Board, BoardError, Clock, Hooks, Isolation, Request, workspace::Files};
+use crate::{Agreement, Board, BoardError, Clock, Hooks, Isolation, Request, workspace::Files};
 
 pub use answers::answer;
 pub(crate) use answers::failure;
@@ -74,6 +74,8 @@ pub struct LeadOptions {
     pub isolation: Option<Isolation>,
     /// What must pass before a task is done, besides what the board says.
     pub checks: Vec<String>,
+    /// Whether the checks of tasks are what a person agreed to.
+    pub agreement: Agreement,
     /// What the checks of tasks find in their environment.
     pub environment: Vec<(OsString, OsString)>,
     /// How long things may take.

@@ -1,5 +1,6 @@
 //! Runs teams: the board, which is the only writer of a team's log in a process, and the lead, which runs its members.
 
+mod agreement;
 mod board;
 mod checks;
 mod clock;
@@ -16,6 +17,7 @@ mod relay;
 mod session;
 mod workspace;
 
+pub use agreement::Agreement;
 pub use board::{Board, Done, Following, Given, Request, Signature, Subscription, TaskPage};
 pub use checks::{Ask, Checks, Show, Wanted, complaint};
 pub use clock::Clock;

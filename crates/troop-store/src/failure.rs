@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use troop_model::{TeamId, quoted};
+use troop_model::{TeamId, quoted, quoted_path};
 
 use crate::{StoreError, error::WaitedInLine};
 
@@ -47,7 +47,10 @@ pub(crate) fn unavailable(
 pub(crate) fn no_store(url: &str) -> StoreError {
     not_found(
         format!("there is no store at `{url}`"),
-        format!("make a team there: `troop team create my-team --store {url}`, or check the path"),
+        format!(
+            "make a team there: `troop team create my-team --store {}`, or check the path",
+            quoted(url)
+        ),
     )
 }
 
@@ -110,24 +113,35 @@ pub(crate) fn io_failure(act: &str, path: &Path, source: io::Error) -> StoreErro
             unavailable(format!("{what}: the disk is full"), space_hint(path), source)
         }
         io::ErrorKind::PermissionDenied => {
-            let there = path.ancestors().find(|it| it.exists()).unwrap_or(path).display();
-            refused(format!("{what}: permission denied"), format!("see `ls -ld {there}`"))
+            let there = path.ancestors().find(|it| it.exists()).unwrap_or(path);
+            refused(format!("{what}: permission denied"), see_hint(there))
         }
         io::ErrorKind::ReadOnlyFilesystem => refused(
             format!("{what}: the file system is read-only"),
             "choose another place with `--store`",
         ),
-        io::ErrorKind::NotFound => not_found(
-            format!("there is no `{shown}`"),
-            format!("see `ls -ld {}`", path.parent().unwrap_or(path).display()),
-        ),
-        _ => unavailable(what, format!("see `ls -ld {shown}`"), source),
+        io::ErrorKind::NotFound => {
+            not_found(format!("there is no `{shown}`"), see_hint(path.parent().unwrap_or(path)))
+        }
+        _ => unavailable(what, see_hint(path), source),
     }
 }
 
 pub(crate) fn space_hint(path: &Path) -> String {
-    let folder = path.parent().unwrap_or(path).to_string_lossy();
-    format!("free some space on this disk: `df -h {}`", quoted(&folder))
+    let folder = quoted_path(path.parent().unwrap_or(path));
+    format!("free some space on this disk: `df -h {folder}`")
+}
+
+fn see_hint(path: &Path) -> String {
+    format!("see `ls -ld {}`", quoted_path(path))
+}
+
+/// A folder has to be there before something is made in it.
+pub(crate) fn no_folder(folder: &Path) -> StoreError {
+    not_found(
+        format!("there is no folder `{}`", folder.display()),
+        format!("make it: `mkdir -p {}`", quoted_path(folder)),
+    )
 }
 
 /// The same failure once more, for everyone whose change went down with it.

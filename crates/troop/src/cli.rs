@@ -100,7 +100,7 @@ pub(crate) enum Command {
     Events(EventsArgs),
     /// What was seen of a member: what it said, and how it ended
     Log(LogArgs),
-    /// The team for any agent that speaks MCP, on standard input and output, acting as one member (`--as`)
+    /// The team for any agent that speaks MCP, on standard input and output or over HTTP (`--listen`), acting as one member (`--as`)
     Mcp(McpArgs),
     /// Somebody else's stream: the team in it, and what happens there
     Observe(ObserveArgs),

@@ -274,7 +274,7 @@ impl Desk {
         let Some(team) = team else { return Ok(Standing::Deleted) };
         let (folder, now) = (self.folder(board.team()), self.clock.now());
         // One that was stopped does not renew its lease, and leads all the same.
-        let is_held = |it: &LeadLease| it.until > now || find_lead(&folder).is_some();
+        let is_held = |it: &LeadLease| it.is_held(now) || find_lead(&folder).is_some();
         let leads = |it: &LeadLease| is_held(it) && !lead_has_died(&folder, it.session);
         Ok(Standing::of(&team, team.lead_lease.as_ref().is_some_and(leads)))
     }
@@ -391,12 +391,22 @@ impl Desk {
             self.tell_of(team, why, teams.len());
             return Ok(team.id);
         }
-        let names: Vec<_> = teams.iter().rev().map(|team| team.name.as_str()).collect();
-        let Some(newest) = names.first() else {
+        let runs = |it: &Candidate| it.standing == Standing::Running;
+        let all = teams.iter().zip(&candidates).rev();
+        let (running, others): (Vec<_>, Vec<_>) = all.partition(|(_, it)| runs(it));
+        let [running, others] = [running, others]
+            .map(|all| all.into_iter().map(|(team, _)| team.name.as_str()).collect::<Vec<_>>());
+        let Some(likely) = running.first().or(others.first()) else {
             return Err(troop_runtime::BoardError::NoActiveTeam.into());
         };
-        let message = format!("which team? There are, newest first: {}", some_of(&names));
-        Err(Usage::new(message, format!("say it: `--team {newest}`")).into())
+        let these = match (running.is_empty(), others.is_empty()) {
+            (true, _) => format!("There are, newest first: {}", some_of(&others)),
+            (false, true) => format!("These run: {}", some_of(&running)),
+            (false, false) => {
+                format!("These run: {}; and there are: {}", some_of(&running), some_of(&others))
+            }
+        };
+        Err(Usage::new(format!("which team? {these}"), format!("say it: `--team {likely}`")).into())
     }
 
     async fn candidate(&self, team: TeamId) -> Result<Candidate> {

@@ -87,9 +87,11 @@ impl<'a> Leading<'a> {
         let surroundings = &desk.surroundings;
         let (warn, warnings) = mpsc::channel(WARNINGS);
         let hooks = TaskTracker::new();
+        let agreement = trust::agreement(surroundings, self.trust);
         let options = HookOptions {
             folder: surroundings.project.clone(),
             environment: config::environment(),
+            agreement: agreement.clone(),
             tracker: hooks.clone(),
             warnings: warn.clone(),
         };
@@ -108,6 +110,7 @@ impl<'a> Leading<'a> {
             hooks: Hooks::new(allowed, options),
             isolation: isolation.clone(),
             checks: trust::allowed_checks(surroundings, self.trust),
+            agreement,
             environment: config::environment(),
             timing: Timing { grace: Duration::from_secs(self.args.grace), ..Timing::default() },
             until: Until::Stopped,
@@ -124,7 +127,9 @@ impl<'a> Leading<'a> {
 async fn follow(board: &Board, desk: &Desk) -> Result<(Story, Subscription)> {
     let state = board.look(State::clone).await?;
     let news = board.subscribe(state.version());
-    Ok((Story::new(state, desk.clock.now(), Typed::now()), news))
+    // What is to be typed may be pasted in another folder, where another team is meant.
+    let typed = Typed::now().about(state.team().map(|team| team.name.as_str()));
+    Ok((Story::new(state, desk.clock.now(), typed), news))
 }
 
 impl Begun<'_> {
@@ -218,7 +223,7 @@ impl Leading<'_> {
                         break Ended::Lost { reason };
                     }
                 },
-                Ok(Some(event)) = news.next() => view.tell_if(story.tell(&event)),
+                Ok(Some(event)) = news.next() => view.tell_event(story, &event),
                 Some(warning) = warnings.recv() => view.warn(&warning),
                 never = &mut orphans => match never {},
                 _ = frames.tick(), if view.is_screen() => view.draw(story, self.desk.clock.now()),
@@ -234,7 +239,7 @@ impl Leading<'_> {
             shown = shown.and(view.warn(&warning));
         }
         while let Ok(Some(event)) = news.next_stored().await {
-            shown = shown.and(view.tell_if(story.tell(&event)));
+            shown = shown.and(view.tell_event(story, &event));
         }
         (how, shown.and(view.clear()))
     }

@@ -30,7 +30,7 @@ pub(crate) use story::Story;
 pub(crate) use summary::{summary, summary_json};
 pub(crate) use table::table;
 pub(crate) use transcript::transcript;
-pub(crate) use wait::waits_for;
+pub(crate) use wait::{question, waits_for};
 
 /// Text that cannot act on the terminal: what would move the cursor or turn the reading direction is spelled out.
 pub(crate) fn clean(text: &str) -> String {
@@ -48,6 +48,11 @@ pub(crate) fn clean(text: &str) -> String {
 /// The same on one line.
 pub(crate) fn one_line(text: &str) -> String {
     clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The same on one line with nothing left out: who is asked to allow something must see all of it, also where lines end.
+pub(crate) fn every_line(text: &str) -> String {
+    clean(text.trim()).replace('\n', " ⏎ ")
 }
 
 /// Text that takes at most `width` columns; `…` stands for what is missing.

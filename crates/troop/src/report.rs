@@ -4,7 +4,8 @@ mod hint;
 mod typed;
 
 pub(crate) use hint::{in_plain_words, nearest, some_of};
-pub(crate) use typed::{Typed, moved_away, quoted_path};
+pub(crate) use troop_model::quoted_path;
+pub(crate) use typed::{Typed, moved_away};
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},

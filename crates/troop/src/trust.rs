@@ -1,5 +1,6 @@
 //! Whose word counts: what a project's own files would run does not run before a person has agreed to it.
 
+mod agreed;
 mod import;
 
 use std::{
@@ -25,10 +26,13 @@ use crate::{
     config::{self, CheckFiles, Surroundings},
     report::quoted_path,
 };
+pub(crate) use agreed::{AgreedAgents, agreement};
 pub(crate) use import::imported_runs;
 
 /// Where a project says which MCP servers it has.
 const MCP_FILE: &str = ".mcp.json";
+/// The kind of what runs when something happens.
+const HOOK: &str = "hook";
 /// The kind of what must pass before a task is done.
 const CHECK: &str = "check";
 
@@ -178,16 +182,6 @@ pub(crate) fn allowed_checks(surroundings: &Surroundings, trust: &Trust) -> Vec<
     personal.iter().chain(project).cloned().collect()
 }
 
-/// The keys of the agents that the project describes and that must not run.
-pub(crate) fn untrusted_agents(surroundings: &Surroundings, trust: &Trust) -> Vec<String> {
-    match trust.standing {
-        Standing::Trusted | Standing::RunsNothing => Vec::new(),
-        Standing::Changed | Standing::Unknown => {
-            agents(surroundings).into_iter().map(|(definition, _)| definition.key).collect()
-        }
-    }
-}
-
 /// The MCP servers that a person agreed to: the file that names them, and the files that their commands name.
 #[derive(Debug, Serialize, Deserialize)]
 struct AgreedServers {
@@ -252,7 +246,7 @@ fn runs(surroundings: &Surroundings) -> Vec<Runs> {
     let mut runs = Vec::new();
     for (path, config) in surroundings.hooks.of_project() {
         runs.extend(config.hooks.iter().map(|hook| Runs {
-            kind: "hook",
+            kind: HOOK,
             when: hook.when(),
             command: hook.command.clone(),
             file: from(path),
@@ -267,7 +261,7 @@ fn runs(surroundings: &Surroundings) -> Vec<Runs> {
         file: from(path),
         names: named(project, project, check),
     }));
-    for (definition, command) in agents(surroundings) {
+    for (definition, command) in agents(project) {
         let when = format!("a member with the agent `{}`", definition.key);
         let names = definition.program.join(" ");
         let (file, names) = (from(&definition.file), named(project, project, &names));
@@ -286,7 +280,7 @@ fn runs(surroundings: &Surroundings) -> Vec<Runs> {
     }
     if let Some((path, agent)) = &surroundings.project_agent {
         let command = match agent.strip_prefix("script:") {
-            Some(script) => follows(surroundings, script),
+            Some(script) => follows(project, script),
             None => agent.clone(),
         };
         let when = "`troop run`".to_owned();
@@ -296,13 +290,13 @@ fn runs(surroundings: &Surroundings) -> Vec<Runs> {
 }
 
 /// The agents that the project describes, and what each would run.
-fn agents(surroundings: &Surroundings) -> Vec<(Definition, String)> {
-    let described = Definition::read_all(&Definition::folders(&surroundings.project, None));
+fn agents(project: &Path) -> Vec<(Definition, String)> {
+    let described = Definition::read_all(&Definition::folders(project, None));
     let command = |definition: &Definition| match (&definition.agent, &definition.script) {
         _ if !definition.program.is_empty() => Some(definition.program.join(" ")),
-        (Some(agent), Some(script)) if agent == "script" => Some(follows(surroundings, script)),
+        (Some(agent), Some(script)) if agent == "script" => Some(follows(project, script)),
         (Some(agent), _) => match agent.strip_prefix("script:") {
-            Some(script) => Some(follows(surroundings, script)),
+            Some(script) => Some(follows(project, script)),
             None => (agent == "command").then(|| "the commands of tasks".to_owned()),
         },
         // This version does not run it.
@@ -312,8 +306,8 @@ fn agents(surroundings: &Surroundings) -> Vec<(Definition, String)> {
 }
 
 /// A script, and what is in it now: another text is another script.
-fn follows(surroundings: &Surroundings, script: &str) -> String {
-    let text = fs::read(surroundings.project.join(script)).unwrap_or_default();
+fn follows(project: &Path, script: &str) -> String {
+    let text = fs::read(project.join(script)).unwrap_or_default();
     format!("the script {script} ({})", hash(&text))
 }
 

@@ -195,7 +195,7 @@ impl Reply {
             Part::Text(text) => Some(text.as_str()),
             Part::Thinking { .. } | Part::Hidden { .. } | Part::Call(_) => None,
         });
-        texts.collect::<Vec<_>>().join("\n").trim().to_owned()
+        texts.collect::<Vec<_>>().join("\n")
     }
 
     /// All calls of it.

@@ -1,81 +1,123 @@
 //! Makes a conversation short again before it is more than the model can take in.
 
 use super::{
-    chat::{Asked, Message, Part, Said, ToolSpec, Usage},
+    chat::{Asked, Message, Part, Said, ToolCall, ToolResult, Usage},
     history::History,
-    model::{Model, ModelError, Watch},
+    model::{Model, Watch},
 };
 
 /// How much a model may say about what went before.
 const MAX_SUMMARY: u32 = 4_000;
-/// How many calls are listed where no model could say what went before.
+/// How many calls are listed where no model could say what went before, and how much of each.
 const MAX_LISTED: usize = 60;
+const MAX_SHOWN: usize = 160;
+/// A cut that takes away less than one part in so many is not worth the question.
+const WORTH: usize = 8;
 
 const ASK: &str = "\
-This conversation is about to be cut: all but its last rounds will be replaced by what you write now. Write down, for \
-yourself, what you need to go on: what you were asked to do and what is still open, your plan, decisions and why, files you \
-changed or must change, commands that matter with their results, and what others told you. Do not call tools. Do not work on \
-the task now.";
+That was your conversation so far, which is about to be cut: all but its last rounds will be replaced by what you write now. \
+Write down, for yourself, what you need to go on: what you were asked to do and what is still open, your plan, decisions and \
+why, files you changed or must change, commands that matter with their results, and what others told you. Do not work on the \
+task now.";
 
 /// What remains of the front of a conversation.
 #[derive(Debug)]
 pub(crate) struct Compacted {
     pub(crate) usage: Usage,
+    /// Whether the model said something that counts.
+    pub(crate) is_answered: bool,
     /// Why there is no summary, if there is none.
-    pub(crate) fault: Option<ModelError>,
+    pub(crate) fault: Option<String>,
 }
 
 /// Replaces all but the end of a conversation by a summary that the model writes. What is pinned stays word for word. Where no
-/// summary can be had, the calls of the front are listed. None if there is nothing to cut.
+/// summary can be had, the calls of the front are listed with what came of them. None if there is nothing to cut, or so little
+/// that it would not help.
 pub(crate) async fn compact(
     history: &mut History,
     n_kept: usize,
-    (model, system, tools): (&Model, &str, &[ToolSpec]),
+    (model, system): (&Model, &str),
     watch: &mut dyn Watch,
 ) -> Option<Compacted> {
     let n_front = history.n_before_end(n_kept);
     // The first message alone cannot be made shorter.
-    if n_front < 2 {
+    if n_front < 2 || history.n_freed_by(n_front) < history.n_bytes() / WORTH {
         return None;
     }
-    let mut front = history.messages().get(..n_front).unwrap_or_default().to_vec();
-    if let Some(Message::User(said)) = front.last_mut() {
-        said.push(Said::Text(ASK.to_owned()));
-    }
-    let asked = Asked { system, tools, messages: &front, max_tokens: MAX_SUMMARY };
+    let front = history.messages().get(..n_front).unwrap_or_default();
+    // Told as one text and without tools: some models would call them, whatever they are asked to do.
+    let told = [Message::User(vec![Said::Text(format!("{}\n{ASK}", transcript(front)))])];
+    let asked = Asked { system, tools: &[], messages: &told, max_tokens: MAX_SUMMARY };
     let replied = model.ask(&asked, watch).await;
+    let is_answered = replied.is_ok();
     let (usage, summary, fault) = match replied {
-        Ok(reply) => (reply.usage, reply.text(), None),
-        Err(error) => (Usage::default(), String::new(), Some(error)),
+        Ok(reply) => match reply.text().trim() {
+            "" => (reply.usage, None, Some("the model wrote none".to_owned())),
+            summary => (reply.usage, Some(summary.to_owned()), None),
+        },
+        Err(error) => (Usage::default(), None, Some(error.to_string())),
     };
-    let before = if summary.is_empty() {
-        format!("What you did before, of which only the calls are known:\n{}", listed(&front))
-    } else {
-        format!("What you wrote about what went before:\n{summary}")
+    let before = match summary {
+        Some(summary) => format!("What you wrote about what went before:\n{summary}"),
+        None => format!("What you did before, in short:\n{}", listed(front)),
     };
     let pinned = history.pins().join("\n\n");
     let text = format!("{pinned}\n\n[The conversation was cut here to make room.]\n{before}");
     history.replace_front(n_front, text);
-    Some(Compacted { usage, fault })
+    Some(Compacted { usage, is_answered, fault })
 }
 
-/// The last calls, one a line.
+/// A conversation as one text.
+fn transcript(messages: &[Message]) -> String {
+    let mut text = String::new();
+    let mut add = |what: &str, said: &str| text.push_str(&format!("[{what}]\n{said}\n\n"));
+    for message in messages {
+        match message {
+            Message::User(said) => said.iter().for_each(|said| match said {
+                Said::Text(said) => add("you were told", said),
+                Said::Result(ToolResult { name, content, .. }) => {
+                    add(&format!("what came of {name}"), content);
+                }
+            }),
+            Message::Model(parts) => parts.iter().for_each(|part| match part {
+                Part::Text(said) => add("you said", said),
+                Part::Call(call) => add(&format!("you called {}", call.name), &input_of(call)),
+                Part::Thinking { .. } | Part::Hidden { .. } => {}
+            }),
+        }
+    }
+    text
+}
+
+fn input_of(call: &ToolCall) -> String {
+    let input = call.input.as_ref().map(|input| serde_json::Value::Object(input.clone()));
+    input.map_or_else(Clone::clone, |input| input.to_string())
+}
+
+/// What was said, called and came of it last, one a line.
 fn listed(messages: &[Message]) -> String {
-    let calls = messages.iter().flat_map(|message| match message {
-        Message::Model(parts) => parts.as_slice(),
-        Message::User(_) => &[],
+    let short = |text: &str| {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        troop_model::preview(&text, MAX_SHOWN)
+    };
+    let lines = messages.iter().skip(1).flat_map(|message| match message {
+        Message::User(said) => said
+            .iter()
+            .filter_map(|said| match said {
+                Said::Result(result) => Some(format!("  came to: {}", short(&result.content))),
+                Said::Text(_) => None,
+            })
+            .collect::<Vec<_>>(),
+        Message::Model(parts) => parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Text(text) => Some(format!("- said: {}", short(text))),
+                Part::Call(call) => Some(format!("- {} {}", call.name, short(&input_of(call)))),
+                Part::Thinking { .. } | Part::Hidden { .. } => None,
+            })
+            .collect(),
     });
-    let lines: Vec<String> = calls
-        .filter_map(|part| match part {
-            Part::Call(call) => {
-                let input =
-                    call.input.as_ref().map(|input| serde_json::Value::Object(input.clone()));
-                let input = input.map_or_else(Clone::clone, |input| input.to_string());
-                Some(format!("- {} {}", call.name, troop_model::preview(&input, 120)))
-            }
-            Part::Text(_) | Part::Thinking { .. } | Part::Hidden { .. } => None,
-        })
-        .collect();
+    let lines: Vec<String> = lines.collect();
     let n_hidden = lines.len().saturating_sub(MAX_LISTED);
     lines.into_iter().skip(n_hidden).collect::<Vec<_>>().join("\n")
 }

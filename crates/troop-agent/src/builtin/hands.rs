@@ -1,8 +1,9 @@
 //! Does what a model calls for, as far as it may: what only looks at things at once, everything else one after another.
 
 use std::{
+    borrow::Cow,
     path::PathBuf,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, PoisonError, atomic::AtomicBool},
 };
 
 use futures_util::future::join_all;
@@ -24,6 +25,8 @@ use crate::{Outcome, Turn};
 
 mod ask;
 mod start;
+
+pub(crate) use ask::Judged;
 
 /// How many calls that only look at things run at once.
 const AT_ONCE: usize = 8;
@@ -54,6 +57,8 @@ pub(crate) struct Hands<'a> {
     later: Mutex<Vec<MessageIn>>,
     /// Held by who asks for leave.
     asking: Semaphore,
+    /// Whether a plan was approved in this turn. That the mode is another may be heard later.
+    has_good_plan: AtomicBool,
 }
 
 /// What came of all calls of a reply.
@@ -74,7 +79,7 @@ impl<'a> Hands<'a> {
         task: Option<&'a WireTask>,
         (key, hidden): (Option<Secret>, &'a [String]),
     ) -> Self {
-        let (team, gate, servers, only, described, later) = Default::default();
+        let (team, gate, servers, only, described, later, has_good_plan) = Default::default();
         let (keys, asking) = (Mutex::new(key.into_iter().collect()), Semaphore::new(1));
         Self {
             turn,
@@ -90,6 +95,7 @@ impl<'a> Hands<'a> {
             described,
             later,
             asking,
+            has_good_plan,
         }
     }
 
@@ -117,6 +123,11 @@ impl<'a> Hands<'a> {
         let tools =
             Own::shown(self.task.is_some()).filter(move |it| is_planning || *it != Own::Plan);
         tools.filter(|tool| self.may_have(tool.name(), tool.category()))
+    }
+
+    /// Whether the model has said what came of its task, so that it need not say anything more.
+    pub(crate) fn has_said_all(&self) -> bool {
+        self.team.as_ref().is_some_and(Team::has_said_all)
     }
 
     /// Takes the mail that came while an answer was waited for.
@@ -165,7 +176,7 @@ impl<'a> Hands<'a> {
 
     async fn use_one(&self, call: &ToolCall) -> Used {
         let input = match &call.input {
-            Ok(input) => input,
+            Ok(input) => &*self.told_to_others(&call.name, input),
             Err(text) => {
                 let text = troop_model::preview(text, MAX_SHOWN);
                 return Used::Bad(format!(
@@ -241,13 +252,20 @@ impl<'a> Hands<'a> {
             let only = only.collect::<Vec<_>>().join(", ");
             return Err(format!("that is not what your tools are for; they are: {only}"));
         }
-        match self.rules.check(self.turn.mode(), deed) {
-            Permit::Yes => Ok(()),
-            Permit::No(why) => Err(why),
-            Permit::Ask => {
-                // One question at a time, whatever runs at once: each answer is for what was read last. It is never closed.
-                let _turn = self.asking.acquire().await;
-                self.ask(deed, input).await
+        loop {
+            let mode = self.turn.mode();
+            match self.rules.check(mode, deed) {
+                Permit::Yes => return Ok(()),
+                Permit::No(why) => return Err(why),
+                Permit::Ask => {
+                    // One question at a time, whatever runs at once: each answer is for what was read last. It is never closed.
+                    let _turn = self.asking.acquire().await;
+                    if mode == self.turn.mode()
+                        && let Some(answered) = self.ask(deed, input, mode).await
+                    {
+                        return answered;
+                    }
+                }
             }
         }
     }
@@ -270,6 +288,34 @@ impl<'a> Hands<'a> {
         let what = what.lines().next().unwrap_or_default();
         let text = troop_model::preview(format!("{name} {what}").trim_end(), MAX_SHOWN);
         self.turn.log(Level::Info, &self.without_key(&text)).await;
+    }
+
+    /// The input of a tool as it may be kept: what is said to others, on the board and in the end of a task, holds no key.
+    fn told_to_others<'i>(
+        &self,
+        name: &str,
+        input: &'i Map<String, Value>,
+    ) -> Cow<'i, Map<String, Value>> {
+        let own = Own::find(name).map(Own::category);
+        let is_told = own.map_or_else(|| Team::knows(name), |it| it == Category::Coordination);
+        if !is_told {
+            return Cow::Borrowed(input);
+        }
+        let hidden = |(key, value): (&String, &Value)| (key.clone(), self.hidden_in(value));
+        Cow::Owned(input.iter().map(hidden).collect())
+    }
+
+    fn hidden_in(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => self.without_key(text).into(),
+            Value::Array(all) => all.iter().map(|it| self.hidden_in(it)).collect(),
+            Value::Object(all) => {
+                let hidden =
+                    |(key, it): (&String, &Value)| (self.without_key(key), self.hidden_in(it));
+                Value::Object(all.iter().map(hidden).collect())
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        }
     }
 
     pub(crate) fn without_key(&self, text: &str) -> String {

@@ -37,6 +37,8 @@ pub(crate) enum Begin {
 
 /// How many bytes one token has at least, in what is not counted yet.
 const BYTES_PER_TOKEN: u64 = 3;
+/// How much of a result is told, however little room there is.
+const MIN_RESULT: usize = 1_000;
 /// How much of the mail to one piece of work is never forgotten.
 const MAX_PINNED: usize = 32 * 1024;
 
@@ -66,6 +68,26 @@ impl History {
         };
         let n_new = self.n_bytes.saturating_sub(up_to) as u64;
         counted.saturating_add(n_new / BYTES_PER_TOKEN)
+    }
+
+    /// How many bytes it has.
+    pub(crate) fn n_bytes(&self) -> usize {
+        self.n_bytes
+    }
+
+    /// How many bytes less there are at most if so many messages give way to what must not be forgotten.
+    pub(crate) fn n_freed_by(&self, n_front: usize) -> usize {
+        let front: usize = self.messages.iter().take(n_front).map(message_length).sum();
+        let pinned: usize = self.pins().iter().map(|pin| pin.len()).sum();
+        front.saturating_sub(pinned)
+    }
+
+    /// How many bytes the results of one round may have, of so many calls each, where so many tokens can be told: a round that fills
+    /// all of it would have to be forgotten with the next.
+    pub(crate) fn room_for_result(&self, room: u64, n_calls: usize) -> usize {
+        let room = usize::try_from(room * BYTES_PER_TOKEN).unwrap_or(usize::MAX);
+        let free = room.saturating_sub(self.n_before);
+        (free / 2 / n_calls.max(2)).max(MIN_RESULT)
     }
 
     /// Begins a piece of work, or goes on with one: what was pinned to another may be forgotten.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use troop_model::{MessageKind, Permissions, Role, USER};
+use troop_model::{MessageKind, Role, USER};
 use troop_protocol::{Level, MessageIn, WireTask};
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
     context::Sources,
     hands::Hands,
     history::Begin,
-    key,
+    key, long,
     model::Model,
     prompt,
     servers::{Host, Servers},
@@ -80,8 +80,9 @@ impl BuiltinAgent {
     /// What the lead says at the end of a turn is for the person.
     async fn answer(&self, text: &str, turn: &Turn) -> Outcome {
         if self.is_lead {
+            let text = long::kept(text, None, turn).await;
             // A wire that is gone ends the turn anyway.
-            drop(turn.say("user", text).await);
+            drop(turn.say("user", &text).await);
         }
         Outcome::Done
     }
@@ -100,6 +101,7 @@ impl BuiltinAgent {
         match self.think(Told { words, how, of_people: None }, Some(task), turn).await {
             Thought::Said(_) if !self.is_open(task, turn).await => Outcome::Done,
             Thought::Said(result) => {
+                let result = long::kept(&result, Some(task), turn).await;
                 let first = result.lines().next().unwrap_or_default();
                 let summary =
                     (first.len() < result.len()).then(|| troop_model::preview(first, 120));
@@ -209,7 +211,7 @@ impl Options {
             let profile = prompt::of_others(&self.profile);
             system.push_str(&format!("\n# What this project is made of\n\n{profile}"));
         }
-        let veil = self.rules.veil(Permissions::Bypass, Own::Read.name());
+        let veil = self.rules.veil_over_denied(Own::Read.name());
         system.push_str(&self.sources.read(turn.path(), &veil));
         Ok(Mind::new(model, system))
     }

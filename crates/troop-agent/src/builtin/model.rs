@@ -1,23 +1,22 @@
 //! Asks a model, and asks again when that may help.
 
-use std::{pin::pin, time::Duration};
+mod read;
+
+use std::time::Duration;
 
 use hyper::{body::Bytes, header::HeaderMap};
 use thiserror::Error;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 pub use super::http::Patience;
 use super::{
     chat::{Asked, Reply, Shown, Usage},
-    http::{Answer, Http, HttpError, Target},
-    provider::{Api, Options, Progress, of_answer},
+    http::{Http, HttpError, Target},
+    provider::{Api, Options, of_answer},
     retry::{Retries, Waits, seconds_of_date},
     secret::Secret,
-    sse::Events,
 };
 
-/// How long nothing comes before who watches hears of it.
-const QUIET: Duration = Duration::from_millis(50);
 /// How much of an answer is read that is an error.
 const MAX_ERROR: usize = 64 * 1024;
 
@@ -83,6 +82,16 @@ pub enum ModelError {
     Lost {
         /// What happened.
         what: String,
+    },
+    /// Who answers speaks another language: it is no API of this kind.
+    #[error(
+        "what answers is no API of this kind: it sends `{kind}` that begins with `{beginning}`"
+    )]
+    Foreign {
+        /// What it says that it sends.
+        kind: String,
+        /// How that begins.
+        beginning: String,
     },
     /// The answer broke off or makes no sense.
     #[error("the model's answer makes no sense: {what}")]
@@ -176,7 +185,7 @@ impl Model {
             let text = answer.text(MAX_ERROR).await;
             return Err(of_answer(answer.status, retry_after, &text));
         }
-        let reply = read(self.endpoint.api, &mut answer, watch).await?;
+        let reply = read::reply(self.endpoint.api, &mut answer, watch).await?;
         answer.put_back();
         Ok(reply)
     }
@@ -185,38 +194,6 @@ impl Model {
     fn without_key(&self, error: ModelError) -> ModelError {
         let Some(key) = &self.endpoint.key else { return error };
         error.with_text(|text| key.hidden_in(&text))
-    }
-}
-
-/// Reads a reply to its end.
-async fn read(api: Api, answer: &mut Answer, watch: &mut dyn Watch) -> Result<Reply, ModelError> {
-    let (mut events, mut reader) = (Events::default(), api.provider().reader());
-    'reading: while let Some(piece) = next_piece(answer, watch).await? {
-        events.push(&piece);
-        let senseless = |_| ModelError::senseless("it is no stream of events");
-        while let Some(event) = events.next().map_err(senseless)? {
-            let taken = reader.take(&event, &mut |shown| watch.shown(shown));
-            watch.counted(reader.usage());
-            if taken? == Progress::Over {
-                break 'reading;
-            }
-        }
-        watch.quiet();
-    }
-    reader.finish().ok_or_else(|| ModelError::Senseless { what: "it broke off".to_owned() })
-}
-
-/// The next piece; who watches hears that none comes.
-async fn next_piece(
-    answer: &mut Answer,
-    watch: &mut dyn Watch,
-) -> Result<Option<Bytes>, HttpError> {
-    let mut piece = pin!(answer.piece());
-    loop {
-        match timeout(QUIET, &mut piece).await {
-            Ok(piece) => return piece,
-            Err(_) => watch.quiet(),
-        }
     }
 }
 
@@ -256,6 +233,9 @@ impl ModelError {
                 Self::Busy { status, message: change(message), retry_after }
             }
             Self::Senseless { what } => Self::Senseless { what: change(what) },
+            Self::Foreign { kind, beginning } => {
+                Self::Foreign { kind, beginning: change(beginning) }
+            }
             Self::Lost { what } => Self::Lost { what: change(what) },
             Self::BadUrl { what } => Self::BadUrl { what: change(what) },
         }
@@ -269,6 +249,7 @@ impl ModelError {
             Self::BadUrl { .. }
             | Self::Key { .. }
             | Self::Refused { .. }
+            | Self::Foreign { .. }
             | Self::TooLong { .. } => false,
         }
     }
@@ -280,6 +261,7 @@ impl ModelError {
             | Self::Key { .. }
             | Self::Refused { .. }
             | Self::TooLong { .. }
+            | Self::Foreign { .. }
             | Self::Lost { .. }
             | Self::Senseless { .. } => None,
         }

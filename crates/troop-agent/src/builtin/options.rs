@@ -124,6 +124,12 @@ impl Options {
                 ))
             }
             ModelError::Lost { .. } => Some(format!("is `{}` right?", self.endpoint.base_url)),
+            ModelError::Foreign { .. } => {
+                let Endpoint { api, base_url, .. } = &self.endpoint;
+                Some(format!(
+                    "is `{base_url}` right for the provider `{api}`? One of others often ends with `/v1`"
+                ))
+            }
             ModelError::BadUrl { .. }
             | ModelError::Refused { .. }
             | ModelError::TooLong { .. }

@@ -60,8 +60,8 @@ impl Rules {
         match mode {
             _ if writes && deed.is_any(own::is_of_git) => Permit::No(own::OF_GIT.to_owned()),
             Permissions::Plan if changes => Permit::No(Denied::PlanMode.to_string()),
-            Permissions::Bypass => Permit::Yes,
             _ if self.ask.iter().any(|rule| rule.forbids(deed)) => Permit::Ask,
+            Permissions::Bypass => Permit::Yes,
             _ if writes && deed.is_any(own::decides_what_runs) => Permit::Ask,
             _ if !changes || lets(&self.allow, deed) => Permit::Yes,
             Permissions::AcceptEdits if writes => Permit::Yes,
@@ -75,9 +75,13 @@ impl Rules {
     }
 
     /// What a tool that looks at many files must leave out: what is denied, and what must be asked for.
-    pub(crate) fn veil(&self, mode: Permissions, tool: &'static str) -> Veil {
-        let ask = self.ask.iter().filter(|_| mode != Permissions::Bypass);
-        Veil { tool, rules: self.deny.iter().chain(ask).cloned().collect() }
+    pub(crate) fn veil(&self, tool: &'static str) -> Veil {
+        Veil { tool, rules: self.deny.iter().chain(&self.ask).cloned().collect() }
+    }
+
+    /// What nobody may look at, also where nobody can ask.
+    pub(crate) fn veil_over_denied(&self, tool: &'static str) -> Veil {
+        Veil { tool, rules: self.deny.clone() }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a model is told in words.
 
-use troop_model::{NO_TEAM, Role};
+use troop_model::{BOARD_ACTIONS, NO_TEAM, Role, WITHOUT_TASK};
 use troop_protocol::{MessageIn, WireTask, without_marks};
 
 use crate::Place;
@@ -106,10 +106,10 @@ pub(crate) fn team(team_md: &str) -> String {
     let mut text = String::new();
     for line in team_md.lines() {
         is_told = match line {
-            _ if line.starts_with("## ") => line != "## What you can do with the board",
+            _ if line.starts_with("## ") => line != BOARD_ACTIONS,
             _ => is_told || line.starts_with("</"),
         };
-        if is_told && !line.starts_with("A delegation without the id of a task") {
+        if is_told && !line.starts_with(WITHOUT_TASK) {
             text.push_str(line);
             text.push('\n');
         }
@@ -119,8 +119,17 @@ pub(crate) fn team(team_md: &str) -> String {
 
 pub(crate) const EMPTY: &str = "You said nothing. Go on with the work, or say what came of it.";
 pub(crate) const CUT_OFF: &str = "What you said was cut off, because it was too long. Go on where it ended, and do not say again what you have said.";
+pub(crate) const TAKEN_AS_PLAN: &str =
+    "You may only read until a plan of yours is approved, so what you said was taken as your plan";
+pub(crate) const PLAN_IS_GOOD: &str = "What you said was taken as your plan, because you may only read until one is approved. It was approved: do now what it \
+says. If nothing is to be done, because it was the result already, say the result again, whole: that ends the task.";
 pub(crate) const GO_ON: &str =
     "You were interrupted. Go on with your work, and mind what was said since.";
+
+/// What a model hears whose task is not done, although it said so.
+pub(crate) fn not_done(why: &str) -> String {
+    format!("Your task is not done yet: {why}")
+}
 
 #[cfg(test)]
 mod tests {

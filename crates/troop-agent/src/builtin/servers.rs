@@ -77,6 +77,8 @@ pub(crate) struct Host {
 struct Linked {
     server: Server,
     link: Mutex<Arc<Link>>,
+    /// Held by who begins it again: several calls may find at once that it is over.
+    begins: tokio::sync::Mutex<()>,
 }
 
 /// Why there is no answer.
@@ -169,7 +171,11 @@ impl Servers {
 
     fn add(&mut self, server: &Server, link: Link, told: Vec<Told>) {
         let nth = self.links.len();
-        self.links.push(Linked { server: server.clone(), link: Mutex::new(Arc::new(link)) });
+        self.links.push(Linked {
+            server: server.clone(),
+            link: Mutex::new(Arc::new(link)),
+            begins: tokio::sync::Mutex::default(),
+        });
         let mut known: BTreeSet<_> = self.tools.iter().map(|tool| tool.spec.name.clone()).collect();
         for Told { name, description, input_schema, annotations } in told {
             let shown = shown(&server.name, &name);
@@ -212,7 +218,7 @@ impl Servers {
         let answered = match link.request("tools/call", &params, self.waits.call).await {
             Ok(answer) => understood(answer),
             Err(Fault::Told(why)) => Err(why),
-            Err(Fault::Gone(why)) => Err(self.begin_again(linked, &why, turn).await),
+            Err(Fault::Gone(why)) => Err(self.begin_again(linked, &link, &why, turn).await),
         };
         match answered {
             Ok(Outcome { content, structured_content, is_error }) => {
@@ -228,13 +234,24 @@ impl Servers {
 
     /// Begins anew with a server that has gone. Whether the call was done nobody knows, so it is for the model to say whether
     /// it is made again.
-    async fn begin_again(&self, linked: &Linked, why: &str, turn: &Turn) -> String {
+    async fn begin_again(
+        &self,
+        linked: &Linked,
+        gone: &Arc<Link>,
+        why: &str,
+        turn: &Turn,
+    ) -> String {
+        let anew = format!(
+            "{why}; it was started anew, and nobody knows whether this was done: look, and call again if it was not"
+        );
+        let _one = linked.begins.lock().await;
+        if !Arc::ptr_eq(&linked.now(), gone) {
+            return anew;
+        }
         match begin(&linked.server, &self.host, self.waits.start).await {
             Ok((link, _)) => {
                 *linked.link.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(link);
-                format!(
-                    "{why}; it was started anew, and nobody knows whether this was done: look, and call again if it was not"
-                )
+                anew
             }
             Err(again) => {
                 let name = &linked.server.name;

@@ -1,5 +1,7 @@
 //! The tools of the team, over the teammate's wire.
 
+mod ending;
+
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -9,15 +11,18 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 use troop_model::{Dialect, Member, MemberName, Permissions, Role, Settings, Status, TeamStatus};
-use troop_protocol::{
-    Category, ContextText, Denied, Failure, Gate, Query, Seat, Toolbox, WireTask,
-};
+use troop_protocol::{Category, ContextText, Denied, Gate, Query, Seat, Toolbox, WireTask};
 
 use super::{
     chat::ToolSpec,
     tools::{Used, cut},
 };
 use crate::Turn;
+use ending::Ending;
+
+/// What a model hears that says in the middle of its turn that its task is done.
+const KEPT: &str = "It counts as done when your turn ends. If you have not said yet what came of it, say so now: your last words are \
+                    its result. Then you are given your next task.";
 
 /// How long a lead has to say who is in its team. One that does not know board calls never does.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -25,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A member's place in its team, and what it can do there.
 #[derive(Debug)]
 pub(crate) struct Team<'a> {
-    toolbox: Toolbox<&'a Turn>,
+    toolbox: Toolbox<Ending<'a>>,
     turn: &'a Turn,
     /// As it was when it was looked at last: members come and settings change while a turn lasts.
     now: Mutex<Now>,
@@ -65,7 +70,8 @@ impl<'a> Team<'a> {
         }
         let why = match asked(turn).await {
             Ok(seen) => {
-                let team = |now| Self { toolbox: Toolbox::new(turn), turn, now: Mutex::new(now) };
+                let toolbox = Toolbox::new(Ending::new(turn));
+                let team = |now| Self { toolbox, turn, now: Mutex::new(now) };
                 return Ok(Now::of(turn, seen).map(team));
             }
             Err(why) => why,
@@ -134,12 +140,29 @@ impl<'a> Team<'a> {
 
     pub(crate) async fn run(&self, name: &str, input: &Map<String, Value>) -> Used {
         let seat = Seat { permissions: self.turn.mode(), ..self.seat() };
+        let was_kept = self.toolbox.calls().is_kept();
         match self.toolbox.run(&seat, name, Value::Object(input.clone())).await {
-            Ok(text) => Used::Good(cut(text)),
-            Err(Failure { message, hint, .. }) => {
-                Used::Bad(hint.map_or(message.clone(), |hint| format!("{message}\nhint: {hint}")))
+            Ok(text) if !was_kept && self.toolbox.calls().is_kept() => {
+                Used::Good(format!("{}\n{KEPT}", text.lines().next().unwrap_or_default()))
             }
+            Ok(text) => Used::Good(cut(text)),
+            Err(failure) => Used::Bad(failure.for_model()),
         }
+    }
+
+    /// The turn ends with these words: so does what was said to be done. Why not, if that is refused.
+    pub(crate) async fn end(&self, words: &str) -> Result<(), String> {
+        self.toolbox.calls().settle(words).await.map_err(|failure| failure.for_model())
+    }
+
+    /// Whether something is done when the turn ends.
+    pub(crate) fn ends_something(&self) -> bool {
+        self.toolbox.calls().is_kept()
+    }
+
+    /// Whether that includes what came of it, so that nothing is left to say.
+    pub(crate) fn has_said_all(&self) -> bool {
+        self.toolbox.calls().has_result()
     }
 
     /// Whether a task is still to be reported on. Who told the board itself needs no other word.

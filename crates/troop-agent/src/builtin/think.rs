@@ -6,14 +6,15 @@ use troop_protocol::{MessageIn, UsageReport};
 
 use super::{
     Options,
-    chat::{Asked, Ending, Reply, ToolCall, ToolSpec, Usage},
+    chat::{Asked, Ending, Reply, ToolCall, ToolResult, ToolSpec, Usage},
     compact::compact,
-    hands::Hands,
+    hands::{Hands, Judged},
     history::History,
     key,
     limits::Meter,
     model::{Model, ModelError},
     prompt,
+    tools::shortened,
 };
 use crate::Outcome;
 use screen::{Cost, Screen};
@@ -69,14 +70,53 @@ impl Mind {
 
     /// Thinks until there is nothing more to do. Whenever it ends, the model can go on from there.
     pub(crate) async fn think(&mut self, hands: &Hands<'_>, options: &Options) -> Thought {
-        let thought = self.go_round(hands, options).await;
+        let mut meter = Meter::new(options.limits, options.price);
+        let mut thought = loop {
+            let thought = self.go_round(hands, options, &mut meter).await;
+            let Thought::Said(plan) = &thought else { break thought };
+            if !hands.ends_with_plan() {
+                break thought;
+            }
+            if let Err(thought) = self.proposes(hands, plan).await {
+                break thought;
+            }
+        };
+        // What it said to be done is done, whatever came after.
+        let is_failure =
+            matches!(thought, Thought::Spent(_) | Thought::Failed(_) | Thought::Hopeless(_));
+        if let Some(team) = hands.team.as_ref().filter(|it| is_failure && it.ends_something())
+            && team.end("").await.is_ok()
+        {
+            thought = Thought::Over(Outcome::Done);
+        }
         // What was taken while it waited for an answer counts as read, so it must not be lost.
         self.take_in(&hands.kept_mail());
         thought
     }
 
-    async fn go_round(&mut self, hands: &Hands<'_>, options: &Options) -> Thought {
-        let mut meter = Meter::new(options.limits, options.price);
+    /// Hands over as a plan what the model said last, and tells it what came of that; or how its work ended there.
+    async fn proposes(&mut self, hands: &Hands<'_>, plan: &str) -> Result<(), Thought> {
+        let judged = hands.judged(plan).await.map_err(|why| match hands.turn.spent() {
+            _ if hands.turn.interrupted().is_cancelled() => Thought::Interrupted,
+            Some(why) => Thought::Spent(why),
+            None => Thought::Failed(why),
+        })?;
+        match judged {
+            Judged::Good => {
+                self.history.tell_plan(format!("Your plan, which was approved:\n{plan}"));
+                self.history.tell(prompt::PLAN_IS_GOOD.to_owned());
+            }
+            Judged::Bad(why) => self.history.tell(format!("{}: {why}", prompt::TAKEN_AS_PLAN)),
+        }
+        Ok(())
+    }
+
+    async fn go_round(
+        &mut self,
+        hands: &Hands<'_>,
+        options: &Options,
+        meter: &mut Meter,
+    ) -> Thought {
         let (mut n_stumbles, mut is_key_new) = (0, false);
         // What was said of an answer that is too long to be said at once.
         let mut begun = String::new();
@@ -92,7 +132,7 @@ impl Mind {
             if let Some(why) = hands.turn.spent() {
                 return Thought::Spent(why);
             }
-            let reply = match self.ask_at_cost(hands, &specs, (options, &mut meter)).await {
+            let reply = match self.ask_at_cost(hands, &specs, (options, &mut *meter)).await {
                 None => return Thought::Interrupted,
                 // Some keys hold for an hour.
                 Some(Err(ModelError::Key { .. }))
@@ -110,7 +150,7 @@ impl Mind {
             if !calls.is_empty() {
                 (n_stumbles, begun) = (0, String::new());
                 let done = hands.use_all(&calls).await;
-                self.history.results(done.results);
+                self.tell_results(done.results, options);
                 if let Some(plan) = done.plan {
                     self.history.tell_plan(format!("Your plan, which was approved:\n{plan}"));
                 }
@@ -124,17 +164,20 @@ impl Mind {
                     return Thought::Failed("the model does not want to answer".to_owned());
                 }
                 Ending::TooLong => {
-                    join(&mut begun, &text);
+                    // The next piece goes on where this one ends, which may be in the middle of a word.
+                    begun.push_str(&text);
                     prompt::CUT_OFF
                 }
                 // Who has been told something before the end has not said its last word.
-                Ending::Done | Ending::Calls | Ending::Other(_) if !text.is_empty() => {
-                    join(&mut begun, &text);
-                    if self.hear(hands) {
+                Ending::Done | Ending::Calls | Ending::Other(_)
+                    if !text.trim().is_empty() || hands.has_said_all() =>
+                {
+                    begun.push_str(&text);
+                    if self.hear(hands) || self.is_refused(hands, begun.trim()).await {
                         begun.clear();
                         continue;
                     }
-                    return Thought::Said(begun);
+                    return Thought::Said(begun.trim().to_owned());
                 }
                 Ending::Done | Ending::Calls | Ending::Other(_) => prompt::EMPTY,
             };
@@ -217,6 +260,19 @@ impl Mind {
         self.take_in(&mail)
     }
 
+    /// Ends with these words what the model said to be done; tells it why not, if that is refused.
+    async fn is_refused(&mut self, hands: &Hands<'_>, words: &str) -> bool {
+        let Some(team) = &hands.team else { return false };
+        if !words.is_empty() && hands.ends_with_plan() {
+            // These words are its plan. What it says to be done is done once it may do it.
+            return false;
+        }
+        let refused = team.end(words).await.err();
+        let is_refused = refused.is_some();
+        refused.into_iter().for_each(|why| self.history.tell(prompt::not_done(&why)));
+        is_refused
+    }
+
     fn take_in(&mut self, mail: &[MessageIn]) -> bool {
         if !mail.is_empty() {
             self.history.tell_mail(prompt::mail(mail));
@@ -236,7 +292,7 @@ impl Mind {
         let mut room = options.room();
         for n_cuts in 0.. {
             if self.history.n_tokens() > room {
-                self.cut(room / 4, specs, (&mut screen, &mut *meter)).await;
+                self.cut(room / 4, (&mut screen, &mut *meter)).await;
             }
             let asked = Asked {
                 system: &self.system,
@@ -263,21 +319,25 @@ impl Mind {
         unreachable!("the loop ends by its own")
     }
 
+    /// Tells what came of calls, as much of it as the model can take in beside everything else.
+    fn tell_results(&mut self, mut results: Vec<ToolResult>, options: &Options) {
+        let n_bytes = self.history.room_for_result(options.room(), results.len());
+        for result in &mut results {
+            result.content = shortened(std::mem::take(&mut result.content), n_bytes);
+        }
+        self.history.results(results);
+    }
+
     /// Makes the conversation shorter.
-    async fn cut(
-        &mut self,
-        n_kept: u64,
-        specs: &[ToolSpec],
-        (screen, meter): (&mut Screen<'_>, &mut Meter),
-    ) {
+    async fn cut(&mut self, n_kept: u64, (screen, meter): (&mut Screen<'_>, &mut Meter)) {
         // As many bytes as tokens are few, so what is kept is less than a quarter of the room.
         let n_kept = usize::try_from(n_kept).unwrap_or(usize::MAX);
         screen.is_shown = false;
-        let with = (&self.model, self.system.as_str(), specs);
+        let with = (&self.model, self.system.as_str());
         let cut = compact(&mut self.history, n_kept, with, screen).await;
         screen.is_shown = true;
         if let Some(cut) = cut {
-            if cut.fault.is_none() {
+            if cut.is_answered {
                 self.cost.is_whole();
             }
             meter.count(cut.usage);
@@ -298,14 +358,6 @@ impl Mind {
         }
         (calls, reply.ending)
     }
-}
-
-/// Adds the next piece of an answer, on a line of its own: nobody can tell whether it goes on in the middle of one.
-fn join(begun: &mut String, text: &str) {
-    if !begun.is_empty() {
-        begun.push('\n');
-    }
-    begun.push_str(text);
 }
 
 /// How work ends that has no reply.

@@ -151,7 +151,7 @@ impl Own {
             },
             Self::Read | Self::List | Self::Glob | Self::Grep | Self::Write | Self::Edit => {
                 let (input, files) = (input.clone(), files.clone());
-                let veil = rules.veil(shell.turn.mode(), self.name());
+                let veil = rules.veil(self.name());
                 in_background(move |over| self.on_files(&input, &files, &veil, over)).await
             }
         };
@@ -204,11 +204,16 @@ fn schema(fields: &[(&str, &str, &str)], required: &[&str]) -> Map<String, Value
 
 /// The beginning and the end of what is too long.
 pub(crate) fn cut(text: String) -> String {
-    if text.len() <= MAX_RESULT {
+    shortened(text, MAX_RESULT)
+}
+
+/// The beginning and the end of what is longer than so many bytes.
+pub(crate) fn shortened(text: String, n_bytes: usize) -> String {
+    if text.len() <= n_bytes {
         return text;
     }
     let floor = |at: usize| (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    let (front, back) = (floor(MAX_RESULT * 2 / 3), floor(text.len() - MAX_RESULT / 3));
+    let (front, back) = (floor(n_bytes / 3 * 2), floor(text.len() - n_bytes / 3));
     let (head, tail) =
         (text.get(..front).unwrap_or_default(), text.get(back..).unwrap_or_default());
     format!("{head}\n[{} bytes are not shown here]\n{tail}", back - front)

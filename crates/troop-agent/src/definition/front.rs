@@ -69,30 +69,35 @@ impl<'a> Front<'a> {
         if inner.is_none() && whole.starts_with(['[', '{', '|', '>', '&', '!']) {
             return Some(Err(format!("`{name}` is no list of names")));
         }
-        Some(Ok(names(inner.unwrap_or(unquoted(&whole)))))
+        Some(Ok(match inner {
+            Some(inner) => split(inner, |c| c == ','),
+            None => names(unquoted(&whole)),
+        }))
     }
 }
 
-/// Names with commas between them, or with space. What stands in brackets is one.
+/// Names with commas between them, or with space.
 fn names(list: &str) -> Vec<String> {
-    let split = |is_between: fn(char) -> bool| {
-        let (mut depth, mut names) = (0_usize, vec![String::new()]);
-        for c in list.chars() {
-            match c {
-                '(' => depth += 1,
-                ')' => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            match names.last_mut() {
-                Some(last) if depth > 0 || !is_between(c) => last.push(c),
-                _ => names.push(String::new()),
-            }
+    let names = split(list, |c| c == ',');
+    if names.len() > 1 { names } else { split(list, char::is_whitespace) }
+}
+
+/// What stands between. What stands in brackets is one.
+fn split(list: &str, is_between: fn(char) -> bool) -> Vec<String> {
+    let (mut depth, mut names) = (0_usize, vec![String::new()]);
+    for c in list.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
         }
-        let names = names.iter().map(|name| unquoted(name).to_owned());
-        names.filter(|name| !name.is_empty()).collect::<Vec<_>>()
-    };
-    let names = split(|c| c == ',');
-    if names.len() > 1 { names } else { split(char::is_whitespace) }
+        match names.last_mut() {
+            Some(last) if depth > 0 || !is_between(c) => last.push(c),
+            _ => names.push(String::new()),
+        }
+    }
+    let names = names.iter().map(|name| unquoted(name).to_owned());
+    names.filter(|name| !name.is_empty()).collect()
 }
 
 /// A value without what is only for people.

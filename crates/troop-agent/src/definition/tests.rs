@@ -32,6 +32,8 @@ fn a_program_is_a_list_or_words() {
     for (text, words) in [
         ("[python3, \"mate.py\", '-v']", vec!["python3", "mate.py", "-v"]),
         ("python3 mate.py", vec!["python3", "mate.py"]),
+        ("[\"./my mate\"]", vec!["./my mate"]),
+        ("\n  - python3\n  - mate.py", vec!["python3", "mate.py"]),
         ("[]", vec![]),
     ] {
         assert_eq!(read(&format!("---\nprogram: {text}\n---\n")).program, words, "{text}");

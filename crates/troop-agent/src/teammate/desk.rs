@@ -5,8 +5,8 @@ use std::{collections::VecDeque, sync::Arc};
 use serde_json::json;
 use troop_model::MessageKind;
 use troop_protocol::{
-    Failure, FromLead, FromTeammate, Incoming, MessageIn, Notification, ReportedStatus, TaskReport,
-    WireId, WireTask,
+    Failure, FromLead, FromTeammate, Incoming, Level, Log, MessageIn, MethodError, Notification,
+    ReportedStatus, TaskReport, WireId, WireTask,
 };
 use uuid::Uuid;
 
@@ -105,8 +105,11 @@ impl Desk {
             None | Some(Incoming::End(_)) => return Err(Exit::LeadGone),
             Some(Incoming::Skipped(_)) => {}
             Some(Incoming::Notification(said)) => {
-                if let Ok(said) = FromLead::try_from(&said) {
-                    self.take(said, turn).await;
+                match FromLead::try_from(&said) {
+                    Ok(said) => self.take(said, turn).await,
+                    // A later lead may say more than this one knows.
+                    Err(MethodError::Unknown { .. }) => {}
+                    Err(error) => self.tell_not_understood(&error),
                 }
             }
             Some(Incoming::Request(request)) => {
@@ -119,6 +122,13 @@ impl Desk {
             }
         }
         Ok(())
+    }
+
+    /// A lead that waits for an answer to what nobody understood would wait for ever.
+    fn tell_not_understood(&self, error: &MethodError) {
+        let text = format!("this was not understood: {error}");
+        // One that does not read what it is told need not hear this either.
+        drop(self.line.try_say(&FromTeammate::Log(Log { level: Level::Warn, text })));
     }
 
     async fn take_asked(

@@ -158,9 +158,15 @@ async fn in_plan_mode_nothing_runs_before_the_lead_agrees() {
     assert_eq!(lead.hears("team.message").await, request);
     let answer = |approve: bool| json!({"from": "lead", "content": "hm", "kind": "plan_approval_response", "approve": approve});
     lead.say("team.message", answer(false)).await;
-    lead.hears("team.log").await;
+    let report = lead.waits_for("team.taskUpdate").await;
+    assert_eq!(
+        (&report["status"], &report["reason"]),
+        (&json!("failed"), &json!("the plan was rejected: hm"))
+    );
     assert!(!folder.path().join("done").exists());
-    lead.mail("you may ask again").await;
+    lead.hears("team.idle").await;
+    lead.assign("task-1", "touch done").await;
+    lead.hears("team.taskUpdate").await;
     assert_eq!(lead.hears("team.message").await, request);
     lead.say("team.message", answer(true)).await;
     assert_eq!(lead.waits_for("team.taskUpdate").await["status"], "completed");

@@ -150,13 +150,18 @@ async fn mail_that_comes_twice_is_read_once_and_acknowledged_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn mail_without_an_id_is_not_acknowledged() {
+async fn mail_without_an_id_or_with_one_of_another_kind_is_heard_and_not_acknowledged() {
     let (agent, mut works) = obedient();
     let mut lead = Lead::of(agent, here()).await;
     works.recv().await;
-    lead.mail("hi").await;
-    assert!(matches!(works.recv().await, Some(Work::Mail(mail)) if mail[0].content == "hi"));
-    assert_eq!(lead.hears("turn/end").await, json!({}), "the lead knows that it is idle");
+    let odd = json!({"id": "m1", "requestId": 7, "sentAt": "yesterday"});
+    for extra in [json!({}), odd] {
+        let mut mail = json!({"from": "lead", "content": "hi"});
+        mail.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        lead.say("team.message", mail).await;
+        assert!(matches!(works.recv().await, Some(Work::Mail(mail)) if mail[0].content == "hi"));
+        assert_eq!(lead.hears("turn/end").await, json!({}), "the lead knows that it is idle");
+    }
     lead.assign("task-1", "done").await;
     lead.hears("team.taskUpdate").await;
 }
@@ -397,9 +402,18 @@ async fn what_a_lead_says_besides_the_table_is_passed_over() {
     let mut lead = Lead::of(obedient().0, here()).await;
     lead.write("no JSON\n\n[]\n{\"jsonrpc\":\"2.0\"}\n").await;
     lead.say("team.dance", json!({})).await;
-    lead.say("team.assignTask", json!({"task": "none"})).await;
     lead.assign("task-1", "done").await;
     assert_eq!(lead.hears("team.taskUpdate").await["taskId"], "task-1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lead_hears_what_of_the_table_was_not_understood() {
+    let mut lead = Lead::of(obedient().0, here()).await;
+    lead.say("team.assignTask", json!({"task": {"id": "task-1"}})).await;
+    let log = lead.hears("team.log").await;
+    assert_eq!(log["level"], "warn");
+    let text = log["text"].as_str().unwrap();
+    assert!(text.contains("`team.assignTask`, `task`: missing field `subject`"), "{text}");
 }
 
 #[tokio::test(start_paused = true)]

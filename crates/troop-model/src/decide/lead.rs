@@ -31,7 +31,7 @@ pub(super) fn check_fence(draft: &Draft<'_>) -> Result<(), Refusal> {
 /// The lease of whoever supervises the team now.
 pub(super) fn current<'a>(draft: &Draft<'a>) -> Result<&'a LeadLease, Refusal> {
     let lease = draft.team()?.lead_lease.as_ref();
-    lease.filter(|lease| lease.until > draft.ctx.now).ok_or(Refusal::NobodyLeads)
+    lease.filter(|lease| lease.is_held(draft.ctx.now)).ok_or(Refusal::NobodyLeads)
 }
 
 pub(super) fn take(

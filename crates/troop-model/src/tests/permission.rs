@@ -133,3 +133,16 @@ fn leave_to_do_one_thing_is_no_approval_of_a_plan() {
     team.lead().ok(answer("ann", MessageKind::PermissionResponse, id, true));
     assert_eq!(team.state.member(&name("ann")).unwrap().permissions, Permissions::Plan);
 }
+
+#[test]
+fn who_gets_another_mode_has_asked_for_nothing_and_waits_for_nobody() {
+    let mut team = Bench::new();
+    let id = asks(&mut team, "ann", "user", MessageKind::PermissionRequest);
+    let other = asks(&mut team, "bob", "user", MessageKind::PermissionRequest);
+    team.person().ok(mode("ann", Permissions::Bypass));
+    let open: Vec<_> = team.state.requests().map(|(id, _)| *id).collect();
+    assert_eq!(open, [other]);
+    let late = answer("ann", MessageKind::PermissionResponse, id, true);
+    let refused = team.person().refused(late);
+    assert!(refused.starts_with(&format!("there is no open request {id}")), "{refused}");
+}

@@ -1,10 +1,10 @@
-//! Commands as JSON that people write by hand.
+//! Commands as people write them by hand: as JSON, and in a shell.
 
 use serde_json::json;
 
 use super::commands::{create, task};
 use crate::{
-    Command, MessageKind, NewTask, Outgoing, RejectMode, TaskCommand, TaskRef, TaskUpdate,
+    Command, MessageKind, NewTask, Outgoing, RejectMode, TaskCommand, TaskRef, TaskUpdate, quoted,
 };
 
 #[test]
@@ -77,4 +77,17 @@ fn what_a_command_does_not_have_is_refused_by_name() {
     assert!(error.unwrap_err().to_string().starts_with("unknown field `titel`, expected one of"));
     let error = serde_json::from_value::<NewTask>(json!({})).unwrap_err();
     assert_eq!(error.to_string(), "missing field `subject`");
+}
+
+#[test]
+fn what_a_shell_would_take_apart_is_quoted() {
+    for (word, typed) in [
+        ("/home/pat/a-b_c.txt", "/home/pat/a-b_c.txt"),
+        ("/Users/John Doe/.troop", "'/Users/John Doe/.troop'"),
+        ("my proj's ü", r"'my proj'\''s ü'"),
+        ("a;b$c", "'a;b$c'"),
+        ("", "''"),
+    ] {
+        assert_eq!(quoted(word), typed);
+    }
 }

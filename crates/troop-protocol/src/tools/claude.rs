@@ -9,6 +9,7 @@ mod update;
 use serde_json::Value;
 use troop_model::{MemberName, TaskNumber, TaskRef};
 
+pub use self::update::NO_RESULT;
 use self::{
     members::{Agent, ShutdownTeammate, SpawnTeammate},
     message::{Broadcast, SendMessage},

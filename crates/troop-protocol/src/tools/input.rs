@@ -153,6 +153,10 @@ fn bad_input<T: TeamTool>(path: Option<&str>, reason: &str) -> String {
         (false, Some((name, []))) if reason.starts_with("missing field") => {
             format!("`{tool}` needs `{}`", within(path, name))
         }
+        (false, Some((name, []))) if reason.starts_with("duplicate field") => {
+            let name = within(path, name);
+            format!("`{tool}`, `{name}`: it was said twice, once under another name; say it once")
+        }
         _ => match path {
             Some(path) => format!("`{tool}`, `{path}`: {reason}"),
             None => format!("`{tool}`: {reason}"),

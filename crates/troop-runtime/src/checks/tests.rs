@@ -10,7 +10,7 @@ use troop_model::Evidence;
 use uuid::Uuid;
 
 use super::{Checks, Wanted, complaint};
-use crate::Clock;
+use crate::{Agreement, Clock};
 
 fn checks(commands: &[&str]) -> Checks {
     Checks {
@@ -21,6 +21,7 @@ fn checks(commands: &[&str]) -> Checks {
         session: Uuid::now_v7(),
         show: None,
         wanted: Wanted::default(),
+        agreement: Agreement::default(),
     }
 }
 
@@ -98,4 +99,18 @@ async fn a_check_that_cannot_be_run_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let evidence = checks(&["no-such-program-here"]).run(folder.path(), None).await;
     assert_eq!(evidence[0].exit_code, 127);
+}
+
+#[tokio::test]
+async fn a_check_that_is_not_what_was_agreed_to_does_not_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let agreement = Agreement::new(|command, _| match command {
+        "touch b" => Err("`b.sh` is another".to_owned()),
+        _ => Ok(()),
+    });
+    let checks = Checks { agreement, ..checks(&["touch a", "touch b", "touch c"]) };
+    let evidence = checks.run(folder.path(), None).await;
+    assert_eq!(ended(&evidence), [(0, ""), (127, "it could not be run: `b.sh` is another")]);
+    let is_there = ["a", "b", "c"].map(|it| folder.path().join(it).exists());
+    assert_eq!(is_there, [true, false, false]);
 }

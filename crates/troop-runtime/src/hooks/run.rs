@@ -19,7 +19,10 @@ use tokio::{
 };
 
 use super::{Hook, HookContext, HookOptions};
-use crate::process::{Group, command};
+use crate::{
+    Agreement,
+    process::{Group, command},
+};
 
 /// How much of each output is kept.
 const MAX_OUTPUT: usize = 64 * 1024;
@@ -32,6 +35,7 @@ const MAX_LEFT: usize = 1024 * 1024;
 pub(super) struct Call {
     folder: PathBuf,
     environment: Vec<(OsString, OsString)>,
+    agreement: Agreement,
     input: Vec<u8>,
 }
 
@@ -50,7 +54,7 @@ pub(super) enum Outcome {
 
 impl Call {
     pub(super) fn new(context: &HookContext, options: &HookOptions) -> Self {
-        let folder = options.folder.clone();
+        let (folder, agreement) = (options.folder.clone(), options.agreement.clone());
         let mut environment = options.environment.clone();
         // Hooks that were written for Claude Code find their scripts by it.
         environment.push(("CLAUDE_PROJECT_DIR".into(), folder.clone().into()));
@@ -59,7 +63,7 @@ impl Call {
         let variables = context.variables().into_iter();
         environment.extend(variables.map(|(name, value)| (name.into(), value.into())));
         let input = format!("{}\n", context.json(&folder)).into_bytes();
-        Self { folder, environment, input }
+        Self { folder, environment, agreement, input }
     }
 }
 
@@ -71,6 +75,9 @@ impl Outcome {
 
 /// Runs a hook. If this is dropped, all that it started is killed.
 pub(super) async fn run(hook: &Hook, call: &Call) -> Outcome {
+    if let Err(error) = call.agreement.check(&hook.command, &call.folder) {
+        return Outcome::NotRun(error);
+    }
     let mut shell = command("sh");
     shell
         .args(["-c", &hook.command])

@@ -72,7 +72,8 @@ impl Isolation {
     /// folders and branches whose work is merged. Nothing may run for members any more.
     pub async fn land(&self) -> Result<Ending, GitError> {
         let landed = self.bring().await?;
-        let elsewhere = self.elsewhere().await?;
+        // It is only told of; the work is in the project by now.
+        let elsewhere = self.elsewhere().await.unwrap_or_default();
         let (kept, ignored) = self.tidy().await?;
         let is_there = matches!(landed, Landed::Nothing | Landed::Merged { .. });
         let git = &self.inner.git;

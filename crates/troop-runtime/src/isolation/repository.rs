@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use troop_model::quoted;
+use troop_model::quoted_path;
 
 use crate::git::{Git, GitError, GitResult, parts};
 
@@ -53,7 +53,7 @@ impl fmt::Display for Unsuited {
             Self::Bare => f.write_str("a bare repository has no files to work on"),
             Self::NoCommit => f.write_str("this repository has no commit yet (`git commit` first)"),
             Self::OfOthers(project) => {
-                let project = quoted(&project.to_string_lossy());
+                let project = quoted_path(project);
                 write!(
                     f,
                     "this folder belongs to somebody else, so git does not take it; if you trust it: `git config --global --add safe.directory {project}`"

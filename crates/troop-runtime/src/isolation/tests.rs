@@ -25,7 +25,7 @@ use super::{
     Aim, Ending, Finished, Git, GitError, Isolation, IsolationOptions, Merge, NotMerged, Opened,
     Outcome, Work, names,
 };
-use crate::{Checks, Clock, Wanted};
+use crate::{Agreement, Checks, Clock, Wanted};
 
 /// A repository of somebody, and a team's folder beside it.
 struct Scene {
@@ -148,6 +148,7 @@ fn checks(commands: &[&str]) -> Checks {
         session: Uuid::now_v7(),
         show: None,
         wanted: Wanted::default(),
+        agreement: Agreement::default(),
     }
 }
 

@@ -116,6 +116,7 @@ impl Isolation {
         let switch = ["checkout", "--quiet", "--no-track", "-b", &branch, &team];
         switch_by(&git, &switch).await?;
         aside.extend(self.follow(&work.member, &git).await?);
+        aside.extend(self.clear_of_repositories(&work.member, &git).await?);
         if let Some(old) = &before.branch {
             self.forget_if_merged(old, &before.commit, &team).await?;
         }
@@ -137,6 +138,21 @@ impl Isolation {
         Ok(aside)
     }
 
+    /// Takes repositories that were left in a member's folder out of the way of its next work, with which they could not be
+    /// merged. Where they are then.
+    async fn clear_of_repositories(
+        &self,
+        member: &MemberName,
+        git: &Git,
+    ) -> GitResult<Vec<PathBuf>> {
+        let left = unknown_repositories(git, &listed(git).await?).await?;
+        let set_aside = |path: &String| {
+            let name = names::aside(self.branch(), member, &format!("-{path}"));
+            set_aside(&git.folder().join(path), &self.inner.aside, &name)
+        };
+        left.iter().map(set_aside).collect()
+    }
+
     /// Puts a member's folder back on the branch of work that was handed in and is to be done better. What was left there is
     /// committed to the branch it was on.
     pub async fn go_back(&self, work: &Work) -> Result<Begun, GitError> {
@@ -156,6 +172,7 @@ impl Isolation {
             self.save_held(&work.member).await?;
             switch_by(&git, &["checkout", "--quiet", &branch, "--"]).await?;
             aside.extend(self.follow(&work.member, &git).await?);
+            aside.extend(self.clear_of_repositories(&work.member, &git).await?);
         }
         let earlier = self.earlier(work, &branch).await?;
         Ok(Begun { branch, earlier, aside })
@@ -313,19 +330,26 @@ pub(super) async fn commit_all(git: &Git, message: &str) -> GitResult<Vec<String
 pub(super) async fn stage_all(git: &Git) -> GitResult<Vec<String>> {
     let listed = listed(git).await?;
     listed.reveal(git).await?;
-    // Git looks into every folder but those.
-    let mut inside: Vec<_> = listed.others.iter().filter_map(|it| it.strip_suffix('/')).collect();
-    if !inside.is_empty() {
-        let submodules = written_submodules(git, ".gitmodules").await?;
-        inside.retain(|it| !submodules.iter().any(|path| path == it));
-    }
+    let inside = unknown_repositories(git, &listed).await?;
     let left_out: Vec<_> =
         inside.iter().map(|path| format!(":(top,literal,exclude){path}")).collect();
     // Also what is outside of a sparse checkout.
     let mut add = vec!["add", "--all", "--sparse", "--", ":/"];
     add.extend(left_out.iter().map(String::as_str));
     git.run(&add).await?;
-    Ok(inside.into_iter().map(str::to_owned).collect())
+    Ok(inside)
+}
+
+/// The repositories in a folder that git does not know there, and that are no submodules.
+async fn unknown_repositories(git: &Git, listed: &Listed) -> GitResult<Vec<String>> {
+    // Git looks into every folder but those.
+    let unknown = listed.others.iter().filter_map(|it| it.strip_suffix('/'));
+    let mut unknown: Vec<_> = unknown.map(str::to_owned).collect();
+    if !unknown.is_empty() {
+        let submodules = written_submodules(git, ".gitmodules").await?;
+        unknown.retain(|it| !submodules.contains(it));
+    }
+    Ok(unknown)
 }
 
 /// The repositories in a folder that have all that is theirs inside of it, be they committed as a reference or not.

@@ -117,8 +117,16 @@ pub(super) async fn query(
         }
         Query::Messages { all } => messages(board, &caller.actor, all).await,
         Query::Team {} => {
-            look(board, |state| to_raw_value(&state.team().map(|team| TeamView::new(state, team))))
-                .await
+            let now = board.now();
+            look(board, move |state| {
+                let mut team = state.team().map(|team| TeamView::new(state, team));
+                if let Some(team) = &mut team {
+                    // Who was killed has left its lease behind, and does nothing for anybody.
+                    team.lead_lease = team.lead_lease.filter(|lease| lease.is_held(now));
+                }
+                to_raw_value(&team)
+            })
+            .await
         }
     }
 }

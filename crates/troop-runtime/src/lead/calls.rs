@@ -1,6 +1,6 @@
 //! Board calls: requests that members make on their wires.
 
-use troop_model::{Actor, Command, OperationId, Spawn, State};
+use troop_model::{Actor, Command, OperationId, Spawn, State, TaskCommand};
 use troop_protocol::{
     Call, Change, Failure, FailureKind, MethodError, Notification, Query, Request as Asked,
     Responder,
@@ -92,6 +92,11 @@ impl Dispatcher {
                 Some(responder) => self.refuse(responder, failure),
                 None => self.refused(runner, failure.message),
             };
+        }
+        if let Command::Task(TaskCommand::Claim { .. }) = &change.command
+            && let Some(link) = self.link(runner)
+        {
+            link.has_claimed = true;
         }
         self.says_end(runner, &change.command);
         let actor = Actor::agent(&runner.member);

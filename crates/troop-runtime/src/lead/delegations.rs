@@ -106,6 +106,7 @@ impl Dispatcher {
         let Ok(task) = self.state.resolve(task) else { return };
         if let Some(link) = self.link(runner) {
             link.at_work = Some(AtWork { task, attempt, said: None });
+            link.is_in_turn = link.tells_end;
         }
     }
 

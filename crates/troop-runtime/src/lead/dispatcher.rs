@@ -30,8 +30,8 @@ use super::{
     transcript::{Entry, Line, Transcripts},
 };
 use crate::{
-    Board, BoardError, BoardResult, Clock, Done, Given, Hooks, Request, Signature, Subscription,
-    workspace::Workspace,
+    Agreement, Board, BoardError, BoardResult, Clock, Done, Given, Hooks, Request, Signature,
+    Subscription, workspace::Workspace,
 };
 
 /// How many inputs are taken before what they have in common is done.
@@ -85,6 +85,8 @@ pub(super) struct Dispatcher {
     pub(super) n_gated: usize,
     /// Where members work.
     pub(super) places: Places,
+    /// Whether checks are what a person agreed to.
+    pub(super) agreement: Agreement,
     /// What checks find in their environment.
     pub(super) environment: Vec<(OsString, OsString)>,
     /// How often somebody said in an attempt that a task is done, and it was not.
@@ -156,6 +158,7 @@ impl Dispatcher {
             gated: Seen::new(),
             n_gated: 0,
             places: Places::new(options.isolation, &tracker),
+            agreement: options.agreement,
             environment: options.environment,
             refusals: BTreeMap::new(),
             proofs: BTreeMap::new(),
@@ -215,7 +218,7 @@ impl Dispatcher {
             Input::Shown(member, line) => self.note(&member, Line::note(&line)),
             Input::Called(called) => self.called(*called).await,
             Input::Settled(runner, version) => self.settled(&runner, version),
-            Input::Refused(runner, what) => self.refused(&runner, what),
+            Input::Refused(refused) => self.not_taken(*refused).await,
             Input::NotRestarted(member, why) => self.not_restarted(&member, &why).await,
             Input::NotDelegated(delegation, why) => self.not_delegated(delegation, &why).await,
             Input::StoreFails(why) => self.store_fails(&why),
@@ -229,6 +232,7 @@ impl Dispatcher {
             Input::Due(Due::Bury(runner)) => self.bury(&runner).await,
             Input::Due(Due::Restart(member)) => self.restart(&member).await,
             Input::Due(Due::Begin(member)) => self.begin_again(&member),
+            Input::Due(Due::Claimed(runner)) => self.expect_word(&runner),
             Input::Due(Due::Word(runner, task)) => self.word_is_due(&runner, task).await,
             // The end was only held up by it.
             Input::Due(Due::LastWords(_)) => {}

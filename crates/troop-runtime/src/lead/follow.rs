@@ -119,6 +119,10 @@ impl Dispatcher {
         let holds_task = self.state.tasks().held_by(member).next().is_some();
         if is_told && holds_task {
             self.work_because(member, Some(INTERRUPTED)).await;
+        } else if let Some(link) = self.links.get_mut(member) {
+            // What it was at is over, so it need not go on with it.
+            link.is_in_turn = false;
+            self.has_news = true;
         }
     }
 
@@ -189,7 +193,7 @@ impl Dispatcher {
         let owner = self.state.tasks().get(task).and_then(|task| task.owner.clone());
         if let Some(owner) = &owner {
             // Who gets something done does not crash at every start.
-            self.restarts.forget(owner);
+            self.restarts.forgive(owner);
             if let Some(link) = self.links.get_mut(owner) {
                 link.told.remove(&task);
             }

@@ -98,7 +98,11 @@ impl Dispatcher {
         };
         let command = Command::Task(order);
         self.says_end(runner, &command);
-        let request = self.signed(Actor::agent(member), command);
+        if let Some(link) = self.link(runner) {
+            // Nothing comes after that, even of who does not say that it is idle.
+            link.is_in_turn = false;
+        }
+        let request = self.signed(Actor::agent(&runner.member), command);
         self.pass(Deed { runner: Some(runner.clone()), request, responder: None }).await;
     }
 
@@ -141,7 +145,7 @@ impl Dispatcher {
     /// A member has dealt with all that it was told.
     pub(super) fn rests(&mut self, runner: &Runner) {
         if let Some(link) = self.link(runner) {
-            link.is_at_rest = true;
+            (link.is_at_rest, link.is_in_turn) = (true, false);
             link.answers = None;
             self.has_news = true;
         }
@@ -174,8 +178,9 @@ impl Dispatcher {
         let Some(given) = self.enqueue(request.clone()).await else { return };
         let (runner, inputs, board) = (runner.clone(), self.inputs.clone(), self.board.clone());
         self.tracker.spawn(async move {
-            if let Err(error) = insist(&board, request, given, &inputs).await {
-                drop(inputs.send(Input::Refused(runner, error.to_string())).await);
+            if let Err(error) = insist(&board, request.clone(), given, &inputs).await {
+                let refused = Box::new((runner, request, error.to_string()));
+                drop(inputs.send(Input::Refused(refused)).await);
             }
         });
     }
@@ -268,14 +273,14 @@ impl Dispatcher {
         self.renew_leases_of(due).await;
     }
 
-    /// Ends those who have mail to deal with and give no sign of life. Who holds a task loses it by its lease.
+    /// Ends those who have mail to deal with, or a turn to end, and give no sign of life. Who holds a task loses it by its lease.
     pub(super) fn end_silent(&mut self) {
         let Some(team) = self.state.team() else { return };
         let lease = team.settings.lease();
         let is_due = |link: &&Link| {
             let member = &link.runner.member;
             let is_free = at_work(&self.state, member).next().is_none() && !self.is_lead(member);
-            is_free && link.neglects_mail_for(lease)
+            is_free && link.hangs_for(lease)
         };
         let due: Vec<MemberName> =
             self.links.values().filter(is_due).map(|link| link.runner.member.clone()).collect();

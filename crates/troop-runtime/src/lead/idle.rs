@@ -84,7 +84,7 @@ impl Dispatcher {
 
     /// Waits for a word about a task that a member holds and was told of, although it says that it is idle. What it says
     /// first may have been said before it heard of any task.
-    fn expect_word(&mut self, runner: &Runner) {
+    pub(super) fn expect_word(&mut self, runner: &Runner) {
         let member = &runner.member;
         let held: Vec<_> = at_work(&self.state, member).collect();
         let (is_lead, wait) = (self.is_lead(member), self.timing.grace);
@@ -93,6 +93,10 @@ impl Dispatcher {
         let told = held.into_iter().filter(|task| link.told.contains_key(task));
         let told: Vec<_> = told.filter(|_| !is_first && !is_lead).collect();
         link.is_asked_for_word = false;
+        let has_claimed = std::mem::take(&mut link.has_claimed);
+        if has_claimed && !is_lead {
+            self.timers.set(wait, Due::Claimed(runner.clone()));
+        }
         for task in told {
             self.timers.set(wait, Due::Word(runner.clone(), task));
         }

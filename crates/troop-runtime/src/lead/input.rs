@@ -44,7 +44,7 @@ pub(super) enum Input {
     /// A member was given work, or was not; what came of it is in the log up to there.
     Settled(Runner, Option<Version>),
     /// What was done for a member was refused, and it does not know yet.
-    Refused(Runner, String),
+    Refused(Box<(Runner, Request, String)>),
     /// A member that crashed was not started again.
     NotRestarted(MemberName, BoardError),
     /// Whoever was to do something that was delegated was not started.
@@ -80,6 +80,8 @@ pub(super) enum Due {
     Word(Runner, TaskNumber),
     /// A member that troop does not run has ended a task, and should have said by now what else there is to say.
     LastWords(MemberName),
+    /// A member asked for a task and then said that it is idle: by now the log says whether it got one.
+    Claimed(Runner),
     /// A member that could not be written to may have read something.
     Retry(Runner),
     /// It is time to look at leases, reminders and retries.

@@ -83,6 +83,9 @@ pub(super) struct Link {
     pub(super) told: BTreeMap<TaskNumber, u32>,
     /// What it is in the middle of.
     pub(super) at_work: Option<AtWork>,
+    /// Whether it has begun to work on a task and not said yet that its turn is over, whatever became of the task meanwhile. Only
+    /// of who says so.
+    pub(super) is_in_turn: bool,
     /// What it was in the middle of when it was taken from it, until it has broken off.
     pub(super) breaks_off: Option<TaskNumber>,
     /// Whether it is being ended, and only its end is awaited.
@@ -101,6 +104,8 @@ pub(super) struct Link {
     pub(super) has_said_idle: bool,
     /// Whether it was asked, since it last did, how the task stands that it holds.
     pub(super) is_asked_for_word: bool,
+    /// Whether it asked for a task since it last said that it is idle.
+    pub(super) has_claimed: bool,
     /// Whether it will be written to again, because it did not read.
     pub(super) is_retrying: bool,
     /// Whether it was removed from the team; its end is nobody's any more.
@@ -155,6 +160,7 @@ impl Link {
             answers: None,
             told: BTreeMap::new(),
             at_work: None,
+            is_in_turn: false,
             breaks_off: None,
             is_killed: false,
             told_team: 0,
@@ -165,6 +171,7 @@ impl Link {
             idle_after: None,
             has_said_idle: false,
             is_asked_for_word: false,
+            has_claimed: false,
             is_retrying: false,
             is_let_go: false,
             is_silent: false,
@@ -187,7 +194,7 @@ impl Link {
     /// Whether it may be given more work, as far as the log has been followed.
     pub(super) fn is_free(&self, followed: Version) -> bool {
         let is_settled = self.asked.n_waiting == 0 && self.asked.until <= followed;
-        self.is_open() && is_settled && self.breaks_off.is_none()
+        self.is_open() && is_settled && self.breaks_off.is_none() && !self.is_in_turn
     }
 
     /// Whether it may be handed something of a conversation now: one at a time, until it has dealt with it. What is of no
@@ -215,9 +222,10 @@ impl Link {
         self.n_refused = 0;
     }
 
-    /// Whether it has mail to deal with, is one that gives signs of life meanwhile, and has given none for so long.
-    pub(super) fn neglects_mail_for(&self, time: Duration) -> bool {
-        let is_at_it = !self.is_at_rest || !self.handed.is_empty();
+    /// Whether it has mail to deal with or a turn to end, is one that gives signs of life meanwhile, and has given none for so
+    /// long.
+    pub(super) fn hangs_for(&self, time: Duration) -> bool {
+        let is_at_it = !self.is_at_rest || !self.handed.is_empty() || self.is_in_turn;
         let is_silent = self.heard_at.max(self.roused_at).elapsed() >= time;
         self.tells_end && self.is_open() && is_at_it && is_silent
     }

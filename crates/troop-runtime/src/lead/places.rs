@@ -357,18 +357,19 @@ impl Dispatcher {
         let isolation = self.places.isolation.clone();
         let isolation = isolation.filter(|_| self.state.team().is_some_and(is_watched));
         let Some(isolation) = isolation else { return };
-        let tasks = self.state.tasks();
-        let works = |member: &&MemberName| {
-            let mut held = tasks.held_by(member);
-            held.any(|task| tasks.status(task) == Some(Status::InProgress))
-        };
-        let members: Vec<_> = self.links.keys().filter(works).cloned().collect();
+        let members: Vec<_> = self.links.keys().filter(|it| self.works(it)).cloned().collect();
         let Some(mut watcher) = self.places.watcher.take() else { return };
         let inputs = self.inputs.clone();
         self.tracker.spawn(async move {
             let seen = watcher.look(&isolation, &members).await;
             drop(inputs.send(Input::Watched(Box::new((watcher, seen)))).await);
         });
+    }
+
+    /// Whether a member is at a task.
+    fn works(&self, member: &MemberName) -> bool {
+        let tasks = self.state.tasks();
+        tasks.held_by(member).any(|task| tasks.status(task) == Some(Status::InProgress))
     }
 
     /// Tells those whom it concerns what does not fit.
@@ -384,7 +385,9 @@ impl Dispatcher {
             self.note(&member, Line::trouble(&what));
         }
         for clash in clashes {
-            for member in clash.members() {
+            // Who has lost its task meanwhile has nothing to agree on.
+            let concerned: Vec<_> = clash.members().filter(|it| self.works(it)).collect();
+            for member in concerned {
                 self.tell(member, clash.told_to(member, &branch)).await;
             }
         }

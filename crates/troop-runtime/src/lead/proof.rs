@@ -9,9 +9,11 @@ use troop_model::{
 };
 
 use super::{
+    Runner,
     dispatcher::Dispatcher,
     gate::{Deed, REFUSED},
     input::Input,
+    places::at_work,
 };
 use crate::{
     Aim, Checks, Finished, GitError, Isolation, Merge, NotMerged, Outcome, Request, Wanted, Work,
@@ -186,6 +188,7 @@ impl Dispatcher {
             session: self.session,
             show,
             wanted,
+            agreement: self.agreement.clone(),
         }
     }
 
@@ -317,6 +320,20 @@ impl Dispatcher {
         let owner = self.state.tasks().get(task).and_then(|it| it.owner.as_ref());
         let agent = owner.and_then(|it| self.state.member(it));
         agent.is_none_or(|it| it.agent != "command")
+    }
+
+    /// The board did not take what a member said. What it says to be done is then not done: it holds the task and would say
+    /// nothing more about it.
+    pub(super) async fn not_taken(&mut self, (runner, request, why): (Runner, Request, String)) {
+        let is_at = |task| at_work(&self.state, &runner.member).any(|it| it == task);
+        match self.said_done(&request) {
+            Some((task, ..)) if is_at(task) => {
+                self.tell_people(format!("{}: {task} is not done yet: {why}", runner.member));
+                let deed = Deed { runner: Some(runner), request, responder: None };
+                self.not_done(deed, task, why, REFUSED).await;
+            }
+            _ => self.refused(&runner, why),
+        }
     }
 
     /// Who said that something is done hears that it is not. Who cannot repair it, or does not, has failed.

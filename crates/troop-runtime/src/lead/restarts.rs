@@ -42,7 +42,13 @@ impl Restarts {
         self.waiting.contains_key(member)
     }
 
-    /// Forgets the crashes of a member that has done something, or is gone.
+    /// Counts the crashes of a member anew that has got something done. If it is down meanwhile, it is started again all the
+    /// same.
+    pub(super) fn forgive(&mut self, member: &MemberName) {
+        self.n_crashes.remove(member);
+    }
+
+    /// Forgets a member that is gone.
     pub(super) fn forget(&mut self, member: &MemberName) {
         self.n_crashes.remove(member);
         self.waiting.remove(member);

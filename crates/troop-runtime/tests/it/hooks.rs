@@ -45,6 +45,7 @@ impl Project {
                     ("PATH".into(), "/usr/bin:/bin".into()),
                     ("GIVEN".into(), "by the lead".into()),
                 ],
+                agreement: troop_runtime::Agreement::new(agreed),
                 tracker: tracker.clone(),
                 warnings: sender,
             },
@@ -90,6 +91,25 @@ impl Project {
         self.tracker.close();
         self.tracker.wait().await;
     }
+}
+
+/// What people agreed to: nothing in which something has changed.
+fn agreed(command: &str, _: &Path) -> Result<(), String> {
+    if command.contains("changed") { Err("`a.sh` is another".to_owned()) } else { Ok(()) }
+}
+
+#[tokio::test]
+async fn a_hook_that_is_not_what_was_agreed_to_does_not_run_and_that_is_told() {
+    let project = Project::on_completion(&["touch changed; exit 2", "touch same"]);
+    let fired = project.complete().await;
+    assert_eq!(fired.verdict, Verdict::Continue, "the team goes on");
+    assert!(!project.folder.path().join("changed").exists());
+    assert!(project.folder.path().join("same").exists());
+    let told: Vec<_> = fired.complaints.iter().map(ToString::to_string).collect();
+    assert!(
+        told.len() == 1 && told[0].ends_with("could not be run: `a.sh` is another"),
+        "{told:?}"
+    );
 }
 
 fn context(occasion: Occasion) -> HookContext {

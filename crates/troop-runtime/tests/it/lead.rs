@@ -18,6 +18,7 @@ mod stage;
 mod starting;
 mod stopping;
 mod takeover;
+mod turns;
 mod work;
 
 use std::sync::{

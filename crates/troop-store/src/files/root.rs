@@ -19,7 +19,7 @@ use crate::{
     Batch, Missing, NewTeam, StoreError, StoreResult, TeamEntry,
     draft::draft_in,
     failure::{
-        corrupt, id_taken, io_failure, lock, name_taken, no_store, not_found, refused,
+        corrupt, id_taken, io_failure, lock, name_taken, no_folder, no_store, refused,
         restore_hint, unknown_team, written_by_newer,
     },
     record::{Record, end_of_beginning},
@@ -129,11 +129,7 @@ impl Root {
     fn make(&self) -> StoreResult<()> {
         let folder = self.path.parent().unwrap_or(&self.path);
         if !folder.is_dir() {
-            let shown = folder.display();
-            return Err(not_found(
-                format!("there is no folder `{shown}`"),
-                format!("make it: `mkdir -p {shown}`"),
-            ));
+            return Err(no_folder(folder));
         }
         for path in
             [self.path.clone(), self.place(TEAMS), self.place(RETIRED), self.place(WORKSHOP)]

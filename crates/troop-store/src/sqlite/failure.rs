@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use rusqlite::{Error, ffi::ErrorCode};
+use troop_model::quoted_path;
 
 use crate::{
     StoreError,
@@ -14,7 +15,7 @@ pub(super) fn is_code(error: &Error, code: ErrorCode) -> bool {
 }
 
 pub(super) fn sql_failure(path: &Path, error: Error) -> StoreError {
-    let shown = path.display();
+    let (shown, typed) = (path.display(), quoted_path(path));
     let Some(code) = error.sqlite_error_code() else {
         return bug(format!("a query does not fit the tables of `{shown}`: {error}"));
     };
@@ -30,11 +31,11 @@ pub(super) fn sql_failure(path: &Path, error: Error) -> StoreError {
         | ErrorCode::PermissionDenied
         | ErrorCode::AuthorizationForStatementDenied => refused(
             format!("`{shown}` cannot be written: it or its folder is read-only"),
-            format!("see `ls -ld {shown}*`, or choose another place with `--store`"),
+            format!("see `ls -ld {typed}*`, or choose another place with `--store`"),
         ),
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => unavailable(
             format!("another program holds `{shown}`"),
-            format!("see which: `fuser -v {shown}`"),
+            format!("see which: `fuser -v {typed}`"),
             error,
         ),
         ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => {
@@ -50,7 +51,7 @@ pub(super) fn sql_failure(path: &Path, error: Error) -> StoreError {
         }
         _ => unavailable(
             format!("`{shown}` cannot be used now"),
-            format!("see `ls -ld {shown}*`"),
+            format!("see `ls -ld {typed}*`"),
             error,
         ),
     }

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     Missing, StoreResult,
     draft::draft_in,
-    failure::{io_failure, no_store, not_found, refused, written_by_newer},
+    failure::{io_failure, no_folder, no_store, refused, written_by_newer},
 };
 
 /// How long SQLite waits for a program that holds the database without standing in our line.
@@ -108,11 +108,7 @@ impl Database {
     fn make(&self) -> StoreResult<()> {
         let folder = self.path.parent().unwrap_or(&self.path);
         if !folder.is_dir() {
-            let shown = folder.display();
-            return Err(not_found(
-                format!("there is no folder `{shown}`"),
-                format!("make it: `mkdir -p {shown}`"),
-            ));
+            return Err(no_folder(folder));
         }
         let failed = |error| io_failure("made", &self.path, error);
         let draft = draft_in(folder).map_err(failed)?;

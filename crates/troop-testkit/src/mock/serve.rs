@@ -69,7 +69,10 @@ async fn write_status(
     headers: &[(String, String)],
     body: &str,
 ) -> io::Result<()> {
-    let mut head = format!("HTTP/1.1 {status} Told\r\ncontent-type: application/json\r\n");
+    let mut head = format!("HTTP/1.1 {status} Told\r\n");
+    if headers.iter().all(|(name, _)| name != "content-type") {
+        head.push_str("content-type: application/json\r\n");
+    }
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }

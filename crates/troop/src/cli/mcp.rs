@@ -1,5 +1,7 @@
 //! `troop mcp`: the team for any agent that speaks MCP.
 
+use std::net::SocketAddr;
+
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::DialectArg;
@@ -12,6 +14,9 @@ pub(crate) struct McpArgs {
     /// The names that the tools have
     #[arg(long, value_enum, default_value_t = DialectArg::Board)]
     pub(crate) dialect: DialectArg,
+    /// Serve streamable HTTP at an address of this machine alone, such as `127.0.0.1:7007`, to whoever has the token
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<SocketAddr>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,4 +1,8 @@
-//! `troop mcp`: serves a team on standard input and output, and tells clients how to start it.
+//! `troop mcp`: serves a team on standard input and output or over HTTP, and tells clients how to start it.
+
+mod listen;
+
+use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::ValueEnum as _;
@@ -23,13 +27,17 @@ use crate::{
 pub(super) async fn run(args: &McpArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
     match &args.command {
         Some(McpCommand::Install(args)) => install(args, desk, printer).await,
-        None => Box::pin(serve(args, desk)).await,
+        None => Box::pin(serve(args, desk, printer)).await,
     }
 }
 
-async fn serve(args: &McpArgs, desk: &mut Desk) -> Result<()> {
+async fn serve(args: &McpArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
     let service = service(args, desk).await?;
     let tracker = service.tracker();
+    if let Some(address) = args.listen {
+        let token = token_file(desk).await?;
+        return listen::serve(service, address, &token, printer).await;
+    }
     let transport = rmcp::transport::stdio_pipes();
     // A client that goes before it says hello wants nothing.
     if let Ok(running) = Box::pin(service.serve(transport)).await {
@@ -37,6 +45,13 @@ async fn serve(args: &McpArgs, desk: &mut Desk) -> Result<()> {
     }
     tracker.close();
     Ok(())
+}
+
+/// Where the token is that clients of the member show.
+async fn token_file(desk: &mut Desk) -> Result<PathBuf> {
+    let member = member(desk, "troop mcp").await?;
+    let team = desk.team(None).await?.team().to_string();
+    Ok(desk.surroundings.home.join("teams").join(team).join(format!("mcp-{member}.token")))
 }
 
 /// The member that is meant.

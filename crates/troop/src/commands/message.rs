@@ -14,7 +14,7 @@ use crate::{
     desk::Desk,
     output::Printer,
     render,
-    report::{Refused, Usage},
+    report::{Refused, Typed, Usage},
 };
 
 pub(super) async fn run(command: MessageCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
@@ -43,7 +43,7 @@ pub(super) async fn run(command: MessageCommand, desk: &mut Desk, printer: &Prin
                 return send(outgoing, desk, printer).await;
             }
             desk.submit(Command::Send(outgoing)).await?;
-            let question = render::one_line(question.lines().next().unwrap_or_default());
+            let question = render::question(&question, &Typed::now());
             printer.text(&format!("{answer} to {member}: {question}\n"))
         }
         MessageCommand::Broadcast { content, summary } => {

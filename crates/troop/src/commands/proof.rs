@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 use troop_model::{
-    ActorKind, Command, Context, Evidence, Proof, Refusal, State, Status, TaskCommand, TaskRef,
-    decide,
+    ActorKind, Command, Context, Evidence, Isolation, Proof, Refusal, State, Status, TaskCommand,
+    TaskRef, decide,
 };
-use troop_runtime::{Checks, Request, Wanted, complaint, find_lead, process::Mark};
+use troop_runtime::{Agreement, Checks, Request, Wanted, complaint, find_lead, process::Mark};
 use uuid::Uuid;
 
 use crate::{
@@ -68,11 +68,24 @@ pub(super) async fn prove(
     desk.submit(Command::Task(TaskCommand::Prove(proof))).await?;
     match bad {
         None => Ok(()),
-        Some(bad) => {
-            let hint = "repair it and say so again, or do without: `--without-checks REASON`";
-            Err(Refused::new(bad, hint).into())
-        }
+        Some(bad) => Err(Refused::new(bad, way_on(desk).await?).into()),
     }
+}
+
+/// What can be done about a check that does not pass here.
+async fn way_on(desk: &mut Desk) -> Result<String> {
+    let hint = "repair it and say so again, or do without: `--without-checks REASON`";
+    let board = desk.team(None).await?;
+    let look = |state: &State| Some((state.team()?.name.clone(), state.team()?.settings.isolation));
+    let isolated = board.look(look).await?.filter(|(_, it)| *it == Isolation::Worktree);
+    let is_led = find_lead(&desk.folder(board.team())).is_some();
+    Ok(match isolated.filter(|_| is_led) {
+        // Nobody can tell whether what was done here or there is meant.
+        Some((name, _)) => format!(
+            "it ran in this folder, which has what the team made only when the team has ended (until then: `git log troop/{name}`); {hint}"
+        ),
+        None => hint.to_owned(),
+    })
 }
 
 /// Refuses what the board would not take even if it were proved, or with this proof if there is one.
@@ -107,6 +120,8 @@ async fn run(desk: &Desk, commands: Vec<String>, seconds: u32) -> Result<Vec<Evi
         session,
         show: None,
         wanted: Wanted::default(),
+        // A person has agreed to them as they are now.
+        agreement: Agreement::default(),
     };
     let mut signals = Signals::listen()?;
     let wanted = tokio::select! {

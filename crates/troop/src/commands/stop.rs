@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::json;
 use tokio::time::{Instant, timeout_at};
-use troop_model::{Command, Fact, LeadLease, MemberState, Refusal};
+use troop_model::{Command, Fact, LeadLease, MemberState, Refusal, TeamStatus};
 use troop_runtime::{BoardResult, Subscription, lead_has_died};
 
 use crate::{
@@ -20,10 +20,17 @@ pub(super) async fn run(args: &StopArgs, desk: &mut Desk, printer: &Printer) -> 
     let board = desk.team(args.name.as_deref()).await?;
     let look = |state: &troop_model::State| {
         let team = state.team()?;
-        Some((team.name.clone(), team.lead_lease.clone(), team.n_leads, state.version()))
+        let is_over = team.status == TeamStatus::Completed;
+        let of_lead = (team.lead_lease.clone(), team.n_leads);
+        Some((team.name.clone(), of_lead, is_over, state.version()))
     };
-    let (name, lease, n_leads, version) = board.look(look).await?.ok_or(Refusal::NoTeam)?;
+    let (name, (lease, n_leads), is_over, version) =
+        board.look(look).await?.ok_or(Refusal::NoTeam)?;
     let lease = lease.ok_or_else(|| match n_leads {
+        _ if is_over => Refused::new(
+            "nobody runs this team now",
+            format!("its work is over; see what came of it: `troop team status {name}`"),
+        ),
         0 => Refused::new(
             "nobody runs this team now, and nobody ever did: there is nothing to stop",
             format!("see what it is: `troop team status {name}`"),

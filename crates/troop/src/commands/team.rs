@@ -130,7 +130,7 @@ pub(super) async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer)
     }
     let now = desk.clock.now();
     let (members, standing) = (desk.roster(&board).await?, standing(&board, desk).await?);
-    let seen = (now, Typed::now().about(name));
+    let seen = (now, about(&board).await?);
     let look = move |state: &State| render::team_status(state, &members, &standing, &seen);
     let mut text = board.look(look).await?;
     text.push('\n');
@@ -153,9 +153,15 @@ async fn status(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Resul
         return printer.json(&value);
     }
     let standing = standing(&board, desk).await?;
-    let seen = (now, Typed::now().about(name));
+    let seen = (now, about(&board).await?);
     let look = move |state: &State| render::team_status(state, &members, &standing, &seen);
     printer.text(&board.look(look).await?)
+}
+
+/// What was typed, about this team: what is to be typed may be pasted in another folder, where another is meant.
+async fn about(board: &Board) -> Result<Typed> {
+    let name = board.look(|state| state.team().map(|team| team.name.clone())).await?;
+    Ok(Typed::now().about(name.as_ref().map(TeamName::as_str)))
 }
 
 /// What a team is, and what keeps it from being that, if its lead was stopped.

@@ -79,15 +79,14 @@ fn variable(environment: &[u8], name: &str) -> Option<String> {
     Some(String::from_utf8_lossy(value).into_owned()).filter(|value| !value.is_empty())
 }
 
-/// Whether a process leads a team: it is this program, and has a guard.
+/// Whether a process leads a team: its own program guards it. Which program asks does not matter, for that can be a copy.
 fn leads(id: u32) -> bool {
-    let program = |id: &str| fs::read_link(format!("/proc/{id}/exe")).ok();
-    if program(&id.to_string()) != program("self") {
-        return false;
-    }
+    let program = |id: u32| fs::read_link(format!("/proc/{id}/exe")).ok();
+    let Some(own) = program(id) else { return false };
     let is_guard = |child: &u32| {
         let words = fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
-        words.split(|byte| *byte == 0).nth(1) == Some(b"--guard")
+        let is_called_so = words.split(|byte| *byte == 0).nth(1) == Some(b"--guard");
+        is_called_so && program(*child).as_ref() == Some(&own)
     };
     children(id).iter().any(is_guard)
 }

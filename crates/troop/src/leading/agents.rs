@@ -26,7 +26,7 @@ use crate::{
     render,
     report::{Refused, quoted_path},
     thinking,
-    trust::{self, Trust},
+    trust::{self, AgreedAgents, Trust},
 };
 
 /// Who is to think for a team, and what it may spend.
@@ -58,8 +58,8 @@ pub(crate) struct Runnable {
     programs: Programs,
     project: PathBuf,
     home: PathBuf,
-    /// The keys of agents that the project describes and nobody has agreed to.
-    untrusted: Vec<String>,
+    /// The agents that the project describes, as a person agreed to them.
+    agreed: AgreedAgents,
     /// The file of MCP servers that a person agreed to.
     servers: Option<String>,
     /// What can lead here, for people who have nobody that does.
@@ -86,13 +86,13 @@ impl Runnable {
         let mut environment = vec![("TROOP_HOME".into(), home.clone().into_os_string())];
         environment.extend(store.map(|store| ("TROOP_STORE".into(), store.into())));
         let servers = trust::allowed_servers(surroundings, trust);
-        let agreed = servers.clone().map(Into::into);
-        environment.extend(agreed.map(|agreed| (config::TRUSTED_SERVERS.into(), agreed)));
+        let trusted = servers.clone().map(Into::into);
+        environment.extend(trusted.map(|it| (config::TRUSTED_SERVERS.into(), it)));
         let programs = Programs { troop, own, environment };
-        let untrusted = trust::untrusted_agents(surroundings, trust);
+        let agreed = AgreedAgents::new(surroundings, trust);
         let how_to_lead = thinking::how_to_lead((&home, &project));
         let profile = OnceLock::new();
-        Ok(Self { programs, project, home, untrusted, servers, how_to_lead, profile })
+        Ok(Self { programs, project, home, agreed, servers, how_to_lead, profile })
     }
 
     pub(crate) fn how_to_lead(&self) -> &str {
@@ -171,11 +171,8 @@ impl Runnable {
                 Refused::new(message, "let it join: `troop member add NAME=external`").into()
             );
         }
-        if self.untrusted.iter().any(|it| it == key) {
-            let message =
-                format!("the agent `{key}` is this project's own, and the project is not trusted");
-            return Err(Refused::new(message, "look and decide: `troop trust`").into());
-        }
+        // At every start, because what was agreed to may have been changed since the last one.
+        self.agreed.check(key)?;
         let hint = Cell::new("");
         let thinks = |model: Option<&str>| {
             let servers = self.servers.as_deref();
@@ -292,6 +289,7 @@ impl Launch for Led {
 impl Launch for Runnable {
     fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched> {
         self.check(&spec.agent, spec.model.as_deref()).map_err(io::Error::other)?;
+        self.agreed.check_program(&spec.agent, &spec.path).map_err(io::Error::other)?;
         self.programs.launch(spec)
     }
 

@@ -99,6 +99,8 @@ struct Left {
     is_hopeless: bool,
     /// They wait for approval.
     in_review: Vec<TaskNumber>,
+    /// They wait for what was cancelled.
+    cut_off: Vec<(TaskNumber, TaskNumber)>,
 }
 
 impl Left {
@@ -118,7 +120,8 @@ impl Left {
                     left.failed.push(number);
                 }
                 Status::InReview => left.in_review.push(number),
-                Status::Failed | Status::InProgress | Status::Blocked | Status::Stale => {}
+                Status::Blocked => left.cut_off.extend(waits_in_vain(state, number)),
+                Status::Failed | Status::InProgress | Status::Stale => {}
             }
             left.n_open += 1;
         }
@@ -148,21 +151,26 @@ impl Left {
     /// What must happen before it can go on, if something must.
     fn way_on(&self, name: &str) -> Option<String> {
         let then = format!("then go on: `troop resume {name}`");
-        match (self.failed.as_slice(), self.in_review.as_slice()) {
-            ([task, ..], _) if self.is_hopeless => Some(format!(
-                "trying again alone does not help; put right what is wrong, then: `troop --team {name} task retry {}`, {then}",
-                task.0
-            )),
-            ([task, ..], _) => Some(format!(
-                "it used up its attempts; try again: `troop --team {name} task retry {}`, {then}",
-                task.0
-            )),
-            ([], [task, ..]) => Some(format!(
-                "it waits for approval: `troop --team {name} task approve {}`, {then}",
-                task.0
-            )),
-            ([], []) => None,
+        let task = format!("troop --team {name} task");
+        if let Some(first) = self.failed.first() {
+            let which = if self.failed.len() > 1 { " (and the others)" } else { "" };
+            let retry = format!("`{task} retry {}`{which}", first.0);
+            return Some(match self.is_hopeless {
+                true => format!(
+                    "trying again alone does not help; put right what is wrong, then: {retry}, {then}"
+                ),
+                false => format!("all attempts are used up; try again: {retry}, {then}"),
+            });
         }
+        if let Some(first) = self.in_review.first() {
+            return Some(format!("it waits for approval: `{task} approve {}`, {then}", first.0));
+        }
+        let (waiting, cancelled) = self.cut_off.first()?;
+        let number = waiting.0;
+        Some(format!(
+            "{waiting} waits for {cancelled}, which was cancelled; let it wait for nothing: `{task} update {number} --unblock`, \
+             or cancel it too: `{task} cancel {number} --reason \"…\"`, {then}"
+        ))
     }
 
     /// Nobody has anything left to do, and yet this is not done.
@@ -212,4 +220,11 @@ impl Left {
              or: `troop --team {name} task delegate {number} --to {to}`; or let all be given: `troop team set {name} assignment=both`"
         )
     }
+}
+
+/// What a blocked task waits for although it was cancelled.
+fn waits_in_vain(state: &State, task: TaskNumber) -> Option<(TaskNumber, TaskNumber)> {
+    let is_cancelled = |it: &TaskNumber| state.tasks().status(*it) == Some(Status::Cancelled);
+    let open = state.tasks().open_dependencies(task);
+    open.iter().map(|it| it.task).find(is_cancelled).map(|cancelled| (task, cancelled))
 }

@@ -158,7 +158,8 @@ fn elsewhere_line(elsewhere: &Elsewhere) -> String {
             )
         }
         Elsewhere::Stash { member, name } => format!(
-            "not merged, because {member} left it in `git stash`: `{name}`; see it: `git stash show -p '{name}'`"
+            "not merged, because {member} left it in `git stash`: `{name}`; see it: `git stash show -p {}`",
+            quoted(name)
         ),
     }
 }

@@ -1,7 +1,7 @@
 //! What a person sees of a team at work: a screen that changes, or lines in a pipe.
 
 use anyhow::Result;
-use troop_model::Time;
+use troop_model::{Event, Fact, MessageKind, Party, Time};
 
 use crate::{
     output::Printer,
@@ -68,7 +68,12 @@ impl<'a> View<'a> {
         self.tell(&format!("warning: {text}"))
     }
 
-    pub(super) fn tell_if(&mut self, line: Option<String>) -> Result<()> {
+    /// Tells what happened, if there is something to tell. Who waits for the end alone hears what waits for its own word.
+    pub(super) fn tell_event(&mut self, story: &mut Story, event: &Event) -> Result<()> {
+        let line = story.tell(event);
+        if self.form == Form::Nothing && self.printer.json && asks_people(event) {
+            line.iter().for_each(|line| self.printer.error_line(line));
+        }
         line.map_or(Ok(()), |line| self.tell(&line))
     }
 
@@ -91,6 +96,21 @@ impl<'a> View<'a> {
             self.printer.redraw(std::mem::take(&mut self.n_drawn), &line)?;
         }
         Ok(())
+    }
+}
+
+/// Whether something waits for a person's word from now on.
+#[expect(clippy::wildcard_enum_match_arm, reason = "all else waits for nobody")]
+fn asks_people(event: &Event) -> bool {
+    match &event.fact {
+        // A lead answers what it is asked itself; a plan it may leave to people.
+        Fact::MessageSent { message_kind, to, .. } => {
+            *message_kind == MessageKind::PlanApprovalRequest
+                || *message_kind == MessageKind::PermissionRequest && *to == Party::user()
+        }
+        Fact::TaskCreated { approve_start, .. } => *approve_start,
+        Fact::TaskSubmitted { .. } | Fact::TaskAsked { .. } => true,
+        _ => false,
     }
 }
 

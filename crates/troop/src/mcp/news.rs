@@ -61,6 +61,10 @@ impl Wanted {
 pub(super) async fn tell(caller: Arc<Caller>, wanted: Arc<Wanted>, peer: Peer<RoleServer>) {
     let mut news = News::new(&caller);
     while let Some(event) = news.next().await {
+        // Who has gone is not told of what does not concern it either, and would be kept for ever.
+        if peer.is_transport_closed() {
+            return;
+        }
         for uri in resources::changed_by(&event).into_iter().filter(|uri| wanted.wants(uri)) {
             let updated = ResourceUpdatedNotificationParam::new(uri);
             if peer.notify_resource_updated(updated).await.is_err() {

@@ -4,6 +4,7 @@ use rmcp::{
     ErrorData,
     model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate},
 };
+use serde_json::json;
 use troop_model::{Event, Fact, TaskFilter, TaskNumber};
 use troop_protocol::{Call, Calls as _, ContextText, Failure, FailureKind, Query};
 
@@ -53,24 +54,26 @@ pub(super) async fn read(caller: &Caller, uri: &str) -> Result<ReadResourceResul
     let open = |page| Query::Tasks { status: TaskFilter::Active, page };
     let page = uri.strip_prefix(PAGE).and_then(|page| page.parse().ok()).filter(|page| *page > 0);
     let contents = match uri {
-        BOARD => json(caller, open(1), uri).await,
-        _ if page.is_some() => json(caller, open(page.unwrap_or(1)), uri).await,
-        MAILBOX => json(caller, Query::Messages { all: false }, uri).await,
+        BOARD => as_json(caller, open(1), uri).await,
+        _ if page.is_some() => as_json(caller, open(page.unwrap_or(1)), uri).await,
+        MAILBOX => as_json(caller, Query::Messages { all: false }, uri).await,
         TEAM_MD => team_md(caller)
             .await
             .map(|text| ResourceContents::text(text, uri).with_mime_type("text/markdown")),
         other => match other.strip_prefix(TASK).map(str::parse) {
-            Some(Ok(task)) => json(caller, Query::Task { task }, uri).await,
+            Some(Ok(task)) => as_json(caller, Query::Task { task }, uri).await,
             Some(Err(refusal)) => Err(Failure::from(&refusal)),
             None => Err(Failure::new(FailureKind::NotFound, &format!("there is no `{uri}`"))),
         },
     };
-    contents
-        .map(|contents| ReadResourceResult::new(vec![contents]))
-        .map_err(|failure| refused(&failure))
+    contents.map(|contents| ReadResourceResult::new(vec![contents])).map_err(|failure| {
+        let mut error = refused(&failure);
+        error.data = Some(json!({"uri": uri}));
+        error
+    })
 }
 
-async fn json(caller: &Caller, query: Query, uri: &str) -> Result<ResourceContents, Failure> {
+async fn as_json(caller: &Caller, query: Query, uri: &str) -> Result<ResourceContents, Failure> {
     let answer = caller.call(Call::Query(query)).await?;
     Ok(ResourceContents::text(answer.get(), uri).with_mime_type(JSON))
 }

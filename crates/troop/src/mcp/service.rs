@@ -1,18 +1,19 @@
 //! The MCP service of one member.
 #![expect(deprecated, reason = "clients of today still subscribe and set log levels by session")]
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, CancelledNotificationParam,
         ContentBlock, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
-        GetPromptResponse, Implementation, JsonObject, ListPromptsResult,
-        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-        ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResponse,
-        ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
-        SubscriptionFilter, Tool, UnsubscribeRequestParams,
+        GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult, JsonObject,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+        PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion,
+        ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+        SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
+        UnsubscribeRequestParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -41,26 +42,50 @@ const NEEDS: [(&str, &str); 6] = [
     ("logging/setLevel", "`level`, such as `info`"),
 ];
 
-/// A team's tools, resources and news for one member. Cheap to clone; each transport may serve its own.
+/// What the protocol of 2026-07-28 no longer has.
+const GONE: [&str; 3] = ["resources/subscribe", "resources/unsubscribe", "logging/setLevel"];
+
+/// A team's tools, resources and news for one member. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct TeamService {
-    tools: Arc<Toolbox<Arc<Caller>>>,
     caller: Arc<Caller>,
-    mail: Arc<Mailbag>,
-    wanted: Arc<Wanted>,
+    /// The client that said hello here, once one did.
+    greeted: Arc<OnceLock<Client>>,
+    /// Those who ask without a hello: nobody can tell them apart, so they are one.
+    others: Arc<Client>,
     tracker: TaskTracker,
+}
+
+/// What is known of a client: what it has looked at, what it was handed, and what it wants to hear.
+#[derive(Debug)]
+struct Client {
+    tools: Toolbox<Arc<Caller>>,
+    mail: Mailbag,
+    wanted: Arc<Wanted>,
+}
+
+impl Client {
+    fn new(caller: &Arc<Caller>) -> Self {
+        let tools = Toolbox::new(Arc::clone(caller));
+        Self { tools, mail: Mailbag::default(), wanted: Arc::default() }
+    }
 }
 
 impl TeamService {
     pub(crate) fn new(caller: Caller, tracker: TaskTracker) -> Self {
         let caller = Arc::new(caller);
-        Self {
-            tools: Arc::new(Toolbox::new(Arc::clone(&caller))),
-            caller,
-            mail: Arc::default(),
-            wanted: Arc::default(),
-            tracker,
-        }
+        let others = Arc::new(Client::new(&caller));
+        Self { caller, greeted: Arc::default(), others, tracker }
+    }
+
+    /// The same for another client. What one has read says nothing about what another has.
+    pub(crate) fn for_another(&self) -> Self {
+        Self { greeted: Arc::default(), ..self.clone() }
+    }
+
+    /// Who asks.
+    fn client(&self) -> &Client {
+        self.greeted.get().unwrap_or(&self.others)
     }
 
     /// What goes on beside the calls.
@@ -70,7 +95,7 @@ impl TeamService {
 
     async fn call(&self, name: &str, input: Value) -> Result<String, Failure> {
         let seat = self.caller.seat().await?;
-        self.tools.run(&seat, name, input).await
+        self.client().tools.run(&seat, name, input).await
     }
 
     /// Runs a tool, with mail before and behind: what came earlier is read now, and what waits goes along.
@@ -84,11 +109,12 @@ impl TeamService {
             return shown(self.call(&request.name, input).await, None);
         }
         // Mail that cannot be marked now comes again; that is no reason not to do what is asked.
-        let running = self.mail.begin();
-        drop(self.mail.acknowledge(&running, &self.caller).await);
+        let mail = &self.client().mail;
+        let running = mail.begin();
+        drop(mail.acknowledge(&running, &self.caller).await);
         let input = request.arguments.map_or(Value::Null, Value::Object);
         let outcome = self.call(&request.name, input).await;
-        let mail = self.mail.take(&self.caller, context).await.unwrap_or_default();
+        let mail = mail.take(&self.caller, context).await.unwrap_or_default();
         shown(outcome, mail)
     }
 }
@@ -121,6 +147,17 @@ impl ServerHandler for TeamService {
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("troop", env!("CARGO_PKG_VERSION")))
             .with_instructions(HOW)
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        self.greeted.get_or_init(|| Client::new(&self.caller));
+        let result = self.negotiate_initialize(&request);
+        context.peer.set_peer_info(request);
+        result
     }
 
     async fn list_tools(
@@ -193,10 +230,13 @@ impl ServerHandler for TeamService {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
-        Err(match NEEDS.iter().find(|(name, _)| *name == method) {
+        let version = context.protocol_version();
+        let is_gone = version.is_some_and(|it| it >= ProtocolVersion::V_2026_07_28)
+            && GONE.contains(&method.as_str());
+        Err(match NEEDS.iter().find(|(name, _)| *name == method && !is_gone) {
             Some((_, needs)) => {
                 ErrorData::invalid_params(format!("`{method}` needs {needs}"), None)
             }
@@ -209,7 +249,7 @@ impl ServerHandler for TeamService {
         request: SetLevelRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.wanted.set_level(request.level);
+        self.client().wanted.set_level(request.level);
         Ok(())
     }
 
@@ -218,7 +258,7 @@ impl ServerHandler for TeamService {
         request: SubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.wanted.subscribe(request.uri);
+        self.client().wanted.subscribe(request.uri);
         Ok(())
     }
 
@@ -227,7 +267,7 @@ impl ServerHandler for TeamService {
         request: UnsubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.wanted.unsubscribe(&request.uri);
+        self.client().wanted.unsubscribe(&request.uri);
         Ok(())
     }
 
@@ -236,11 +276,11 @@ impl ServerHandler for TeamService {
         cancelled: CancelledNotificationParam,
         _: NotificationContext<RoleServer>,
     ) {
-        cancelled.request_id.iter().for_each(|call| self.mail.lose(call));
+        cancelled.request_id.iter().for_each(|call| self.client().mail.lose(call));
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        let (caller, wanted) = (Arc::clone(&self.caller), Arc::clone(&self.wanted));
+        let (caller, wanted) = (Arc::clone(&self.caller), Arc::clone(&self.client().wanted));
         self.tracker.spawn(news::tell(caller, wanted, context.peer));
     }
 

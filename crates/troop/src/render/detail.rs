@@ -173,7 +173,8 @@ pub(crate) fn team_status(
     let Some(team) = state.team() else { return String::new() };
     let tasks = state.tasks();
     let n_done = tasks.n_with(Status::Completed) + tasks.n_archived();
-    let n_all = tasks.len() + tasks.n_archived();
+    // What was cancelled is not to be done any more.
+    let n_all = tasks.len() - tasks.n_with(Status::Cancelled) + tasks.n_archived();
     let mut text = format!("{}  {}\n", paint(BOLD, team.name.as_str()), paint(DIM, standing));
     if !team.description.is_empty() {
         line(&mut text, &format!("  {}", one_line(&team.description)));
@@ -198,7 +199,10 @@ pub(crate) fn team_status(
         let unread = state.mailbox().n_unread(&Party::member(&member.name));
         let mut notes =
             vec![format!("{} for {}", member.state, span(now.since(member.state_since)))];
-        if member.state == MemberState::Crashed {
+        // Who was interrupted looks as if it worked, and does nothing.
+        let is_interrupted =
+            member.state_reason.as_deref().is_some_and(|it| it.starts_with("interrupted"));
+        if member.state == MemberState::Crashed || is_interrupted {
             notes.extend(member.state_reason.as_deref().map(one_line));
         }
         notes.extend(non_empty(held.join(", ")));

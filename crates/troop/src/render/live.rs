@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 
 use troop_model::{Member, Role, State, Status, Task, Time};
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{
     BOLD, DIM, Story, fit, member_icon, one_line, pad, paint, status_icon, status_style, took,
-    wait::waits,
+    wait::{more, waits},
 };
+use crate::report::Typed;
 
 /// How big a screen is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,13 +69,40 @@ fn add(lines: &mut Vec<String>, more: Vec<String>) {
 
 /// What waits for somebody's word, and how to give it, for as long as it does.
 fn wait_lines(story: &Story, width: usize, n_lines: usize) -> Vec<String> {
-    let lines = waits(story.state(), &[], story.typed()).into_iter().flat_map(|wait| {
-        let what = format!("  waits    {}", wait.what);
-        let how = format!("           {}", wait.how);
-        [fit(&what, width), fit(&how, width)]
-    });
+    let waits = waits(story.state(), &[], story.typed());
     // A question without its answer helps nobody.
-    lines.take(n_lines.max(2) / 2 * 2).collect()
+    let n_shown = waits.len().min(n_lines.max(2) / 2);
+    let n_each = n_lines.max(2) / n_shown.max(1) - 1;
+    let lines = waits.into_iter().take(n_shown).flat_map(|wait| {
+        let mut lines = question_lines(&wait.what, width, n_each, story.typed());
+        lines.push(fit(&format!("           {}", wait.how), width));
+        lines
+    });
+    lines.collect()
+}
+
+/// A question in at most so many lines. What does not fit is said to be missing.
+fn question_lines(what: &str, width: usize, n_lines: usize, typed: &Typed) -> Vec<String> {
+    let room = width.saturating_sub(11).max(1);
+    let mut lines = vec![String::new()];
+    for c in what.chars() {
+        let line = lines.last_mut().expect("there is one from the beginning");
+        if line.width() + c.width().unwrap_or(0) > room {
+            lines.push(c.to_string());
+        } else {
+            line.push(c);
+        }
+    }
+    let n_over = lines.len().saturating_sub(n_lines);
+    if n_over > 0 && n_lines > 1 {
+        let hidden = lines.split_off(n_lines - 1);
+        let n_chars = hidden.iter().map(|line| line.chars().count()).sum();
+        lines.push(fit(&more(n_chars, typed), room));
+    } else if n_over > 0 {
+        lines = vec![fit(what, room)];
+    }
+    let head = |nth: usize| if nth == 0 { "  waits    " } else { "           " };
+    lines.iter().enumerate().map(|(nth, line)| format!("{}{line}", head(nth))).collect()
 }
 
 fn headline(story: &Story, now: Time, width: usize) -> String {
@@ -83,7 +111,8 @@ fn headline(story: &Story, now: Time, width: usize) -> String {
     let tasks = state.tasks();
     let n_done = tasks.n_with(Status::Completed);
     let took = took(now.since(story.tally().since));
-    let text = format!("{name}  {n_done} of {} tasks done  {took}", tasks.len());
+    let n_tasks = tasks.len() - tasks.n_with(Status::Cancelled);
+    let text = format!("{name}  {n_done} of {n_tasks} tasks done  {took}");
     paint(BOLD, &fit(&text, width))
 }
 

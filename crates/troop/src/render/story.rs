@@ -11,7 +11,7 @@ use troop_runtime::{REFUSED, VETOED, VETOED_DEED};
 use tally::Tally;
 pub(super) use tally::{Deed, Deeds};
 
-use super::{one_line, second, wait};
+use super::{every_line, one_line, second, wait};
 use crate::report::Typed;
 
 /// A team as far as its log has been told.
@@ -143,7 +143,7 @@ impl Story {
             // It is for the record, and says what has just been told.
             return None;
         }
-        let content = one_line(content);
+        let (asked, content) = (every_line(content), one_line(content));
         let about = if content.is_empty() { String::new() } else { format!(": {content}") };
         let is_yes = *approve == Some(true);
         Some(match message_kind {
@@ -153,7 +153,7 @@ impl Story {
             }
             MessageKind::PlanApprovalRequest => {
                 let how = wait::answer_plan(&self.state, from, &self.typed);
-                format!("{from} plans: {content}{NEXT}{how}")
+                format!("{from} plans: {asked}{NEXT}{how}")
             }
             MessageKind::PlanApprovalResponse if is_yes => {
                 format!("{from} approves the plan of {to}{about}")
@@ -163,7 +163,7 @@ impl Story {
             }
             MessageKind::PermissionRequest => {
                 let how = wait::allow(from, request_id.unwrap_or(*id), &self.typed);
-                format!("{from} asks {to}: {content}{NEXT}answer: {how}")
+                format!("{from} asks {to}: {asked}{NEXT}answer: {how}")
             }
             MessageKind::PermissionResponse if is_yes => format!("{from} allows it to {to}{about}"),
             MessageKind::PermissionResponse => format!("{from} does not allow it to {to}{about}"),

@@ -7,11 +7,11 @@ use troop_model::{
 
 use uuid::Uuid;
 
-use super::one_line;
+use super::{every_line, one_line};
 use crate::report::Typed;
 
-/// How much of a question is shown.
-const MAX_SHOWN: usize = 120;
+/// How much of a question is shown at most. What is cut is said to be.
+const MAX_SHOWN: usize = 2_000;
 
 /// Something that waits for somebody's word.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(super) fn waits(state: &State, members: &[Member], typed: &Typed) -> Vec<Wai
     let asked = |id| state.mailbox().iter().find(|it| it.id == id);
     let open = state.requests().filter(|(_, it)| it.kind != MessageKind::ShutdownRequest);
     let requests = open.filter(|(_, it)| !is_gone(&it.from)).map(|(id, request)| {
-        let content = asked(*id).map(|it| one_line(&preview(&it.content, MAX_SHOWN)));
+        let content = asked(*id).map(|it| question(&it.content, typed));
         let what = format!("{} for {}: {}", request.from, request.to, content.unwrap_or_default());
         let how = if request.kind == MessageKind::PermissionRequest {
             allow(&request.from, *id, typed)
@@ -43,14 +43,26 @@ pub(super) fn waits(state: &State, members: &[Member], typed: &Typed) -> Vec<Wai
     requests.chain(state.tasks().iter().filter_map(|task| of_task(state, task, typed))).collect()
 }
 
+/// A question, as far as it can be shown, and how to see the rest.
+pub(crate) fn question(text: &str, typed: &Typed) -> String {
+    let shown = every_line(text);
+    let n_more = shown.chars().count().saturating_sub(MAX_SHOWN);
+    if n_more == 0 { shown } else { preview(&shown, MAX_SHOWN) + &more(n_more, typed) }
+}
+
+/// What is said where a question is cut.
+pub(super) fn more(n_chars: usize, typed: &Typed) -> String {
+    typed.kept_in(&format!("… ({n_chars} more characters: `troop message read --all`)"))
+}
+
 /// What a task waits for.
 fn of_task(state: &State, task: &Task, typed: &Typed) -> Option<Wait> {
     let (number, subject) = (task.number, one_line(&task.subject));
     let status = state.tasks().status(number).unwrap_or(task.status);
     if let Some(question) = task.question.as_ref().filter(|_| !status.is_finished()) {
-        let text = one_line(&preview(&question.text, MAX_SHOWN));
-        let what = format!("{} for {}: {text} ({number})", question.asked_by, Party::user());
-        return Some(Wait { what, how: reply(question.asked_by.as_str(), number, typed) });
+        let (from, text) = (&question.asked_by, self::question(&question.text, typed));
+        let what = format!("{from} for {}: {text} ({number})", Party::user());
+        return Some(Wait { what, how: reply(from.as_str(), number, typed) });
     }
     if status == Status::InReview {
         let what = format!("{number} for approval: {subject}");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use troop_model::quoted;
+use troop_model::{quoted, quoted_path};
 
 /// The options that were typed with a value.
 #[derive(Debug, Default)]
@@ -56,6 +56,17 @@ impl Typed {
         self
     }
 
+    /// Whether a command says by a word of its own which team it is about.
+    fn is_named_by(&self, command: &str) -> bool {
+        let mut words = command.split(' ');
+        let takes_name = match words.next() {
+            Some("resume" | "stop") => true,
+            Some("team") => words.next().is_some(),
+            _ => false,
+        };
+        takes_name && words.next().is_some_and(|word| self.team.get(1).is_some_and(|it| it == word))
+    }
+
     /// The hint with these options in each command that they are for.
     pub(crate) fn kept_in(&self, hint: &str) -> String {
         let mut pieces = hint.split("`troop ");
@@ -72,7 +83,7 @@ impl Typed {
             // What it says already is not said again.
             let place = self.place.chunks(2).filter(|it| !it.first().is_some_and(|it| says(it)));
             let mut options: Vec<String> = place.flatten().cloned().collect();
-            let is_named = self.team.iter().any(|word| says(word));
+            let is_named = says("--team") || self.is_named_by(command);
             if !is(&ABOUT_NO_TEAM) && !is_named {
                 options.extend(self.team.iter().cloned());
             }
@@ -94,16 +105,11 @@ pub(crate) fn moved_away(path: &Path) -> String {
     format!("move it away: `mv {} {}`", quoted_path(path), quoted_path(Path::new(&old)))
 }
 
-/// A path as a shell takes it.
-pub(crate) fn quoted_path(path: &Path) -> String {
-    quoted(&path.to_string_lossy())
-}
-
 #[cfg(test)]
 mod tests {
     //! Hints that can be pasted.
 
-    use super::{Typed, quoted};
+    use super::Typed;
 
     fn kept(typed: &str, hint: &str) -> String {
         Typed::of(typed.split(' ').map(str::to_owned)).kept_in(hint)
@@ -127,22 +133,13 @@ mod tests {
         );
         assert_eq!(kept("--team x run go", "go on: `troop resume x`"), "go on: `troop resume x`");
         assert_eq!(kept("task comment 1 -- --team x", both), both);
+        let board =
+            "see the board: `troop task list`, or go on: `troop team set task max_attempts=5`";
+        let about_task = "see the board: `troop --team task task list`, or go on: `troop team set task max_attempts=5`";
+        assert_eq!(kept("--team task task get 9", board), about_task);
         let once = kept("--home /a --store files:b x", both);
         assert_eq!(kept("--home /a --store files:b x", &once), once, "not a second time");
         let person = "a person answers: `troop message answer ann yes`";
         assert_eq!(kept("--as lead message answer ann yes", person), person);
-    }
-
-    #[test]
-    fn what_a_shell_would_take_apart_is_quoted() {
-        for (word, typed) in [
-            ("/home/pat/a-b_c.txt", "/home/pat/a-b_c.txt"),
-            ("/Users/John Doe/.troop", "'/Users/John Doe/.troop'"),
-            ("my proj's ü", r"'my proj'\''s ü'"),
-            ("a;b$c", "'a;b$c'"),
-            ("", "''"),
-        ] {
-            assert_eq!(quoted(word), typed);
-        }
     }
 }

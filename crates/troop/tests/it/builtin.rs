@@ -1,9 +1,11 @@
 //! Teams of built-in agents, with a model on loopback that says what it is told to.
 
 mod budget;
+mod ending;
 mod goal;
 mod leave;
 mod team;
+mod words;
 
 use std::{
     fs,

@@ -1,6 +1,8 @@
 //! The MCP server as a client sees it: a process, lines of JSON, nothing of ours in between.
 
 mod clients;
+mod conformance;
+mod http;
 mod install;
 mod mail;
 
@@ -237,6 +239,7 @@ fn resources_and_prompts_can_be_read() {
     for uri in ["troop://board/0", "troop://board/x"] {
         let missing = ann.respond("resources/read", &json!({"uri": uri}));
         assert_eq!(missing["error"]["message"], format!("there is no `{uri}`"));
+        assert_eq!(missing["error"]["data"]["uri"], uri);
     }
     let missing = ann.respond("resources/read", &json!({"uri": "troop://task/99"}));
     assert!(missing["error"]["message"].as_str().unwrap().contains("there is no task `task-99`"));

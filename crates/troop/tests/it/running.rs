@@ -1,6 +1,7 @@
 //! `troop run`, `resume`, `stop` and `member spawn|stop|interrupt`: real teams of real processes.
 
 mod agents;
+mod agreed;
 mod away;
 mod delegation;
 mod planning;
@@ -262,6 +263,28 @@ fn a_second_lead_is_refused_with_who_leads() {
     );
     write(&troop, "go", "");
     assert_eq!(team.end().code, 0, "the first one goes on");
+}
+
+#[test]
+fn who_waits_for_what_was_cancelled_is_named_with_the_way_out() {
+    let script = r#"
+when mail * from user
+    call task/create {"subject": "one", "description": "true"} as one
+    call task/create {"subject": "two", "description": "true", "blocked_by": ["{one.task.number}"]}
+    call task/cancel {"task": "{one.task.number}", "reason": "no"}
+    "#;
+    let troop = project(script);
+    let run = start(&troop, "-m ann=command").end();
+    let unblock = "troop --team crew task update 2 --unblock";
+    let says = format!(
+        "error: 1 task is not done\nhint: task-2 waits for task-1, which was cancelled; let it wait for nothing: `{unblock}`, or cancel it too: `troop --team crew task cancel 2 --reason \"…\"`, then go on: `troop resume crew`\n"
+    );
+    assert_eq!((run.code, run.err), (1, says), "{}", run.out);
+    assert!(run.out.contains("crew: 0 of 1 tasks done"), "{}", run.out);
+    assert!(troop.ok("--team crew team status").contains("tasks    0/1 completed"));
+    troop.ok(&unblock["troop ".len()..]);
+    let run = troop.run("resume crew");
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
 }
 
 #[tokio::test]

@@ -4,8 +4,6 @@ use std::{fs, os::unix::fs::symlink, path::Path};
 
 use tempfile::TempDir;
 
-use troop_model::Permissions;
-
 use super::{MAX_CONTEXT, Sources};
 use crate::builtin::permit::{Rules, Veil};
 
@@ -25,7 +23,7 @@ fn read(folder: &Path) -> String {
 
 fn veil(deny: &[&str]) -> Veil {
     let deny = deny.iter().map(|rule| rule.parse().unwrap()).collect();
-    Rules { deny, ..Rules::default() }.veil(Permissions::Bypass, "Read")
+    Rules { deny, ..Rules::default() }.veil_over_denied("Read")
 }
 
 #[test]

@@ -1,41 +1,51 @@
 //! Asks whether something may be done: a message to the lead, or of the lead to the person, and the answer to it.
 
-use std::sync::PoisonError;
+use std::sync::{PoisonError, atomic::Ordering};
 
 use serde_json::{Map, Value};
-use troop_model::{Command, Fact, MessageKind, Outgoing, Role};
+use troop_model::{Command, Fact, MessageKind, Outgoing, Permissions, Role};
 use troop_protocol::{Level, MessageIn};
 use uuid::Uuid;
 
 use super::{Deed, Hands};
 use crate::builtin::{permit::Permit, prompt::of_others, tools::Used};
 
-/// How much of an input is shown to who is asked.
-const MAX_INPUT: usize = 2_000;
+/// How much of an input is shown to who is asked: all of it, but for files as long as books.
+const MAX_INPUT: usize = 100_000;
+
+/// What the lead says about a plan.
+#[derive(Debug)]
+pub(crate) enum Judged {
+    Good,
+    /// Why not, for the model.
+    Bad(String),
+}
 
 impl Hands<'_> {
-    /// Waits for leave to do something. What is wrong is for the model.
+    /// Waits for leave to do something, for as long as the mode stays the same. What is wrong is for the model. None if the mode
+    /// has changed: then the board has forgotten the question, which may not be one any more.
     pub(super) async fn ask(
         &self,
         deed: &Deed<'_>,
         input: &Map<String, Value>,
-    ) -> Result<(), String> {
+        mode: Permissions,
+    ) -> Option<Result<(), String>> {
         let content = self.without_key(&question(deed, input));
         let asked = async {
             let id = self
                 .request(self.who_allows(deed), MessageKind::PermissionRequest, content)
                 .await?;
-            let answer = self.answer(id).await?;
+            let Some(answer) = self.answer(id, Some(mode)).await? else { return Ok(None) };
             if answer.approve == Some(true) {
-                return Ok(());
+                return Ok(Some(()));
             }
             let why = of_others(&answer.content);
             let why = if why.is_empty() { "no reason was given" } else { &why };
             Err(format!("`{}` said no: {why}", answer.from))
         };
         let answered = self.turn.interrupted().run_until_cancelled(asked).await;
-        answered
-            .unwrap_or_else(|| Err("you were interrupted before anybody allowed this".to_owned()))
+        let interrupted = || Err("you were interrupted before anybody allowed this".to_owned());
+        answered.unwrap_or_else(interrupted).transpose()
     }
 
     /// Asks whether a plan is good.
@@ -44,20 +54,36 @@ impl Hands<'_> {
         if plan.trim().is_empty() {
             return Used::Bad("`plan` is missing: say what you want to do".to_owned());
         }
-        let proposed = async {
-            let (kind, plan) = (MessageKind::PlanApprovalRequest, self.without_key(plan));
-            let answer = self.answer(self.request(self.who_leads(), kind, plan).await?).await?;
-            let is_good = answer.approve == Some(true);
-            is_good.then_some(()).ok_or_else(|| {
-                let why = of_others(&answer.content);
-                format!("your plan was rejected: {why}; change it and ask again")
-            })
-        };
-        match self.turn.interrupted().run_until_cancelled(proposed).await {
-            Some(Ok(())) => Used::Approved(plan.to_owned()),
-            Some(Err(why)) => Used::Bad(why),
-            None => Used::Bad("you were interrupted before anybody answered".to_owned()),
+        match self.judged(plan).await {
+            Ok(Judged::Good) => Used::Approved(plan.to_owned()),
+            Ok(Judged::Bad(why)) | Err(why) => Used::Bad(why),
         }
+    }
+
+    /// Whether what the model says at the end of its work is a plan: who may only read has done nothing yet. A lead without a
+    /// board could not be asked about it.
+    pub(crate) fn ends_with_plan(&self) -> bool {
+        let is_teammate = self.team.as_ref().is_some_and(|team| team.role() == Role::Member);
+        let has_good_plan = self.has_good_plan.load(Ordering::Relaxed);
+        let is_planning = self.turn.mode() == Permissions::Plan && !has_good_plan;
+        self.task.is_some() && is_teammate && is_planning
+    }
+
+    /// What is said about a plan; or why nobody said anything.
+    pub(crate) async fn judged(&self, plan: &str) -> Result<Judged, String> {
+        let asked = async {
+            let (kind, plan) = (MessageKind::PlanApprovalRequest, self.without_key(plan));
+            let id = self.request(self.who_leads(), kind, plan).await?;
+            let Some(answer) = self.answer(id, None).await? else { return Ok(Judged::Good) };
+            if answer.approve == Some(true) {
+                self.has_good_plan.store(true, Ordering::Relaxed);
+                return Ok(Judged::Good);
+            }
+            let why = of_others(&answer.content);
+            Ok(Judged::Bad(format!("your plan was rejected: {why}; change it and ask again")))
+        };
+        let answered = self.turn.interrupted().run_until_cancelled(asked).await;
+        answered.unwrap_or_else(|| Err("you were interrupted before anybody answered".to_owned()))
     }
 
     /// Who says whether a plan is good.
@@ -94,8 +120,13 @@ impl Hands<'_> {
         id.ok_or_else(|| wrong(&"the board does not say by which id"))
     }
 
-    /// Waits for the answer to a question. Who may answer it is for the board to say.
-    async fn answer(&self, id: Uuid) -> Result<MessageIn, String> {
+    /// Waits for the answer to a question. Who may answer it is for the board to say. None if it is asked in one mode only,
+    /// and that has changed.
+    async fn answer(
+        &self,
+        id: Uuid,
+        mode: Option<Permissions>,
+    ) -> Result<Option<MessageIn>, String> {
         loop {
             let is_answer =
                 |it: &MessageIn| it.kind.answers().is_some() && it.request_id == Some(id);
@@ -103,10 +134,13 @@ impl Hands<'_> {
                 self.turn.mail().into_iter().partition(is_answer);
             self.later.lock().unwrap_or_else(PoisonError::into_inner).extend(others);
             if let Some(answer) = answers.pop() {
-                return Ok(answer);
+                return Ok(Some(answer));
             }
             if let Some(why) = self.turn.spent() {
                 return Err(format!("nobody has answered so far, and {why}"));
+            }
+            if mode.is_some_and(|mode| mode != self.turn.mode()) {
+                return Ok(None);
             }
             self.turn.news().await;
         }
@@ -114,8 +148,12 @@ impl Hands<'_> {
 }
 
 fn question(deed: &Deed<'_>, input: &Map<String, Value>) -> String {
-    let input = serde_json::to_string_pretty(input).unwrap_or_default();
-    let input = troop_model::preview(&input, MAX_INPUT);
+    let input = serde_json::to_string(input).unwrap_or_default();
+    let n_more = input.chars().count().saturating_sub(MAX_INPUT);
+    let mut input = troop_model::preview(&input, MAX_INPUT);
+    if n_more > 0 {
+        input.push_str(&format!("… ({n_more} more characters, which nobody can see here)"));
+    }
     let what = if deed.what.is_empty() { String::new() } else { format!(" `{}`", deed.what) };
     format!("may I use {}{what}?\n{input}", deed.tool)
 }

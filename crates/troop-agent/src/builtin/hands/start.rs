@@ -1,17 +1,18 @@
 //! Starting teammates: one that runs commands without asking anybody needs the leave that a command needs.
 
-use std::path::PathBuf;
-
 use serde_json::{Map, Value};
+use troop_model::preview;
 use troop_protocol::Category;
 
 use super::Hands;
-use crate::{Definition, builtin::tools::Own};
+use crate::{Definition, RegistryError, builtin::tools::Own};
 
 /// Where tools of a team say with which agent somebody is to be started.
 const KEYS: [&str; 5] = ["subagent_type", "agent_type", "agentType", "type", "agent"];
 /// Agents that think, and ask before they do what they may not. Others call them by other names.
 const THINK: [&str; 4] = ["builtin", "general-purpose", "Explore", "Plan"];
+/// Agents that run what they are told.
+const RUN: [&str; 2] = ["command", "script"];
 
 impl Hands<'_> {
     /// Whether teammates may be started, as far as that is more than to give them work.
@@ -21,7 +22,10 @@ impl Hands<'_> {
         input: &Map<String, Value>,
     ) -> Result<(), String> {
         for (member, agent) in newcomers(name, input) {
-            if !thinks(agent, &self.described) {
+            let described = Definition::read_all(&self.described);
+            if !thinks(agent, &described) {
+                // Nobody is asked about what cannot be.
+                check_known(agent, &described)?;
                 // Whatever tasks say is run then, so this is judged as what a person would type.
                 let line = format!("troop member spawn {member}={agent}");
                 let deed = self.deed(Own::Shell.name(), Category::Shell, (&line, &line));
@@ -52,11 +56,20 @@ pub(super) fn agent(input: &Map<String, Value>) -> Option<&str> {
     KEYS.into_iter().find_map(|key| input.get(key)?.as_str())
 }
 
+/// Refuses an agent that nobody knows.
+fn check_known(agent: &str, described: &[Definition]) -> Result<(), String> {
+    let is_described = described.iter().any(|it| it.key == agent);
+    if is_described || RUN.contains(&agent) || agent.starts_with("script:") {
+        return Ok(());
+    }
+    let described = described.iter().map(|it| it.key.clone()).collect();
+    Err(RegistryError::Unknown { key: preview(agent, 80), described }.to_string())
+}
+
 /// Whether an agent thinks. One that nobody knows does not.
-fn thinks(agent: &str, folders: &[PathBuf]) -> bool {
+fn thinks(agent: &str, described: &[Definition]) -> bool {
     let is_described = || {
-        let all = Definition::read_all(folders);
-        let found = all.iter().find(|it| it.key == agent);
+        let found = described.iter().find(|it| it.key == agent);
         found.is_some_and(|it| {
             it.program.is_empty() && it.agent.as_deref().is_none_or(|it| THINK.contains(&it))
         })
@@ -70,7 +83,7 @@ mod tests {
 
     use serde_json::json;
 
-    use super::{newcomers, thinks};
+    use super::{Definition, check_known, newcomers, thinks};
 
     #[test]
     fn whom_a_tool_starts_is_known_however_it_says_so() {
@@ -102,12 +115,22 @@ mod tests {
             let file = folder.path().join(format!("{key}.md"));
             fs::write(file, format!("---\nname: {key}\n{front}\n---\n")).unwrap();
         }
-        let folders = [folder.path().to_owned()];
+        let described = Definition::read_all(&[folder.path().to_owned()]);
         for (key, _, wanted) in table {
-            assert_eq!(thinks(key, &folders), wanted, "{key}");
+            assert_eq!(thinks(key, &described), wanted, "{key}");
+            assert_eq!(check_known(key, &described), Ok(()), "{key}");
         }
-        for key in ["command", "script:a.script", "script", "nobody", ""] {
-            assert!(!thinks(key, &folders), "{key}");
+        for key in ["command", "script:a.script", "script"] {
+            assert!(!thinks(key, &described), "{key}");
+            assert_eq!(check_known(key, &described), Ok(()), "{key}");
+        }
+        for key in ["nobody", "Command", ""] {
+            assert!(!thinks(key, &described), "{key}");
+            let refusal = check_known(key, &described).unwrap_err();
+            let wanted = format!(
+                "there is no agent `{key}`; there is: `builtin`, `command`, `script:FILE`, `doer`, "
+            );
+            assert!(refusal.starts_with(&wanted), "{refusal}");
         }
         assert!(thinks("Explore", &[]));
     }

@@ -55,6 +55,17 @@ fn is_valid(history: &History) -> bool {
 }
 
 #[test]
+fn what_must_not_be_forgotten_frees_nothing_and_one_round_does_not_fill_the_room() {
+    let mut history = long(2, 300);
+    assert_eq!(history.n_freed_by(1), 0, "the task stays");
+    assert_eq!(history.n_freed_by(3), 304);
+    history.comes_after(6_000);
+    assert_eq!(history.room_for_result(10_000, 1), 6_000);
+    assert_eq!(history.room_for_result(10_000, 6), 2_000);
+    assert_eq!(history.room_for_result(10, 6), 1_000);
+}
+
+#[test]
 fn texts_that_come_together_are_one_message() {
     let mut history = long(1, 10);
     history.tell("mail".to_owned());

@@ -341,11 +341,11 @@ fn rules_hold_for_the_tools_of_the_team_and_what_is_denied_is_not_offered() {
 }
 
 #[test]
-fn what_must_be_asked_for_is_asked_for_unless_nothing_is() {
+fn what_must_be_asked_for_is_asked_for_in_every_mode() {
     let rules = rules(&["Bash"], &[], &["Bash(git push:*)", "Read(private/**)"]);
     assert_eq!(check(&rules, Default, "Bash", "ls; git push"), "ask");
     assert_eq!(check(&rules, Plan, "Read", "private/x"), "ask");
-    assert_eq!(check(&rules, Bypass, "Bash", "git push"), "yes");
+    assert_eq!(check(&rules, Bypass, "Bash", "git push"), "ask");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! OpenAI's chat completions, as OpenAI, Ollama, vLLM, OpenRouter and many others speak it.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -27,7 +29,8 @@ impl Provider for OpenAi {
 
     fn body(&self, options: &Options<'_>, asked: &Asked<'_>) -> Vec<u8> {
         let system = (!asked.system.is_empty()).then_some(Turn::System { content: asked.system });
-        let messages = system.into_iter().chain(asked.messages.iter().flat_map(Turn::of)).collect();
+        let turns = system.into_iter().chain(asked.messages.iter().flat_map(Turn::of));
+        let messages = turns.fold(Vec::new(), Turn::add);
         // OpenAI does not take the old name any more, most others do not know the new one.
         let max_tokens = Some(asked.max_tokens);
         let (old, new) = if options.is_original { (None, max_tokens) } else { (max_tokens, None) };
@@ -88,7 +91,7 @@ enum Turn<'a> {
         content: &'a str,
     },
     User {
-        content: &'a str,
+        content: Cow<'a, str>,
     },
     Assistant {
         content: Option<String>,
@@ -131,9 +134,22 @@ impl<'a> Turn<'a> {
         }
     }
 
+    /// Adds a turn. Templates of many models take no two turns of the user in a row.
+    fn add(mut turns: Vec<Self>, turn: Self) -> Vec<Self> {
+        match (turns.last_mut(), turn) {
+            (Some(Self::User { content: before }), Self::User { content }) => {
+                let before = before.to_mut();
+                before.push_str("\n\n");
+                before.push_str(&content);
+            }
+            (_, turn) => turns.push(turn),
+        }
+        turns
+    }
+
     fn of_said(said: &'a Said) -> Self {
         match said {
-            Said::Text(text) => Self::User { content: text },
+            Said::Text(text) => Self::User { content: text.into() },
             Said::Result(result) => Self::Tool { tool_call_id: &result.id, content: result },
         }
     }

@@ -93,8 +93,7 @@ fn openai_hears_all_in_its_own_form() {
             "tools": [{"type": "function", "function": {"name": "Read", "description": "reads", "parameters": {"type": "object"}}}],
             "messages": [
                 {"role": "system", "content": "be good"},
-                {"role": "user", "content": "look"},
-                {"role": "user", "content": " "},
+                {"role": "user", "content": "look\n\n "},
                 {"role": "assistant", "content": "I look", "tool_calls": [
                     {"id": "a", "type": "function", "function": {"name": "Read", "arguments": "{\"path\":\"x\"}"}},
                     {"id": "b", "type": "function", "function": {"name": "Read", "arguments": "{}"}},
@@ -282,9 +281,10 @@ fn an_answer_that_is_no_success_is_of_the_kind_that_says_what_to_do() {
         ModelError::Refused { .. } => "refused",
         ModelError::TooLong { .. } => "too long",
         ModelError::Busy { .. } => "busy",
-        ModelError::BadUrl { .. } | ModelError::Lost { .. } | ModelError::Senseless { .. } => {
-            "else"
-        }
+        ModelError::BadUrl { .. }
+        | ModelError::Foreign { .. }
+        | ModelError::Lost { .. }
+        | ModelError::Senseless { .. } => "else",
     };
     let too_long = r#"{"error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000"}}"#;
     let too_long_too = r#"{"error":{"message":"no","code":"context_length_exceeded"}}"#;

@@ -18,7 +18,7 @@ pub struct Server {
     pub agreed: Option<Agreed>,
 }
 
-/// What a person agreed to: files change, and a server is started where others may have changed them.
+/// What a person agreed to: files change, and a command is run where others may have changed them.
 #[derive(Clone, Debug)]
 pub struct Agreed {
     /// The project.
@@ -33,7 +33,11 @@ pub struct Agreed {
 
 impl Agreed {
     /// Says what is another in this folder than what was agreed to, if anything is.
-    pub(super) fn check(&self, folder: &Path) -> Result<(), String> {
+    ///
+    /// # Errors
+    ///
+    /// If anything is.
+    pub fn check(&self, folder: &Path) -> Result<(), String> {
         let now = (self.look)(&self.project, folder, &self.command);
         if now == self.names {
             return Ok(());

@@ -15,7 +15,10 @@ use tokio::{
     sync::{mpsc::Receiver, watch},
     time::timeout,
 };
-use tokio_util::task::TaskTracker;
+use tokio_util::{
+    sync::{CancellationToken, DropGuard},
+    task::TaskTracker,
+};
 use troop_protocol::{Failure, FailureKind, Incoming, Notification, Peer, PeerError};
 
 use super::{Fault, Host};
@@ -32,8 +35,8 @@ const LAST: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub(super) struct Local {
     peer: Peer,
-    // Dropped in this order: the conversation, then the process and all that it started.
-    _group: Group,
+    /// Ends the process, and all that it started.
+    _over: DropGuard,
     /// How it ended.
     ended: watch::Receiver<Option<ExitStatus>>,
     /// The last that it said on its standard error.
@@ -67,8 +70,10 @@ impl Local {
         let (peer, incoming) = Peer::channel(reader, writer, &tracker);
         let (said, (tell, ended)) = (Arc::default(), watch::channel(None));
         tracker.spawn(hear(incoming));
-        tracker.spawn(watch_over(child, errors, Arc::clone(&said), tell));
-        Ok(Self { peer, _group: group, ended, said })
+        let over = CancellationToken::new();
+        let running = Running { child, group, over: over.clone() };
+        tracker.spawn(watch_over(running, errors, Arc::clone(&said), tell));
+        Ok(Self { peer, _over: over.drop_guard(), ended, said })
     }
 
     pub(super) async fn request(&self, method: &str, params: &Value) -> Result<Value, Fault> {
@@ -118,20 +123,36 @@ async fn keep(mut errors: impl AsyncRead + Unpin, said: Arc<Mutex<VecDeque<u8>>>
     }
 }
 
-/// Hears what a server says to people, and tells how it ended once the last of that has come.
+/// A process that serves until nobody wants it any more.
+struct Running {
+    child: Child,
+    group: Group,
+    over: CancellationToken,
+}
+
+/// Hears what a server says to people, and tells how it ended once the last of that has come. What it started ends right
+/// after it: later its number may be somebody else's.
 async fn watch_over(
-    mut child: Child,
+    Running { mut child, group, over }: Running,
     errors: impl AsyncRead + Unpin,
     said: Arc<Mutex<VecDeque<u8>>>,
     tell: watch::Sender<Option<ExitStatus>>,
 ) {
     let mut kept = pin!(keep(errors, said));
-    let status = tokio::select! {
-        status = child.wait() => {
-            drop(timeout(LAST, &mut kept).await);
-            status
+    let ended = over.run_until_cancelled(async {
+        tokio::select! {
+            status = child.wait() => {
+                drop(timeout(LAST, &mut kept).await);
+                status
+            }
+            () = &mut kept => child.wait().await,
         }
-        () = &mut kept => child.wait().await,
+    });
+    let status = ended.await;
+    drop(group);
+    let status = match status {
+        Some(status) => status,
+        None => child.wait().await,
     };
     // Nobody may be left to hear it.
     tell.send_replace(status.ok());

@@ -66,6 +66,11 @@ impl Files {
                 Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
             }
         }
+        // A shell would look at home, and a folder of that name is deleted with all that is there.
+        let is_home = path.starts_with("~");
+        if is_home || self.followed(&inside).is_none() {
+            return Err(self.outside(path));
+        }
         if inside.as_os_str().is_empty() {
             inside.push(".");
         }

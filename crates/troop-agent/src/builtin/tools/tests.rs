@@ -4,7 +4,6 @@ use std::{fs, os::unix::fs::symlink, path::Path};
 
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
-use troop_model::Permissions;
 
 use super::{Files, Own, Rules, Spot, cut, in_background, schema};
 
@@ -36,7 +35,7 @@ async fn used_under(
     files: &Files,
 ) -> Result<String, String> {
     let deny = deny.iter().map(|rule| rule.parse().unwrap()).collect();
-    let veil = Rules { deny, ..Rules::default() }.veil(Permissions::Default, tool.name());
+    let veil = Rules { deny, ..Rules::default() }.veil(tool.name());
     let (input, files) = (object(&input), files.clone());
     in_background(move |over| tool.on_files(&input, &files, &veil, over)).await
 }
@@ -115,7 +114,9 @@ async fn no_path_and_no_link_leads_out() {
     symlink(outside.path(), folder.path().join("link")).unwrap();
     symlink(outside.path().join("secret"), folder.path().join("file")).unwrap();
     let absolute = outside.path().join("secret").display().to_string();
-    for path in ["../x", "in/../../x", "link/secret", "file", absolute.as_str(), "/etc/passwd"] {
+    for path in
+        ["../x", "in/../../x", "link/secret", "file", absolute.as_str(), "/etc/passwd", "~/x", "~"]
+    {
         for (tool, input) in [
             (Own::Read, json!({"file_path": path})),
             (Own::Write, json!({"file_path": path, "content": "y"})),
@@ -125,9 +126,11 @@ async fn no_path_and_no_link_leads_out() {
             (Own::Grep, json!({"path": path, "pattern": "needle"})),
         ] {
             let used = used(tool, input, &files).await;
-            assert!(used.is_err(), "{tool:?} {path}: {used:?}");
+            let why = used.unwrap_err();
+            assert!(why.contains("is not in your working folder"), "{tool:?} {path}: {why}");
         }
     }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "nothing was made");
     let found = used(Own::Grep, json!({"pattern": "needle"}), &files).await;
     assert_eq!(found, Ok("nothing was found".to_owned()), "no link is followed");
     assert_eq!(fs::read_to_string(outside.path().join("secret")).unwrap(), "needle");

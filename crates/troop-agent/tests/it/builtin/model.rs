@@ -95,7 +95,11 @@ async fn a_reply_is_the_same_by_each_api_wherever_it_is_cut() {
             let mock = MockModel::with([Answer::Reply(rich()).by(way)]).await;
             let (model, mut seen) = (model(api, &mock), Seen::default());
             let reply = ask(&model, &mut seen).await.unwrap();
-            assert_eq!(reply.text(), "Grüße, 🦀 und\nZeilen", "{api}, in pieces of {pieces:?}");
+            assert_eq!(
+                reply.text(),
+                "Grüße, 🦀 und\nZeilen \u{2028}",
+                "{api}, in pieces of {pieces:?}"
+            );
             assert_eq!(seen.text, "Grüße, 🦀 und\nZeilen \u{2028}", "{api}");
             assert_eq!(
                 (seen.thinking.as_str(), seen.calls),
@@ -213,6 +217,35 @@ async fn garbage_is_no_reply() {
         MockModel::start(|_| Answer::Garbage(vec![b'd', b'a', 0xff, 0xfe, b'\n', b'\n'])).await;
     let error = ask(&model(Api::Anthropic, &mock), &mut Seen::default()).await.unwrap_err();
     assert!(matches!(error, ModelError::Senseless { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_stream_of_events_is_told_and_not_asked_for_again() {
+    let page = "<!doctype html>\n<html><title>Log in</title> sk-very-secret </html>";
+    for (kind, body, told) in [
+        (
+            "text/html; charset=utf-8",
+            page,
+            "<!doctype html> <html><title>Log in</title> [key] </html>",
+        ),
+        ("application/json", r#"{"choices": []}"#, r#"{"choices": []}"#),
+        ("text/plain", "\u{1F980}", "\u{1F980}"),
+    ] {
+        for api in APIS {
+            let headers = vec![("content-type".to_owned(), kind.to_owned())];
+            let answer = Answer::Status { status: 200, headers, body: body.to_owned() };
+            let mock = MockModel::start(move |_| answer.clone()).await;
+            let error = ask(&model(api, &mock), &mut Seen::default()).await.unwrap_err();
+            let (kind, beginning) = (kind.to_owned(), told.to_owned());
+            assert_eq!(error, ModelError::Foreign { kind, beginning }, "{api}");
+            assert_eq!(mock.requests().len(), 1, "{api}: nothing of that will pass");
+        }
+    }
+    let body = json!({"error": {"message": "overloaded", "type": "overloaded_error"}}).to_string();
+    let busy = Answer::Status { status: 200, headers: Vec::new(), body };
+    let mock = MockModel::with([busy, Answer::text("hi")]).await;
+    let reply = ask(&model(Api::Anthropic, &mock), &mut Seen::default()).await.unwrap();
+    assert_eq!(reply.text(), "hi", "what it says went wrong counts");
 }
 
 #[tokio::test]

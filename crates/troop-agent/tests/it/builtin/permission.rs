@@ -104,6 +104,38 @@ async fn with_leave_it_is_done() {
 }
 
 #[tokio::test]
+async fn who_waits_for_leave_goes_on_when_it_needs_none_any_more_and_asks_again_when_it_does() {
+    let folder = TempDir::new().unwrap();
+    let mock = MockModel::with([writes(), Answer::text("fine")]).await;
+    let mut lead = writer(&folder, &mock, "default", Rules::default()).await;
+    lead.assign("task-1", "write").await;
+    let asked = is_asked(&mut lead, "permission_request").await;
+    assert!(asked["content"].as_str().unwrap().starts_with("may I use Write"), "{asked}");
+    // It may edit now, and still runs no command without leave.
+    set_mode(&mut lead, "accept-edits").await;
+    let asked = is_asked(&mut lead, "permission_request").await;
+    assert!(asked["content"].as_str().unwrap().starts_with("may I use Bash"), "{asked}");
+    assert!(folder.path().join("a.txt").exists());
+    set_mode(&mut lead, "bypass").await;
+    assert_eq!(ended(&mut lead).await, completed("fine"));
+    assert!(folder.path().join("b.txt").exists());
+}
+
+#[tokio::test]
+async fn who_is_asked_sees_the_whole_input() {
+    let folder = TempDir::new().unwrap();
+    let long = format!("{}\n; touch tail", "x".repeat(9_000));
+    let bash = Answer::call("Bash", &json!({"command": long}));
+    let mock = MockModel::with([bash, Answer::text("fine")]).await;
+    let mut lead = writer(&folder, &mock, "default", Rules::default()).await;
+    lead.assign("task-1", "run").await;
+    let asked = is_asked(&mut lead, "permission_request").await;
+    let input = json!({"command": long}).to_string();
+    let whole = format!("may I use Bash `{long}`?\n{input}");
+    assert_eq!(asked["content"].as_str().unwrap(), whole);
+}
+
+#[tokio::test]
 async fn who_waits_for_leave_can_be_interrupted() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::with([writes(), Answer::text("never mind")]).await;
@@ -170,6 +202,29 @@ async fn a_plan_that_was_rejected_is_changed_and_nothing_is_done_before_it_is_go
         "{told:#?}"
     );
     assert!(told[2].contains("in plan mode you may only read"), "{told:#?}");
+}
+
+#[tokio::test]
+async fn a_result_that_is_too_long_is_cut_and_the_whole_is_kept_in_the_workspace() {
+    let folder = TempDir::new().unwrap();
+    let (long, short) = ("ü".repeat(262_145), "ü".repeat(262_144));
+    let mock = MockModel::with([Answer::text(&long), Answer::text(&short)]).await;
+    let mut lead = writer(&folder, &mock, "default", Rules::default()).await;
+    lead.assign("task-1", "count").await;
+    let (method, file) = loop {
+        if let Some(asked) = lead.answers_request(json!({})).await {
+            break asked;
+        }
+    };
+    assert_eq!((method.as_str(), &file["content"]), ("workspace/write", &json!(long)));
+    let (status, result) = ended(&mut lead).await;
+    assert_eq!((status.as_str(), result.chars().count()), ("completed", 262_144));
+    let path = file["path"].as_str().unwrap();
+    let end = format!(
+        "ü\n[cut: it has 262145 characters, and 262144 can be told; all of it: `troop --team blue workspace read {path}`]"
+    );
+    assert!(result.ends_with(&end), "{}", troop_model::preview(&end, 500));
+    assert_eq!(does(&mut lead, "count less").await, completed(&short));
 }
 
 #[tokio::test]

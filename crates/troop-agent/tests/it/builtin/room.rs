@@ -176,3 +176,45 @@ async fn a_window_that_instructions_and_tools_fill_is_refused_in_words() {
     );
     assert!(reason.contains("`contextWindow`") && mock.requests().is_empty(), "{reason}");
 }
+
+#[tokio::test]
+async fn a_model_that_writes_no_summary_goes_on_with_what_it_did_in_short() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("big.txt"), "words and words\n".repeat(500)).unwrap();
+    let mut read = reader(6, "");
+    let mock = MockModel::start(move |seen| match is_asked_for_summary(seen) {
+        // As small models do, whatever they are offered.
+        true => counted(Answer::call("Read", &json!({"file_path": "big.txt"})), seen),
+        false => read(seen),
+    })
+    .await;
+    let options = Options { window: 12_000, max_tokens: 1_000, ..options(Api::OpenAi, &mock) };
+    let mut lead = ann(options, folder.path()).await;
+    assert_eq!(does(&mut lead, "mind the unicorn").await, completed("done"));
+    let asked = mock.requests();
+    let summaries: Vec<_> = asked.iter().filter(|seen| is_asked_for_summary(seen)).collect();
+    assert!((1..=4).contains(&summaries.len()), "cut {} times", summaries.len());
+    for seen in summaries {
+        assert!(seen.tools().is_empty(), "{:?}", seen.tools());
+        assert!(seen.last().contains("[what came of Read]"), "{}", seen.last());
+    }
+    let last = asked.last().unwrap().body.to_string();
+    for part in ["mind the unicorn", "What you did before, in short", "came to: ", "words and"] {
+        assert!(last.contains(part), "`{part}` is not in {last}");
+    }
+}
+
+#[tokio::test]
+async fn a_small_window_holds_several_pages_of_a_big_file() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("big.txt"), "words and words\n".repeat(5_000)).unwrap();
+    let mock = MockModel::start(reader(7, SUMMARY)).await;
+    let options = Options { window: 32_000, max_tokens: 8_000, ..options(Api::OpenAi, &mock) };
+    let mut lead = ann(options, folder.path()).await;
+    assert_eq!(does(&mut lead, "count all words").await, completed("done"));
+    let asked = mock.requests();
+    let n_cut = asked.iter().filter(|seen| is_asked_for_summary(seen)).count();
+    assert!(n_cut <= 3, "cut {n_cut} times");
+    let told = asked[1].last();
+    assert!(told.contains("bytes are not shown here]"), "{told}");
+}

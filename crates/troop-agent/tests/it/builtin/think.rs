@@ -121,8 +121,8 @@ async fn a_model_that_is_cut_off_may_go_on_and_one_that_refuses_fails() {
         [(Api::Anthropic, "max_tokens"), (Api::OpenAi, "length"), (Api::Gemini, "MAX_TOKENS")]
     {
         let mock = MockModel::with([
-            with("the first,", too_long),
-            with("the second,", too_long),
+            with("the first, the sec", too_long),
+            with("ond, ", too_long),
             Answer::text("and the third"),
             with("I look at", too_long),
             Answer::call("LS", &json!({})),
@@ -130,7 +130,7 @@ async fn a_model_that_is_cut_off_may_go_on_and_one_that_refuses_fails() {
         ])
         .await;
         let mut lead = ann(options(api, &mock), folder.path()).await;
-        let whole = completed("the first,\nthe second,\nand the third");
+        let whole = completed("the first, the second, and the third");
         assert_eq!(does(&mut lead, "speak").await, whole, "{api}");
         assert!(mock.requests()[1].last().contains("was cut off"));
         assert_eq!(does(&mut lead, "look").await, completed("It is empty."), "{api}");
@@ -292,6 +292,18 @@ async fn a_command_has_its_time_and_no_key() {
     assert_eq!(told.matches("killed after 0.1 seconds").count(), 2, "who floods is stopped, too");
     assert!(told.contains("exit code 3") && !told.contains("\nPATH="), "{told}");
     assert!(told.contains("the key is [key]"), "{told}");
+}
+
+#[tokio::test]
+async fn a_key_is_not_in_why_a_task_ended() {
+    let folder = TempDir::new().unwrap();
+    for (tool, status) in [("FailTask", "failed"), ("GiveBackTask", "pending")] {
+        let reason = json!({"reason": format!("the key is {KEY}")});
+        let mock = MockModel::with([Answer::call(tool, &reason)]).await;
+        let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;
+        let told = (status.to_owned(), "the key is [key]".to_owned());
+        assert_eq!(does(&mut lead, "look").await, told);
+    }
 }
 
 #[tokio::test]

@@ -90,6 +90,10 @@ fn already_active(team: &TeamSeen) -> Failure {
     Failure { hint: Some(hint.to_owned()), ..Failure::new(FailureKind::Conflict, &message) }
 }
 
+/// What to do about teammates that keep a team from being taken away.
+const STOP_FIRST: &str =
+    "ask each to stop (ShutdownTeammate), wait until it has, then call this again";
+
 /// Input of `TeamDelete`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -117,7 +121,13 @@ impl TeamTool for TeamDelete {
 
     async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
         let team = desk.team().await?;
-        desk.change(Command::DeleteTeam).await?;
+        desk.change(Command::DeleteTeam).await.map_err(|failure| match &failure.hint {
+            None if failure.kind == FailureKind::Conflict => {
+                let hint = Some(STOP_FIRST.to_owned());
+                Failure { hint, ..failure }
+            }
+            _ => failure,
+        })?;
         let message = format!("Cleaned up team \"{}\"", team.name);
         Ok(json!({"success": true, "message": message, "team_name": team.name}).to_string())
     }

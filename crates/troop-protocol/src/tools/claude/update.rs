@@ -10,7 +10,10 @@ use super::{TaskId, hash, member_name, not_found, tasks::ACTIVE_FORM};
 use crate::code::{Failure, FailureKind};
 
 /// The result of a task that was called completed without one.
-const NO_RESULT: &str = "completed; no result was given";
+pub const NO_RESULT: &str = "completed; no result was given";
+
+/// What a member can do that may not change what is said about a task.
+const INSTEAD: &str = "Say how your own task stands by `status` alone, what came of it by `result`, and tell the lead by SendMessage what else is to be known";
 
 /// Input of `TaskUpdate`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -90,7 +93,8 @@ impl TeamTool for TaskUpdate {
         let status = self.status.clone();
         let owner = self.owner.clone();
         let result = self.result.clone();
-        update.describe(self).await?;
+        let says_more = status.is_some() || owner.is_some();
+        update.describe(self, says_more).await?;
         // Who takes a task says so in either field, and often in both.
         if let Some(owner) = owner {
             update.own(owner.as_deref(), status.as_deref()).await?;
@@ -99,6 +103,21 @@ impl TeamTool for TaskUpdate {
             update.stand(&status, result).await?;
         }
         update.told()
+    }
+}
+
+impl TaskUpdate {
+    /// What is said about the task itself, by the names that are shown.
+    fn named(&self) -> Vec<&'static str> {
+        let named = [
+            ("subject", self.subject.is_some()),
+            ("description", self.description.is_some()),
+            ("activeForm", self.active_form.is_some()),
+            ("metadata", self.metadata.as_ref().is_some_and(|it| !it.is_empty())),
+            ("blockedBy", !self.add_blocked_by.is_empty()),
+            ("blocks", !self.add_blocks.is_empty()),
+        ];
+        named.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect()
     }
 }
 
@@ -135,27 +154,34 @@ impl<C: Calls> Update<'_, '_, C> {
         }
     }
 
-    /// What is known about the task, and what waits for what.
-    async fn describe(&mut self, input: TaskUpdate) -> Result<(), Failure> {
+    /// What is known about the task, and what waits for what. Who may not say that may still say how it stands.
+    async fn describe(&mut self, input: TaskUpdate, says_more: bool) -> Result<(), Failure> {
+        let named = input.named();
+        match self.describe_all(input).await {
+            Err(failure) if failure.kind == FailureKind::Forbidden && self.changed.is_empty() => {
+                let named = named.join("`, `");
+                if !says_more {
+                    let message = format!("{}: `{named}`", failure.message);
+                    return Err(Failure { message, hint: Some(INSTEAD.to_owned()), ..failure });
+                }
+                // It is only shown while it lasts, and nobody misses it.
+                if named != "activeForm" {
+                    self.notes.push(format!("Not changed: `{named}` ({failure}). {INSTEAD}."));
+                }
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    async fn describe_all(&mut self, input: TaskUpdate) -> Result<(), Failure> {
+        let named = input.named();
         let mut metadata = input.metadata;
         if let Some(form) = &input.active_form {
             let metadata = metadata.get_or_insert_default();
             metadata.insert(ACTIVE_FORM.to_owned(), form.clone().into());
         }
-        let named = [
-            ("subject", input.subject.is_some()),
-            ("description", input.description.is_some()),
-            ("activeForm", input.active_form.is_some()),
-            (
-                "metadata",
-                metadata
-                    .as_ref()
-                    .is_some_and(|it| it.len() > usize::from(input.active_form.is_some())),
-            ),
-            ("blockedBy", !input.add_blocked_by.is_empty()),
-        ];
-        let named: Vec<_> = named.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect();
-        if let Some(first) = named.first() {
+        if let Some(first) = named.first().filter(|it| **it != "blocks") {
             let change = Change {
                 subject: input.subject,
                 description: input.description,
@@ -165,7 +191,7 @@ impl<C: Calls> Update<'_, '_, C> {
             };
             let task = self.task();
             self.change(first, TaskCommand::Update { task, change: Box::new(change) }).await?;
-            self.changed = named;
+            self.changed = named.into_iter().filter(|it| *it != "blocks").collect();
         }
         for TaskId(task) in input.add_blocks {
             let change = Change { add_blocked_by: vec![self.task()], ..Change::default() };

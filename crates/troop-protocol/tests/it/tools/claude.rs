@@ -229,3 +229,25 @@ async fn a_long_board_is_listed_in_pages_with_open_tasks_first() {
     assert!(first.ends_with("#31 [pending] T31\n(page 1 of 2)"), "{first}");
     assert_eq!(lead.ok("TaskList", json!({"page": 2})).await, "#32 [pending] T32\n(page 2 of 2)");
 }
+
+#[tokio::test]
+async fn a_member_says_how_its_task_stands_whatever_else_it_may_not_say() {
+    let stage = Stage::new(Dialect::Claude).await;
+    let (lead, ann) = (stage.hand("lead"), stage.hand("ann"));
+    lead.ok("TaskCreate", json!({"subject": "A"})).await;
+    let begins = json!({"taskId": "1", "status": "in_progress", "activeForm": "Doing it"});
+    assert_eq!(ann.ok("TaskUpdate", begins).await, "Updated task #1 status");
+    let more = json!({"description": "other", "metadata": {"k": 1}});
+    let mut done = json!({"taskId": "1", "status": "completed", "result": "in a.rs"});
+    let mut alone = json!({"taskId": "1"});
+    for (name, value) in more.as_object().unwrap() {
+        (done[name], alone[name]) = (value.clone(), value.clone());
+    }
+    let told = ann.told("TaskUpdate", alone).await;
+    let why = "`ann` may not change tasks; the lead or a person may: `description`, `metadata`";
+    assert!(told.starts_with(why) && told.contains("by `status` alone"), "{told}");
+    let told = ann.ok("TaskUpdate", done).await;
+    assert!(told.starts_with("Updated task #1 status\nNot changed: `description`, `metadata` ("));
+    let seen = lead.ok("TaskGet", json!({"taskId": "1"})).await;
+    assert!(seen.contains("Status: completed") && !seen.contains("other"), "{seen}");
+}

@@ -211,3 +211,12 @@ async fn what_the_board_refuses_says_what_to_do_next() {
     let told = ann.told("team_message", wrong).await;
     assert!(told.contains("`idle` is none of: message, broadcast, shutdown_request"), "{told}");
 }
+
+#[tokio::test]
+async fn what_is_said_under_two_names_is_said_twice() {
+    let stage = Stage::new(Dialect::Board).await;
+    let both = json!({"member": "zed", "agent": "command", "team_task_id": "1"});
+    let told = stage.hand("lead").told("spawn", both).await;
+    let why = "`spawn`, `agent`: it was said twice, once under another name; say it once";
+    assert!(told.starts_with(why), "{told}");
+}

@@ -239,8 +239,10 @@ async fn a_repository_in_a_folder_is_not_merged_as_a_mere_name() {
         assert!(why.starts_with("what is in `below/dep` would be lost"), "{why}");
         assert!(why.contains("rm -rf below/dep/.git"), "{why}");
         // Nor does it keep the member from its next task.
-        isolation.begin(&work("ann", 2)).await.unwrap();
+        let begun = isolation.begin(&work("ann", 2)).await.unwrap();
         isolation.go_back(&one).await.unwrap();
+        fs::create_dir_all(inside.parent().unwrap()).unwrap();
+        fs::rename(&begun.aside[0], &inside).unwrap();
         fs::remove_dir_all(inside.join(".git")).unwrap();
         merge(&isolation, &one).await;
         assert_eq!(scene.in_team("below/dep/result.txt").await, "precious");

@@ -133,6 +133,26 @@ async fn a_repository_in_place_of_ours_is_moved_away_before_the_next_task() {
 }
 
 #[tokio::test]
+async fn a_repository_that_was_left_in_a_folder_is_moved_away_before_the_next_task() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    let inner = ann.join("below/inner");
+    write(&inner, "kept.txt", "kept");
+    git(&inner, &["init", "--quiet"]).await;
+    let begun = isolation.begin(&one).await.unwrap();
+    assert!(begun.aside.is_empty() && inner.exists(), "the same task goes on with it");
+    let two = work("ann", 2);
+    let begun = isolation.begin(&two).await.unwrap();
+    let [aside] = &begun.aside[..] else { panic!("{begun:?}") };
+    assert_eq!(fs::read_to_string(aside.join("kept.txt")).unwrap(), "kept");
+    assert!(aside.join(".git").is_dir() && !inner.exists());
+    write(&ann, "two.txt", "2");
+    merge(&isolation, &two).await;
+    assert_eq!(scene.in_team("two.txt").await, "2");
+}
+
+#[tokio::test]
 async fn a_folder_that_the_repository_forgot_is_moved_away_whole() {
     let scene = Scene::new().await;
     let isolation = scene.open().await;

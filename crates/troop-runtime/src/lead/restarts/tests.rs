@@ -27,6 +27,10 @@ fn who_gets_something_done_has_a_clean_slate() {
     let mut restarts = Restarts::default();
     assert!(restarts.after_crash(&ann, &timing));
     assert!(!restarts.after_crash(&ann, &timing));
-    restarts.forget(&ann);
+    restarts.forgive(&ann);
     assert!(restarts.after_crash(&ann, &timing));
+    restarts.forgive(&ann);
+    assert!(restarts.is_waiting(&ann), "it may have done it right before it crashed");
+    restarts.forget(&ann);
+    assert!(!restarts.is_waiting(&ann));
 }

@@ -9,7 +9,7 @@ use troop_model::{
     Command, Fact, MemberState, NewTask, Settings, State, Status, Task, TaskCommand, TaskNumber,
 };
 use troop_protocol::{FromLead, ReportedStatus};
-use troop_runtime::{HookOptions, Hooks, HooksConfig};
+use troop_runtime::{Agreement, HookOptions, Hooks, HooksConfig};
 use troop_testkit::wait_for;
 
 use super::{
@@ -32,7 +32,8 @@ fn heard_hooks(folder: &Path, hooks: &[(&str, &str)]) -> (Hooks, mpsc::Receiver<
     assert!(mistakes.is_empty(), "{mistakes:?}");
     let environment = std::env::vars_os().collect();
     let (tracker, (warnings, heard)) = (TaskTracker::new(), mpsc::channel(8));
-    let options = HookOptions { folder: folder.to_owned(), environment, tracker, warnings };
+    let (folder, agreement) = (folder.to_owned(), Agreement::default());
+    let options = HookOptions { folder, environment, agreement, tracker, warnings };
     (Hooks::new(config, options), heard)
 }
 
@@ -282,6 +283,34 @@ async fn a_hook_that_hangs_or_crashes_does_not_stop_the_team() {
     stage.until_state("bob", MemberState::Idle).await;
     // People hear of it.
     while !complaints.recv().await.unwrap().contains(" on task-completed ") {}
+}
+
+#[tokio::test]
+async fn who_is_gone_before_what_it_did_is_agreed_to_is_started_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let slow = "until test -e gone; do sleep 0.01; done; rm gone";
+    let hooks = hooks(folder.path(), &[("TaskCompleted", slow)]);
+    let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
+    let gone = folder.path().join("gone");
+    stage.plays.add(
+        "brief",
+        play(move |mut part: Part| {
+            let gone = gone.clone();
+            async move {
+                part.ready(true).await;
+                part.idle().await;
+                let Some(task) = part.task().await else { return };
+                part.complete(&task).await;
+                drop(part);
+                std::fs::write(gone, "").unwrap();
+            }
+        }),
+    );
+    stage.spawn("bob", "brief").await;
+    for _ in 0..3 {
+        stage.task("write").await;
+    }
+    stage.until("all are done", is_done(3)).await;
 }
 
 #[tokio::test]

@@ -253,6 +253,7 @@ impl Stage {
             hooks: setting.hooks,
             isolation: setting.isolation,
             checks: Vec::new(),
+            agreement: troop_runtime::Agreement::default(),
             environment: std::env::vars_os().collect(),
             timing: setting.timing,
             until: setting.until,

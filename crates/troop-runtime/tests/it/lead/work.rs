@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use troop_model::{
-    Actor, Command, MemberState, MessageKind, Outgoing, Permissions, Settings, Status, TaskNumber,
+    Actor, Assignment, Command, MemberState, MessageKind, Outgoing, Permissions, Settings, Status,
+    TaskNumber,
 };
 use troop_protocol::{FromLead, ReportedStatus};
 use troop_runtime::{Ended, Timing};
@@ -54,9 +55,10 @@ async fn many_tasks_over_a_few_teammates_are_each_done_once() {
     }
 }
 
-#[tokio::test]
-async fn who_says_that_it_is_idle_and_nothing_about_its_task_is_asked_and_loses_it() {
-    let settings = Settings { max_attempts: 1, ..Settings::default() };
+/// A teammate that says it is idle as soon as it has a task, given or taken, and passes on what it is told. Whether it is asked
+/// how that stands, and loses it.
+async fn absent_is_asked(assignment: Assignment) {
+    let settings = Settings { max_attempts: 1, assignment, ..Settings::default() };
     let stage = Stage::new(Setting { settings, ..Setting::default() }).await;
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     stage.plays.add(
@@ -66,9 +68,16 @@ async fn who_says_that_it_is_idle_and_nothing_about_its_task_is_asked_and_loses_
             async move {
                 part.ready(false).await;
                 part.idle().await;
+                let mut takes_one = assignment == Assignment::Claim;
                 while let Some(said) = part.hear().await {
                     match said {
                         FromLead::AssignTask { .. } => part.idle().await,
+                        FromLead::UpdateContext(it) if takes_one && !it.tasks.is_empty() => {
+                            takes_one = false;
+                            let claim = raw("task/claim", "{}");
+                            part.peer.request::<serde_json::Value>(claim).await.unwrap();
+                            part.idle().await;
+                        }
                         FromLead::Message(message) => tell.send(message.content).unwrap(),
                         FromLead::UpdateContext(_)
                         | FromLead::Shutdown { .. }
@@ -89,6 +98,73 @@ async fn who_says_that_it_is_idle_and_nothing_about_its_task_is_asked_and_loses_
     });
     assert_eq!(why.await, "bob says that it is idle, and nothing about task-1");
     stage.until_state("bob", MemberState::Idle).await;
+}
+
+/// Says too much each time until it has been told so this often.
+fn chatty(n_long: usize) -> super::stage::Play {
+    play(move |mut part: Part| async move {
+        part.ready(true).await;
+        part.idle().await;
+        for nth in 0.. {
+            let Some(task) = part.task().await else { return };
+            let result = if nth < n_long { "x".repeat(262_145) } else { "short".to_owned() };
+            part.report(&task, ReportedStatus::Completed, &result).await;
+            part.idle().await;
+        }
+    })
+}
+
+#[tokio::test]
+async fn a_result_that_the_board_does_not_take_gives_the_task_back_with_the_reason() {
+    let (warnings, mut warned) = tokio::sync::mpsc::channel(8);
+    let warnings = Some(warnings);
+    // Nobody is asked how it stands, and no lease ends.
+    let timing = Timing { grace: Duration::from_secs(600), ..quick() };
+    let stage = Stage::new(Setting { timing, warnings, ..Setting::default() }).await;
+    stage.plays.add("chatty", chatty(2));
+    stage.spawn("bob", "chatty").await;
+    stage.task("write").await;
+    stage.until("it is done after all", is_done(1)).await;
+    let (attempts, mail) = stage
+        .board
+        .look(|state| {
+            let to_bob = state.mailbox().iter().filter(|it| it.to.as_str() == "bob");
+            let task = state.tasks().get(TaskNumber(1)).unwrap();
+            (task.attempts, to_bob.map(|it| it.content.clone()).collect::<Vec<_>>())
+        })
+        .await
+        .unwrap();
+    let why = "the result has 262145 characters; the limit is 262144";
+    assert_eq!(attempts, 1, "it was its own all the time");
+    assert_eq!(mail.iter().filter(|it| it.starts_with(why)).count(), 2, "{mail:?}");
+    let warning = warned.recv().await.unwrap();
+    assert!(warning.starts_with(&format!("bob: task-1 is not done yet: {why}")), "{warning}");
+}
+
+#[tokio::test]
+async fn who_says_again_and_again_what_the_board_does_not_take_has_failed_with_that_reason() {
+    let settings = Settings { max_attempts: 1, ..Settings::default() };
+    let timing = Timing { grace: Duration::from_secs(600), ..quick() };
+    let stage = Stage::new(Setting { settings, timing, ..Setting::default() }).await;
+    stage.plays.add("chatty", chatty(usize::MAX));
+    stage.spawn("bob", "chatty").await;
+    stage.task("write").await;
+    let why = stage.until("it has failed", |state| {
+        let task = state.tasks().get(TaskNumber(1)).filter(|it| it.status == Status::Failed)?;
+        task.result.clone()
+    });
+    let why = why.await;
+    assert!(why.starts_with("the result has 262145 characters"), "{why}");
+}
+
+#[tokio::test]
+async fn who_says_that_it_is_idle_and_nothing_about_its_task_is_asked_and_loses_it() {
+    absent_is_asked(Assignment::Auto).await;
+}
+
+#[tokio::test]
+async fn who_took_a_task_and_says_that_it_is_idle_is_asked_and_loses_it() {
+    absent_is_asked(Assignment::Claim).await;
 }
 
 #[tokio::test]
@@ -291,8 +367,7 @@ async fn a_transcript_shows_what_was_told() {
 
 #[tokio::test]
 async fn what_a_teammate_took_itself_is_not_given_to_it_again() {
-    let settings =
-        Settings { assignment: troop_model::Assignment::Claim, ..Setting::default().settings };
+    let settings = Settings { assignment: Assignment::Claim, ..Setting::default().settings };
     let stage = Stage::new(Setting { settings, ..Setting::default() }).await;
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     stage.plays.add(

@@ -17,8 +17,8 @@ use troop_model::{
 };
 use troop_protocol::{FromLead, FromTeammate, Incoming, Peer, Ready};
 use troop_runtime::{
-    Board, BoxFuture, Clock, Done, Hooks, InProcess, LaunchSpec, Lead, LeadOptions, LeadWork,
-    Programs, Request, Subscription, Timing, Until,
+    Agreement, Board, BoxFuture, Clock, Done, Hooks, InProcess, LaunchSpec, Lead, LeadOptions,
+    LeadWork, Programs, Request, Subscription, Timing, Until,
 };
 
 pub(super) use idle::memory;
@@ -174,6 +174,7 @@ pub(super) async fn lead(board: &Board, place: &Place, name: &str) -> Result<Lea
         hooks: Hooks::none(),
         isolation: None,
         checks: Vec::new(),
+        agreement: Agreement::default(),
         environment: Vec::new(),
         timing: Timing { restart: Duration::from_millis(1), ..Timing::default() },
         until: Until::Stopped,

@@ -154,7 +154,8 @@ async fn one(
 
 fn fix(leftover: &Leftover, is_done_without: bool) -> String {
     let project = quoted_path(&leftover.project);
-    match (&leftover.state, &leftover.folder, &leftover.branch) {
+    let branch = leftover.branch.as_deref().map(troop_model::quoted);
+    match (&leftover.state, &leftover.folder, &branch) {
         (LeftoverState::Away, Some(folder), _) => format!(
             "move the project back, or go on where it is now: `troop resume TEAM` there; if it is gone for good, take what you need, then: `rm -r {}`",
             quoted_path(folder)

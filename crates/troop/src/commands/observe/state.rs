@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use troop_observe::Observer;
 
 use super::pieces::Tail;
-use crate::report::{Refused, moved_away};
+use crate::report::{Refused, moved_away, quoted_path};
 
 /// Saving takes at most one part in this many of the time, while there is more to read.
 const SHARE: u32 = 10;
@@ -176,9 +176,9 @@ fn check_folder(path: &Path) -> Result<()> {
     if folder.is_dir() {
         return Ok(());
     }
-    let (shown, folder) = (path.display(), folder.display());
-    let message = format!("`{shown}` cannot be written: there is no folder `{folder}`");
-    Err(Refused::new(message, format!("make it: `mkdir -p {folder}`")).into())
+    let (shown, missing) = (path.display(), folder.display());
+    let message = format!("`{shown}` cannot be written: there is no folder `{missing}`");
+    Err(Refused::new(message, format!("make it: `mkdir -p {}`", quoted_path(folder))).into())
 }
 
 fn folder(path: &Path) -> &Path {

@@ -55,7 +55,12 @@ pub(super) async fn run(order: Order, desk: &mut Desk, printer: &Printer) -> Res
     match (found.status, wait) {
         (DelegationStatus::Failed | DelegationStatus::Cancelled, _) => {
             let hint = format!("see the task: `troop task get {}`", found.task.0);
-            let message = format!("{} did not complete {}", found.to, found.task);
+            let (to, task) = (&found.to, found.task);
+            let is_due = move |state: &State| state.tasks().get(task)?.not_before;
+            let message = match board.look(is_due).await? {
+                Some(_) => format!("{to} did not complete {task} this time; it is tried again"),
+                None => format!("{to} did not complete {task}"),
+            };
             Err(Refused::new(message, hint).into())
         }
         (DelegationStatus::Running, Some(_)) => {

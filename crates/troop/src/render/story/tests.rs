@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::Story;
 use crate::{
-    render::{Recent, Screen, live, summary, summary_json},
+    render::{Recent, Screen, live, summary, summary_json, team_status},
     report::Typed,
 };
 
@@ -307,7 +307,7 @@ fn what_waits_for_a_person_stays_on_the_screen_with_what_to_type() {
     assert_snapshot!(strip_str(&shown).to_string(), @r#"
     crew  0 of 1 tasks done  0.6s
 
-      waits    bob for lead: cut corners
+      waits    bob for lead: cut ⏎ corners
                `troop message answer bob yes`, or `no`
       waits    task-1 for leave to begin: deploy
                `troop task approve 1`
@@ -318,6 +318,37 @@ fn what_waits_for_a_person_stays_on_the_screen_with_what_to_type() {
     "#);
     let last = world.lines.last().unwrap();
     assert!(last.ends_with("deploy\n         let it begin: `troop task approve 1`"), "{last}");
+}
+
+#[test]
+fn who_is_asked_sees_all_of_it_or_how_much_is_missing_and_where_it_is() {
+    let mut world = World::new();
+    world.spawn("bob", None);
+    let ask = |world: &mut World, what: &str| {
+        world.send(Actor::agent(&name("bob")), "user", MessageKind::PermissionRequest, what);
+    };
+    let spaces = " ".repeat(200);
+    ask(&mut world, &format!("may I use Bash `ls -la{spaces}\ntouch evil\u{1b}[2J`?"));
+    let whole = format!("bob for user: may I use Bash `ls -la{spaces} ⏎ touch evil\\u{{1b}}[2J`?");
+    let told = world.lines.last().unwrap();
+    assert!(told.contains(whole.split_once(": ").unwrap().1), "{told}");
+    let status = |world: &World| {
+        let (state, now) = (world.story.state(), (world.now, Typed::default()));
+        let members: Vec<_> = state.members().cloned().collect();
+        strip_str(&team_status(state, &members, "running", &now)).to_string()
+    };
+    assert!(status(&world).contains(&whole), "{}", status(&world));
+    let screen = Screen { width: 80, height: 40 };
+    let shown = |world: &World| {
+        strip_str(&live(&world.story, &Recent::default(), world.now, screen)).to_string()
+    };
+    assert!(shown(&world).contains("⏎ touch evil"), "{}", shown(&world));
+    ask(&mut world, &format!("may I use Bash `{}; touch evil`?", "x".repeat(3_000)));
+    let more = "more characters: `troop message read --all`)";
+    let status = status(&world);
+    assert!(status.contains(&format!("x… (1031 {more}")), "{status}");
+    let shown = shown(&world);
+    assert!(shown.contains(more) && shown.lines().all(|line| line.width() <= 80), "{shown}");
 }
 
 #[test]

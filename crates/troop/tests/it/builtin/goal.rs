@@ -32,12 +32,12 @@ async fn ill(answer: Answer) -> (MockModel, Arc<AtomicBool>) {
 }
 
 /// Waits for the end while the model goes on answering.
-async fn end(running: Printing) -> Run {
+pub(super) async fn end(running: Printing) -> Run {
     tokio::task::spawn_blocking(move || running.end()).await.unwrap()
 }
 
 /// Waits for a line while the model goes on answering.
-async fn sees(mut running: Printing, what: &'static str) -> Printing {
+pub(super) async fn sees(mut running: Printing, what: &'static str) -> Printing {
     let sees = move || {
         running.wait_for(what);
         running

@@ -1,5 +1,7 @@
 //! Who may do what, and who says so.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::json;
 use troop_testkit::{
     mock::{Answer, MockModel, Seen},
@@ -76,7 +78,8 @@ async fn a_lead_allows_what_it_might_do_itself_and_a_person_the_rest() {
     };
     let (run, answered) = tokio::join!(run(&troop, &mock, &ALONE), answers);
     assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
-    assert_eq!(answered, "no to ann: may I use Bash `touch two.txt`?\n");
+    let asked = r#"may I use Bash `touch two.txt`? ⏎ {"command":"touch two.txt"}"#;
+    assert_eq!(answered, format!("no to ann: {asked}\n"));
     let shown = "ann asks user: may I use Bash `touch two.txt`?";
     assert!(run.out.contains(shown), "{}", run.out);
     assert!(
@@ -139,7 +142,7 @@ async fn an_injection_gets_nobody_the_rights_of_another() {
     }
     let members = troop.json("member list");
     assert_eq!(members["members"].as_array().map(Vec::len), Some(3), "{members:#}");
-    assert!(!std::path::Path::new("/etc/troop-was-here").exists());
+    assert!(!Path::new("/etc/troop-was-here").exists());
 }
 
 #[tokio::test]
@@ -240,9 +243,15 @@ async fn what_a_member_starts_acts_for_it_alone_however_it_is_started() {
 #[tokio::test]
 async fn what_a_member_leaves_behind_acts_for_it_or_for_nobody() {
     let troop = repository(&["Bash"]);
-    let program = env!("CARGO_BIN_EXE_troop");
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_troop"));
+    let copy = troop.folder().join("home/copy");
+    std::fs::create_dir_all(troop.folder().join("home")).unwrap();
+    std::fs::hard_link(&program, &copy)
+        .or_else(|_| std::fs::copy(&program, &copy).map(drop))
+        .unwrap();
     // It begins when who started it is gone, and carries nothing of what it was given.
-    let left = move |how: &str, done: &str| {
+    let left = move |program: &Path, how: &str, done: &str| {
+        let program = program.display();
         let own = format!("env -i PATH=$PATH HOME=$HOME TROOP_HOME=$TROOP_HOME {program}");
         let tries = format!("{own} --team crew member mode $WHO bypass");
         let waits = "while kill -0 $$ 2>&-; do sleep 0.01; done";
@@ -251,7 +260,11 @@ async fn what_a_member_leaves_behind_acts_for_it_or_for_nobody() {
         )
     };
     let calls = move |who: &str| {
-        let all = [left("", "plain"), left("setsid", "apart")];
+        let all = [
+            left(&program, "", "plain"),
+            left(&program, "setsid", "apart"),
+            left(&copy, "", "other"),
+        ];
         Answer::calls(all.map(|it| ("Bash", json!({"command": it.replace("$WHO", who)}))))
     };
     let mock = MockModel::start(move |seen| match member(seen).as_str() {
@@ -270,8 +283,8 @@ async fn what_a_member_leaves_behind_acts_for_it_or_for_nobody() {
     let told: Vec<_> = mock.requests().iter().map(Seen::last).collect();
     let n_refused = |what: &str| told.iter().map(|it| it.matches(what).count()).max();
     let of_lead = n_refused("a member of a team left this running, and nobody can tell which");
-    assert_eq!(of_lead, Some(2), "{told:#?} {} {}", run.out, run.err);
-    assert_eq!(n_refused("`ann` may not"), Some(2), "{told:#?} {} {}", run.out, run.err);
+    assert_eq!(of_lead, Some(3), "{told:#?} {} {}", run.out, run.err);
+    assert_eq!(n_refused("`ann` may not"), Some(3), "{told:#?} {} {}", run.out, run.err);
     let members = troop.json("--team crew member list");
     let modes = members["members"].as_array().unwrap().iter().map(|it| &it["permissions"]);
     assert!(modes.into_iter().all(|mode| *mode == "accept-edits"), "{members:#}");
@@ -344,4 +357,32 @@ async fn whether_a_lead_only_coordinates_is_for_people_to_say() {
     for (words, wanted) in table {
         assert_eq!(works_itself(words).await, wanted, "{words:?}");
     }
+}
+
+#[tokio::test]
+async fn who_waits_for_the_report_alone_hears_what_waits_for_its_word() {
+    let troop = repository(&[]);
+    let mock = MockModel::start(|seen| match seen.last() {
+        last if last.contains("secret goal") => {
+            Answer::call("Bash", &json!({"command": "touch one.txt"}))
+        }
+        _ => Answer::text("It is written."),
+    })
+    .await;
+    let words = ["--team", "crew", "run", "secret goal", "--agent", "builtin", "--json"];
+    let answers = async {
+        wait_for("what is asked of the person", async || {
+            let status = troop.run("--team crew team status");
+            status.out.contains("waits    lead for user: may I use Bash").then_some(())
+        })
+        .await;
+        // Its mode lets it do so now, so that nobody has to answer.
+        troop.ok("--team crew member mode lead bypass");
+    };
+    let (run, ()) = tokio::join!(run(&troop, &mock, &words), answers);
+    assert_eq!(run.code, 0, "{} {}", run.out, run.err);
+    assert!(run.err.contains("lead asks user: may I use Bash `touch one.txt`?"), "{}", run.err);
+    assert!(run.err.contains("answer: `troop --team crew message answer lead yes"), "{}", run.err);
+    assert!(serde_json::from_str::<serde_json::Value>(&run.out).is_ok(), "{}", run.out);
+    assert!(troop.folder().join("one.txt").exists(), "{}", run.out);
 }

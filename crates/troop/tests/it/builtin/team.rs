@@ -435,7 +435,7 @@ async fn what_cannot_pass_is_not_tried_again() {
 
 #[tokio::test]
 async fn who_cannot_start_is_no_teammate_and_who_only_looks_is_one_in_plan_mode() {
-    let troop = repository(&["Edit", "Bash(troop member spawn:*)"]);
+    let troop = repository(&["Edit"]);
     let spawn = |name: &str, agent: &str, model: Option<&str>| {
         let (prompt, description) = ("look", "look");
         let mut input = json!({"name": name, "subagent_type": agent, "prompt": prompt, "description": description});
@@ -458,7 +458,8 @@ async fn who_cannot_start_is_no_teammate_and_who_only_looks_is_one_in_plan_mode(
     let run = run.await;
     assert_eq!(run.code, 0, "{} {}", run.out, run.err);
     let told = mock.requests().iter().map(Seen::last).find(|it| it.contains("name: eve")).unwrap();
-    assert!(told.contains("there is no agent `nobody`"), "{told}");
+    let those = "there is no agent `nobody`; there is: `builtin`, `command`, `script:FILE`";
+    assert!(told.contains(those), "nobody is asked for leave: {told}");
     assert!(told.contains("there is no key for the model `gpt-5`"), "{told}");
     let members = troop.json("--team crew member list");
     let members: Vec<_> = members["members"].as_array().unwrap().iter().collect();

@@ -1,4 +1,5 @@
-//! Clients of other people: the official Python SDK and the MCP inspector. `cargo xtask test` installs both.
+//! Clients of other people: the official Python SDK, the MCP inspector and the official conformance tests. `cargo xtask test`
+//! installs them.
 
 use std::{
     path::PathBuf,
@@ -8,14 +9,23 @@ use std::{
 use serde_json::Value;
 use troop_testkit::repository;
 
+use super::http::Server;
 use crate::troop::Troop;
 
 /// A program that `cargo xtask test` installs into the target folder. Where it is missing the test fails and says how to
 /// get it: a test that is skipped in silence holds nothing.
-fn installed(path: &str) -> PathBuf {
+pub(super) fn installed(path: &str) -> PathBuf {
     let program = repository().join("target").join(path);
     assert!(program.exists(), "{} is not there; `cargo xtask test` installs it", program.display());
     program
+}
+
+/// What a client that succeeded printed.
+#[track_caller]
+fn said(output: Output) -> String {
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    said
 }
 
 /// Runs a client against a server for `ann`.
@@ -40,37 +50,61 @@ fn the_python_sdk_uses_all_that_the_server_has() {
     troop.ok("message send ann 'hello' --as bob");
     let script = repository().join("crates/troop/tests/it/mcp_client.py");
     let python = installed("mcp-venv/bin/python");
-    let output = run(&troop, python, &[script.to_str().unwrap(), "SERVER"]);
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(said.ends_with("all good\n"), "{said}");
+    let output = run(&troop, python, &[script.to_str().unwrap(), "stdio", "SERVER"]);
+    assert!(said(output).ends_with("all good\n"));
+}
+
+#[test]
+fn the_python_sdk_uses_all_that_the_server_has_over_http() {
+    over_http("session");
+}
+
+#[test]
+fn the_python_sdk_uses_all_that_the_server_has_over_http_without_a_session() {
+    over_http("stateless");
+}
+
+#[track_caller]
+fn over_http(way: &str) {
+    let troop = Troop::with_team();
+    troop.ok("task create Write");
+    troop.ok("message send ann 'hello' --as bob");
+    let server = Server::start(&troop, "--as ann");
+    let script = repository().join("crates/troop/tests/it/mcp_client.py");
+    let token = server.token_file.to_str().unwrap();
+    let arguments = [script.to_str().unwrap(), way, &server.url, token];
+    let output = run(&troop, installed("mcp-venv/bin/python"), &arguments);
+    assert!(said(output).ends_with("all good\n"));
 }
 
 #[test]
 fn the_inspector_lists_and_calls_tools() {
     let troop = Troop::with_team();
     troop.ok("task create Write");
-    let inspector = || installed("mcp-inspector/node_modules/.bin/mcp-inspector");
-    let json = |output: Output| -> Value {
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    inspect(&troop, &["SERVER"]);
+}
+
+#[test]
+fn the_inspector_lists_and_calls_tools_over_http() {
+    let troop = Troop::with_team();
+    troop.ok("task create Write");
+    let server = Server::start(&troop, "--as ann");
+    let header = format!("Authorization: Bearer {}", server.token());
+    inspect(&troop, &[&server.url, "--transport", "http", "--header", &header]);
+}
+
+#[track_caller]
+fn inspect(troop: &Troop, server: &[&str]) {
+    let ask = |question: &[&str]| -> Value {
+        let inspector = installed("mcp-inspector/node_modules/.bin/mcp-inspector");
+        let said = said(run(troop, inspector, &[&["--cli"], server, question].concat()));
         serde_json::from_str(&said).unwrap_or_else(|_| panic!("{said}"))
     };
-    let tools = json(run(&troop, inspector(), &["--cli", "SERVER", "--method", "tools/list"]));
+    let tools = ask(&["--method", "tools/list"]);
     assert_eq!(tools["tools"][0]["name"], "team_tasks");
-    let called = json(run(
-        &troop,
-        inspector(),
-        &[
-            "--cli",
-            "SERVER",
-            "--method",
-            "tools/call",
-            "--tool-name",
-            "team_tasks",
-            "--tool-arg",
-            "action=list",
-        ],
-    ));
+    let list = ["--method", "tools/call", "--tool-name", "team_tasks", "--tool-arg", "action=list"];
+    let called = ask(&list);
     assert!(called["content"][0]["text"].as_str().unwrap().contains("Write"), "{called}");
+    let read = ask(&["--method", "resources/read", "--uri", "troop://task/1"]);
+    assert!(read["contents"][0]["text"].as_str().unwrap().contains("Write"), "{read}");
 }

@@ -15,7 +15,8 @@ when mail * from user
 fn planning(troop: &Troop) -> Printing {
     let mut team = start(troop, "--keep --permissions plan -m ann=command");
     team.wait_for("ann plans: run `echo hello`");
-    assert!(troop.ok("team status").contains("waits    ann for lead"));
+    let status = troop.ok("team status");
+    assert!(status.contains("waits    ann for lead"), "{status}");
     team
 }
 
@@ -24,6 +25,33 @@ fn asks_nothing(troop: &Troop) {
     let (code, err) = troop.refused("message answer ann yes");
     assert_eq!(code, 1);
     assert!(err.starts_with("error: `ann` asks nothing\n"), "{err}");
+}
+
+#[test]
+fn what_to_type_names_the_team_and_which_team_names_those_that_run_first() {
+    let troop = project(ONE);
+    let plans = "--keep --permissions plan -m ann=command";
+    // It gets a name that nobody typed.
+    let line = format!("run 'the goal' --agent script:lead.script {plans}");
+    let mut unnamed = Printing::new(troop.start(&line));
+    unnamed.wait_for("answer, since the lead may not:");
+    let name = troop.json("team list")["teams"][0]["name"].as_str().unwrap().to_owned();
+    let hint = format!("`troop --team {name} message answer ann yes`");
+    let status = troop.ok("team status");
+    assert!(status.contains(&hint), "{status}");
+    let mut named = start(&troop, plans);
+    named.wait_for("ann plans: run `echo hello`");
+    troop.ok("team create resting");
+    let (code, err) = troop.refused("message answer ann yes");
+    let wanted = format!(
+        "error: which team? These run: crew, {name}; and there are: resting\nhint: say it: `--team crew`\n"
+    );
+    assert_eq!((code, err), (2, wanted));
+    troop.ok(&format!("--team {name} stop"));
+    troop.ok("--team crew stop");
+    let run = unnamed.end();
+    assert!(run.out.contains(&hint), "{run:?}");
+    named.end();
 }
 
 #[test]

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 use tokio::time::Instant;
 use troop_model::{MemberName, TaskNumber};
 use troop_runtime::{
-    Aim, Checks, Clock, Isolation, IsolationOptions, Outcome as Ended, Wanted, process,
+    Agreement, Aim, Checks, Clock, Isolation, IsolationOptions, Outcome as Ended, Wanted, process,
 };
 use uuid::Uuid;
 
@@ -105,6 +105,7 @@ fn nothing_to_check() -> Checks {
         session: Uuid::now_v7(),
         show: None,
         wanted: Wanted::default(),
+        agreement: Agreement::default(),
     }
 }
 

@@ -1,0 +1,105 @@
+//! Reads a reply as it comes, and tells what is none.
+
+use std::{pin::pin, time::Duration};
+
+use hyper::{
+    body::Bytes,
+    header::{CONTENT_TYPE, HeaderMap},
+};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::{MAX_ERROR, ModelError, Watch};
+use crate::builtin::{
+    chat::Reply,
+    http::{Answer, HttpError},
+    provider::{Api, Progress, of_error},
+    sse::Events,
+};
+
+/// How long nothing comes before who watches hears of it.
+const QUIET: Duration = Duration::from_millis(50);
+/// How much is told of an answer that is none.
+const MAX_BEGINNING: usize = 200;
+
+/// Reads a reply to its end.
+pub(super) async fn reply(
+    api: Api,
+    answer: &mut Answer,
+    watch: &mut dyn Watch,
+) -> Result<Reply, ModelError> {
+    let mut other = Other::than_events(&answer.headers);
+    let (mut events, mut reader) = (Events::default(), api.provider().reader());
+    'reading: while let Some(piece) = next_piece(answer, watch).await? {
+        other.iter_mut().for_each(|it| it.take(&piece));
+        events.push(&piece);
+        loop {
+            let event = match events.next() {
+                Ok(Some(event)) => event,
+                Ok(None) => break,
+                Err(_) => return Err(none(other, "it is no stream of events")),
+            };
+            // Whatever it calls itself, it is one.
+            other = None;
+            let taken = reader.take(&event, &mut |shown| watch.shown(shown));
+            watch.counted(reader.usage());
+            if taken? == Progress::Over {
+                break 'reading;
+            }
+        }
+        watch.quiet();
+    }
+    reader.finish().ok_or_else(|| none(other, "it broke off"))
+}
+
+/// The next piece; who watches hears that none comes.
+async fn next_piece(
+    answer: &mut Answer,
+    watch: &mut dyn Watch,
+) -> Result<Option<Bytes>, HttpError> {
+    let mut piece = pin!(answer.piece());
+    loop {
+        match timeout(QUIET, &mut piece).await {
+            Ok(piece) => return piece,
+            Err(_) => watch.quiet(),
+        }
+    }
+}
+
+/// Why there is no reply.
+fn none(other: Option<Other>, otherwise: &str) -> ModelError {
+    other.and_then(Other::fault).unwrap_or_else(|| ModelError::senseless(otherwise))
+}
+
+/// An answer that says of itself that it is no stream of events, such as a page to log in at, until an event comes.
+struct Other {
+    kind: String,
+    begun: Vec<u8>,
+}
+
+impl Other {
+    fn than_events(headers: &HeaderMap) -> Option<Self> {
+        let kind = headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+        let is_stream = kind.trim().to_ascii_lowercase().starts_with("text/event-stream");
+        (!is_stream).then(|| Self { kind: kind.to_owned(), begun: Vec::new() })
+    }
+
+    fn take(&mut self, piece: &[u8]) {
+        let room = MAX_ERROR.saturating_sub(self.begun.len());
+        self.begun.extend(piece.iter().take(room));
+    }
+
+    /// What is wrong with it. Nothing that is known, if nothing came.
+    fn fault(self) -> Option<ModelError> {
+        let value: Value = serde_json::from_slice(&self.begun).unwrap_or_default();
+        // Some say by it what went wrong.
+        if let Some(error) = of_error(&value) {
+            return Some(error);
+        }
+        let text = String::from_utf8_lossy(&self.begun);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let beginning = troop_model::preview(&words, MAX_BEGINNING);
+        let kind = if self.kind.is_empty() { "something".to_owned() } else { self.kind };
+        (!beginning.is_empty()).then_some(ModelError::Foreign { kind, beginning })
+    }
+}

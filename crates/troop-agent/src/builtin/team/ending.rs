@@ -1,0 +1,94 @@
+//! The end of a task that a model speaks of in the middle of its turn: it counts when the turn is over, with what the model
+//! says last, so that nothing it still writes or says is lost.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::Deserialize;
+use serde_json::value::{RawValue, to_raw_value};
+use troop_model::{Command, Status, TaskCommand, TaskRef, Version};
+use troop_protocol::{Answer, Call, Calls, Change, Failure, FailureKind, NO_RESULT, Query};
+
+use crate::Turn;
+
+/// The wire of a member, on which the end of its own work waits for the end of its turn.
+#[derive(Debug)]
+pub(super) struct Ending<'a> {
+    turn: &'a Turn,
+    /// What is done, and what came of it if that was said.
+    done: Mutex<Option<(TaskRef, Option<String>)>>,
+}
+
+/// A task, as far as it matters here.
+#[derive(Debug, Deserialize)]
+struct TaskSeen {
+    status: Status,
+    owner: Option<String>,
+}
+
+impl<'a> Ending<'a> {
+    pub(super) fn new(turn: &'a Turn) -> Self {
+        Self { turn, done: Mutex::new(None) }
+    }
+
+    /// Whether something is done when the turn is over.
+    pub(super) fn is_kept(&self) -> bool {
+        self.done().is_some()
+    }
+
+    /// Whether it was said what came of it.
+    pub(super) fn has_result(&self) -> bool {
+        self.done().as_ref().is_some_and(|(_, result)| result.is_some())
+    }
+
+    /// Says now what is done. What came of it are these words, where nothing else was said.
+    pub(super) async fn settle(&self, words: &str) -> Result<(), Failure> {
+        let Some((task, result)) = self.done().take() else { return Ok(()) };
+        let words = if words.is_empty() { NO_RESULT } else { words };
+        let result = result.unwrap_or_else(|| words.to_owned());
+        let command = TaskCommand::Complete { task, result, summary: None, attempt: None };
+        let change = Change { command: Command::Task(command), operation: None };
+        self.turn.ask::<Answer>(&change).await?;
+        Ok(())
+    }
+
+    /// Whether the member is at work on a task.
+    async fn is_at(&self, task: &TaskRef) -> bool {
+        let asked = self.turn.query::<TaskSeen>(&Query::Task { task: task.clone() }).await;
+        let own = Some(self.turn.place().name.as_str());
+        asked.is_ok_and(|it| it.status == Status::InProgress && it.owner.as_deref() == own)
+    }
+
+    fn keep(&self, task: TaskRef, result: String) -> Result<Box<RawValue>, Failure> {
+        *self.done() = Some((task, (result != NO_RESULT).then_some(result)));
+        let answer = Answer { version: Version::ZERO, task: None, events: Vec::new() };
+        to_raw_value(&answer).map_err(|error| Failure::new(FailureKind::Bug, &error.to_string()))
+    }
+
+    fn done(&self) -> MutexGuard<'_, Option<(TaskRef, Option<String>)>> {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Calls for Ending<'_> {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all else has nothing to do with an end")]
+    async fn call(&self, call: Call) -> Result<Box<RawValue>, Failure> {
+        let Call::Change(change) = &call else { return Calls::call(self.turn, call).await };
+        match &change.command {
+            Command::Task(TaskCommand::Complete { task, result, .. }) if self.is_at(task).await => {
+                // One piece of work at a time: with the next, the one before is over.
+                if self.done().as_ref().is_some_and(|(done, _)| done != task) {
+                    self.settle("").await?;
+                }
+                return self.keep(task.clone(), result.clone());
+            }
+            Command::Task(TaskCommand::Claim { .. }) => self.settle("").await?,
+            Command::Task(
+                TaskCommand::Fail { task, .. }
+                | TaskCommand::Release { task, .. }
+                | TaskCommand::Cancel { task, .. },
+            ) => drop(self.done().take_if(|(done, _)| done == task)),
+            _ => {}
+        }
+        Calls::call(self.turn, call).await
+    }
+}

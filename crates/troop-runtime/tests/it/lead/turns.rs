@@ -1,0 +1,87 @@
+//! Who completes its task in the middle of its turn, and goes on.
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+use troop_model::{Actor, MemberState};
+use troop_protocol::{FromLead, FromTeammate, Idle, Ready, ReportedStatus};
+use troop_runtime::{Ended, Until};
+
+use super::{
+    is_done,
+    stage::{Part, Play, Setting, Stage, play, raw},
+};
+use crate::support::say;
+
+/// Completes its first task by a call, and goes on until it is told to end its turn. Tells what it heard till then.
+fn goes_on(tell: mpsc::UnboundedSender<FromLead>) -> Play {
+    play(move |mut part: Part| {
+        let tell = tell.clone();
+        async move {
+            let name = part.spec.member.to_string();
+            let ready = Ready { name, acknowledges: true, version: Some(1) };
+            part.say(FromTeammate::Ready(ready)).await;
+            part.idle().await;
+            let Some(task) = part.task().await else { return };
+            part.report(&task, ReportedStatus::InProgress, "").await;
+            let done = format!(r#"{{"task":"{}","result":"all of it"}}"#, task.id);
+            part.peer.request::<Value>(raw("task/complete", &done)).await.unwrap();
+            while let Some(said) = part.hear().await {
+                if let FromLead::Message(message) = &said {
+                    let id = message.id.unwrap();
+                    let read = raw("message/read", &format!(r#"{{"messages":["{id}"]}}"#));
+                    drop(part.peer.notify(read).await);
+                    break;
+                }
+                tell.send(said).unwrap();
+            }
+            let last_task = Some(task.id.clone());
+            part.say(FromTeammate::Idle(Idle { last_task })).await;
+            while let Some(task) = part.task().await {
+                part.complete(&task).await;
+            }
+        }
+    })
+}
+
+/// A team whose lead says nothing, and one member that goes on after its task.
+async fn on_stage() -> (Stage, mpsc::UnboundedReceiver<FromLead>) {
+    let stage = Stage::new(Setting::default()).await;
+    let (tell, told) = mpsc::unbounded_channel();
+    stage.plays.add("busy", goes_on(tell));
+    stage.spawn("bob", "busy").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    stage.task("write").await;
+    stage.until("it is done", is_done(1)).await;
+    (stage, told)
+}
+
+#[tokio::test]
+async fn a_team_is_not_at_rest_while_somebody_goes_on_after_its_task_and_its_lead_hears_of_it() {
+    let (mut stage, mut told) = on_stage().await;
+    let lead = stage.lead.take().unwrap();
+    lead.handle().end(Until::Quiet).await;
+    // What is said next is heard after all that the lead made of that.
+    stage.submit(Actor::human("zoe"), say("bob", "enough")).await.unwrap();
+    stage
+        .until("the lead is told", |state| {
+            let mut mail = state.mailbox().iter();
+            mail.any(|it| it.content == "bob is idle; task-1 is completed: all of it").then_some(())
+        })
+        .await;
+    lead.stop("enough").await.unwrap();
+    assert!(matches!(lead.ended().await, Ended::Stopped { .. } | Ended::Quiet));
+    while let Ok(said) = told.try_recv() {
+        assert!(!matches!(said, FromLead::Shutdown { .. }), "it was still at it");
+    }
+}
+
+#[tokio::test]
+async fn who_goes_on_after_its_task_is_given_the_next_one_when_its_turn_is_over() {
+    let (stage, mut told) = on_stage().await;
+    stage.task("more").await;
+    stage.submit(Actor::human("zoe"), say("bob", "enough")).await.unwrap();
+    stage.until("the next one is done", is_done(2)).await;
+    while let Ok(said) = told.try_recv() {
+        assert!(!matches!(said, FromLead::AssignTask { .. }), "it was still at the first one");
+    }
+}

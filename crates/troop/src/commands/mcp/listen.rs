@@ -1,0 +1,103 @@
+//! `troop mcp --listen`: serves a member over HTTP until it is told to end.
+
+use std::{convert::Infallible, net::SocketAddr, path::Path, sync::Arc, time::Duration};
+
+use anyhow::Result;
+use hyper::{Request, StatusCode, body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use serde_json::json;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+};
+use tokio_util::task::TaskTracker;
+
+use crate::{
+    mcp::{
+        TeamService,
+        http::{self, Answer, HttpService, PATH, Token},
+    },
+    output::Printer,
+    report::{Refused, Usage},
+    signals::Signals,
+};
+
+/// How many connections there may be at once; who comes later waits. One client has two or three.
+const MAX_CONNECTIONS: usize = 256;
+
+/// Serves until a signal says that it is enough.
+pub(super) async fn serve(
+    service: TeamService,
+    address: SocketAddr,
+    token: &Path,
+    printer: &Printer,
+) -> Result<()> {
+    if !address.ip().is_loopback() {
+        let message = format!("`{address}` can be reached from other machines");
+        let hint = "listen where only this one comes: `--listen 127.0.0.1:7007`; from elsewhere come by a tunnel: `ssh -L`";
+        return Err(Usage::new(message, hint).into());
+    }
+    let mut signals = Signals::listen()?;
+    let listener = TcpListener::bind(address).await.map_err(|error| {
+        let message = format!("`{address}` cannot be listened at: {error}");
+        Refused::new(message, "take any port that is free: `--listen 127.0.0.1:0`")
+    })?;
+    let service = HttpService::new(service, Token::keep(token)?);
+    tell(&listener, token, printer)?;
+    tokio::select! {
+        () = welcome(&listener, &service) => {}
+        // What was asked for and is not answered yet is done or not, as after a cut connection.
+        _ = signals.next() => {}
+    }
+    Ok(())
+}
+
+/// Says where it is.
+fn tell(listener: &TcpListener, token: &Path, printer: &Printer) -> Result<()> {
+    let url = format!("http://{}{PATH}", listener.local_addr()?);
+    if printer.json {
+        return printer.json(&json!({"url": url, "token_file": token}));
+    }
+    let token = token.display();
+    printer
+        .text(&format!("{url}\nclients show the token in {token}: `Authorization: Bearer TOKEN`\n"))
+}
+
+/// Takes in everybody who comes.
+async fn welcome(listener: &TcpListener, service: &HttpService) {
+    let (places, tracker) = (Arc::new(Semaphore::new(MAX_CONNECTIONS)), TaskTracker::new());
+    loop {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let talk = converse(stream, service.clone());
+                tracker.spawn(async move {
+                    talk.await;
+                    drop(place);
+                });
+            }
+            // One who could not come in is not everybody. There may be too many at the moment.
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
+
+/// Answers what comes over one connection.
+async fn converse(stream: TcpStream, service: HttpService) {
+    let answer = service_fn(move |request| {
+        let service = service.clone();
+        async move { Ok::<_, Infallible>(route(&service, request).await) }
+    });
+    // An answer goes in pieces, and none waits for the one before it to be acknowledged: that may take 40 ms.
+    drop(stream.set_nodelay(true));
+    // The timer ends who connects and says nothing. How a connection ends concerns only its client.
+    let mut talk = http1::Builder::new();
+    drop(talk.timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), answer).await);
+}
+
+async fn route(service: &HttpService, request: Request<Incoming>) -> Answer {
+    if request.uri().path() != PATH {
+        return http::plain(StatusCode::NOT_FOUND, "the service is at `/mcp`\n");
+    }
+    service.answer(request).await
+}

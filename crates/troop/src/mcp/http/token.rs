@@ -1,0 +1,75 @@
+//! The token that clients show: kept in a file that only its owner can read, so that others on the machine have none.
+
+use std::{fmt, fs, io::Write as _, os::unix::fs::PermissionsExt as _, path::Path};
+
+use anyhow::{Context as _, Result};
+use sha2::{Digest as _, Sha256};
+use troop_model::quoted_path;
+use uuid::Uuid;
+
+use crate::report::Refused;
+
+/// Less than this is guessed.
+const MIN_LENGTH: usize = 16;
+
+/// What a client must show. Only its digest is kept, so that comparing takes as long whatever is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Token([u8; 32]);
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token")
+    }
+}
+
+impl Token {
+    fn new(text: &str) -> Self {
+        Self(Sha256::digest(text).into())
+    }
+
+    /// Reads the token in a file. One that is not there is made.
+    pub(crate) fn keep(path: &Path) -> Result<Self> {
+        let text = match fs::read_to_string(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => make(path)?,
+            read => read.with_context(|| format!("`{}` cannot be read", path.display()))?,
+        };
+        let anew = || format!("delete it, and a new one is made: `rm {}`", quoted_path(path));
+        let mode = fs::metadata(path)?.permissions().mode();
+        if mode & 0o077 != 0 {
+            let message = format!("others can read the token in `{}`", path.display());
+            return Err(Refused::new(message, anew()).into());
+        }
+        let text = text.trim();
+        if text.len() < MIN_LENGTH || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let message = format!("there is no token in `{}`", path.display());
+            return Err(Refused::new(message, anew()).into());
+        }
+        Ok(Self::new(text))
+    }
+
+    /// Whether a header has it.
+    pub(super) fn is_shown_in(self, header: &str) -> bool {
+        let shown =
+            header.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+        shown.is_some_and(|(_, token)| Self::new(token.trim()) == self)
+    }
+}
+
+/// Makes a token, whole or not at all. Of two at once the first one's counts.
+fn make(path: &Path) -> Result<String> {
+    let cannot = || format!("`{}` cannot be made", path.display());
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).with_context(cannot)?;
+    // For its owner alone from the beginning.
+    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(cannot)?;
+    writeln!(file, "{}", Uuid::new_v4().simple()).with_context(cannot)?;
+    match file.persist_noclobber(path) {
+        Err(error) if error.error.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(error.error).with_context(cannot)
+        }
+        _ => fs::read_to_string(path).with_context(cannot),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! Teammates that end their tasks themselves, in the middle of their turns.
+
+use std::fs;
+
+use serde_json::json;
+use troop_testkit::mock::{Answer, MockModel, Seen};
+
+use super::{member, repository, run};
+
+const CREW: [&str; 8] =
+    ["--team", "crew", "run", "find the bug", "--agent", "builtin", "-m", "ann=builtin"];
+
+/// A lead that has something found out, and one thing more when it hears what was found.
+fn leads(seen: &Seen) -> Answer {
+    let last = seen.last();
+    let task = |it: &str| Answer::call("TaskCreate", &json!({"subject": it, "description": it}));
+    if last.contains("task-1 is completed: line 7") {
+        task("write two.txt")
+    } else if last.contains("task-2 is completed") {
+        Answer::text("Both are done.")
+    } else if last.contains("find the bug") {
+        task("write one.txt")
+    } else {
+        Answer::text("I wait.")
+    }
+}
+
+/// What was called last, if the model was told what came of it.
+fn wrote(seen: &Seen, file: &str) -> bool {
+    seen.messages().iter().any(|it| it.to_string().contains(file) && it["role"] == "assistant")
+}
+
+fn write(file: &str) -> (&'static str, serde_json::Value) {
+    ("Write", json!({"file_path": file, "content": "x"}))
+}
+
+#[tokio::test]
+async fn who_ends_its_task_by_its_tool_has_what_it_says_and_writes_after_it_in_its_result() {
+    let troop = repository(&["Edit"]);
+    let mock = MockModel::start(|seen| match member(seen).as_str() {
+        "lead" => leads(seen),
+        _ if seen.last().contains("write two.txt") => Answer::calls([write("two.txt")]),
+        _ if wrote(seen, "two.txt") => Answer::text("two is there"),
+        _ if !wrote(seen, "one.txt") => {
+            let done = json!({"taskId": "1", "status": "completed"});
+            Answer::calls([write("one.txt"), ("TaskUpdate", done), write("late.txt")])
+        }
+        _ => Answer::text("line 7 is wrong"),
+    })
+    .await;
+    let run = run(&troop, &mock, &CREW).await;
+    assert_eq!(run.code, 0, "{} {}", run.out, run.err);
+    assert_eq!(troop.json("--team crew task get 1")["result"], "line 7 is wrong");
+    for file in ["one.txt", "late.txt", "two.txt"] {
+        assert!(troop.folder().join(file).exists(), "{file}: {}", run.out);
+    }
+    assert!(run.out.contains("Both are done."), "{}", run.out);
+    let told = mock.requests().iter().map(Seen::last).find(|it| it.contains("Updated task #1"));
+    assert!(told.unwrap().contains("It counts as done when your turn ends."));
+}
+
+#[tokio::test]
+async fn a_lead_hears_of_what_its_teammates_end_by_themselves_and_goes_on() {
+    let troop = repository(&["Edit", "Bash"]);
+    let mock = MockModel::start(|seen| match member(seen).as_str() {
+        "lead" => leads(seen),
+        _ if seen.last().contains("write two.txt") => Answer::calls([write("two.txt")]),
+        _ if wrote(seen, "two.txt") => Answer::text("two is there"),
+        _ if !wrote(seen, "task complete") => {
+            let troop = env!("CARGO_BIN_EXE_troop");
+            let command = format!("{troop} task complete 1 --result 'line 7 is wrong'");
+            Answer::call("Bash", &json!({"command": command}))
+        }
+        _ => Answer::text("I am done"),
+    })
+    .await;
+    let run = run(&troop, &mock, &CREW).await;
+    assert_eq!(run.code, 0, "{} {}", run.out, run.err);
+    assert!(troop.folder().join("two.txt").exists(), "{}", run.out);
+    assert!(run.out.contains("Both are done."), "{}", run.out);
+}
+
+#[tokio::test]
+async fn who_is_refused_at_the_end_of_its_turn_hears_why_and_repairs_it() {
+    let troop = repository(&["Edit"]);
+    let done = || ("TaskUpdate", json!({"taskId": "1", "status": "completed", "result": "line 7"}));
+    let mock = MockModel::start(move |seen| match member(seen).as_str() {
+        "lead" if seen.last().contains("find the bug") => {
+            let task = json!({"subject": "one", "description": "write it"});
+            Answer::call("TaskCreate", &task)
+        }
+        "lead" => Answer::text("I wait."),
+        _ if seen.last().contains("Your task is not done yet") => {
+            Answer::calls([write("good.txt"), done()])
+        }
+        _ if wrote(seen, "good.txt") => Answer::text("repaired"),
+        _ if !wrote(seen, "TaskUpdate") => Answer::calls([done()]),
+        _ => Answer::text("it is done"),
+    })
+    .await;
+    let words = [&CREW[..], &["--check", "test -f good.txt"]].concat();
+    let run = run(&troop, &mock, &words).await;
+    assert_eq!(run.code, 0, "{} {}", run.out, run.err);
+    assert_eq!(troop.json("--team crew task get 1")["result"], "line 7");
+    assert_eq!(fs::read_to_string(troop.folder().join("good.txt")).unwrap(), "x");
+    assert_eq!(troop.json("--team crew task get 1")["attempts"], 1);
+}

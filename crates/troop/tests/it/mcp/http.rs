@@ -1,0 +1,334 @@
+//! The MCP server over HTTP, as a client sees it: bytes on a socket, nothing of ours in between.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpStream,
+    os::unix::fs::PermissionsExt as _,
+    path::PathBuf,
+};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::{PATIENCE, texts};
+use crate::troop::{Printing, Run, Troop};
+
+/// A server that runs.
+pub(super) struct Server {
+    process: Printing,
+    pub(super) url: String,
+    pub(super) token_file: PathBuf,
+}
+
+/// What came back.
+struct Answer {
+    status: u16,
+    session: Option<String>,
+    /// The messages in it.
+    said: Vec<Value>,
+}
+
+impl Server {
+    pub(super) fn start(troop: &Troop, arguments: &str) -> Self {
+        let line = format!("mcp --json --listen 127.0.0.1:0 {arguments}");
+        let mut process = Printing::new(troop.start(&line));
+        let said: Value = serde_json::from_str(&process.wait_for("url")).unwrap();
+        let url = said["url"].as_str().unwrap().to_owned();
+        Self { process, url, token_file: said["token_file"].as_str().unwrap().into() }
+    }
+
+    pub(super) fn token(&self) -> String {
+        std::fs::read_to_string(&self.token_file).unwrap().trim().to_owned()
+    }
+
+    fn address(&self) -> &str {
+        self.url.trim_start_matches("http://").trim_end_matches("/mcp")
+    }
+
+    /// Sends a request, and leaves the answer to be read. A later header counts in the place of an earlier one.
+    fn send(&self, start: &str, headers: &[(&str, &str)], body: &str) -> BufReader<TcpStream> {
+        let mut all = vec![
+            ("host", self.address()),
+            ("accept", "application/json, text/event-stream"),
+            ("content-type", "application/json"),
+            ("connection", "close"),
+        ];
+        for (name, value) in headers {
+            all.retain(|(it, _)| it != name);
+            all.push((name, value));
+        }
+        let lines: String =
+            all.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let mut stream = TcpStream::connect(self.address()).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let head = format!("{start} HTTP/1.1\r\n{lines}content-length: {}\r\n\r\n", body.len());
+        stream.write_all(head.as_bytes()).unwrap();
+        // One that is not let in is told so before all of it was read.
+        drop(stream.write_all(body.as_bytes()));
+        BufReader::new(stream)
+    }
+
+    fn post(&self, headers: &[(&str, &str)], body: &Value) -> Answer {
+        read(self.send("POST /mcp", headers, &body.to_string()))
+    }
+
+    /// Asks without a session.
+    fn ask_alone(&self, tool: &str, arguments: &Value) -> Vec<String> {
+        let about = |name: &str| format!("io.modelcontextprotocol/{name}");
+        let meta = json!({
+            about("protocolVersion"): "2026-07-28", about("clientCapabilities"): {},
+            about("clientInfo"): {"name": "test", "version": "0"},
+        });
+        let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let bearer = format!("Bearer {}", self.token());
+        let headers = [
+            ("authorization", bearer.as_str()),
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", "tools/call"),
+            ("mcp-name", tool),
+        ];
+        let answer = self.post(&headers, &body);
+        assert_eq!((answer.status, &answer.session), (200, &None), "{:?}", answer.said);
+        texts(&answer.said.last().unwrap()["result"])
+    }
+
+    /// Ends it as a system does.
+    fn end(self) -> Run {
+        self.process.signal(Signal::TERM);
+        self.process.end()
+    }
+}
+
+/// Reads an answer to its end.
+fn read(mut stream: BufReader<TcpStream>) -> Answer {
+    let head = head(&mut stream);
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    let header = |name: &str| {
+        let line = head.lines().find_map(|line| line.strip_prefix(name));
+        line.map(|value| value.trim().to_owned())
+    };
+    let mut bytes = Vec::new();
+    if header("transfer-encoding:").as_deref() == Some("chunked") {
+        while let Some(chunk) = chunk(&mut stream) {
+            bytes.extend(chunk);
+        }
+    } else {
+        stream.read_to_end(&mut bytes).unwrap();
+    }
+    let said = events(&String::from_utf8(bytes).unwrap());
+    Answer { status, session: header("mcp-session-id:"), said }
+}
+
+fn head(stream: &mut BufReader<TcpStream>) -> String {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert_ne!(stream.read_line(&mut head).unwrap(), 0, "{head}");
+    }
+    head
+}
+
+/// One piece of an answer whose length was not known; none after the last.
+fn chunk(stream: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
+    let mut line = String::new();
+    stream.read_line(&mut line).unwrap();
+    let length = usize::from_str_radix(line.trim(), 16).unwrap();
+    let mut bytes = vec![0; length + 2];
+    stream.read_exact(&mut bytes).unwrap();
+    bytes.truncate(length);
+    Some(bytes).filter(|bytes| !bytes.is_empty())
+}
+
+/// The messages in a text: of a stream of events, or one alone.
+fn events(text: &str) -> Vec<Value> {
+    let lines = text.lines().map(|line| line.strip_prefix("data:").unwrap_or(line));
+    lines.filter_map(|line| serde_json::from_str(line.trim()).ok()).collect()
+}
+
+/// A client that said hello.
+struct Session<'a> {
+    server: &'a Server,
+    bearer: String,
+    id: String,
+    n_asked: u64,
+}
+
+impl<'a> Session<'a> {
+    fn start(server: &'a Server) -> Self {
+        let bearer = format!("Bearer {}", server.token());
+        let answer = server.post(&[("authorization", bearer.as_str())], &hello());
+        assert_eq!(answer.said[0]["result"]["serverInfo"]["name"], "troop");
+        let session = Self { server, bearer, id: answer.session.unwrap(), n_asked: 0 };
+        let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        assert_eq!(server.post(&session.headers(), &initialized).status, 202);
+        session
+    }
+
+    fn headers(&self) -> [(&str, &str); 3] {
+        [
+            ("authorization", &self.bearer),
+            ("mcp-session-id", &self.id),
+            ("mcp-protocol-version", "2025-11-25"),
+        ]
+    }
+
+    #[track_caller]
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        self.n_asked += 1;
+        let id = self.n_asked;
+        let body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        let answer = self.server.post(&self.headers(), &body);
+        let found = answer.said.into_iter().find(|it| it["id"] == json!(id)).unwrap();
+        assert_eq!(found["error"], Value::Null, "{found}");
+        found["result"].clone()
+    }
+
+    fn call(&mut self, tool: &str, arguments: &Value) -> Vec<String> {
+        texts(&self.ask("tools/call", &json!({"name": tool, "arguments": arguments})))
+    }
+
+    /// Opens the stream of news.
+    fn listen(&self) -> BufReader<TcpStream> {
+        let mut stream = self.server.send("GET /mcp", &self.headers(), "");
+        assert!(head(&mut stream).starts_with("HTTP/1.1 200 "));
+        stream
+    }
+}
+
+fn hello() -> Value {
+    let client = json!({"name": "test", "version": "0"});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+}
+
+#[test]
+fn only_who_has_the_token_is_let_in() {
+    let troop = Troop::with_team();
+    let server = Server::start(&troop, "--as ann");
+    let mode = std::fs::metadata(&server.token_file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let good = format!("Bearer {}", server.token());
+    let of_bob = Server::start(&troop, "--as bob");
+    let of_bob = format!("Bearer {}", of_bob.token());
+    for (shown, status) in [
+        (None, 401),
+        (Some("Bearer"), 401),
+        (Some("Bearer 00000000000000000000000000000000"), 401),
+        (Some(of_bob.as_str()), 401),
+        (Some(good.as_str()), 200),
+    ] {
+        let shown: Vec<_> = shown.into_iter().map(|shown| ("authorization", shown)).collect();
+        assert_eq!(server.post(&shown, &hello()).status, status, "{shown:?}");
+    }
+    let elsewhere = server.send("GET /.well-known/oauth-protected-resource", &[], "");
+    assert_eq!(read(elsewhere).status, 404);
+}
+
+#[test]
+fn no_page_of_another_site_is_let_in_by_a_name_that_leads_here() {
+    let troop = Troop::with_team();
+    let server = Server::start(&troop, "--as ann");
+    let bearer = format!("Bearer {}", server.token());
+    for (name, value, status) in [
+        ("host", "evil.example.com", 403),
+        ("host", "127.0.0.1.evil.example.com:80", 403),
+        ("origin", "http://evil.example.com", 403),
+        ("origin", "null", 403),
+        ("origin", "http://localhost:6274", 200),
+        ("host", "localhost:1", 200),
+    ] {
+        let headers = [("authorization", bearer.as_str()), (name, value)];
+        assert_eq!(server.post(&headers, &hello()).status, status, "{name}: {value}");
+    }
+}
+
+#[test]
+fn a_server_listens_on_this_machine_alone() {
+    let troop = Troop::with_team();
+    for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:7007"] {
+        let (code, said) = troop.refused(&format!("mcp --as ann --listen {address}"));
+        assert_eq!(code, 2, "{said}");
+        let first = format!("error: `{address}` can be reached from other machines");
+        assert_eq!(said.lines().next(), Some(first.as_str()));
+    }
+}
+
+#[test]
+fn where_another_listens_already_nobody_is_served() {
+    let troop = Troop::with_team();
+    let server = Server::start(&troop, "--as ann");
+    let (code, said) = troop.refused(&format!("mcp --as bob --listen {}", server.address()));
+    assert_eq!(code, 1);
+    assert!(said.contains("cannot be listened at: "), "{said}");
+    assert!(said.contains("\nhint: take any port that is free: `--listen 127.0.0.1:0`"), "{said}");
+}
+
+#[test]
+fn the_token_stays_when_the_server_comes_again() {
+    let troop = Troop::with_team();
+    let server = Server::start(&troop, "--as ann");
+    let token = server.token();
+    let end = server.end();
+    assert_eq!((end.code, end.err.as_str()), (0, ""));
+    let server = Server::start(&troop, "--as ann");
+    assert_eq!(server.token(), token);
+    let file = server.token_file.clone();
+    drop(server);
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).unwrap();
+    let (_, said) = troop.refused("mcp --as ann --listen 127.0.0.1:0");
+    assert!(said.starts_with("error: others can read the token in "), "{said}");
+}
+
+#[test]
+fn mail_that_a_client_took_over_http_and_then_died_comes_again() {
+    let troop = Troop::with_team();
+    troop.ok("message send ann 'hello' --as bob");
+    let server = Server::start(&troop, "--as ann");
+    let list = json!({"action": "list"});
+    assert_eq!(Session::start(&server).call("team_tasks", &list).len(), 2);
+    let mut second = Session::start(&server);
+    assert_eq!(second.call("team_tasks", &list).len(), 2, "the first may never have seen it");
+    assert_eq!(second.call("team_tasks", &list).len(), 1, "the second has");
+    assert_eq!(Session::start(&server).call("team_tasks", &list).len(), 1);
+}
+
+#[test]
+fn mail_goes_with_results_without_a_session_too() {
+    let troop = Troop::with_team();
+    let server = Server::start(&troop, "--as ann");
+    let list = json!({"action": "list"});
+    assert_eq!(server.ask_alone("team_tasks", &list).len(), 1);
+    troop.ok("message send ann 'hello' --as bob");
+    assert_eq!(server.ask_alone("team_tasks", &list).len(), 2);
+    assert_eq!(server.ask_alone("team_tasks", &list).len(), 1);
+}
+
+#[test]
+fn a_client_over_http_hears_of_what_changes() {
+    let troop = Troop::with_team();
+    let server = Server::start(&troop, "--as ann");
+    let mut ann = Session::start(&server);
+    let mut stream = ann.listen();
+    ann.ask("resources/subscribe", &json!({"uri": "troop://board"}));
+    // What comes before the first look at the board would be no news.
+    ann.call("team_tasks", &json!({"action": "list"}));
+    troop.ok("task create Write");
+    troop.ok("message send ann 'look' --summary 'a look'");
+    let mut heard = Vec::new();
+    while heard.len() < 2 {
+        let chunk = chunk(&mut stream).unwrap();
+        heard.extend(events(&String::from_utf8(chunk).unwrap()));
+    }
+    assert_eq!(heard[0]["params"]["uri"], "troop://board", "{heard:?}");
+    assert_eq!(heard[1]["params"]["data"]["text"], "mail from user: a look", "{heard:?}");
+}
+
+#[test]
+fn a_big_file_comes_in_over_http() {
+    let troop = Troop::with_team();
+    let server = Server::start(&troop, "--as ann");
+    let content = "0123456789abcde\n".repeat(8 * 1024 * 1024 / 16);
+    let write = json!({"action": "write", "path": "big.txt", "content": content});
+    Session::start(&server).call("team_workspace", &write);
+    assert_eq!(troop.ok("workspace read big.txt").len(), content.len());
+}
