@@ -105,6 +105,7 @@ fn timing() -> Timing {
         renew: Duration::from_secs(5),
         restart: Duration::from_millis(20),
         max_restarts: 5,
+        last_words: Duration::from_millis(200),
     }
 }
 

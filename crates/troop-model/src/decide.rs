@@ -4,6 +4,7 @@ mod delegation;
 mod lead;
 mod mail;
 mod proof;
+mod reserved;
 mod review;
 mod supervision;
 mod task;
@@ -39,6 +40,7 @@ pub fn decide(state: &State, command: &Command, ctx: &Context) -> Result<Vec<Eve
     }
     carry_out(&mut draft, command)?;
     delegation::settle(&mut draft);
+    reserved::tell(&mut draft);
     Ok(draft.into_events())
 }
 
@@ -178,7 +180,19 @@ impl<'a> Draft<'a> {
         Self { state, ctx, who: Standing::System, facts: Vec::new(), n_ids: 0 }
     }
 
-    fn into_events(self) -> Vec<Event> {
+    fn into_events(mut self) -> Vec<Event> {
+        let facts = std::mem::take(&mut self.facts);
+        self.stamped(facts)
+    }
+
+    /// The team as it is after this.
+    pub(crate) fn after(&self) -> State {
+        let mut state = self.state.clone();
+        self.stamped(self.facts.clone()).iter().for_each(|event| state.apply(event));
+        state
+    }
+
+    fn stamped(&self, facts: Vec<Fact>) -> Vec<Event> {
         let (after, actor) = (self.state.version(), self.actor());
         let stamp = |(nth, fact)| Event {
             version: after.plus(nth + 1),
@@ -187,7 +201,7 @@ impl<'a> Draft<'a> {
             operation: self.ctx.operation,
             fact,
         };
-        self.facts.into_iter().enumerate().map(stamp).collect()
+        facts.into_iter().enumerate().map(stamp).collect()
     }
 
     fn standing(&self) -> Result<Standing, Refusal> {

@@ -54,7 +54,7 @@ pub use name::{EVERYBODY, LEAD_ALIASES, MAX_NAME, MemberName, NameError, SYSTEM,
 pub use proof::{Evidence, MAX_CHECKS, MAX_TAIL, Merged, Proof, RefusedBy};
 pub use query::{MAX_SHOWN_RESULT, MAX_SNIPPET, PAGE, Search, TaskFilter, is_visible};
 pub use refusal::{Refusal, RefusalKind};
-pub use roster::{Link, Member, MemberState, Permissions, Role};
+pub use roster::{EXTERNAL, Link, Member, MemberState, Permissions, Role};
 pub use settings::{
     Assignment, Condition, DelegationSettings, Dialect, Escalation, Isolation, Settings,
     TaskCreation, WorkspaceScope,

@@ -9,6 +9,9 @@ use uuid::Uuid;
 
 use crate::{MemberName, TeamId, Time, Usage};
 
+/// What thinks for a member that troop does not run: some other program, which shares files with the team.
+pub const EXTERNAL: &str = "external";
+
 /// A member's part in the team.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -109,6 +112,12 @@ pub struct Link {
 }
 
 impl Member {
+    /// Whether troop does not run it.
+    #[must_use]
+    pub fn is_external(&self) -> bool {
+        self.agent == EXTERNAL
+    }
+
     /// Whether a supervisor runs a process for it, or is about to.
     #[must_use]
     pub fn is_running(&self) -> bool {

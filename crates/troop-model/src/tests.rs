@@ -17,6 +17,7 @@ mod names;
 mod permission;
 mod proof;
 mod property;
+mod reserved;
 mod review;
 mod snapshot;
 mod supervision;

@@ -7,6 +7,11 @@ pub const MAX_LINE: usize = 8 * 1024 * 1024;
 /// How much memory is kept for the next line that comes in pieces.
 const KEPT: usize = 64 * 1024;
 
+/// A line without the mark that some programs put before the first one. It says nothing.
+pub(crate) fn bare(line: &[u8]) -> &[u8] {
+    line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
+}
+
 /// Puts lines together. Holds at most one of them, and none that is too long.
 #[derive(Debug, Default)]
 pub struct Lines {

@@ -12,6 +12,7 @@ use crate::{
     event::{TeamEvent, What},
     filter::{Filter, Look},
     follower::{Feed, Follower},
+    lines::bare,
     recognise::{Ended, Recognised, Signal, Speaker, ToolResult, ToolUse, recognise},
     reduce::{find_team, imagine, reduce, reduce_mail, set_status},
     source::Source,
@@ -103,6 +104,7 @@ impl Observer {
 
     /// Takes the next line, without its end; gives what there is to say about it.
     pub fn line(&mut self, line: &[u8], now: Time) -> Drain<'_, Output> {
+        let line = bare(line);
         self.memory.counts.lines += 1;
         let look = if self.memory.completed.is_empty() {
             self.filter.look(line, &self.memory.correlator)
@@ -318,7 +320,13 @@ impl Observer {
         let Some(asked) = self.memory.correlator.take(&result.id) else { return };
         self.has_changed = true;
         let answer = Answer::new(result);
+        let had_team = self.memory.session.team.is_some();
         let changes = reduce(&mut self.memory.session.team, &asked, &answer);
+        if let (false, Session { version: Some(_), team: Some(team), .. }) =
+            (had_team, &mut self.memory.session)
+        {
+            team.is_seen_from_beginning();
+        }
         if asked.is_announced || !changes.is_empty() {
             let category = asked.operation.category();
             let added = Supplement::asked(category, &asked.tool, &asked.id, None)

@@ -245,7 +245,7 @@ fn delete_task(team: &mut Team, task: Task) -> Vec<Change> {
 
 /// A list never changes what is known. It tells what was there before the stream began, if that was not seen.
 fn catch_up(team: &mut Team, answer: &Answer) -> Vec<Change> {
-    if !team.is_partial {
+    if !team.may_have_more() {
         return Vec::new();
     }
     let mut changes = Vec::new();

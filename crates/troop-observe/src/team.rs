@@ -279,6 +279,23 @@ impl Team {
         self.is_partial
     }
 
+    /// Whether it is the team that its session has without anybody making one.
+    fn is_implicit(&self) -> bool {
+        let number = self.name.strip_prefix("session-");
+        number.is_some_and(|it| it.len() == 8 && it.bytes().all(|it| it.is_ascii_hexdigit()))
+    }
+
+    /// Whether tasks and members may have been there before the team was known of: it began earlier, or is known of only
+    /// since somebody joined it.
+    pub(crate) fn may_have_more(&self) -> bool {
+        self.is_partial || self.is_implicit()
+    }
+
+    /// Notes that the session was seen from its beginning; so was its team, if nobody had to make that.
+    pub(crate) fn is_seen_from_beginning(&mut self) {
+        self.is_partial &= !self.is_implicit();
+    }
+
     /// Whether that it is there, or will be gone, was asked for but has not been seen to happen.
     #[must_use]
     pub fn is_tentative(&self) -> bool {

@@ -121,6 +121,9 @@ pub struct Timing {
     pub restart: Duration,
     /// How often one teammate is started again.
     pub max_restarts: u32,
+    /// How long the team goes on for the last words of a member that troop does not run: many end a task first, and then say
+    /// what they found.
+    pub last_words: Duration,
 }
 
 impl Default for Timing {
@@ -133,6 +136,7 @@ impl Default for Timing {
             renew: Duration::from_secs(20),
             restart: Duration::from_millis(200),
             max_restarts: 3,
+            last_words: Duration::from_secs(10),
         }
     }
 }

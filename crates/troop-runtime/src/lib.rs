@@ -40,7 +40,7 @@ pub use lead::{
     VETOED_DEED, answer, find_lead, is_to_start_again, last_project, lead_has_died,
     read_transcript, was_cut_short,
 };
-pub use mirror::{EXTERNAL, Layout, Mirror, MirrorError, MirrorOptions, Notice, UnknownLayout};
+pub use mirror::{Layout, Mirror, MirrorError, MirrorOptions, Notice, UnknownLayout};
 pub use profile::{Language, Location, Profile, Severity, Signal, Structure, Suggestion, profile};
 pub use relay::relay;
 pub use session::{Session, TeamSummary};

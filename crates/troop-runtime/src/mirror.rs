@@ -58,9 +58,6 @@ use crate::{Board, BoardError, Clock, Subscription};
 
 pub use layout::{Layout, UnknownLayout};
 
-/// What thinks for a member that troop does not run: some other program, which shares files with the team.
-pub const EXTERNAL: &str = "external";
-
 /// How often files are looked at although nobody was told that they changed.
 const POLL: Duration = Duration::from_secs(2);
 /// How soon a file is looked at again that was half written or locked.
@@ -110,7 +107,7 @@ pub enum MirrorError {
     },
     /// The folder has the files of another team.
     #[error(
-        "`{}` holds the files of another team `{team}`; name another folder, or delete `teams/{team}` and `tasks/{team}` there",
+        "`{}` holds the files of another team `{team}`, and perhaps its log; name another folder",
         folder.display()
     )]
     OtherTeam {
@@ -443,10 +440,5 @@ fn unusable(path: &Path) -> impl Fn(io::Error) -> MirrorError {
 }
 
 fn is_external_in(state: &State, member: &MemberName) -> bool {
-    state.member(member).is_some_and(is_external)
-}
-
-/// Whether some other program is this member, which troop never starts.
-pub(crate) fn is_external(member: &Member) -> bool {
-    member.agent == EXTERNAL
+    state.member(member).is_some_and(Member::is_external)
 }

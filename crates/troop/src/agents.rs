@@ -3,8 +3,8 @@
 use anyhow::Result;
 use smol_str::SmolStr;
 use troop_agent::Definition;
+use troop_model::EXTERNAL;
 use troop_model::{MemberName, NewMember, quoted};
-use troop_runtime::EXTERNAL;
 use uuid::Uuid;
 
 use crate::{

@@ -4,8 +4,8 @@ use uuid::Uuid;
 
 use super::{Draft, Standing, delegation, lead, mail, team, usage, work};
 use crate::{
-    Assignment, Fact, Member, MemberName, MemberState, MessageKind, Party, Permissions, Refusal,
-    Request, Role, Spawn, Status, Task, TaskRef, text,
+    Assignment, EXTERNAL, Fact, Member, MemberName, MemberState, MessageKind, Party, Permissions,
+    Refusal, Request, Role, Spawn, Status, Task, TaskRef, text,
 };
 
 /// How many characters of a result a notice carries.
@@ -13,8 +13,12 @@ const RESULT: usize = 2_000;
 
 pub(super) fn spawn(draft: &mut Draft<'_>, spawn: &Spawn) -> Result<(), Refusal> {
     draft.only_lead("start teammates")?;
-    lead::current(draft)?;
     let new = &spawn.member;
+    // Whoever runs it has started it, or will. It is only told what to do.
+    let is_external = new.agent == EXTERNAL;
+    if !is_external {
+        lead::current(draft)?;
+    }
     match draft.state.member(&new.name) {
         None => team::add_member(draft, new)?,
         Some(member) if member.role == Role::Lead => {
@@ -29,13 +33,15 @@ pub(super) fn spawn(draft: &mut Draft<'_>, spawn: &Spawn) -> Result<(), Refusal>
         }
         Some(_) => {}
     }
-    check_room(draft)?;
-    draft.push(Fact::MemberStateChanged {
-        member: new.name.clone(),
-        state: MemberState::Spawning,
-        reason: None,
-        pid: None,
-    });
+    if !is_external {
+        check_room(draft)?;
+        draft.push(Fact::MemberStateChanged {
+            member: new.name.clone(),
+            state: MemberState::Spawning,
+            reason: None,
+            pid: None,
+        });
+    }
     if let Some(prompt) = &spawn.prompt {
         let content = text::block("prompt", prompt)?;
         let (id, to) = (draft.new_id(), Party::member(&new.name));

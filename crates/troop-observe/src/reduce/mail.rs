@@ -13,7 +13,7 @@ use super::{GENERAL, put_member, set_status};
 pub(crate) fn reduce_mail(team: &mut Team, mail: Mail) -> Vec<Change> {
     let mut changes = Vec::new();
     let Mail { from, color, summary, content } = mail;
-    if team.is_partial && from != LEAD && from != "system" && team.member(&from).is_none() {
+    if team.may_have_more() && from != LEAD && from != "system" && team.member(&from).is_none() {
         // The stream began after this one had joined.
         let member = Member {
             agent_id: format!("{from}@{}", team.name),

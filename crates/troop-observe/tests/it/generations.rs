@@ -30,6 +30,24 @@ fn a_team_that_nobody_makes_is_there_when_somebody_joins_it() {
 }
 
 #[test]
+fn the_team_of_a_session_is_seen_whole_if_its_session_is() {
+    let init = json!({"type": "system", "subtype": "init", "session_id": "s", "claude_code_version": "2.1.200"});
+    let (input, answer) =
+        (json!({"name": "ann", "prompt": "p"}), spawned("ann", "session-0123abcd"));
+    for (first, is_partial) in [(init.to_string(), false), (text("t"), true)] {
+        let mut seen = Seen::default();
+        // Some programs begin a file with a mark.
+        seen.line(&format!("\u{feff}{first}"));
+        assert_eq!(seen.observer.counts().unreadable, 0, "{first}");
+        seen.pair("a", "Agent", input.clone(), answer.clone());
+        assert_eq!(seen.team_now().is_partial(), is_partial, "{first}");
+        // What was made before anybody joined is told by a list.
+        seen.pair("l", "TaskList", json!({}), "#1 [pending] Task A");
+        assert_eq!(seen.task("1").subject, "Task A");
+    }
+}
+
+#[test]
 fn an_agent_with_a_name_that_joins_nothing_is_a_plain_one() {
     let mut seen = Seen::default();
     seen.pair("a", "Agent", json!({"name": "ann", "prompt": "p"}), "I looked: all is well");

@@ -7,6 +7,7 @@ mod fuzz;
 mod generations;
 mod lifecycle;
 mod middle;
+mod million;
 mod misshapen;
 mod property;
 mod stream;

@@ -17,7 +17,7 @@ use super::{
     dispatcher::{Dispatcher, insist},
     input::Input,
 };
-use crate::{BoardError, Request, mirror::is_external};
+use crate::{BoardError, Request};
 
 /// What a member is in the middle of.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Dispatcher {
     /// Somebody is to work on something. Who does not run is started for it.
     pub(super) async fn delegated(&mut self, delegation: Uuid, to: &MemberName) {
         let Some(member) = self.state.member(to) else { return };
-        let is_there = member.is_running() || self.links.contains_key(to) || is_external(member);
+        let is_there = member.is_running() || self.links.contains_key(to) || member.is_external();
         if is_there || self.is_ending() || self.restarts.is_waiting(to) {
             return;
         }

@@ -246,6 +246,8 @@ impl Dispatcher {
             Input::Due(Due::Begin(member)) => self.begin_again(&member),
             Input::Due(Due::Claimed(runner)) => self.expect_word(&runner),
             Input::Due(Due::Word(runner, task)) => self.word_is_due(&runner, task).await,
+            // The end was only held up by it.
+            Input::Due(Due::LastWords(_)) => {}
             Input::Due(Due::Retry(runner)) => self.try_again(&runner).await,
             Input::Due(Due::Tick) => self.tick().await,
             Input::Due(Due::Renew) => self.renew().await,

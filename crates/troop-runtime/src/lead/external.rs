@@ -1,12 +1,12 @@
 //! What members did that troop does not run: the lead is told, also of what they did while nobody led.
 
 use troop_model::{
-    Actor, ActorKind, Event, Fact, MemberName, State, Status, Task, TaskNumber, Time, TrailEntry,
-    Version,
+    Actor, ActorKind, Event, Fact, Member, MemberName, MessageKind, Party, State, Status, Task,
+    TaskNumber, Time, TrailEntry, Version,
 };
 
-use super::dispatcher::Dispatcher;
-use crate::{Request, mirror::is_external};
+use super::{dispatcher::Dispatcher, input::Due};
+use crate::Request;
 
 /// How many characters of a result a notice carries.
 const RESULT: usize = 2_000;
@@ -44,8 +44,20 @@ impl Dispatcher {
         else {
             return;
         };
-        if let Some((_, word)) = self.word_of_external(task, &event.actor) {
-            self.give_signed(word).await;
+        let Some((_, word)) = self.word_of_external(task, &event.actor) else { return };
+        if let Ok(member) = event.actor.name.parse() {
+            let due = Due::LastWords(member);
+            self.timers.forget(&due);
+            self.timers.set(self.timing.last_words, due);
+        }
+        self.give_signed(word).await;
+    }
+
+    /// Who says that it is idle has said all about what it was at.
+    pub(super) fn has_said_all(&mut self, from: &Party, kind: MessageKind) {
+        let member = from.as_str().parse::<MemberName>().ok();
+        if let Some(member) = member.filter(|_| kind == MessageKind::Idle) {
+            self.timers.forget(&Due::LastWords(member));
         }
     }
 
@@ -89,8 +101,8 @@ impl Dispatcher {
     /// What the lead is told about a task that a member has ended, if troop does not run it; and how that begins.
     fn word_of_external(&self, task: TaskNumber, actor: &Actor) -> Option<(String, Request)> {
         let member = actor.name.parse::<MemberName>().ok()?;
-        let is_external =
-            actor.kind == ActorKind::Agent && self.state.member(&member).is_some_and(is_external);
+        let is_external = actor.kind == ActorKind::Agent
+            && self.state.member(&member).is_some_and(Member::is_external);
         // What came of a delegation is announced.
         let is_delegated = self.state.delegations().any(|it| it.task == task && it.to == member);
         let found = self.state.tasks().get(task).filter(|_| is_external && !is_delegated)?;

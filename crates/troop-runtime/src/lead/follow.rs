@@ -58,7 +58,8 @@ impl Dispatcher {
             Fact::TaskReleased { task, owner, .. } => self.released(*task, owner),
             Fact::TaskCreated { task, .. } => self.created(event, *task),
             Fact::TaskCompleted { .. } | Fact::TaskApproved { .. } => self.task_is_over(event),
-            Fact::MessageSent { readers, message_kind, supersedes, .. } => {
+            Fact::MessageSent { from, readers, message_kind, supersedes, .. } => {
+                self.has_said_all(from, *message_kind);
                 let (readers, kind) = (readers.clone(), *message_kind);
                 if let Some(older) = supersedes {
                     readers.iter().for_each(|it| self.mail_was_superseded(it, *older));

@@ -84,6 +84,8 @@ pub(super) enum Due {
     Begin(MemberName),
     /// A member said that it is idle, and should have said by now how its task stands.
     Word(Runner, TaskNumber),
+    /// A member that troop does not run has ended a task, and should have said by now what else there is to say.
+    LastWords(MemberName),
     /// A member asked for a task and then said that it is idle: by now the log says whether it got one.
     Claimed(Runner),
     /// A member that could not be written to may have read something.

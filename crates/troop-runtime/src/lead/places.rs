@@ -12,7 +12,7 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
-    Command, Event, Fact, MemberName, MessageKind, Outgoing, Role, State, Status, Task,
+    Command, Event, Fact, Member, MemberName, MessageKind, Outgoing, Role, State, Status, Task,
     TaskCommand, TaskNumber, Team,
 };
 
@@ -120,10 +120,11 @@ impl Places {
 }
 
 impl Dispatcher {
-    /// How a member is isolated, if it is. The lead works in the project.
+    /// How a member is isolated, if it is. The lead works in the project, and who runs elsewhere works where it likes.
     fn isolation_of(&self, member: &MemberName) -> Option<Isolation> {
         let isolation = self.places.isolation.as_ref()?;
-        let is_teammate = self.state.member(member).is_some_and(|it| it.role == Role::Member);
+        let is_run_here = |it: &Member| it.role == Role::Member && !it.is_external();
+        let is_teammate = self.state.member(member).is_some_and(is_run_here);
         is_teammate.then(|| isolation.clone())
     }
 

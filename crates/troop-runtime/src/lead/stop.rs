@@ -13,7 +13,7 @@ use super::{
     input::Due,
     link::{Link, Phase},
 };
-use crate::{mirror::is_external, process::Signal};
+use crate::process::Signal;
 
 /// A member that is being stopped.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ pub fn was_cut_short(member: &Member) -> bool {
 pub fn is_to_start_again(member: &Member) -> bool {
     let is_with_team = || member.state_reason.as_deref().is_none_or(|it| it.starts_with(WITH_TEAM));
     let has_stopped = member.role == Role::Member && !member.is_running();
-    !is_external(member) && (was_cut_short(member) || has_stopped && is_with_team())
+    !member.is_external() && (was_cut_short(member) || has_stopped && is_with_team())
 }
 
 /// A team that is being stopped.
@@ -59,7 +59,7 @@ pub(super) struct TeamStop {
 impl Dispatcher {
     /// Stops a member because somebody sent it a request to. Who runs elsewhere reads the request there.
     pub(super) async fn stop_as_asked(&mut self, member: &MemberName) {
-        if self.state.member(member).is_some_and(is_external) {
+        if self.state.member(member).is_some_and(Member::is_external) {
             return;
         }
         let Some(request) = self.stop_request(member) else { return };
@@ -211,7 +211,7 @@ impl Dispatcher {
     }
 
     /// Whether nobody has anything left to do: nobody works, starts or waits to be started, all mail is read, and no task
-    /// can be begun or will be tried again. A lead that was interrupted waits for a word, and one that could spend no more
+    /// can be begun or will be tried again, and who runs elsewhere had time for its last words. A lead that was interrupted waits for a word, and one that could spend no more
     /// for money.
     fn is_quiet(&self) -> bool {
         let is_open = match *self.work.borrow() {
@@ -219,7 +219,10 @@ impl Dispatcher {
             LeadWork::Open | LeadWork::Failed => self.is_spent,
             LeadWork::Interrupted => true,
         };
-        !is_open && self.links.values().all(|link| self.is_at_rest(link)) && self.nothing_moves()
+        !is_open
+            && self.links.values().all(|link| self.is_at_rest(link))
+            && self.nothing_moves()
+            && !self.timers.has(|due| matches!(due, Due::LastWords(_)))
     }
 
     /// The lead, if nobody can begin the tasks that are left, and since when that is known.
@@ -285,7 +288,7 @@ impl Dispatcher {
         let here = here.map(|link| &link.runner.member).filter(|it| !self.is_lead(it));
         // Who has never done anything has not stopped for a reason.
         let has_left = |it: &Member| it.state == MemberState::Stopped && it.state_reason.is_some();
-        let is_there = |it: &&Member| is_external(it) && !has_left(it);
+        let is_there = |it: &&Member| it.is_external() && !has_left(it);
         let elsewhere = self.state.members().filter(is_there).map(|it| &it.name);
         let mut members = here.chain(elsewhere);
         members.any(|member| self.state.tasks().ready_for(member).next().is_some())

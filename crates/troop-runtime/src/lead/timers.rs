@@ -23,6 +23,11 @@ impl Timers {
         self.due.retain(|(_, it)| it != due);
     }
 
+    /// Whether such a moment is waited for.
+    pub(super) fn has(&self, is_meant: impl Fn(&Due) -> bool) -> bool {
+        self.due.iter().any(|(_, due)| is_meant(due))
+    }
+
     /// The next moment, when it comes. If this is not waited for to the end, nothing is lost.
     pub(super) async fn next(&mut self) -> Due {
         let Some((at, _)) = self.due.first() else { return std::future::pending().await };

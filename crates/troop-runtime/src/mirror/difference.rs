@@ -138,7 +138,12 @@ fn moves(before: &TaskFile, now: &TaskFile) -> Vec<Wanted> {
         }
         FileStatus::InReview => one(&by, Step::Review { result: now.result.clone() }),
         FileStatus::Cancelled => one(&None, Step::Cancel),
-        FileStatus::Deleted => one(&None, Step::Delete),
+        // Only what has ended can be deleted, so it is called off first.
+        FileStatus::Deleted => {
+            let cancel = (!before.status.has_ended()).then_some(Step::Cancel);
+            let steps = cancel.into_iter().chain([Step::Delete]);
+            steps.map(|step| Wanted { by: None, step }).collect()
+        }
     }
 }
 

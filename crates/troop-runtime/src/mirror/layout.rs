@@ -172,6 +172,16 @@ pub(super) enum FileStatus {
 }
 
 impl FileStatus {
+    /// The status that a file says; who says none has not begun.
+    fn read(file: &Map<String, Value>) -> Result<Self, Unreadable> {
+        let word = file.get("status").map(|it| value::read_text("status", it)).transpose()?;
+        let word = word.flatten().unwrap_or_else(|| "pending".to_owned());
+        Self::parse(&word).ok_or_else(|| {
+            let word = troop_model::preview(&word, 40);
+            Unreadable::Shape(format!("there is no status `{word}`"))
+        })
+    }
+
     /// Reads any word that some layout has for a status.
     fn parse(word: &str) -> Option<Self> {
         Some(match word {
@@ -189,6 +199,10 @@ impl FileStatus {
     pub(super) fn is_held(self) -> bool {
         matches!(self, Self::InProgress | Self::InReview)
     }
+
+    pub(super) fn has_ended(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled | Self::Deleted)
+    }
 }
 
 /// What a file says about a task. What is not said is none: it stays as it is.
@@ -203,6 +217,8 @@ pub(super) struct TaskFile {
     pub(super) assignee: Option<Option<String>>,
     /// The ids of what it waits for.
     pub(super) waits_for: Option<Vec<String>>,
+    /// The ids of what waits for it, where a layout says that, too.
+    pub(super) blocks: Option<Vec<String>>,
     pub(super) created_by: Option<String>,
     pub(super) result: Option<String>,
     pub(super) metadata: Option<Map<String, Value>>,

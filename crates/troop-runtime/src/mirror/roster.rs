@@ -4,10 +4,10 @@ use std::{collections::BTreeSet, path::Path};
 
 use serde_json::{Map, Value};
 use smol_str::SmolStr;
-use troop_model::{Command, MemberName, NewMember, OperationId, State};
+use troop_model::{Command, EXTERNAL, MemberName, NewMember, OperationId, State};
 
 use super::{
-    EXTERNAL, Mirror, MirrorError, Settled,
+    Mirror, MirrorError, Settled,
     disk::{self, Found, Stamp},
     is_external_in,
     layout::{self, MEMBER_ID, Unreadable},

@@ -1,5 +1,7 @@
 //! Tasks in files: what others do to them, and what the board says of them.
 
+mod blocks;
+
 use std::{path::Path, sync::Arc};
 
 use serde_json::{Map, Value};
@@ -220,9 +222,14 @@ impl Mirror {
                 if self.carry_out(&mut wanted, number, theirs, &names).await? == Settled::Waits {
                     return Ok(Settled::Waits);
                 }
+                if reading == Reading::Whole
+                    && self.let_wait(number, theirs, &before, &now).await? == Settled::Waits
+                {
+                    return Ok(Settled::Waits);
+                }
             }
             (_, Err(reason)) | (Err(reason), _) => {
-                let operation = self.operation(theirs, 0);
+                let operation = self.operation(theirs, &[0]);
                 self.refuse(theirs.path, None, operation, &reason.to_string()).await?;
             }
         }
@@ -246,7 +253,7 @@ impl Mirror {
         }
         let by = file.created_by.as_deref().filter(|it| names.find(it).is_some());
         let created = match self.new_task(&file, &names) {
-            Ok(command) => self.give(theirs, by, 1, command).await?,
+            Ok(command) => self.give(theirs, by, self.operation(theirs, &[1]), command).await?,
             Err(refusal) => Answer::Refused(refusal.to_string()),
         };
         let number = match created {
@@ -262,7 +269,10 @@ impl Mirror {
         self.notice_taken(path, format!("{number} was created"));
         let fresh = TaskFile { status: FileStatus::Pending, owner: Some(None), ..file.clone() };
         let mut wanted = difference(&fresh, &file, Reading::Forward);
-        if self.carry_out(&mut wanted, number, theirs, &names).await? == Settled::Waits {
+        let fresh = TaskFile { blocks: None, ..fresh };
+        if self.carry_out(&mut wanted, number, theirs, &names).await? == Settled::Waits
+            || self.let_wait(number, theirs, &fresh, &file).await? == Settled::Waits
+        {
             return Ok(Settled::Waits);
         }
         self.put(id, path, Some(theirs)).await
@@ -297,7 +307,10 @@ impl Mirror {
             let find = |id: &str| ids.meant(id);
             let member = |text: &str| -> Option<MemberName> { names.find(text) };
             let done = match step.command(number, &find, &member) {
-                Ok(command) => self.give(theirs, by.as_deref(), nth, command).await?,
+                Ok(command) => {
+                    let operation = self.operation(theirs, &[nth]);
+                    self.give(theirs, by.as_deref(), operation, command).await?
+                }
                 Err(refusal) => Answer::Refused(refusal.to_string()),
             };
             let who = by.as_deref();
@@ -307,7 +320,7 @@ impl Mirror {
                     self.notice_taken(theirs.path, format!("{number} was {what} by {who}"));
                 }
                 Answer::Refused(reason) => {
-                    let operation = self.operation(theirs, nth | 0x80);
+                    let operation = self.operation(theirs, &[nth | 0x80]);
                     self.refuse(theirs.path, who, operation, &reason).await?;
                     return Ok(Settled::Done);
                 }
@@ -325,7 +338,7 @@ impl Mirror {
         number: TaskNumber,
     ) -> Result<(), MirrorError> {
         let renew = TaskCommand::Renew { task: number.into(), attempt: None };
-        let operation = self.operation(theirs, 0);
+        let operation = self.operation(theirs, &[0]);
         // If it lost the task meanwhile, the file says so next.
         drop(self.submit(by.as_deref(), operation, Command::Task(renew)).await?);
         Ok(())
@@ -336,10 +349,10 @@ impl Mirror {
         &mut self,
         theirs: &Theirs<'_>,
         by: Option<&str>,
-        nth: u8,
+        operation: OperationId,
         command: Command,
     ) -> Result<Answer, MirrorError> {
-        let (operation, item) = (self.operation(theirs, nth), Item::Task(theirs.id.clone()));
+        let item = Item::Task(theirs.id.clone());
         let is_new = matches!(command, Command::Task(TaskCommand::Create(_)));
         let origin = if is_new { theirs.id.origin() } else { Origin::default() };
         let actor = tell::actor(by);
@@ -348,10 +361,11 @@ impl Mirror {
         Ok(self.gate.give(item, request, anew).await?)
     }
 
-    fn operation(&self, theirs: &Theirs<'_>, nth: u8) -> OperationId {
+    /// What is done because of a file: `which` of all that it stands for.
+    fn operation(&self, theirs: &Theirs<'_>, which: &[u8]) -> OperationId {
         let bytes = theirs.found.bytes.as_deref().unwrap_or_default();
         let path = self.places.shown(theirs.path);
-        operation::of(theirs.found.stamp.at, self.clock.now(), &[path.as_bytes(), bytes, &[nth]])
+        operation::of(theirs.found.stamp.at, self.clock.now(), &[path.as_bytes(), bytes, which])
     }
 
     /// Moves away what cannot be taken, and puts back what the board says.

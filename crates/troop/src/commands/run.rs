@@ -5,10 +5,10 @@ use std::{path::Path, sync::Arc};
 use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::{
-    Dollars, MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId, TeamName,
-    quoted,
+    Dollars, EXTERNAL, MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId,
+    TeamName, quoted,
 };
-use troop_runtime::{Board, EXTERNAL, Ended, TeamSummary};
+use troop_runtime::{Board, Ended, TeamSummary};
 use uuid::Uuid;
 
 use super::given;

@@ -16,8 +16,8 @@ use troop_agent::{
     Agent, BoxFuture, Definition, Exit, Finder, Outcome, Place, RegistryError, ScriptError,
     Thinking, Turn, Work, builtin::Options,
 };
-use troop_model::{Dollars, NewMember, Role, State};
-use troop_runtime::{EXTERNAL, InProcess, Launch, LaunchSpec, Launched, LeadWork, Programs};
+use troop_model::{Dollars, EXTERNAL, NewMember, Role, State};
+use troop_runtime::{InProcess, Launch, LaunchSpec, Launched, LeadWork, Programs};
 use uuid::Uuid;
 
 use crate::{

@@ -147,7 +147,11 @@ fn the_observer_is_compared_with_parsing_and_with_its_limit() {
     let results = measure(&troop, "bench observe --seconds 0 --messages 2000 --megabytes 1");
     assert_eq!(
         subjects(&results),
-        ["observe: the whole pipeline", "observe: memory, a long stream"]
+        [
+            "observe: the whole pipeline",
+            "observe: memory, a long stream",
+            "observe: memory, five tasks for each message",
+        ]
     );
 }
 

@@ -136,7 +136,8 @@ fn teammate(seen: &Seen) -> Answer {
         return Answer::call("SendMessage", &json!({"to": "team-lead", "message": agreed}));
     }
     match n_said(seen) {
-        0 if !last.contains("please do task 1") => Answer::text("I was told nothing"),
+        // Nobody has said anything to it but that the task is there for it.
+        0 if !last.contains("task_assignment") => Answer::text("I was told nothing"),
         0 => {
             let claim = json!({"taskId": "1", "status": "in_progress", "owner": "bob"});
             Answer::call("TaskUpdate", &claim)
@@ -163,7 +164,7 @@ fn the_real_client_is_a_teammate_of_a_lead() {
     alone("claude::the_real_client_is_a_teammate_of_a_lead", || async {
         let troop = Troop::new();
         let home = Home::new(troop.folder(), teammate).await;
-        let script = "when started\n  call task/create {\"subject\": \"write it\"}\n  message bob please do task 1\n  \
+        let script = "when started\n  call task/create {\"subject\": \"write it\", \"assignee\": \"bob\"}\n  \
                       wait until all tasks are done\n  \
                       call message/send {\"to\": \"bob\", \"kind\": \"shutdown_request\", \"content\": \"all is done\"}\n";
         fs::write(troop.folder().join("lead.script"), script).unwrap();

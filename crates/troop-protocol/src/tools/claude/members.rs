@@ -55,7 +55,7 @@ pub(super) async fn spawn<C: Calls>(
     let mode = new.mode.or_else(|| only_looks.then(|| Permissions::Plan.to_string()));
     let agent = match new.agent_type.filter(|agent| agent != ANY_AGENT && !only_looks) {
         Some(agent) => agent.into(),
-        None => own_agent(desk).await?,
+        None => usual_agent(desk, &name).await?,
     };
     let member = NewMember {
         name: name.clone(),
@@ -74,14 +74,23 @@ pub(super) async fn spawn<C: Calls>(
             );
             Err(Failure { hint: Some(hint), ..failure })
         }
+        Err(failure) if failure.hint.is_none() && failure.kind == FailureKind::Conflict => {
+            let hint = "talk to it: SendMessage {\"to\": …}, or start another under another name";
+            Err(Failure { hint: Some(hint.to_owned()), ..failure })
+        }
         Err(failure) => Err(failure),
     }
 }
 
-async fn own_agent<C: Calls>(desk: &Desk<'_, C>) -> Result<smol_str::SmolStr, Failure> {
+/// What thinks for a member of which nobody says that: what did before, and the lead's own agent for a new one.
+async fn usual_agent<C: Calls>(
+    desk: &Desk<'_, C>,
+    name: &MemberName,
+) -> Result<smol_str::SmolStr, Failure> {
     let team = desk.team().await?;
-    let lead = team.lead().map(|lead| lead.agent.clone());
-    lead.ok_or_else(|| Failure::new(FailureKind::NotFound, "the team has no lead"))
+    let known = team.members.iter().find(|it| it.name == *name);
+    let usual = known.or_else(|| team.lead()).map(|it| it.agent.clone());
+    usual.ok_or_else(|| Failure::new(FailureKind::NotFound, "the team has no lead"))
 }
 
 /// Modes as both programs write them. Those that are not ours become one that allows no more than they do.
@@ -99,8 +108,18 @@ fn permissions(word: &str) -> Result<Permissions, Failure> {
 }
 
 async fn spawned<C: Calls>(desk: &Desk<'_, C>, new: Newcomer) -> Result<String, Failure> {
+    let has_prompt = new.prompt.is_some();
     let name = spawn(desk, new).await?;
-    let team = desk.team().await?.name;
+    let team = desk.team().await?;
+    let is_external = team.members.iter().any(|it| it.name == name && it.is_external());
+    let team = team.name;
+    if is_external {
+        return Ok(format!(
+            "{name}@{team} is run by another program, and was not started from here.{} Talk to it with SendMessage, give it tasks \
+             with TaskUpdate; what it says comes to you as messages.",
+            if has_prompt { " It finds the prompt in its inbox." } else { "" }
+        ));
+    }
     Ok(format!(
         "Spawned successfully.\nagent_id: {name}@{team}\nname: {name}\nteam_name: {team}\nIt works on its own now; what it \
          says comes to you as messages."

@@ -158,6 +158,26 @@ async fn a_lead_starts_teammates_by_three_names() {
 }
 
 #[tokio::test]
+async fn a_teammate_that_another_program_is_gets_its_prompt_as_mail() {
+    let stage = Stage::new(Dialect::Claude).await.led().await;
+    let lead = stage.hand("lead");
+    lead.ok("SpawnTeammate", json!({"name": "pat", "agent_type": "external"})).await;
+    for (tool, prompt) in [("SpawnTeammate", "look at #1"), ("Agent", "and at #2")] {
+        let said = lead.ok(tool, json!({"name": "pat", "prompt": prompt})).await;
+        assert!(said.starts_with("pat@crew is run by another program"), "{said}");
+        assert!(said.contains("It finds the prompt in its inbox."), "{said}");
+    }
+    let look = |state: &troop_model::State| {
+        let pat = troop_model::Party::member(&"pat".parse().unwrap());
+        state.mailbox().unread_of(&pat).map(|it| it.content.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(stage.board.look(look).await.unwrap(), ["look at #1", "and at #2"]);
+    let told = lead.told("SpawnTeammate", json!({"name": "pat", "agent_type": "script"})).await;
+    assert!(told.contains("there is a member `pat` already\nhint: "), "{told}");
+    assert!(told.contains("SendMessage"), "{told}");
+}
+
+#[tokio::test]
 async fn without_anybody_who_leads_nobody_is_started() {
     let stage = Stage::new(Dialect::Claude).await;
     let told = stage.hand("lead").told("SpawnTeammate", json!({"name": "carol"})).await;

@@ -68,7 +68,12 @@ fn who_a_client_puts_beside_a_pending_task_is_whom_it_is_reserved_for() {
     assert_eq!(steps(&reserved, &held, Reading::Whole), ["claimed by pat"]);
     assert_eq!(steps(&reserved, &reserved, Reading::Whole), [""; 0]);
     let deleted = claude(&json!({"status": "deleted"}));
-    assert_eq!(steps(&free, &deleted, Reading::Whole), ["deleted by the lead"]);
+    assert_eq!(
+        steps(&free, &deleted, Reading::Whole),
+        ["cancelled by the lead", "deleted by the lead"]
+    );
+    let done = claude(&json!({"status": "completed", "owner": "pat"}));
+    assert_eq!(steps(&done, &deleted, Reading::Whole), ["deleted by the lead"]);
 }
 
 #[test]

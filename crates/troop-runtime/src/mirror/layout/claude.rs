@@ -5,7 +5,7 @@ use troop_model::{Member, MessageKind, Party, Role, State, Status, Task, Team, T
 
 use super::{
     FileStatus, Letter, Names, Posted, TaskFile, TaskIds, Unreadable, status_of,
-    value::{at, object, text, texts},
+    value::{at, object, read_data, read_text, read_texts, read_words, result},
 };
 
 /// What the client calls the lead.
@@ -49,18 +49,15 @@ pub(super) fn task(state: &State, task: &Task, ids: &dyn TaskIds) -> Map<String,
 }
 
 pub(super) fn read_task(file: &Map<String, Value>) -> Result<TaskFile, Unreadable> {
-    let word = at(file, "status").unwrap_or_else(|| "pending".to_owned());
-    let status = FileStatus::parse(&word).ok_or_else(|| {
-        let word = troop_model::preview(&word, 40);
-        Unreadable::Shape(format!("there is no status `{word}`"))
-    })?;
-    let owner = file.get("owner").and_then(text);
+    let status = FileStatus::read(file)?;
+    let name = file.get("owner").map(|it| read_text("owner", it)).transpose()?;
+    let owner = name.flatten();
     let was_failed = was_failed(file) && owner.as_deref() == Some(LEAD);
     let status =
         if was_failed && status == FileStatus::InProgress { FileStatus::Failed } else { status };
-    let mut metadata = file.get("metadata").and_then(Value::as_object).cloned();
-    if let Some(active_form) = file.get(ACTIVE_FORM).filter(|it| it.is_string()) {
-        metadata.get_or_insert_default().insert(ACTIVE_FORM.to_owned(), active_form.clone());
+    let mut metadata = read_data(file, "metadata")?;
+    if let Some(active_form) = read_words(file, ACTIVE_FORM)? {
+        metadata.get_or_insert_default().insert(ACTIVE_FORM.to_owned(), active_form.into());
     }
     if let Some(metadata) = &mut metadata {
         metadata.shift_remove("troop");
@@ -72,15 +69,17 @@ pub(super) fn read_task(file: &Map<String, Value>) -> Result<TaskFile, Unreadabl
         (FileStatus::Pending, false) => (Some(None), Some(owner)),
         _ => (Some(owner), None),
     };
+    let ids = |key: &str| file.get(key).map(|it| read_texts(key, it)).transpose();
     Ok(TaskFile {
-        subject: at(file, "subject"),
-        description: file.get("description").and_then(Value::as_str).map(str::to_owned),
+        subject: read_words(file, "subject")?.filter(|it| !it.is_empty()),
+        description: read_words(file, "description")?,
         status,
         owner,
         assignee,
-        waits_for: file.get("blockedBy").map(texts),
+        waits_for: ids("blockedBy")?,
+        blocks: ids("blocks")?,
         created_by: None,
-        result: metadata.as_ref().and_then(|it| at(it, "result")),
+        result: metadata.as_ref().and_then(|it| it.get("result")).and_then(result),
         metadata,
     })
 }

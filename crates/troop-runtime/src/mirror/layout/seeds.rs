@@ -5,7 +5,7 @@ use troop_model::{EvidenceView, Member, Message, MessageKind, State, Task, Team}
 
 use super::{
     FileStatus, Letter, TaskFile, TaskIds, Unreadable, status_of,
-    value::{at, newest, object, text, texts},
+    value::{at, newest, object, read_data, read_text, read_texts, read_words, result},
 };
 
 const OWNER: [&str; 3] = ["claimedBy", "claimed_by", "owner"];
@@ -51,22 +51,19 @@ pub(super) fn read_task(
     file: &Map<String, Value>,
     before: Option<&Map<String, Value>>,
 ) -> Result<TaskFile, Unreadable> {
-    let word = at(file, "status").unwrap_or_else(|| "pending".to_owned());
-    let status = FileStatus::parse(&word).ok_or_else(|| {
-        let word = troop_model::preview(&word, 40);
-        Unreadable::Shape(format!("there is no status `{word}`"))
-    })?;
-    let said = |keys: &[&str]| newest(file, before, keys);
+    let said = |keys: &[&'static str]| newest(file, before, keys);
+    let name = |(key, value)| read_text(key, value);
     Ok(TaskFile {
-        subject: at(file, "subject"),
-        description: file.get("description").and_then(Value::as_str).map(str::to_owned),
-        status,
-        owner: said(&OWNER).map(text),
-        assignee: said(&ASSIGNEE).map(text),
-        waits_for: said(&WAITS_FOR).map(texts),
-        created_by: said(&CREATED_BY).and_then(text),
-        result: said(&RESULT).and_then(text),
-        metadata: file.get("metadata").and_then(Value::as_object).cloned(),
+        subject: read_words(file, "subject")?.filter(|it| !it.is_empty()),
+        description: read_words(file, "description")?,
+        status: FileStatus::read(file)?,
+        owner: said(&OWNER).map(name).transpose()?,
+        assignee: said(&ASSIGNEE).map(name).transpose()?,
+        waits_for: said(&WAITS_FOR).map(|(key, value)| read_texts(key, value)).transpose()?,
+        blocks: None,
+        created_by: said(&CREATED_BY).map(name).transpose()?.flatten(),
+        result: said(&RESULT).and_then(|(_, value)| result(value)),
+        metadata: read_data(file, "metadata")?,
     })
 }
 

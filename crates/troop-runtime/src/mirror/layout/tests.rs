@@ -135,3 +135,9 @@ fn fuzz_files() {
         ["\"status\":\"deleted\"", "\"owner\":\"\"", "\"metadata\":{}", "plan_approval_request"];
     troop_testkit::fuzz(&words, &examples, 1_500, read_any);
 }
+
+#[test]
+fn a_mark_at_the_beginning_of_a_file_says_nothing() {
+    assert_eq!(read_object(b"\xef\xbb\xbf{}").unwrap().len(), 0);
+    assert_eq!(read_array(b"\xef\xbb\xbf[]").unwrap().len(), 0);
+}

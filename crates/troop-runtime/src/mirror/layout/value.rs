@@ -28,6 +28,8 @@ pub(crate) fn read_array(bytes: &[u8]) -> Result<Vec<Value>, Unreadable> {
 }
 
 fn parse(bytes: &[u8]) -> Result<Value, Unreadable> {
+    // Some programs begin a file with a mark.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     // Nesting has a limit there.
     serde_json::from_slice(bytes).map_err(|error| Unreadable::NotJson(error.to_string()))
 }
@@ -58,9 +60,57 @@ pub(super) fn text(value: &Value) -> Option<String> {
     }
 }
 
-/// Several of them.
-pub(super) fn texts(value: &Value) -> Vec<String> {
-    value.as_array().into_iter().flatten().filter_map(text).collect()
+/// A text, where nothing else may be.
+pub(super) fn read_text(key: &str, value: &Value) -> Result<Option<String>, Unreadable> {
+    match value {
+        Value::Null | Value::String(_) | Value::Number(_) => Ok(text(value)),
+        Value::Bool(_) | Value::Array(_) | Value::Object(_) => Err(is_no(key, value, "a text")),
+    }
+}
+
+/// Several of them, where nothing else may be. One is a list of one.
+pub(super) fn read_texts(key: &str, value: &Value) -> Result<Vec<String>, Unreadable> {
+    let Value::Array(all) = value else {
+        let one = read_text(key, value).map_err(|_| is_no(key, value, "a list of texts"))?;
+        return Ok(one.into_iter().collect());
+    };
+    let texts = all.iter().map(|it| text(it).ok_or_else(|| is_no(key, it, "a text")));
+    texts.collect()
+}
+
+/// Free data, where nothing else may be.
+pub(super) fn read_data(
+    file: &Map<String, Value>,
+    key: &str,
+) -> Result<Option<Map<String, Value>>, Unreadable> {
+    match file.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Object(data)) => Ok(Some(data.clone())),
+        Some(other) => Err(is_no(key, other, "an object")),
+    }
+}
+
+/// A text at a key, where nothing else may be. An empty one is one.
+pub(super) fn read_words(
+    file: &Map<String, Value>,
+    key: &str,
+) -> Result<Option<String>, Unreadable> {
+    match file.get(key) {
+        Some(Value::String(words)) => Ok(Some(words.clone())),
+        other => other.map_or(Ok(None), |it| read_text(key, it)),
+    }
+}
+
+fn is_no(key: &str, value: &Value, wanted: &str) -> Unreadable {
+    Unreadable::Shape(format!("`{key}` has {}, and should have {wanted}", kind(value)))
+}
+
+/// What came of a task, whatever form that has.
+pub(super) fn result(value: &Value) -> Option<String> {
+    match value {
+        Value::Bool(_) | Value::Array(_) | Value::Object(_) => Some(value.to_string()),
+        Value::Null | Value::Number(_) | Value::String(_) => text(value),
+    }
 }
 
 /// A text at a key.
@@ -73,13 +123,13 @@ pub(super) fn at(file: &Map<String, Value>, key: &str) -> Option<String> {
 pub(super) fn newest<'a>(
     file: &'a Map<String, Value>,
     before: Option<&Map<String, Value>>,
-    keys: &[&str],
-) -> Option<&'a Value> {
-    let said = || keys.iter().filter_map(|key| Some((key, file.get(*key)?)));
-    let is_new = |(key, value): &(&&str, &Value)| {
-        before.is_some_and(|before| before.get(**key) != Some(*value))
+    keys: &[&'static str],
+) -> Option<(&'static str, &'a Value)> {
+    let said = || keys.iter().filter_map(|key| Some((*key, file.get(*key)?)));
+    let is_new = |(key, value): &(&str, &Value)| {
+        before.is_some_and(|before| before.get(*key) != Some(*value))
     };
     let fresh = || said().filter(|it| is_new(it));
     let full = fresh().find(|(_, value)| value.as_str() != Some(""));
-    full.or_else(|| fresh().next()).or_else(|| said().next()).map(|(_, value)| value)
+    full.or_else(|| fresh().next()).or_else(|| said().next())
 }

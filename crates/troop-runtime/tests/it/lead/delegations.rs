@@ -363,12 +363,16 @@ pub(super) async fn ask(part: &Part, method: &str, params: Value) -> Result<Valu
 
 /// A stage whose lead's agent plays this.
 pub(super) async fn led_by(lead: Play) -> Stage {
-    let mut stage = Stage::new(setting()).await;
+    led_in(setting(), lead).await
+}
+
+pub(super) async fn led_in(setting: Setting, lead: Play) -> Stage {
+    let mut stage = Stage::new(self::setting()).await;
     let first = stage.lead.take().unwrap();
     first.stop("another takes over").await.unwrap();
     first.ended().await;
     stage.plays.add("person", lead);
-    stage.lead = Some(stage.start(setting()).await.unwrap());
+    stage.lead = Some(stage.start(setting).await.unwrap());
     stage
 }
 

@@ -1,28 +1,29 @@
 //! A lead whose team shares files: what comes from them passes its hooks, and who lives in them counts.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::Duration};
 
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use troop_model::{
-    Actor, Command, MemberState, MessageKind, NewMember, NewTask, Origin, Outgoing, Party, State,
-    Status, TaskCommand, TaskNumber,
+    Actor, Command, EXTERNAL, MemberState, MessageKind, NewMember, NewTask, Origin, Outgoing,
+    Party, State, Status, TaskCommand, TaskNumber,
 };
 use troop_runtime::{
-    Clock, EXTERNAL, Ended, Layout, Mirror, MirrorOptions, Notice, Signature, Until, find_lead,
+    Clock, Ended, Layout, Mirror, MirrorOptions, Notice, Signature, Timing, Until, find_lead,
 };
 use troop_testkit::wait_for;
 
 use super::{
-    delegations::{ask, leading, led_by},
+    delegations::{ask, leading, led_by, led_in, setting},
     hooks::hooks,
     is_done,
-    stage::{Setting, Stage},
+    isolation::{Project, git},
+    stage::{Setting, Stage, quick},
     takeover::leaderless,
 };
-use crate::support::name;
+use crate::support::{name, say};
 
 /// Lets a program join that knows only files.
 async fn join(stage: &Stage, member: &str) {
@@ -200,6 +201,50 @@ async fn a_team_whose_work_is_for_programs_elsewhere_waits_for_them() {
 }
 
 #[tokio::test]
+async fn what_a_program_elsewhere_says_after_it_has_ended_its_task_is_heard() {
+    let (tell, mut told) = mpsc::unbounded_channel();
+    // It would wait for longer than a test lasts.
+    let timing = Timing { last_words: Duration::from_secs(600), ..quick() };
+    let lead = leading(move |_, message| {
+        let tell = tell.clone();
+        async move { drop(tell.send((message.kind, message.content))) }
+    });
+    let mut stage = led_in(Setting { timing, ..setting() }, lead).await;
+    join(&stage, "pat").await;
+    stage.task_for("look", "pat").await;
+    let version = stage.board.look(State::version).await.unwrap();
+    stage.lead.as_ref().unwrap().handle().end(Until::QuietAfter(version)).await;
+    let lead = stage.lead.take().unwrap();
+    let mut ended = std::pin::pin!(lead.ended());
+    let mut heard = async |stage: &Stage, wanted: &str| {
+        let read = async {
+            let (_, content) = told.recv().await.unwrap();
+            assert!(content.starts_with(wanted), "{content}");
+            let lead = Party::member(&troop_model::MemberName::lead());
+            let is_read = move |state: &State| (state.mailbox().n_unread(&lead) == 0).then_some(());
+            stage.until("the lead has read it", is_read).await;
+        };
+        tokio::select! {
+            ended = &mut ended => panic!("nobody waited for `{wanted}`: {ended:?}"),
+            () = read => {}
+        }
+    };
+    let says = async |kind, content: &str| {
+        let Command::Send(words) = say("lead", content) else { unreachable!("it says something") };
+        let words = Command::Send(Outgoing { kind, ..words });
+        stage.submit(Actor::agent(&name("pat")), words).await.unwrap();
+    };
+    let (task, result) = (TaskNumber(1).into(), "completed through its file".to_owned());
+    let complete = TaskCommand::Complete { task, result, summary: None, attempt: None };
+    stage.submit(Actor::agent(&name("pat")), Command::Task(complete)).await.unwrap();
+    heard(&stage, "pat is done with task-1").await;
+    says(MessageKind::Message, "I found it in line 7").await;
+    heard(&stage, "I found it in line 7").await;
+    says(MessageKind::Idle, "available").await;
+    assert_eq!(ended.await, Ended::Quiet, "who is idle has said all");
+}
+
+#[tokio::test]
 async fn a_program_elsewhere_reads_that_it_is_to_stop_and_answers_itself() {
     let stage = Stage::new(Setting::default()).await;
     join(&stage, "pat").await;
@@ -288,4 +333,25 @@ async fn what_a_killed_lead_was_told_of_a_program_elsewhere_is_not_told_again() 
     let told = stage.board.look(|it| [1, 2].map(|nth| n_told(it, nth))).await.unwrap();
     assert_eq!(told, [1, 1]);
     stage.stop().await;
+}
+
+#[tokio::test]
+async fn who_works_elsewhere_has_no_folder_here_and_nothing_of_it_is_merged() {
+    let project = Project::new();
+    let stage = project.stage(|_| {}).await;
+    join(&stage, "pat").await;
+    stage.task_for("look", "pat").await;
+    let shared = tempfile::tempdir().unwrap();
+    let mut mirror = mirror(&stage, shared.path()).await;
+    mirror.pass().await.unwrap();
+    let task = shared.path().join("tasks/crew/task-1.json");
+    change(&task, &json!({"status": "claimed", "claimed_by": "pat"}));
+    mirror.pass().await.unwrap();
+    change(&task, &json!({"status": "done", "result": "all is well"}));
+    mirror.pass().await.unwrap();
+    stage.until("it is done", is_done(1)).await;
+    let trace = stage.trace().await;
+    assert!(!trace.iter().any(|kind| kind == "task.merged"), "{trace:?}");
+    let branches = git(&project.path(), &["branch", "--list"]);
+    assert!(!branches.contains("pat"), "{branches}");
 }

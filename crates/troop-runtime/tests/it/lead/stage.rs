@@ -167,6 +167,7 @@ pub(crate) fn quick() -> Timing {
         renew: Duration::from_secs(20),
         restart: Duration::from_millis(5),
         max_restarts: 2,
+        last_words: Duration::from_millis(50),
     }
 }
 

@@ -357,8 +357,8 @@ async fn a_transcript_shows_what_was_told() {
     let stage = Stage::new(Setting::default()).await;
     stage.spawn("bob", "worker").await;
     stage.submit(Actor::human("zoe"), say("bob", "hello")).await.unwrap();
-    troop_testkit::wait_for("the mail is in the transcript", async || {
-        let read = troop_runtime::read_transcript(stage.folder.path(), &name("bob"), 0);
+    wait_for("the mail is in the transcript", async || {
+        let read = read_transcript(stage.folder.path(), &name("bob"), 0);
         let (entries, _) = read.unwrap();
         let is_it = |it: &troop_runtime::Entry| it.line.text == "[Team message from user]: hello";
         entries.iter().any(is_it).then_some(())
@@ -409,7 +409,7 @@ async fn a_result_that_must_be_revised_comes_back_to_its_holder() {
     let stage = Stage::new(Setting { settings, ..Setting::default() }).await;
     stage.spawn("bob", "worker").await;
     stage.task("write").await;
-    let in_review = |state: &troop_model::State| {
+    let in_review = |state: &State| {
         (state.tasks().status(TaskNumber(1))? == Status::InReview).then_some(state.version())
     };
     let first = stage.until("it is handed in", in_review).await;

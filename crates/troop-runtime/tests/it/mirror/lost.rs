@@ -286,6 +286,8 @@ async fn a_folder_is_one_teams_in_one_layout() {
         let stranger = Stage::new(layout).await;
         let error = stranger.open(folder, layout).await.unwrap_err();
         assert!(error.to_string().contains("the files of another team `crew`"), "{error}");
+        // A `files:` store keeps its log there.
+        assert!(error.to_string().ends_with("; name another folder"), "{error}");
         assert_eq!(stage.files("tasks/crew").len(), 1);
         // The same team may come back.
         passed(&stage).await;

@@ -5,11 +5,10 @@ use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use troop_model::{
-    Actor, Command, MemberName, MemberState, NewMember, Party, State, Status, TaskNumber,
+    Actor, Command, EXTERNAL, MemberName, MemberState, NewMember, Party, State, Status, TaskNumber,
 };
 use troop_runtime::{
-    Board, Clock, EXTERNAL, Following, Layout, Mirror, MirrorError, MirrorOptions, Request,
-    Signature,
+    Board, Clock, Following, Layout, Mirror, MirrorError, MirrorOptions, Request, Signature,
 };
 use troop_store::{MemoryStore, Store};
 use uuid::Uuid;

@@ -2,12 +2,13 @@
 
 mod node;
 mod stream;
+mod tasks;
 
 use std::{
     borrow::Cow,
     hint::black_box,
     io::Write as _,
-    process::{Child, Stdio},
+    process::{Child, ChildStdin, Stdio},
     time::Duration,
 };
 
@@ -32,6 +33,10 @@ const PART: &str = "observe";
 /// How much memory an observer may take, in megabytes.
 const LIMIT: f64 = 20.0;
 const MEGABYTE: u64 = 1_000_000;
+/// How many bytes it may take for each task of the team besides. Their texts are short here.
+const FOR_EACH_TASK: f64 = 600.0;
+/// How many tasks the longest board has, for each message of the stream.
+const TASKS_PER_MESSAGE: u64 = 5;
 /// How many times as fast as bare parsing in Node the pipeline is to be. The original reads a third of what that parses, and
 /// eight times as fast as the original is wanted.
 const NODE: f64 = 2.7;
@@ -44,6 +49,7 @@ pub(super) fn run(args: &BenchObserveArgs, printer: &Printer) -> Result<()> {
         printer.warn("there is no `node` to compare with `JSON.parse`");
     }
     outcomes.push(memory(args)?);
+    outcomes.push(many_tasks(args)?);
     print(&outcomes, args.seconds, printer)
 }
 
@@ -168,30 +174,44 @@ fn parse(stream: &[u8]) -> Result<u64> {
     Ok(n_blocks)
 }
 
-/// The most memory that the program had while it read a long stream.
 fn memory(args: &BenchObserveArgs) -> Result<Outcome> {
+    let peak = peak_while(|input| {
+        let (mut stream, mut n_written, mut piece) = (Stream::default(), 0, Vec::new());
+        while n_written < args.megabytes * MEGABYTE {
+            piece.clear();
+            (0..100).for_each(|_| stream.add(&mut piece));
+            input.write_all(&piece)?;
+            n_written += piece.len() as u64;
+        }
+        Ok(())
+    })?;
+    let what = "memory, a long stream";
+    let subject = Subject { part: PART, what, against: "the limit", unit: Unit::Megabytes };
+    Ok(Outcome::new(subject, peak, LIMIT, Target::AtMost(1.0)))
+}
+
+/// A team is kept as it is, so it takes more memory with each task, and with nothing else.
+fn many_tasks(args: &BenchObserveArgs) -> Result<Outcome> {
+    let n_tasks = args.messages * TASKS_PER_MESSAGE;
+    let peak = peak_while(|input| tasks::write(n_tasks, input))?;
+    let limit = LIMIT + n_tasks as f64 * FOR_EACH_TASK / MEGABYTE as f64;
+    let what = "memory, five tasks for each message";
+    let subject = Subject { part: PART, what, against: "the limit", unit: Unit::Megabytes };
+    Ok(Outcome::new(subject, peak, limit, Target::AtMost(1.0)))
+}
+
+/// The most memory in megabytes that the program had while it read what is written to it.
+fn peak_while(write: impl FnOnce(&mut ChildStdin) -> Result<()>) -> Result<f64> {
     let place = Place::new(None)?;
     let mut command = this_program(&place)?;
     command.args(["observe", "--json"]).stdin(Stdio::piped()).stdout(Stdio::null());
     let mut child = command.spawn()?;
     let mut input = child.stdin.take().context("a child has an input")?;
-    let (mut stream, mut n_written, mut piece) = (Stream::default(), 0, Vec::new());
-    while n_written < args.megabytes * MEGABYTE {
-        piece.clear();
-        (0..100).for_each(|_| stream.add(&mut piece));
-        input.write_all(&piece)?;
-        n_written += piece.len() as u64;
-    }
+    write(&mut input)?;
     let peak = peak(&child)?;
     drop(input);
     ensure!(child.wait()?.success(), "`troop observe` ended badly");
-    let subject = Subject {
-        part: PART,
-        what: "memory, a long stream",
-        against: "the limit",
-        unit: Unit::Megabytes,
-    };
-    Ok(Outcome::new(subject, peak as f64 / 1024.0, LIMIT, Target::AtMost(1.0)))
+    Ok(peak as f64 / 1024.0)
 }
 
 /// How many kilobytes of a process were in memory at once.

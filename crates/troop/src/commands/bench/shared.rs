@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
-    Actor, Command, Fact, NewMember, NewTask, NewTeamCommand, Settings, State, TaskCommand, TeamId,
+    Actor, Command, EXTERNAL, Fact, NewMember, NewTask, NewTeamCommand, Settings, State,
+    TaskCommand, TeamId,
 };
 use troop_runtime::{
-    Board, Clock, EXTERNAL, Following, Layout, Mirror, MirrorOptions, Request, Signature,
-    Subscription,
+    Board, Clock, Following, Layout, Mirror, MirrorOptions, Request, Signature, Subscription,
 };
 use troop_store::{Missing, StoreUrl};
 use uuid::Uuid;

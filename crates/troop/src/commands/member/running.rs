@@ -6,10 +6,10 @@ use anyhow::Result;
 use serde_json::json;
 use tokio::time::timeout;
 use troop_model::{
-    Command, Fact, Member, MemberName, MemberState, MessageKind, NewMember, Outgoing, Permissions,
-    Refusal, Spawn,
+    Command, EXTERNAL, Fact, Member, MemberName, MemberState, MessageKind, NewMember, Outgoing,
+    Permissions, Refusal, Spawn,
 };
-use troop_runtime::{BoardResult, EXTERNAL, Subscription};
+use troop_runtime::{BoardResult, Subscription};
 
 use super::find;
 use crate::{

@@ -8,7 +8,7 @@ use troop_agent::Definition;
 use troop_model::{
     ActorKind, Delegation, DelegationStatus, DelegationView, Member, State, Time, team_md,
 };
-use troop_runtime::{Board, EXTERNAL};
+use troop_runtime::Board;
 
 use crate::{
     config::Surroundings,
@@ -63,7 +63,7 @@ impl Several {
 
     fn are_given_to(&self, member: &Member) -> bool {
         let has_folder = || self.folders.join(member.name.as_str()).is_dir();
-        member.agent == EXTERNAL || self.programs.contains(member.agent.as_str()) && !has_folder()
+        member.is_external() || self.programs.contains(member.agent.as_str()) && !has_folder()
     }
 }
 

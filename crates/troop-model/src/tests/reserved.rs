@@ -1,0 +1,68 @@
+//! Tasks for members that troop does not run: what they are told, and when.
+
+use super::{
+    bench::{Bench, name, newcomer, party},
+    commands::*,
+};
+use crate::{Command, EXTERNAL, MemberState, MessageKind, NewMember, NewTask, Spawn, TaskUpdate};
+
+fn pat() -> NewMember {
+    NewMember { agent: EXTERNAL.into(), ..newcomer("pat") }
+}
+
+/// A team with a member that another program is.
+fn shared() -> Bench {
+    let mut team = Bench::new();
+    team.lead().ok(Command::AddMember(pat()));
+    team
+}
+
+fn reserve(number: u32, to: Option<&str>) -> crate::TaskCommand {
+    update(number, TaskUpdate { assignee: Some(to.map(name)), ..TaskUpdate::default() })
+}
+
+#[test]
+fn a_task_that_is_made_for_a_member_elsewhere_is_told_to_it_when_it_can_begin() {
+    let mut team = shared();
+    team.lead().ok(create_for("write", "pat"));
+    team.lead().ok(NewTask { assignee: Some(name("pat")), ..create_after("check", &[1]) });
+    team.lead().ok(create_for("other", "ann"));
+    assert_eq!(team.unread("pat"), ["task-1 is for you: write"]);
+    let told = team.mailbox().unread_of(&party("pat")).next().unwrap();
+    assert_eq!((told.kind, told.task.unwrap().0), (MessageKind::TaskAssignment, 1));
+    team.member("pat").ok(claim(1));
+    team.member("pat").ok(complete(1));
+    assert_eq!(team.unread("pat")[1..], ["task-2 is for you: check"]);
+    assert!(team.unread("ann").is_empty(), "who is run here is given its work");
+}
+
+#[test]
+fn a_task_that_becomes_its_own_is_told_once_and_again_only_when_it_was_lost() {
+    let mut team = shared();
+    team.lead().ok(create("write"));
+    team.lead().ok(reserve(1, Some("pat")));
+    team.lead().ok(prioritise(1, 3));
+    assert_eq!(team.unread("pat"), ["task-1 is for you: write"]);
+    team.member("pat").ok(claim(1));
+    team.member("pat").ok(release(1));
+    assert_eq!(team.unread("pat").len(), 1, "who gives it back knows");
+    team.member("pat").ok(claim(1));
+    team.lead().ok(release(1));
+    assert_eq!(team.unread("pat").len(), 2);
+    team.lead().ok(reserve(1, None));
+    team.lead().ok(reserve(1, Some("pat")));
+    assert_eq!(team.unread("pat").len(), 3);
+}
+
+#[test]
+fn a_member_elsewhere_is_told_its_prompt_and_not_started() {
+    let mut team = Bench::new();
+    let spawn = |prompt: Option<&str>| {
+        Command::SpawnMember(Spawn { member: pat(), prompt: prompt.map(str::to_owned) })
+    };
+    team.lead().ok(spawn(Some("look at the board")));
+    assert_eq!(team.state.member(&name("pat")).unwrap().state, MemberState::Stopped);
+    team.lead().ok(spawn(Some("and again")));
+    assert!(team.lead().ok(spawn(None)).is_empty(), "it is there");
+    assert_eq!(team.unread("pat"), ["look at the board", "and again"]);
+}
