@@ -363,7 +363,7 @@ fn who_is_asked_sees_all_of_it_or_how_much_is_missing_and_where_it_is() {
     ask(&mut world, &format!("may I use Bash `{}; touch evil`?", "x".repeat(3_000)));
     let more = "more characters: `troop message read --all`)";
     let status = status(&world);
-    assert!(status.contains(&format!("x… (1031 {more}")), "{status}");
+    assert!(status.contains(&format!("x… (1030 {more}")), "{status}");
     let shown = shown(&world);
     assert!(shown.contains(more) && shown.lines().all(|line| line.width() <= 80), "{shown}");
 }
