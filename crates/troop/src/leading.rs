@@ -231,7 +231,7 @@ impl Leading<'_> {
                 // On a screen it stands as long as it waits.
                 _ = looks.tick(), if !view.is_screen() => {
                     let lines = story.remind(self.desk.clock.now());
-                    lines.iter().try_for_each(|line| view.tell(line))
+                    lines.iter().try_for_each(|line| view.ask(line))
                 }
                 _ = frames.tick(), if view.is_screen() => view.draw(story, self.desk.clock.now()),
             };

@@ -29,9 +29,7 @@ impl Pool {
 
     /// Lends a connection, a new one if the server closed those that lay idle.
     pub(super) async fn checkout(self: &Arc<Self>) -> StoreResult<Checkout> {
-        let permit = timeout(LINE_PATIENCE, Arc::clone(&self.permits).acquire_owned()).await;
-        let permit = permit.map_err(|_| waited_too_long())?;
-        let permit = permit.map_err(|_| bug("the pool was closed"))?;
+        let permit = self.permit().await?;
         let idle = {
             let mut idle = lock(&self.idle);
             idle.retain(|link| !link.client.is_closed());
@@ -42,6 +40,19 @@ impl Pool {
             None => self.server.connect(|_| ()).await?,
         };
         Ok(Checkout { link, pool: Arc::clone(self), _permit: permit })
+    }
+
+    /// Lends a connection that never lay idle.
+    pub(super) async fn checkout_new(self: &Arc<Self>) -> StoreResult<Checkout> {
+        let permit = self.permit().await?;
+        let link = self.server.connect(|_| ()).await?;
+        Ok(Checkout { link, pool: Arc::clone(self), _permit: permit })
+    }
+
+    async fn permit(&self) -> StoreResult<OwnedSemaphorePermit> {
+        let permit = timeout(LINE_PATIENCE, Arc::clone(&self.permits).acquire_owned()).await;
+        let permit = permit.map_err(|_| waited_too_long())?;
+        permit.map_err(|_| bug("the pool was closed"))
     }
 }
 

@@ -8,7 +8,10 @@ use tokio_postgres::{
 };
 use troop_model::{OperationId, TeamId, Version};
 
-use super::{connect::SqlResult, pool::Pool};
+use super::{
+    connect::SqlResult,
+    pool::{Checkout, Pool},
+};
 use crate::{
     Entry, Snapshot, StoreError, StoreResult, TeamEntry,
     failure::{corrupt, unknown_team},
@@ -26,7 +29,16 @@ pub(super) fn as_sql(number: u64) -> i64 {
 type Params<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
 
 async fn rows(pool: &Arc<Pool>, sql: &str, params: Params<'_>) -> StoreResult<Vec<Row>> {
-    let mut link = pool.checkout().await?;
+    match rows_by(pool.checkout().await?, sql, params).await {
+        // The server may have hung up while the connection lay idle, and to read again changes nothing.
+        Err(StoreError::Unavailable { .. }) => {
+            rows_by(pool.checkout_new().await?, sql, params).await
+        }
+        said => said,
+    }
+}
+
+async fn rows_by(mut link: Checkout, sql: &str, params: Params<'_>) -> StoreResult<Vec<Row>> {
     let rows = link.client().query_typed(sql, params).await.map_err(link.failed())?;
     link.give_back();
     Ok(rows)

@@ -133,7 +133,7 @@ async fn a_missing_schema_is_made_only_for_who_makes_a_team() {
     let answer = told(open(&url, Missing::Refuse).await).replace(database.url(), "URL");
     insta::assert_snapshot!(answer, @r"
     not found: there is no store at `URL`
-    hint: make a team there: `troop team create my-team --store URL`, or check the path
+    hint: make a team there: `troop team create my-team --store 'URL'`, or check the path
     ");
     // It would fail if the schema had been made.
     postgres::execute(database.url(), "CREATE SCHEMA troop; DROP SCHEMA troop").await;

@@ -68,13 +68,21 @@ impl<'a> View<'a> {
         self.tell(&format!("warning: {text}"))
     }
 
-    /// Tells what happened, if there is something to tell. Who waits for the end alone hears what waits for its own word.
-    pub(super) fn tell_event(&mut self, story: &mut Story, event: &Event) -> Result<()> {
-        let line = story.tell(event);
-        if self.form == Form::Nothing && self.printer.json && asks_people(event) {
-            line.iter().for_each(|line| self.printer.error_line(line));
+    /// Tells what waits for a person's word, also to who waits for the end alone.
+    pub(super) fn ask(&mut self, line: &str) -> Result<()> {
+        if self.form == Form::Nothing && self.printer.json {
+            self.printer.error_line(line);
         }
-        line.map_or(Ok(()), |line| self.tell(&line))
+        self.tell(line)
+    }
+
+    /// Tells what happened, if there is something to tell.
+    pub(super) fn tell_event(&mut self, story: &mut Story, event: &Event) -> Result<()> {
+        match story.tell(event) {
+            Some(line) if asks_people(story, event) => self.ask(&line),
+            Some(line) => self.tell(&line),
+            None => Ok(()),
+        }
     }
 
     /// Draws the screen anew, if there is one.
@@ -101,12 +109,14 @@ impl<'a> View<'a> {
 
 /// Whether something waits for a person's word from now on.
 #[expect(clippy::wildcard_enum_match_arm, reason = "all else waits for nobody")]
-fn asks_people(event: &Event) -> bool {
+fn asks_people(story: &Story, event: &Event) -> bool {
     match &event.fact {
-        // A lead answers what it is asked itself; a plan it may leave to people.
-        Fact::MessageSent { message_kind, to, .. } => {
-            *message_kind == MessageKind::PlanApprovalRequest
-                || *message_kind == MessageKind::PermissionRequest && *to == Party::user()
+        // A lead that may answer has some time for it, see `Story::remind`.
+        Fact::MessageSent { message_kind: MessageKind::PlanApprovalRequest, .. } => {
+            story.lead_plans()
+        }
+        Fact::MessageSent { message_kind: MessageKind::PermissionRequest, to, .. } => {
+            *to == Party::user()
         }
         Fact::TaskCreated { approve_start, .. } => *approve_start,
         Fact::TaskSubmitted { .. } | Fact::TaskAsked { .. } => true,

@@ -59,7 +59,7 @@ impl Story {
     }
 
     /// Whether the lead may only plan itself, and so answers no plans.
-    fn lead_plans(&self) -> bool {
+    pub(crate) fn lead_plans(&self) -> bool {
         self.state.lead().is_some_and(|lead| lead.permissions == Permissions::Plan)
     }
 
@@ -187,7 +187,7 @@ impl Story {
                 let to = if *to == Party::everybody() { "all" } else { to.as_str() };
                 format!("{from} → {to}: {content}")
             }
-            // A lead that may answer has some time for it.
+            // A lead that may answer has some time for it, see `remind`.
             MessageKind::PlanApprovalRequest if !self.lead_plans() => {
                 format!("{from} plans: {asked}")
             }

@@ -82,7 +82,7 @@ cd disk && git init --quiet --initial-branch=main && cp ../lead.script . && git 
 git -c user.name=pat -c user.email=pat@localhost commit --quiet -m begin
 "$@" --set retry_backoff_seconds=3 --set max_attempts=9 > ../out 2>&1 &
 lead=$!
-until grep -q 'could not be merged' ../out; do
+until grep -q 'cannot be merged now' ../out; do
     kill -0 $lead || exit 9
 done
 git rev-parse main troop/crew > ../during
