@@ -10,19 +10,21 @@ use std::{
 const MAX_LINES: usize = 600;
 
 /// Which crates each crate may use. What is not here is forbidden.
-const MAY_USE: [(&str, &[&str]); 10] = [
+const MAY_USE: [(&str, &[&str]); 11] = [
     ("troop-model", &[]),
+    ("troop-process", &[]),
     ("troop-store", &["troop-model"]),
     ("troop-protocol", &["troop-model"]),
-    ("troop-agent", &["troop-model", "troop-protocol"]),
+    ("troop-agent", &["troop-model", "troop-process", "troop-protocol"]),
     ("troop-observe", &["troop-model"]),
-    ("troop-runtime", &["troop-model", "troop-protocol", "troop-store"]),
+    ("troop-runtime", &["troop-model", "troop-process", "troop-protocol", "troop-store"]),
     (
         "troop",
         &[
             "troop-agent",
             "troop-model",
             "troop-observe",
+            "troop-process",
             "troop-protocol",
             "troop-runtime",
             "troop-store",
@@ -31,7 +33,14 @@ const MAY_USE: [(&str, &[&str]); 10] = [
     ("troop-testkit", &["troop-model", "troop-store"]),
     (
         "troop-campaign",
-        &["troop-model", "troop-protocol", "troop-runtime", "troop-store", "troop-testkit"],
+        &[
+            "troop-model",
+            "troop-process",
+            "troop-protocol",
+            "troop-runtime",
+            "troop-store",
+            "troop-testkit",
+        ],
     ),
     ("xtask", &[]),
 ];
@@ -57,6 +66,7 @@ const ONLY_IN: [(&str, &[&str]); 17] = [
     (
         "tokio",
         &[
+            "troop-process",
             "troop-store",
             "troop-protocol",
             "troop-agent",

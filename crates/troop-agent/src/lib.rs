@@ -11,7 +11,6 @@ mod turn;
 
 mod command;
 mod definition;
-mod process;
 mod registry;
 mod script;
 
