@@ -4,6 +4,7 @@ mod agreement;
 mod board;
 mod checks;
 mod clock;
+mod disk;
 mod error;
 mod export;
 mod fault;
