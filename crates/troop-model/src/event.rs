@@ -17,9 +17,9 @@ use smol_str::SmolStr;
 use uuid::Uuid;
 
 use crate::{
-    Actor, Dependency, Evidence, Link, MemberName, MemberState, MessageKind, Metadata, OperationId,
-    Origin, Party, Permissions, Progress, RefusedBy, Role, Settings, TaskNumber, TeamId, TeamName,
-    Time, Usage, Version, WorkspaceFolder,
+    Actor, Dependency, Evidence, Link, MemberName, MemberState, MessageKind, Metadata, Notice,
+    OperationId, Origin, Party, Permissions, Progress, RefusedBy, Role, Settings, StateCause,
+    TaskNumber, TeamId, TeamName, Time, Usage, Version, WorkspaceFolder,
 };
 
 /// One fact in a team's log.
@@ -136,9 +136,12 @@ pub enum Fact {
         member: MemberName,
         /// What it is now.
         state: MemberState,
-        /// Why.
+        /// Why, for people.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        /// Why, for programs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<StateCause>,
         /// Its process, while it runs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pid: Option<u32>,
@@ -485,6 +488,9 @@ pub enum Fact {
         /// The same in a few words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<String>,
+        /// What troop gives notice of, if it does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        notice: Option<Notice>,
         /// The request that it makes or answers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request_id: Option<Uuid>,

@@ -526,6 +526,7 @@ async fn a_request_keeps_the_id_that_its_writer_gave_it() {
         kind: troop_model::MessageKind::ShutdownResponse,
         content: "one moment".to_owned(),
         summary: None,
+        notice: None,
         request_id: request.unwrap(),
         approve: Some(false),
     };

@@ -255,6 +255,7 @@ async fn a_program_elsewhere_reads_that_it_is_to_stop_and_answers_itself() {
         kind: MessageKind::ShutdownRequest,
         content: "all is done".to_owned(),
         summary: None,
+        notice: None,
         request_id: None,
         approve: None,
     };
