@@ -28,7 +28,9 @@ fn name_causes(fields: &mut Map<String, Value>) {
 }
 
 fn cause(state: &str, reason: &str) -> Option<&'static str> {
-    let is_end = |words: &str| reason.strip_suffix(words).is_some_and(is_before_end);
+    // How a lead stood with what it was told was the whole reason, and when it stopped, the end of one.
+    let is_before_it = |it: &str| it.ends_with("; ") || it.is_empty() && state != "stopped";
+    let is_end = |words: &str| reason.strip_suffix(words).is_some_and(is_before_it);
     match state {
         _ if is_end("it has not done yet what it was told") => Some("left_open"),
         _ if is_end("it could not do what it was told") => Some("could_not"),
@@ -40,11 +42,6 @@ fn cause(state: &str, reason: &str) -> Option<&'static str> {
         _ if reason == "interrupted" || reason.starts_with("interrupted; ") => Some("interrupted"),
         _ => None,
     }
-}
-
-/// How a lead stood with what it was told was the whole reason, or its end.
-fn is_before_end(rest: &str) -> bool {
-    rest.is_empty() || rest.ends_with("; ")
 }
 
 fn notice(summary: &str) -> Option<&'static str> {

@@ -156,6 +156,7 @@ fn why_a_member_stopped_is_still_known_from_logs_that_said_it_in_words_alone() {
         ("stopped", "its team stopped: this is a copy", Some(TeamStopped)),
         ("stopped", "its team stopped early", Some(Asked)),
         ("stopped", "pat asked it to", Some(Asked)),
+        ("stopped", "it has not done yet what it was told", Some(Asked)),
         (
             "stopped",
             "its team stopped: enough; it has not done yet what it was told",
