@@ -4,9 +4,11 @@ mod about;
 mod absent;
 mod change;
 mod kind;
+mod record;
 
 pub use change::{RejectMode, TaskChange};
 pub use kind::Surface;
+pub use record::Event;
 
 pub(crate) use change::nullable;
 
@@ -18,24 +20,9 @@ use uuid::Uuid;
 
 use crate::{
     Actor, Dependency, Evidence, Link, MemberName, MemberState, MessageKind, Metadata, Notice,
-    OperationId, Origin, Party, Permissions, Progress, RefusedBy, Role, Settings, StateCause,
-    TaskNumber, TeamId, TeamName, Time, Usage, Version, WorkspaceFolder,
+    Origin, Party, Permissions, Progress, RefusedBy, Role, Settings, StateCause, TaskNumber,
+    TeamId, TeamName, Time, Usage, WorkspaceFolder,
 };
-
-/// One fact in a team's log.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Event {
-    /// Its position in the log.
-    pub version: Version,
-    /// When it happened.
-    pub at: Time,
-    /// Who did it.
-    pub actor: Actor,
-    /// Which attempt it belongs to.
-    pub operation: OperationId,
-    /// What happened.
-    pub fact: Fact,
-}
 
 /// What can happen to a team. The name of each kind is fixed: logs, scripts and pages rely on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
