@@ -3,14 +3,10 @@
 use anyhow::Result;
 use smol_str::SmolStr;
 use troop_agent::Definition;
-use troop_model::EXTERNAL;
-use troop_model::{MemberName, NewMember, quoted};
+use troop_model::{EXTERNAL, MemberName, NewMember, did_you_mean, nearest, quoted};
 use uuid::Uuid;
 
-use crate::{
-    config::Surroundings,
-    report::{Usage, nearest},
-};
+use crate::{config::Surroundings, report::Usage};
 
 /// Whether an agent runs in this version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,7 +139,7 @@ impl Agents {
         let found = self.0.iter().find(|agent| agent.key == text || Some(agent.id) == id);
         found.ok_or_else(|| {
             let hint = match nearest(text, self.0.iter().map(|agent| agent.key.as_str())) {
-                Some(near) => format!("did you mean `{}`?", whole.replace(text, near)),
+                Some(near) => did_you_mean(&whole.replace(text, near)),
                 None if whole.contains('=') => format!("the agents are: {}", self.list()),
                 None => format!(
                     "say what thinks for it: `{text}={SUGGESTED}`; the agents are: {}",
@@ -224,9 +220,9 @@ pub(crate) fn misspelt(surroundings: &Surroundings) -> Vec<String> {
         let keys = lines.filter_map(|line| line.split_once(':')).map(|(key, _)| key.trim());
         // Other programs have words of their own, which are nothing like ours.
         let wrong = keys.filter(|key| !FIELDS.contains(key)).filter_map(|key| {
-            let near = nearest(key, FIELDS.into_iter())?;
+            let near = nearest(key, FIELDS)?;
             let file = definition.file.display();
-            Some(format!("`{file}`: unknown key `{key}`; did you mean `{near}`?"))
+            Some(format!("`{file}`: unknown key `{key}`; {}", did_you_mean(near)))
         });
         wrong.collect::<Vec<_>>()
     };

@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result};
 use smol_str::SmolStr;
 use troop_model::{
     Actor, Command, LEAD_ENDED, LeadLease, Member, MemberName, MemberState, Origin, Refusal, Role,
-    State, Team, TeamId, TeamStatus,
+    State, Team, TeamId, TeamStatus, did_you_mean, nearest,
 };
 use troop_runtime::{
     Board, Clock, Done, Following, Request, Session, Signature, TeamSummary, find_lead,
@@ -27,7 +27,7 @@ use crate::{
     config::{self, Starter, Surroundings},
     output::Printer,
     render,
-    report::{Refused, Usage, nearest, some_of},
+    report::{Refused, Usage, some_of},
 };
 use choice::Candidate;
 pub(crate) use choice::Purpose;
@@ -219,7 +219,7 @@ impl Desk {
         };
         let Some(members) = board.look(look).await? else { return Ok(()) };
         let hint = match nearest(&name, members.iter().map(String::as_str)) {
-            Some(near) => format!("did you mean `{near}`? The members are: {}", members.join(", ")),
+            Some(near) => format!("{} The members are: {}", did_you_mean(near), members.join(", ")),
             None => format!("the members are: {}", members.join(", ")),
         };
         Err(Refused::forbidden(Refusal::NotAMember { name }.to_string(), hint).into())

@@ -3,7 +3,7 @@
 mod hint;
 mod typed;
 
-pub(crate) use hint::{in_plain_words, nearest, some_of};
+pub(crate) use hint::{in_plain_words, some_of};
 pub(crate) use troop_model::quoted_path;
 pub(crate) use typed::{Typed, moved_away};
 
@@ -15,7 +15,7 @@ use std::{
 use anyhow::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde_json::json;
-use troop_model::{Refusal, RefusalKind};
+use troop_model::{Refusal, RefusalKind, did_you_mean, nearest};
 use troop_protocol::{Failure, FailureKind};
 use troop_runtime::{BoardError, ExportError, WorkspaceError};
 use troop_store::StoreError;
@@ -173,7 +173,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         .join(" ");
     let message = message.trim_start_matches("error: ").to_owned();
     let hint = match suggested(error) {
-        Some(suggested) => format!("did you mean `{suggested}`?"),
+        Some(suggested) => did_you_mean(&suggested),
         None => format!("see `{} --help`", crate::cli::typed_command()),
     };
     let is_json = std::env::args_os().any(|arg| arg == "--json");

@@ -1,6 +1,6 @@
 //! What to type next, for each refusal that has an answer.
 
-use troop_model::{Refusal, Status, quoted};
+use troop_model::{Refusal, Status, did_you_mean, nearest, quoted};
 
 use crate::agents::SUGGESTED;
 
@@ -11,7 +11,7 @@ pub(crate) const CREATE_TEAM: &str = "make one: `troop team create my-team --mem
 pub(super) fn for_team(name: &str, known: &[String]) -> String {
     match (nearest(name, known.iter().map(String::as_str)), known) {
         (_, []) => CREATE_TEAM.to_owned(),
-        (Some(near), _) => format!("did you mean `--team {near}`?"),
+        (Some(near), _) => did_you_mean(&format!("--team {near}")),
         (None, known) => format!("the teams are: {}", some_of(known)),
     }
 }
@@ -24,14 +24,6 @@ pub(crate) fn some_of(teams: &[impl AsRef<str>]) -> String {
         0 => named.join(", "),
         more => format!("{} and {more} more (`troop team list`)", named.join(", ")),
     }
-}
-
-/// The known word that is most like this one, if any is.
-pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let alike = |other: &str| {
-        strsim::normalized_damerau_levenshtein(&word.to_lowercase(), &other.to_lowercase())
-    };
-    known.max_by(|a, b| alike(a).total_cmp(&alike(b))).filter(|best| alike(best) >= 0.6)
 }
 
 /// What a library says about a value, without the names of its types.
@@ -61,7 +53,7 @@ pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {
         Refusal::TeamDeleted => "see what is left of it: `troop team list --all`".to_owned(),
         Refusal::UnknownMember { name, members } => {
             match nearest(name, members.iter().map(troop_model::MemberName::as_str)) {
-                Some(near) => format!("did you mean `{near}`?"),
+                Some(near) => did_you_mean(near),
                 None => {
                     let member = quoted(&format!("{name}={SUGGESTED}"));
                     format!("add it: `troop member add {member}`")
