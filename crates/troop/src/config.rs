@@ -23,7 +23,7 @@ pub(crate) use self::{
     hooks::HookFiles,
     member::{Starter, Stat, children},
     models::{LimitsConfig, ModelConfig, Models, PermissionsConfig},
-    teams::{Teams, TeamsConfig},
+    teams::{TeammateMode, Teams, TeamsConfig},
 };
 
 use self::file::ClaudeSettings;

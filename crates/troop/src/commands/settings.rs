@@ -95,7 +95,7 @@ mod tests {
 
     use std::{fs, path::Path};
 
-    use troop_model::{Settings, did_you_mean, nearest};
+    use troop_model::Settings;
 
     use super::flatten;
 

@@ -225,18 +225,30 @@ fn hooks_are_also_read_from_the_settings_of_claude_code() {
         run.err
     );
     assert_eq!(says(&troop, "hooks"), "1 configured");
-    assert_eq!(says(&troop, "teams"), "on; at most 5 teammates, shown tmux");
+    assert_eq!(
+        says(&troop, "teams"),
+        "on; at most 5 teammates; `teammateMode` is `tmux`, which has no effect yet"
+    );
 }
 
 #[test]
 fn a_project_comes_before_a_person_and_its_own_file_before_claude_codes() {
     let troop = Troop::new();
     write(&troop, "home/config.json", r#"{"teams": {"teammateMode": "tmux", "maxTeammates": 3}}"#);
-    assert_eq!(says(&troop, "teams"), "on; at most 3 teammates, shown tmux");
+    assert_eq!(
+        says(&troop, "teams"),
+        "on; at most 3 teammates; `teammateMode` is `tmux`, which has no effect yet"
+    );
     write(&troop, ".claude/settings.json", r#"{"teammateMode": "in-process"}"#);
-    assert_eq!(says(&troop, "teams"), "on; at most 3 teammates, shown in-process");
+    assert_eq!(
+        says(&troop, "teams"),
+        "on; at most 3 teammates; `teammateMode` is `in-process`, which has no effect yet"
+    );
     write(&troop, ".troop/config.json", r#"{"teams": {"teammateMode": "auto"}}"#);
-    assert_eq!(says(&troop, "teams"), "on; at most 3 teammates, shown auto");
+    assert_eq!(
+        says(&troop, "teams"),
+        "on; at most 3 teammates; `teammateMode` is `auto`, which has no effect yet"
+    );
 }
 
 #[test]
