@@ -8,6 +8,7 @@ pub(crate) use troop_model::quoted_path;
 pub(crate) use typed::{Typed, moved_away};
 
 use std::{
+    error::Error as _,
     panic::{AssertUnwindSafe, catch_unwind},
     process::ExitCode,
 };
@@ -35,7 +36,7 @@ const BUG: u8 = 70;
 const BUG_HINT: &str = "this is a bug in troop; please report it with the command you ran";
 
 /// Something was asked for in a way that makes no sense.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub(crate) struct Usage {
     message: String,
@@ -164,6 +165,11 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         drop(error.print());
         return ExitCode::from(if error.use_stderr() { WRONG_USE } else { 0 });
     }
+    let is_json = std::env::args_os().any(|arg| arg == "--json");
+    let printer = Printer::plain(is_json);
+    if let Some(own) = error.source().and_then(of_value) {
+        return Report::new(&own).print(&printer);
+    }
     let rendered = error.render().to_string();
     let message = rendered
         .lines()
@@ -176,10 +182,14 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         Some(suggested) => did_you_mean(&suggested),
         None => format!("see `{} --help`", crate::cli::typed_command()),
     };
-    let is_json = std::env::args_os().any(|arg| arg == "--json");
-    let printer = Printer::plain(is_json);
     Report { kind: "usage", message, hint: Some(hint), code: WRONG_USE, is_quiet: false }
         .print(&printer)
+}
+
+/// What an argument's own parser says is wrong with it.
+fn of_value(source: &(dyn std::error::Error + 'static)) -> Option<Error> {
+    let refusal = source.downcast_ref::<Refusal>().cloned().map(Error::from);
+    refusal.or_else(|| source.downcast_ref::<Usage>().cloned().map(Error::from))
 }
 
 /// What was probably meant: of all that clap suggests, what is most like the word that was typed.

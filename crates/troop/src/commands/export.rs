@@ -152,16 +152,13 @@ fn may_run(
 pub(super) async fn replay(
     name: Option<&str>,
     until: Option<u64>,
-    at: Option<&str>,
+    at: Option<Time>,
     desk: &mut Desk,
     printer: &Printer,
 ) -> Result<()> {
     let moment = match (until, at) {
         (Some(version), _) => Moment::Version(Version(version)),
-        (None, Some(time)) => Moment::Time(time.parse::<Time>().map_err(|_| {
-            let message = format!("`{time}` is no time");
-            Usage::new(message, "write it as in `troop events`: `--at 2026-01-31T10:00:00Z`")
-        })?),
+        (None, Some(time)) => Moment::Time(time),
         (None, None) => Moment::Version(Version(u64::MAX)),
     };
     let board = desk.team(name).await?;

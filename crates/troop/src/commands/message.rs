@@ -14,22 +14,18 @@ use crate::{
     desk::Desk,
     output::Printer,
     render,
-    report::{Refused, Typed, Usage},
+    report::{Refused, Typed},
 };
 
 pub(super) async fn run(command: MessageCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
     match command {
         MessageCommand::Send { to, content, summary, kind, request, approve, deny } => {
-            let Ok(request_id) = request.as_deref().map(str::parse).transpose() else {
-                let hint = "see it: `troop message read --peek`";
-                return Err(Usage::new("the request is not an id", hint).into());
-            };
             let outgoing = Outgoing {
                 to,
-                kind: MessageKind::parse(&kind).map_err(Refusal::from)?,
+                kind,
                 content: given(content)?,
                 summary,
-                request_id,
+                request_id: request,
                 approve: (approve || deny).then_some(approve),
             };
             send(outgoing, desk, printer).await

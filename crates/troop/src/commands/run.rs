@@ -5,8 +5,8 @@ use std::{path::Path, sync::Arc};
 use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::{
-    Dollars, EXTERNAL, MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId,
-    TeamName, quoted,
+    EXTERNAL, MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId, TeamName,
+    quoted,
 };
 use troop_runtime::{Board, Ended, TeamSummary};
 use uuid::Uuid;
@@ -31,7 +31,7 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     let runnable = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.other_store())?);
     let said = args.agent.clone().or_else(|| trust::lead_agent(&desk.surroundings, &trust));
     let mut lead = lead(said, &desk.surroundings, &runnable, &agents)?;
-    lead.permissions = Some(args.permissions.parse().map_err(Refusal::from)?);
+    lead.permissions = Some(args.permissions);
     let members = agents.members(&args.members)?;
     check_names(&lead, &members)?;
     // Some other program is each of these.
@@ -78,13 +78,7 @@ fn settings(args: &RunArgs, surroundings: &Surroundings) -> Result<Settings> {
         budget: teams.budget,
         ..Settings::default()
     };
-    if let Some(dollars) = args.budget {
-        let Some(dollars) = Dollars::new(dollars) else {
-            let hint = "for example five dollars: `--budget 5`";
-            return Err(Usage::new(format!("the budget cannot be {dollars}"), hint).into());
-        };
-        settings.budget.dollars = Some(dollars);
-    }
+    settings.budget.dollars = args.budget.or(settings.budget.dollars);
     settings.delegation.delegate_mode =
         (args.delegate || args.no_delegate).then_some(args.delegate);
     let changes = super::settings::changes(&settings, &args.settings)?;
@@ -179,8 +173,9 @@ pub(super) fn lead(
 ) -> Result<NewMember> {
     let Some(agent) = agent else {
         if let Some((_, agent)) = &surroundings.project_agent {
-            let message =
-                format!("`{agent}` is to lead, says this project, and the project is not trusted");
+            let message = format!(
+                "this project names `{agent}` as its lead, but you have not trusted the project"
+            );
             return Err(Refused::new(message, "look and decide: `troop trust`").into());
         }
         let message = "there is no agent to lead the team: none was given with `--agent`, and none is set as `agent` in config.json";
@@ -198,7 +193,7 @@ fn check_names(lead: &NewMember, members: &[NewMember]) -> Result<()> {
     let member = members.iter().find(|it| it.name == lead.name);
     let Some(member) = member else { return Ok(()) };
     let NewMember { name, agent, .. } = member;
-    let message = format!("`{name}` is who leads the team, and cannot be a member besides");
+    let message = format!("`{name}` leads the team and cannot also be a teammate");
     Err(Usage::new(
         message,
         format!("give it another name: `--member {}`", quoted(&format!("ann={agent}"))),

@@ -66,7 +66,7 @@ pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer
             mirror::run(&folder, layout.into(), once, desk, printer).await
         }
         TeamCommand::Replay { name, until, at } => {
-            export::replay(name.as_deref(), until, at.as_deref(), desk, printer).await
+            export::replay(name.as_deref(), until, at, desk, printer).await
         }
     }
 }

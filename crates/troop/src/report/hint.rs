@@ -1,6 +1,6 @@
 //! What to type next, for each refusal that has an answer.
 
-use troop_model::{Refusal, Status, did_you_mean, nearest, quoted};
+use troop_model::{MemberName, Refusal, Status, UnknownWord, did_you_mean, nearest, quoted};
 
 use crate::agents::SUGGESTED;
 
@@ -51,14 +51,9 @@ pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {
     Some(match refusal {
         Refusal::NoTeam => CREATE_TEAM.to_owned(),
         Refusal::TeamDeleted => "see what is left of it: `troop team list --all`".to_owned(),
-        Refusal::UnknownMember { name, members } => {
-            match nearest(name, members.iter().map(troop_model::MemberName::as_str)) {
-                Some(near) => did_you_mean(near),
-                None => {
-                    let member = quoted(&format!("{name}={SUGGESTED}"));
-                    format!("add it: `troop member add {member}`")
-                }
-            }
+        Refusal::UnknownMember { name, members } => for_member(name, members),
+        Refusal::UnknownWord(UnknownWord { word, known }) => {
+            did_you_mean(nearest(word, known.iter().copied())?)
         }
         Refusal::NotAMember { .. } => "see who is: `troop member list`".to_owned(),
         Refusal::MemberExists { member } => {
@@ -118,6 +113,17 @@ pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {
         }
         _ => return for_running(refusal),
     })
+}
+
+/// For a member that does not exist.
+fn for_member(name: &str, members: &[MemberName]) -> String {
+    match nearest(name, members.iter().map(MemberName::as_str)) {
+        Some(near) => did_you_mean(near),
+        None => {
+            let member = quoted(&format!("{name}={SUGGESTED}"));
+            format!("add it: `troop member add {member}`")
+        }
+    }
 }
 
 /// What can be done with a task that stands like this.

@@ -274,7 +274,7 @@ fn a_team_is_shown_as_it_once_was() {
             format!("the log has no event {}; it ends at {end}", end + 1),
         ),
         ("--until 0".to_owned(), "there was no team yet".to_owned()),
-        ("--at yesterday".to_owned(), "`yesterday` is no time".to_owned()),
+        ("--at yesterday".to_owned(), "`yesterday` is not a time".to_owned()),
         ("--at 2001-01-01T00:00:00Z".to_owned(), "there was no team yet".to_owned()),
         ("--until 3 --at 2001-01-01T00:00:00Z".to_owned(), "cannot be used with".to_owned()),
     ] {
