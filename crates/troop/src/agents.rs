@@ -88,7 +88,7 @@ impl Agents {
     /// The member that a text describes: `NAME=AGENT`, or an agent that gives the member its name.
     pub(crate) fn member(&self, text: &str) -> Result<NewMember> {
         if text.starts_with(SCRIPT) {
-            let message = format!("who is to follow `{}`?", crate::render::clean(text));
+            let message = format!("`{}` has no member to follow it", crate::render::clean(text));
             return Err(Usage::new(message, format!("give it a name: `ann={text}`")).into());
         }
         let (name, agent) = match text.split_once('=') {
@@ -125,7 +125,7 @@ impl Agents {
             if members.iter().any(|it| it.name == member.name) {
                 let name = &member.name;
                 let other = quoted(&format!("{name}-2={}", member.agent));
-                let hint = format!("give each a name of its own: `--member {other}`");
+                let hint = format!("give each its own name: `--member {other}`");
                 return Err(Usage::new(format!("two members are called `{name}`"), hint).into());
             }
             members.push(member);
@@ -141,10 +141,9 @@ impl Agents {
             let hint = match nearest(text, self.0.iter().map(|agent| agent.key.as_str())) {
                 Some(near) => did_you_mean(&whole.replace(text, near)),
                 None if whole.contains('=') => format!("the agents are: {}", self.list()),
-                None => format!(
-                    "say what thinks for it: `{text}={SUGGESTED}`; the agents are: {}",
-                    self.list()
-                ),
+                None => {
+                    format!("name its agent: `{text}={SUGGESTED}`; the agents are: {}", self.list())
+                }
             };
             Usage::new(format!("there is no agent `{}`", crate::render::clean(text)), hint).into()
         })

@@ -110,7 +110,7 @@ impl StoppedLead {
     pub(crate) fn ways_out(self) -> String {
         let Self { process } = self;
         format!(
-            "let it go on: `kill -CONT {process}` (or `fg` in its terminal), or end it: `kill -9 {process}`"
+            "let it continue: `kill -CONT {process}` (or `fg` in its terminal), or end it: `kill -9 {process}`"
         )
     }
 }
@@ -400,13 +400,17 @@ impl Desk {
             return Err(troop_runtime::BoardError::NoActiveTeam.into());
         };
         let these = match (running.is_empty(), others.is_empty()) {
-            (true, _) => format!("There are, newest first: {}", some_of(&others)),
-            (false, true) => format!("These run: {}", some_of(&running)),
+            (true, _) => format!("the newest are: {}", some_of(&others)),
+            (false, true) => format!("these run: {}", some_of(&running)),
             (false, false) => {
-                format!("These run: {}; and there are: {}", some_of(&running), some_of(&others))
+                format!("these run: {}; others are: {}", some_of(&running), some_of(&others))
             }
         };
-        Err(Usage::new(format!("which team? {these}"), format!("say it: `--team {likely}`")).into())
+        Err(Usage::new(
+            format!("more than one team fits; {these}"),
+            format!("for example: `--team {likely}`"),
+        )
+        .into())
     }
 
     async fn candidate(&self, team: TeamId) -> Result<Candidate> {

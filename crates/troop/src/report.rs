@@ -85,7 +85,7 @@ impl Refused {
 
 /// A signal ended it.
 #[derive(Debug, thiserror::Error)]
-#[error("it was stopped by {}, and nothing has changed", .0.name)]
+#[error("stopped by {}; nothing has changed", .0.name)]
 pub(crate) struct Stopped(pub(crate) Wanted);
 
 /// What there is to say about a failure.

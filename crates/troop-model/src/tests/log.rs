@@ -239,7 +239,7 @@ fn a_request_that_may_have_been_forgotten_is_refused() {
         assert!(!known(24) && known(25) && known(40));
         let refusal = check(team, made(24, 0), 41).unwrap_err();
         assert_eq!(refusal.kind(), RefusalKind::Conflict);
-        assert!(refusal.to_string().contains("give it again as a new request"), "{refusal}");
+        assert!(refusal.to_string().contains("send it again as a new request"), "{refusal}");
         assert!(check(team, made(3, 9), 41).is_err(), "it may have been one of the forgotten");
         assert!(check(team, OperationId(Uuid::nil()), 41).is_err(), "nobody knows how old it is");
         assert!(check(team, made(24, 1), 24).is_ok(), "it was made just now by a slow clock");

@@ -70,7 +70,7 @@ fn unknown(name: &str, seat: &Seat) -> Failure {
     let message = format!("there is no tool `{}`", troop_model::preview(name, 80).escape_debug());
     let hint = match troop_model::nearest(name, shown.iter().copied()) {
         _ if others.contains(&name) => {
-            format!("that is a tool of the other dialect; here there are: {}", shown.join(", "))
+            format!("that is a tool of the other dialect; the tools here are: {}", shown.join(", "))
         }
         Some(meant) => troop_model::did_you_mean(meant),
         None => format!("the team tools are: {}", shown.join(", ")),

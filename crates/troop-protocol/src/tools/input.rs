@@ -153,7 +153,7 @@ fn bad_input<T: TeamTool>(path: Option<&str>, reason: &str) -> String {
         }
         (false, Some((name, []))) if reason.starts_with("duplicate field") => {
             let name = within(path, name);
-            format!("`{tool}`, `{name}`: it was said twice, once under another name; say it once")
+            format!("`{tool}`, `{name}`: it was given twice, once under another name; give it once")
         }
         _ => match path {
             Some(path) => format!("`{tool}`, `{path}`: {reason}"),

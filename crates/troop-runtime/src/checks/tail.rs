@@ -61,7 +61,7 @@ impl Tail {
         self.n_lines += 1;
         let text = match self.n_lines {
             ..=MAX_LINES => text.trim_end(),
-            n if n == MAX_LINES + 1 => "[what it prints from here on is not shown]",
+            n if n == MAX_LINES + 1 => "[the rest of its output is not shown]",
             _ => return,
         };
         if let (Some(show), false) = (&self.show, text.is_empty()) {

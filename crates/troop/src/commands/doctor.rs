@@ -106,7 +106,7 @@ fn configuration(surroundings: &Surroundings) -> Check {
     let found: Vec<_> =
         files.iter().filter(|file| file.exists()).map(|file| file.display().to_string()).collect();
     match surroundings.warnings.as_slice() {
-        [] if found.is_empty() => Check::good("config", "none, which is fine"),
+        [] if found.is_empty() => Check::good("config", "none (optional)"),
         [] => Check::good("config", found.join(", ")),
         warnings => Check {
             name: "config".to_owned(),
@@ -130,7 +130,7 @@ fn model(surroundings: &Surroundings) -> Check {
             name: "model".to_owned(),
             state: State::Missing,
             says: unfit.why,
-            fix: Some(format!("what the agent `builtin` needs, {}", unfit.hint)),
+            fix: Some(unfit.hint.to_owned()),
         },
     }
 }
@@ -164,12 +164,12 @@ fn hooks(surroundings: &Surroundings) -> Check {
     }
     let allowed = trust::allowed_hooks(surroundings, &trust);
     if allowed.hooks.is_empty() && !surroundings.warnings.is_empty() {
-        let (name, says) = ("hooks".to_owned(), "none that can be read: see `config`".to_owned());
+        let (name, says) = ("hooks".to_owned(), "cannot be read: see `config`".to_owned());
         return Check { name, state: State::Missing, says, fix: None };
     }
     let says = match allowed.hooks.len() {
         _ if !allowed.is_enabled => "switched off".to_owned(),
-        0 => "none, which is fine".to_owned(),
+        0 => "none (optional)".to_owned(),
         n_hooks => format!("{n_hooks} configured"),
     };
     Check::good("hooks", says)

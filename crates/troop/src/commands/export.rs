@@ -100,8 +100,8 @@ pub(super) async fn import(
     if let Some(wanted) = wanted
         && let Some(free) = team::other_name(wanted.as_str(), desk).await?
     {
-        let hint = format!("take it under another name: `{again} --name {free}`");
-        return Err(Refused::conflict(format!("there is a team `{wanted}` already"), hint).into());
+        let hint = format!("import it under another name: `{again} --name {free}`");
+        return Err(Refused::conflict(format!("there is already a team `{wanted}`"), hint).into());
     }
     let again = {
         let name = name.iter().map(|name| format!(" --name {name}")).collect::<String>();
@@ -141,12 +141,12 @@ fn may_run(
         let more = runs.len().saturating_sub(MAX_NAMED);
         named.extend((more > 0).then(|| format!("and {more} more")));
         let message = format!("this team would run {things} here: {}", named.join(", "));
-        let hint = format!("look at the file, then agree: `{again}`");
+        let hint = format!("review the file, then allow it: `{again}`");
         return Err(Refused::new(message, hint).into());
     }
-    printer.line("once somebody leads this team here, it would run this:")?;
+    printer.line("when this team is led here, it would run:")?;
     super::trust::show_runs(&runs, printer)?;
-    printer.confirm("import it, and let that run?")
+    printer.confirm("import it and allow this?")
 }
 
 pub(super) async fn replay(
@@ -191,7 +191,7 @@ pub(super) async fn replay(
 fn check_moment(state: &State, until: Option<u64>) -> Result<()> {
     let hint = "see what happened when: `troop events`";
     if state.team().is_none() {
-        return Err(Usage::new("there was no team yet", hint).into());
+        return Err(Usage::new("the team did not exist yet", hint).into());
     }
     match until.filter(|until| *until > state.version().0) {
         Some(until) => {

@@ -87,14 +87,14 @@ async fn answer_to(
     let (id, kind, question) = match meant.collect::<Vec<_>>().as_slice() {
         [(id, kind, question)] => (*id, *kind, question.clone()),
         [] => {
-            let hint = "see who does: `troop team status`";
-            let what = if open.is_empty() { "nothing" } else { "no such thing any more" };
-            return Err(Refused::new(format!("`{member}` asks {what}"), hint).into());
+            let hint = "see who is: `troop team status`";
+            let what = if open.is_empty() { "nothing" } else { "nothing like that any more" };
+            return Err(Refused::new(format!("`{member}` is asking {what}"), hint).into());
         }
         several => {
             let ids: Vec<_> = several.iter().map(|(id, ..)| id.to_string()).collect();
-            let hint = format!("say which: `--request {}`", ids.join("`, or `--request "));
-            return Err(Refused::new(format!("`{member}` asks several things"), hint).into());
+            let hint = format!("choose one: `--request {}`", ids.join("`, or `--request "));
+            return Err(Refused::new(format!("`{member}` is asking several things"), hint).into());
         }
     };
     let outgoing = Outgoing {

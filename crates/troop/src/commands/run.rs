@@ -46,7 +46,7 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     if members.len() > max_teammates as usize {
         let n_members = members.len();
         let message = format!(
-            "{n_members} members are to run from the beginning, and at most {max_teammates} may run at once"
+            "{n_members} members are to start, but at most {max_teammates} may run at once"
         );
         let hint = format!("allow more: `--max-teammates {n_members}`, or name fewer");
         return Err(Refused::new(message, hint).into());
@@ -105,10 +105,8 @@ pub(super) fn conclude(finished: &Finished, printer: &Printer) -> Result<()> {
     let typed = Typed::now();
     let mut text = text(finished, printer, &typed);
     if let Some(team) = finished.story.state().team() {
-        let look = format!(
-            "\nlook: `troop --team {0} events`, `troop --team {0} log MEMBER`\n",
-            team.name
-        );
+        let look =
+            format!("\nsee: `troop --team {0} events`, `troop --team {0} log MEMBER`\n", team.name);
         text.push_str(&render::paint(render::DIM, &typed.kept_in(&look)));
     }
     printer.text(&text)?;
@@ -121,7 +119,7 @@ pub(super) fn text(finished: &Finished, printer: &Printer, typed: &Typed) -> Str
     let gap = if printer.screen().is_some() { "" } else { "\n" };
     let mut text = format!("{gap}{}", render::summary(&finished.story, printer.width()));
     if let Ended::Stopped { reason } = &finished.ended {
-        text.push_str(&format!("\nit was stopped: {}\n", render::one_line(reason)));
+        text.push_str(&format!("\nstopped: {}\n", render::one_line(reason)));
     }
     for (nth, line) in finished.home.iter().flat_map(Home::lines).enumerate() {
         let gap = if nth == 0 { "\n" } else { "" };
@@ -176,13 +174,13 @@ pub(super) fn lead(
             let message = format!(
                 "this project names `{agent}` as its lead, but you have not trusted the project"
             );
-            return Err(Refused::new(message, "look and decide: `troop trust`").into());
+            return Err(Refused::new(message, "review it: `troop trust`").into());
         }
         let message = "there is no agent to lead the team: none was given with `--agent`, and none is set as `agent` in config.json";
         return Err(Refused::new(message, runnable.how_to_lead()).into());
     };
     if agent == "command" {
-        let message = "`command` cannot lead: it does what a task says, and somebody must say it";
+        let message = "`command` cannot lead: it only runs the commands of tasks";
         return Err(Usage::new(message, runnable.how_to_lead()).into());
     }
     agents.member(&format!("lead={agent}"))
@@ -249,19 +247,19 @@ async fn name_for(desk: &Desk) -> Result<TeamName> {
 /// Refuses the name of a team that is there, with what can be done instead.
 async fn taken(team: &TeamSummary, free: &str, desk: &Desk) -> Result<Refused> {
     let TeamSummary { id, name, .. } = team;
-    let other = format!("or take another name: `--team {free}`");
+    let other = format!("or use another name: `--team {free}`");
     let standing = desk.standing_of(*id).await?;
     Ok(match desk.holder_of(*id).await?.filter(|_| standing == Standing::Running) {
         Some(holder) => Refused::conflict(
-            format!("team `{name}` runs already, led by {}", render::one_line(&holder)),
+            format!("team `{name}` is already running, led by {}", render::one_line(&holder)),
             format!(
-                "see what it does: `troop --team {name} events --follow`, stop it: `troop stop {name}`, {other}"
+                "see what it is doing: `troop --team {name} events --follow`, stop it: `troop stop {name}`, {other}"
             ),
         ),
         None => Refused::conflict(
-            format!("there is a team `{name}` already"),
+            format!("there is already a team `{name}`"),
             format!(
-                "go on with it: `troop resume {name}`, delete it: `troop team delete {name}`, {other}"
+                "continue it: `troop resume {name}`, delete it: `troop team delete {name}`, {other}"
             ),
         ),
     })

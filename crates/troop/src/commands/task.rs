@@ -93,9 +93,9 @@ fn check_asker(order: &Order, desk: &Desk) -> Result<()> {
         return Ok(());
     }
     let hint = format!(
-        "say for whom: `troop --as MEMBER task ask-user {task} \"…\"`, or tell them something: `troop message send MEMBER \"…\"`"
+        "act as a member: `troop --as MEMBER task ask-user {task} \"…\"`, or write to one: `troop message send MEMBER \"…\"`"
     );
-    Err(Refused::new("only who works on a task asks the user about it", hint).into())
+    Err(Refused::new("only a member that works on a task can ask the user about it", hint).into())
 }
 
 /// Why a person does without checks, if one does.
@@ -152,7 +152,7 @@ fn order(command: TaskCommand) -> Result<(&'static str, Order)> {
         TaskCommand::Reject { task, reason, mode } => {
             ("rejected", Order::Reject { task, reason, mode: mode.into() })
         }
-        TaskCommand::Retry { task } => ("to be tried again:", Order::Retry { task }),
+        TaskCommand::Retry { task } => ("to be retried:", Order::Retry { task }),
         TaskCommand::Comment { task, text } => {
             ("commented on", Order::Comment { task, text: given(text)? })
         }
@@ -239,7 +239,7 @@ fn outcome(done: &Done, number: TaskNumber) -> Option<&'static str> {
     let about = done.events.iter().rev().filter(|event| event.fact.task() == Some(number));
     about.into_iter().find_map(|event| match &event.fact {
         Fact::TaskSubmitted { .. } => Some("handed in for review:"),
-        Fact::TaskFailed { retry_at: Some(_), .. } => Some("failed, to be tried again:"),
+        Fact::TaskFailed { retry_at: Some(_), .. } => Some("failed, to be retried:"),
         Fact::TaskStartApproved { .. } => Some("approved the start of"),
         Fact::TaskRejected { mode: RejectMode::Cancel, .. } => Some(CANCELLED),
         Fact::TaskRejected { mode: RejectMode::Revise, .. } => Some("rejected and sent back"),
@@ -327,7 +327,7 @@ async fn next(desk: &mut Desk, printer: &Printer) -> Result<()> {
     let next = board.next(actor, origin).await.map_err(|error| {
         let is_nothing = matches!(&error, BoardError::Refused(Refusal::NothingAvailable { .. }));
         if is_nothing && is_person {
-            Refused::no_work("no task can be begun now", "see why: `troop task list`").into()
+            Refused::no_work("no task can be started now", "see why: `troop task list`").into()
         } else {
             anyhow::Error::from(error)
         }

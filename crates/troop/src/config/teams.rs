@@ -142,7 +142,7 @@ impl Teams {
             }
             Some((path, false)) => Some(Off {
                 by: format!("`teams.enabled` in `{}`", path.display()),
-                fix: "set it to true, or take it out".to_owned(),
+                fix: "set it to true, or remove it".to_owned(),
             }),
             Some((_, true)) | None => None,
         };

@@ -97,7 +97,7 @@ fn what_is_said_about_teams_holds() {
 }
 
 #[test]
-fn there_are_exactly_three_teammate_modes() {
+fn teammates_are_shown_in_exactly_three_ways() {
     for mode in ["auto", "in-process", "tmux"] {
         let all = teams(&format!(r#"{{"teams": {{"teammateMode": "{mode}"}}}}"#));
         assert_eq!(all.teammate_mode.unwrap().as_str(), mode);
