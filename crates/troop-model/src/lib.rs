@@ -74,7 +74,7 @@ pub use usage::{Budget, Dollars, Spending, Usage};
 pub use view::{
     AttachmentView, DelegationView, EvidenceView, MessageView, TaskDetail, TaskView, TeamView,
 };
-pub use word::UnknownWord;
+pub use word::{UnknownWord, did_you_mean, nearest};
 pub use workspace::{FileQuestion, WorkspaceFile, WorkspaceFolder};
 
 use journaled::Journaled;

@@ -45,25 +45,21 @@ pub enum Refusal {
     UnknownMember { name: String, members: Vec<MemberName> },
     #[error("`{name}` is not a member of this team, so it cannot act in it")]
     NotAMember { name: String },
-    #[error("there is a member `{member}` already")]
+    #[error("there is already a member `{member}`")]
     MemberExists { member: MemberName },
-    #[error(
-        "`{member}` leads the team; the lead cannot be removed, replaced or added a second time"
-    )]
+    #[error("`{member}` leads the team; the lead cannot be removed, replaced or added again")]
     LeadIsFixed { member: MemberName },
     #[error(
-        "`{member}` may get {wanted} only after it was added; at first it has at most the lead's {lead}"
+        "`{member}` cannot be added with mode {wanted}, which is wider than the lead's {lead}; widen it afterwards"
     )]
     WiderThanLead { member: MemberName, wanted: Permissions, lead: Permissions },
-    #[error(
-        "the lead cannot allow `{member}` what it may not do itself; it has {own}, and a person decides"
-    )]
+    #[error("the lead cannot allow `{member}` more than its own mode {own}; a person must decide")]
     WiderThanOwn { member: MemberName, own: Permissions },
     #[error(
-        "{running} teammates run already and the limit is {limit}; shut one down first, or raise `max_teammates`"
+        "{running} teammates are already running and the limit is {limit}; shut one down first, or raise `max_teammates`"
     )]
     TooManyTeammates { running: usize, limit: u32 },
-    #[error("the team's budget is spent: {told}; nothing more is begun until it is raised")]
+    #[error("the team's budget is spent: {told}; nothing new is started until it is raised")]
     BudgetSpent {
         /// How much of it is used.
         told: String,
@@ -72,17 +68,17 @@ pub enum Refusal {
         /// The settings that let it go on.
         more: String,
     },
-    #[error("teammate `{member}` runs already; it is {state}")]
+    #[error("teammate `{member}` is already running; it is {state}")]
     AlreadyRunning { member: MemberName, state: crate::MemberState },
-    #[error("teammate `{member}` does not run; it is {state}")]
+    #[error("teammate `{member}` is not running; it is {state}")]
     NotRunning { member: MemberName, state: crate::MemberState },
     #[error("`{member}` is in plan mode; send its plan to the lead and wait for approval first")]
     PlanFirst { member: MemberName },
-    #[error("the team is led by {holder} since {}; wait, or stop it there", since.clock())]
+    #[error("{holder} has led the team since {}; wait, or stop it there", since.clock())]
     LeadHeld { holder: String, since: Time },
     #[error("another session leads the team now; this one must stop")]
     Superseded,
-    #[error("nobody runs this team now")]
+    #[error("nobody is running this team")]
     NobodyLeads,
     #[error("there is no link from `{from}` to `{to}`")]
     NoLink { from: MemberName, to: MemberName },
@@ -91,7 +87,7 @@ pub enum Refusal {
 
     #[error("there is no task `{task}`{}", suggestion(pending))]
     UnknownTask { task: String, pending: Vec<TaskNumber> },
-    #[error("`{task}` could be {}; write more of it", list(matches))]
+    #[error("`{task}` could be {}; give more of the id", list(matches))]
     AmbiguousTask { task: String, matches: Vec<TaskNumber> },
     #[error("`{}` does not name a task; use a number such as 7 or task-7, or an id", text.escape_debug())]
     NotATaskName { text: String },
@@ -99,7 +95,7 @@ pub enum Refusal {
     TaskDeleted { task: TaskNumber },
     #[error("{task} is finished and archived; it no longer changes")]
     TaskArchived { task: TaskNumber },
-    #[error("there is a task with the id {id} already: {task}")]
+    #[error("there is already a task with the id {id}: {task}")]
     DuplicateTask { id: Uuid, task: TaskNumber },
     #[error(
         "the board changed since you listed it: {} {} new; list again, then create what is still missing",
@@ -110,7 +106,7 @@ pub enum Refusal {
     #[error("the team has used up its task numbers")]
     NoMoreNumbers,
 
-    #[error("{task} is not available: it is held by {owner} since {}; claim another or ask {owner}", since.clock())]
+    #[error("{task} is not available: {owner} has held it since {}; claim another or ask {owner}", since.clock())]
     TaskHeld { task: TaskNumber, owner: MemberName, since: Time },
     #[error(
         "{task} is not available: it is blocked by {}; finish {} first or claim another",
@@ -124,12 +120,12 @@ pub enum Refusal {
         "{task} is not available: it is reserved for {assignee}; claim another or ask the lead to reassign it"
     )]
     TaskReserved { task: TaskNumber, assignee: MemberName },
-    #[error("{task} is not available: it rests until {} after a failed attempt; claim another", until.clock())]
+    #[error("{task} is not available: it is paused until {} after a failed attempt; claim another", until.clock())]
     TaskRests { task: TaskNumber, until: Time },
-    #[error("{task} is not available: somebody must approve that it starts")]
+    #[error("{task} is not available: its start needs approval")]
     AwaitsStart { task: TaskNumber },
     #[error(
-        "nothing is available for `{member}` now: {n_blocked} blocked, {n_held} in progress, {n_reserved} reserved, resting or not approved"
+        "nothing is available for `{member}` now: {n_blocked} blocked, {n_held} in progress, {n_reserved} reserved, paused or not approved"
     )]
     NothingAvailable { member: MemberName, n_blocked: usize, n_held: usize, n_reserved: usize },
     #[error("{task} is {status}, so it cannot be {}", participle(*action))]
@@ -139,11 +135,11 @@ pub enum Refusal {
     #[error("{task} is not held by `{member}`{}", holder(owner.as_ref()))]
     NotYours { task: TaskNumber, member: MemberName, owner: Option<MemberName> },
     #[error(
-        "{task} has moved on: it is in attempt {now}, and you hold attempt {held}; drop your work on it"
+        "{task} has moved on: it is in attempt {now} and you hold attempt {held}; stop working on it"
     )]
     LateHolder { task: TaskNumber, held: u32, now: u32 },
     #[error(
-        "{task} is not proved: {} must pass first; repair what is wrong and complete it again, and troop runs the checks",
+        "{task} is not proved: {} must pass first; fix what is wrong and complete it again, and troop will run the checks",
         in_backticks(missing)
     )]
     NotProved { task: TaskNumber, missing: Vec<String> },
@@ -151,7 +147,7 @@ pub enum Refusal {
     AssignmentIsAutomatic,
     #[error("only a member can hold a task")]
     OnlyMembersHold,
-    #[error("in delegate mode the lead holds no task itself; delegate it to a teammate")]
+    #[error("in delegate mode the lead cannot hold tasks; delegate it to a teammate")]
     LeadDelegates,
 
     #[error("{} would wait for itself: {}", cycle.first().copied().unwrap_or_default(), arrows(cycle))]
@@ -160,25 +156,25 @@ pub enum Refusal {
     StillNeeded { task: TaskNumber, by: Vec<TaskNumber> },
     #[error("action '{action}' requires team version 2 — upgrade in team settings")]
     NeedsVersion2 { action: TaskAction },
-    #[error("{task} asks the user nothing")]
+    #[error("{task} has no open question to the user")]
     NoQuestion { task: TaskNumber },
 
     #[error("`{who}` may not {what}; {may} may")]
     Forbidden { who: SmolStr, what: &'static str, may: &'static str },
-    #[error("user `{user}` may not set this team to work")]
+    #[error("user `{user}` may not give this team work")]
     UserDenied { user: SmolStr },
-    #[error("channel `{channel}` may not set this team to work")]
+    #[error("channel `{channel}` may not give this team work")]
     ChannelDenied { channel: SmolStr },
-    #[error("user `{user}` may not set off delegations to `{to}`")]
+    #[error("user `{user}` may not cause delegations to `{to}`")]
     DelegationDenied { user: SmolStr, to: MemberName },
 
     #[error("a delegation needs a task; create one first, then delegate it{}", suggestion(pending))]
     DelegationNeedsTask { pending: Vec<TaskNumber> },
     #[error("there is no delegation {delegation}")]
     UnknownDelegation { delegation: Uuid },
-    #[error("{task} is delegated to `{to}` already; wait for its result")]
+    #[error("{task} is already delegated to `{to}`; wait for its result")]
     AlreadyDelegated { task: TaskNumber, to: MemberName },
-    #[error("delegation {delegation} has ended already")]
+    #[error("delegation {delegation} has already ended")]
     DelegationEnded { delegation: Uuid },
     #[error(
         "the link to `{to}` is at capacity ({used}/{limit}); wait for one to end, try a different agent or handle it yourself"
@@ -189,11 +185,11 @@ pub enum Refusal {
     )]
     MemberFull { to: MemberName, used: usize, limit: u32 },
 
-    #[error("a message to yourself goes nowhere")]
+    #[error("you cannot send a message to yourself")]
     ToYourself,
     #[error("a {kind} cannot go to `{to}`; it is for one member")]
     WrongRecipient { kind: crate::MessageKind, to: Party },
-    #[error("there is nobody else in the team to tell")]
+    #[error("there is nobody else in the team")]
     NobodyElse,
     #[error(
         "the mailbox of `{reader}` is full: {n_unread} unread messages; wait until some are read"
@@ -209,7 +205,7 @@ pub enum Refusal {
     ReservedKind { kind: crate::MessageKind },
 
     #[error(
-        "request {operation} is older than what the team remembers, so it may have been done already; look whether it was, and if not, give it again as a new request"
+        "request {operation} is older than what the team remembers, so it may already have been done; check, and if not, send it again as a new request"
     )]
     ForgottenOperation { operation: OperationId },
 
@@ -219,7 +215,7 @@ pub enum Refusal {
     TooLong { field: &'static str, n_chars: usize, limit: usize },
     #[error("a task takes at most {limit} {what}, not {n}")]
     TooMany { what: &'static str, n: usize, limit: usize },
-    #[error("the {field} has the unprintable character U+{:04X}", u32::from(*found))]
+    #[error("the {field} contains the unprintable character U+{:04X}", u32::from(*found))]
     Unprintable { field: &'static str, found: char },
     #[error("progress is 0 to 100 percent, not {percent}")]
     PercentOutOfRange { percent: i64 },
@@ -379,8 +375,8 @@ fn participle(action: TaskAction) -> &'static str {
         TaskAction::Approve => "approved",
         TaskAction::Reject => "rejected",
         TaskAction::Review => "handed in for review",
-        TaskAction::Comment => "commented",
-        TaskAction::Progress => "moved on",
+        TaskAction::Comment => "commented on",
+        TaskAction::Progress => "worked on",
         TaskAction::Attach => "given a file",
         TaskAction::Prove => "proved",
         TaskAction::Update => "changed",

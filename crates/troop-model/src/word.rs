@@ -11,3 +11,26 @@ pub struct UnknownWord {
     /// What could have been.
     pub known: Vec<&'static str>,
 }
+
+/// How alike two words must be for one to be a misspelt other. Another program's word is not.
+const ALIKE: f64 = 0.6;
+
+/// The known word that is most like this one, if any is: of equals the first. Case and `_`, `-` and spaces do not count.
+#[must_use]
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let plain = |text: &str| text.to_lowercase().replace(['_', '-', ' '], "");
+    let word = plain(word);
+    let alike = |other: &str| strsim::normalized_damerau_levenshtein(&word, &plain(other));
+    let scored = known.into_iter().map(|it| (alike(it), it));
+    let best = scored.reduce(|best, it| if it.0 > best.0 { it } else { best });
+    best.filter(|(score, _)| *score >= ALIKE).map(|(_, it)| it)
+}
+
+/// Asks whether something else was meant.
+#[must_use]
+pub fn did_you_mean(meant: &str) -> String {
+    format!("did you mean `{meant}`?")
+}
+
+#[cfg(test)]
+mod tests;

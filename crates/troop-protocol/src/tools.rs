@@ -46,7 +46,7 @@ pub trait Calls: Send + Sync {
         description: String,
     ) -> impl Future<Output = Result<(), Failure>> + Send {
         drop(description);
-        let message = format!("the team `{name}` cannot be made from here");
+        let message = format!("the team `{name}` cannot be created from here");
         let hint = format!("ask the person to run: `troop team create {name}`");
         let failure = Failure::new(FailureKind::Forbidden, &message);
         async move { Err(Failure { hint: Some(hint), ..failure }) }

@@ -29,7 +29,7 @@ pub enum BoardError {
         source: Arc<CodecError>,
     },
     /// The log holds an event that belongs somewhere else.
-    #[error("event {version} of the log says that it is event {found}")]
+    #[error("event {version} of the log is marked as event {found}")]
     Misplaced {
         /// Where.
         version: Version,

@@ -43,13 +43,13 @@ pub enum ExportError {
     #[error("its first line is not that of an exported team")]
     NotAnExport,
     /// It was written by a program that knows more.
-    #[error("it has form {found}; this troop knows forms up to {FORMAT}")]
+    #[error("it has format {found}; this troop knows formats up to {FORMAT}")]
     Newer {
         /// The form.
         found: u32,
     },
     /// A line is no event.
-    #[error("line {line} is no event")]
+    #[error("line {line} is not an event")]
     NoEvent {
         /// Which.
         line: u64,
@@ -66,7 +66,7 @@ pub enum ExportError {
         found: u64,
     },
     /// It is not what was written.
-    #[error("its checksum is not that of its lines: it was changed after it was written")]
+    #[error("its checksum does not match: it was changed after it was written")]
     Changed,
 }
 

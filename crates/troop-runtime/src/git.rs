@@ -80,7 +80,7 @@ pub enum GitError {
         says: String,
     },
     /// It says something else than it should.
-    #[error("`git {what}` in `{}` gave an answer that makes no sense", folder.display())]
+    #[error("`git {what}` in `{}` gave an answer that cannot be understood", folder.display())]
     Nonsense {
         /// What it was to do.
         what: String,
@@ -96,7 +96,7 @@ pub enum GitError {
         how: Torn,
     },
     /// Somebody has a branch where those of teams are to be: git keeps branches like files.
-    #[error("the branch `{branch}` is in the way: those of teams are to be below `{branch}/`")]
+    #[error("the branch `{branch}` is in the way: branches of teams go below `{branch}/`")]
     InTheWay {
         /// Which.
         branch: String,

@@ -144,7 +144,7 @@ async fn import(
         events.first_mut().map(|event| &mut event.fact)
     else {
         return Err(BoardError::NotALog {
-            what: "it does not begin with the making of a team".to_owned(),
+            what: "it does not begin with the creation of a team".to_owned(),
         });
     };
     let old_id = std::mem::replace(team, id);

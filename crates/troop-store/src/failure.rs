@@ -71,7 +71,7 @@ pub(crate) fn unknown_team(team: TeamId) -> StoreError {
 
 pub(crate) fn name_taken(name: &str) -> StoreError {
     conflict(
-        format!("there is a team `{name}` already"),
+        format!("there is already a team `{name}`"),
         format!("choose another name, or free this one: `troop team delete {name}`"),
     )
 }

@@ -2,6 +2,8 @@
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
+use troop_model::{did_you_mean, nearest};
+
 use crate::{
     FilesStore, MemoryStore, PostgresStore, PostgresUrl, SqliteStore, Store, StoreError,
     StoreResult, failure::refused, postgres::without_password,
@@ -55,22 +57,11 @@ fn path_of(scheme: &str, path: &str) -> StoreResult<PathBuf> {
 }
 
 fn unknown_scheme(scheme: &str, rest: &str) -> StoreError {
-    let nearest = SCHEMES
-        .into_iter()
-        .max_by(|a, b| alike(scheme, a).total_cmp(&alike(scheme, b)))
-        .filter(|nearest| alike(scheme, nearest) > 0.6);
-    let hint = match nearest {
-        Some(nearest) => {
-            format!("did you mean `{}`?", without_password(&format!("{nearest}:{rest}")))
-        }
+    let hint = match nearest(scheme, SCHEMES) {
+        Some(near) => did_you_mean(&without_password(&format!("{near}:{rest}"))),
         None => "a store is `sqlite:PATH`, `files:FOLDER`, `postgres://…` or `memory:`".to_owned(),
     };
     refused(format!("there is no kind of store `{scheme}`"), hint)
-}
-
-/// How far one word is a misspelt other: another database's name is not.
-fn alike(word: &str, other: &str) -> f64 {
-    strsim::normalized_damerau_levenshtein(word, other)
 }
 
 impl fmt::Display for StoreUrl {

@@ -3,14 +3,10 @@
 use anyhow::Result;
 use smol_str::SmolStr;
 use troop_agent::Definition;
-use troop_model::EXTERNAL;
-use troop_model::{MemberName, NewMember, quoted};
+use troop_model::{EXTERNAL, MemberName, NewMember, did_you_mean, nearest, quoted};
 use uuid::Uuid;
 
-use crate::{
-    config::Surroundings,
-    report::{Usage, nearest},
-};
+use crate::{config::Surroundings, report::Usage};
 
 /// Whether an agent runs in this version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +88,7 @@ impl Agents {
     /// The member that a text describes: `NAME=AGENT`, or an agent that gives the member its name.
     pub(crate) fn member(&self, text: &str) -> Result<NewMember> {
         if text.starts_with(SCRIPT) {
-            let message = format!("who is to follow `{}`?", crate::render::clean(text));
+            let message = format!("`{}` has no member to follow it", crate::render::clean(text));
             return Err(Usage::new(message, format!("give it a name: `ann={text}`")).into());
         }
         let (name, agent) = match text.split_once('=') {
@@ -129,7 +125,7 @@ impl Agents {
             if members.iter().any(|it| it.name == member.name) {
                 let name = &member.name;
                 let other = quoted(&format!("{name}-2={}", member.agent));
-                let hint = format!("give each a name of its own: `--member {other}`");
+                let hint = format!("give each its own name: `--member {other}`");
                 return Err(Usage::new(format!("two members are called `{name}`"), hint).into());
             }
             members.push(member);
@@ -143,12 +139,11 @@ impl Agents {
         let found = self.0.iter().find(|agent| agent.key == text || Some(agent.id) == id);
         found.ok_or_else(|| {
             let hint = match nearest(text, self.0.iter().map(|agent| agent.key.as_str())) {
-                Some(near) => format!("did you mean `{}`?", whole.replace(text, near)),
+                Some(near) => did_you_mean(&whole.replace(text, near)),
                 None if whole.contains('=') => format!("the agents are: {}", self.list()),
-                None => format!(
-                    "say what thinks for it: `{text}={SUGGESTED}`; the agents are: {}",
-                    self.list()
-                ),
+                None => {
+                    format!("name its agent: `{text}={SUGGESTED}`; the agents are: {}", self.list())
+                }
             };
             Usage::new(format!("there is no agent `{}`", crate::render::clean(text)), hint).into()
         })
@@ -224,9 +219,9 @@ pub(crate) fn misspelt(surroundings: &Surroundings) -> Vec<String> {
         let keys = lines.filter_map(|line| line.split_once(':')).map(|(key, _)| key.trim());
         // Other programs have words of their own, which are nothing like ours.
         let wrong = keys.filter(|key| !FIELDS.contains(key)).filter_map(|key| {
-            let near = nearest(key, FIELDS.into_iter())?;
+            let near = nearest(key, FIELDS)?;
             let file = definition.file.display();
-            Some(format!("`{file}`: unknown key `{key}`; did you mean `{near}`?"))
+            Some(format!("`{file}`: unknown key `{key}`; {}", did_you_mean(near)))
         });
         wrong.collect::<Vec<_>>()
     };

@@ -1,4 +1,4 @@
-//! What can be typed. Parsing ends here: behind it there is nothing left to check about the form of a command.
+//! What can be typed. Parsing ends here: what is left to check behind it depends on the team or on the project's files.
 #![expect(clippy::doc_markdown, reason = "these comments are the help texts, shown as they are")]
 
 mod bench;
@@ -10,11 +10,13 @@ mod run;
 mod task;
 mod team;
 mod trust;
+mod values;
 mod workspace;
 
 use std::path::PathBuf;
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use troop_model::TaskRef;
 
 pub(crate) use bench::{
     BenchAgentArgs, BenchBoardArgs, BenchChildCommand, BenchCommand, BenchFilesArgs, BenchMcpArgs,
@@ -35,7 +37,7 @@ pub(crate) use workspace::{WorkspaceCommand, WorkspaceOf};
 #[derive(Debug, Parser)]
 #[command(name = "troop", version, propagate_version = true, max_term_width = 100)]
 pub(crate) struct Cli {
-    #[command(flatten, next_help_heading = "Options of every command")]
+    #[command(flatten, next_help_heading = "Global options")]
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -47,10 +49,10 @@ pub(crate) struct Global {
     /// Where teams are kept: sqlite:PATH, files:FOLDER or postgres://… [default: sqlite:$TROOP_HOME/troop.db]
     #[arg(long, global = true, env = "TROOP_STORE", value_name = "URL", hide_env_values = true)]
     pub(crate) store: Option<String>,
-    /// The team; else the only one, the newest of this folder, or the only one that runs
+    /// Team to use [default: the only team, else the newest of this folder, else the only one running]
     #[arg(long, global = true, env = "TROOP_TEAM", value_name = "NAME")]
     pub(crate) team: Option<String>,
-    /// Act as this member instead of as the person at the keyboard
+    /// Act as this member instead of as yourself
     #[arg(long = "as", global = true, env = "TROOP_AS", value_name = "MEMBER")]
     pub(crate) acting: Option<String>,
     /// Print JSON, for programs
@@ -73,68 +75,68 @@ pub(crate) enum Colour {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// See a whole team at work on a sample, offline: nothing to set up
+    /// Watch a whole team work on a sample project, offline, with nothing to set up
     Demo(DemoArgs),
-    /// Let a team work on this project until it is done: plan, spawn, work, report
+    /// Put a team to work on this project until the goal is reached: plan, spawn, work, report
     Run(RunArgs),
-    /// Go on with a team whose lead ended
+    /// Continue a team whose lead has ended
     Resume(ResumeArgs),
-    /// Stop a team, whoever leads it
+    /// Stop a team, no matter who leads it
     Stop(StopArgs),
-    /// Teams and their settings
+    /// Manage teams and their settings
     #[command(subcommand)]
     Team(TeamCommand),
-    /// Who belongs to a team
+    /// Manage the members of a team
     #[command(subcommand)]
     Member(MemberCommand),
-    /// The board
+    /// Manage the tasks on the board
     #[command(subcommand)]
     Task(TaskCommand),
-    /// The mailbox
+    /// Send and read messages
     #[command(subcommand)]
     Message(MessageCommand),
-    /// Files that the team shares
+    /// Share files within the team
     #[command(subcommand)]
     Workspace(WorkspaceCommand),
-    /// The log, as it grows
+    /// Show the team's event log
     Events(EventsArgs),
-    /// What was seen of a member: what it said, and how it ended
+    /// Show a member's transcript: what it said, and how it ended
     Log(LogArgs),
-    /// The team for any agent that speaks MCP, on standard input and output or over HTTP (`--listen`), acting as one member (`--as`)
+    /// Serve the team over MCP, on standard input and output or over HTTP (`--listen`), acting as one member (`--as`)
     Mcp(McpArgs),
-    /// Somebody else's stream: the team in it, and what happens there
+    /// Show the team in another agent's stream, and what happens in it
     Observe(ObserveArgs),
-    /// What this project's own files would run, such as hooks, and whether they may
+    /// Review what this project's own files would run, such as hooks, and allow it or not
     Trust(TrustArgs),
-    /// What this repository is made of, and which team would suit it
+    /// Describe this repository and suggest a team for it
     Profile(ProfileArgs),
-    /// What is installed, reachable, misconfigured, and how to fix it
+    /// Check what is installed, reachable and configured, and say how to fix what is not
     Doctor {
-        /// Commit what teams left in folders of their own, and keep only the branches
+        /// Commit the work that teams left in their worktrees, and keep only the branches
         #[arg(long)]
         rescue: bool,
     },
-    /// The numbers of docs/performance.md, on this machine
+    /// Measure the numbers of docs/performance.md on this machine
     #[command(subcommand)]
     Bench(BenchCommand),
-    /// A script that completes troop's commands in your shell
+    /// Print a script that completes troop's commands in your shell
     Completions {
-        /// Which shell
+        /// Shell to complete for
         shell: clap_complete::Shell,
     },
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct EventsArgs {
-    /// Go on showing events as they happen
+    /// Keep showing events as they happen
     #[arg(long, short)]
     pub(crate) follow: bool,
-    /// Begin behind this version
+    /// Start after this version of the log
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) since: u64,
-    /// Only what is about this task
+    /// Only events about this task
     #[arg(long, value_name = "TASK")]
-    pub(crate) task: Option<String>,
+    pub(crate) task: Option<TaskRef>,
 }
 
 #[derive(Debug, clap::Args)]

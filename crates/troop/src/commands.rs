@@ -54,7 +54,7 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
     if let Command::Trust(args) = &cli.command {
         if let Some(starter) = Starter::find()? {
             let message =
-                format!("`{}` runs this, and only a person trusts a project", starter.member);
+                format!("`{}` runs this, but only a person can trust a project", starter.member);
             return Err(Refused::forbidden(
                 message,
                 "ask the user: `troop message send user \"…\"`",
@@ -73,9 +73,7 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
     let leads = makes_a_team || matches!(cli.command, Command::Resume(_) | Command::Demo(_));
     if leads && config::is_teammate() {
         let hint = "ask the lead: `troop message send lead \"…\"`";
-        return Err(
-            Refused::new("a teammate makes no team of its own, and leads none", hint).into()
-        );
+        return Err(Refused::new("a teammate can neither create nor lead a team", hint).into());
     }
     if let Command::Demo(args) = &cli.command {
         return Box::pin(demo::run(args, &cli.global, surroundings.user, printer)).await;

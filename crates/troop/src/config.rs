@@ -23,7 +23,7 @@ pub(crate) use self::{
     hooks::HookFiles,
     member::{Starter, Stat, children},
     models::{LimitsConfig, ModelConfig, Models, PermissionsConfig},
-    teams::{Teams, TeamsConfig},
+    teams::{TeammateMode, Teams, TeamsConfig},
 };
 
 use self::file::ClaudeSettings;
@@ -220,7 +220,7 @@ fn find_home(global: &Global) -> Result<PathBuf> {
     let home = variable("HOME").map(|home| PathBuf::from(home).join(".troop"));
     home.ok_or_else(|| {
         let hint = "say where: `TROOP_HOME=/path troop …`";
-        Usage::new("there is no home folder to keep teams in", hint).into()
+        Usage::new("there is no home folder to store teams in", hint).into()
     })
 }
 

@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result};
 use smol_str::SmolStr;
 use troop_model::{
     Actor, Command, LeadLease, Member, MemberName, MemberState, Origin, Refusal, Role, State,
-    StateCause, Team, TeamId, TeamStatus,
+    StateCause, Team, TeamId, TeamStatus, did_you_mean, nearest,
 };
 use troop_process::is_stopped;
 use troop_runtime::{
@@ -28,7 +28,7 @@ use crate::{
     config::{self, Starter, Surroundings},
     output::Printer,
     render,
-    report::{Refused, Usage, nearest, some_of},
+    report::{Refused, Usage, some_of},
 };
 use choice::Candidate;
 pub(crate) use choice::Purpose;
@@ -111,7 +111,7 @@ impl StoppedLead {
     pub(crate) fn ways_out(self) -> String {
         let Self { process } = self;
         format!(
-            "let it go on: `kill -CONT {process}` (or `fg` in its terminal), or end it: `kill -9 {process}`"
+            "let it continue: `kill -CONT {process}` (or `fg` in its terminal), or end it: `kill -9 {process}`"
         )
     }
 }
@@ -220,7 +220,7 @@ impl Desk {
         };
         let Some(members) = board.look(look).await? else { return Ok(()) };
         let hint = match nearest(&name, members.iter().map(String::as_str)) {
-            Some(near) => format!("did you mean `{near}`? The members are: {}", members.join(", ")),
+            Some(near) => format!("{} The members are: {}", did_you_mean(near), members.join(", ")),
             None => format!("the members are: {}", members.join(", ")),
         };
         Err(Refused::forbidden(Refusal::NotAMember { name }.to_string(), hint).into())
@@ -404,13 +404,17 @@ impl Desk {
             return Err(troop_runtime::BoardError::NoActiveTeam.into());
         };
         let these = match (running.is_empty(), others.is_empty()) {
-            (true, _) => format!("There are, newest first: {}", some_of(&others)),
-            (false, true) => format!("These run: {}", some_of(&running)),
+            (true, _) => format!("the newest are: {}", some_of(&others)),
+            (false, true) => format!("these run: {}", some_of(&running)),
             (false, false) => {
-                format!("These run: {}; and there are: {}", some_of(&running), some_of(&others))
+                format!("these run: {}; others are: {}", some_of(&running), some_of(&others))
             }
         };
-        Err(Usage::new(format!("which team? {these}"), format!("say it: `--team {likely}`")).into())
+        Err(Usage::new(
+            format!("more than one team fits; {these}"),
+            format!("for example: `--team {likely}`"),
+        )
+        .into())
     }
 
     async fn candidate(&self, team: TeamId) -> Result<Candidate> {

@@ -92,7 +92,8 @@ impl Printer {
             Ok(text) => self.text(&render::clean(text)),
             Err(_) => {
                 let hint = "write it to a file: `--output FILE`";
-                Err(Usage::new("this is no text, so it is not shown on a screen", hint).into())
+                Err(Usage::new("the file is not text, so it is not printed to a terminal", hint)
+                    .into())
             }
         }
     }

@@ -3,11 +3,12 @@
 mod hint;
 mod typed;
 
-pub(crate) use hint::{in_plain_words, nearest, some_of};
+pub(crate) use hint::{in_plain_words, some_of};
 pub(crate) use troop_model::quoted_path;
 pub(crate) use typed::{Typed, moved_away};
 
 use std::{
+    error::Error as _,
     panic::{AssertUnwindSafe, catch_unwind},
     process::ExitCode,
 };
@@ -15,7 +16,7 @@ use std::{
 use anyhow::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde_json::json;
-use troop_model::{Refusal, RefusalKind};
+use troop_model::{Refusal, RefusalKind, did_you_mean, nearest};
 use troop_protocol::{Failure, FailureKind};
 use troop_runtime::{BoardError, ExportError, WorkspaceError};
 use troop_store::StoreError;
@@ -35,7 +36,7 @@ const BUG: u8 = 70;
 const BUG_HINT: &str = "this is a bug in troop; please report it with the command you ran";
 
 /// Something was asked for in a way that makes no sense.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub(crate) struct Usage {
     message: String,
@@ -84,7 +85,7 @@ impl Refused {
 
 /// A signal ended it.
 #[derive(Debug, thiserror::Error)]
-#[error("it was stopped by {}, and nothing has changed", .0.name)]
+#[error("stopped by {}; nothing has changed", .0.name)]
 pub(crate) struct Stopped(pub(crate) Wanted);
 
 /// What there is to say about a failure.
@@ -164,6 +165,11 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         drop(error.print());
         return ExitCode::from(if error.use_stderr() { WRONG_USE } else { 0 });
     }
+    let is_json = std::env::args_os().any(|arg| arg == "--json");
+    let printer = Printer::plain(is_json);
+    if let Some(own) = error.source().and_then(of_value) {
+        return Report::new(&own).print(&printer);
+    }
     let rendered = error.render().to_string();
     let message = rendered
         .lines()
@@ -173,13 +179,17 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         .join(" ");
     let message = message.trim_start_matches("error: ").to_owned();
     let hint = match suggested(error) {
-        Some(suggested) => format!("did you mean `{suggested}`?"),
+        Some(suggested) => did_you_mean(&suggested),
         None => format!("see `{} --help`", crate::cli::typed_command()),
     };
-    let is_json = std::env::args_os().any(|arg| arg == "--json");
-    let printer = Printer::plain(is_json);
     Report { kind: "usage", message, hint: Some(hint), code: WRONG_USE, is_quiet: false }
         .print(&printer)
+}
+
+/// What an argument's own parser says is wrong with it.
+fn of_value(source: &(dyn std::error::Error + 'static)) -> Option<Error> {
+    let refusal = source.downcast_ref::<Refusal>().cloned().map(Error::from);
+    refusal.or_else(|| source.downcast_ref::<Usage>().cloned().map(Error::from))
 }
 
 /// What was probably meant: of all that clap suggests, what is most like the word that was typed.

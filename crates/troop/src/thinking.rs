@@ -38,12 +38,12 @@ pub(crate) struct Unfit {
 }
 
 /// How the built-in agent gets a model.
-const MODEL: &str = "for example: `export ANTHROPIC_API_KEY=…`, or a model at home: `\"models\": {\"mine\": {\"provider\": \
+const MODEL: &str = "for example: `export ANTHROPIC_API_KEY=…`, or a local model: `\"models\": {\"mine\": {\"provider\": \
                      \"openai\", \"model\": \"qwen3\", \"baseUrl\": \"http://localhost:11434/v1\"}}, \"model\": \"mine\"`";
 /// Where rules are.
-const RULES: &str = "it stands in `permissions` of your `config.json`, or of the project's `.troop/config.json`, \
+const RULES: &str = "it is in `permissions` of your `config.json`, or of the project's `.troop/config.json`, \
                      `.claude/settings.json` or `.claude/settings.local.json`";
-const SERVERS: &str = "correct the file, and agree to it: `troop trust`";
+const SERVERS: &str = "correct the file, then allow it: `troop trust`";
 const CONFIG: &str = "correct your `config.json`";
 
 /// Looks a variable of the environment up.
@@ -77,18 +77,18 @@ pub(crate) fn at_hand(place: (&Path, &Path)) -> Option<String> {
 pub(crate) fn how_to_think() -> String {
     let [first, others @ ..] = USUAL.map(|(api, _)| api.key_variable());
     let others = others.join("`, `");
-    format!("`export {first}=…` (or `{others}`, or a model at home: docs/builtin.md)")
+    format!("`export {first}=…` (or `{others}`, or a local model: docs/builtin.md)")
 }
 
 /// What can lead here: the agents that there are, and what each needs.
 pub(crate) fn how_to_lead(place: (&Path, &Path)) -> String {
     let own = match at_hand(place) {
-        Some(model) => format!("`--agent builtin`, which thinks with `{model}` here"),
+        Some(model) => format!("`--agent builtin`, which uses `{model}` here"),
         None => format!("{}, then `--agent builtin`", how_to_think()),
     };
     format!(
-        "let troop's own agent lead: {own}; or a script: `--agent script:FILE`; or your own program, which `.troop/agents/NAME.md` \
-         describes (`program: [python3, agent.py]`): `--agent NAME`; to see a team at work without any of them: `troop demo`"
+        "let the built-in agent lead: {own}; or a script: `--agent script:FILE`; or your own program, which `.troop/agents/NAME.md` \
+         describes (`program: [python3, agent.py]`): `--agent NAME`; to see a team at work without any of these: `troop demo`"
     )
 }
 
@@ -135,7 +135,7 @@ fn choose(config: &Config, model: Option<&str>, variable: Variable<'_>) -> Resul
     if let (Some(dollars), None) = (limits.dollars, price) {
         let name = &usual.endpoint.model;
         return Err(format!(
-            "nobody knows what the model `{name}` costs, so the limit of ${dollars} (`limits.dollars`) would not hold: say what a \
+            "the price of the model `{name}` is unknown, so the limit of ${dollars} (`limits.dollars`) could not be kept: set what a \
              million tokens cost (`price` of `{name}` in `models` of `config.json`), or set `limits.tokens` instead"
         ));
     }
@@ -170,8 +170,8 @@ fn named_key(own: &ModelConfig, api: Api) -> Option<&str> {
 pub(crate) fn how_to_price(home: &Path, model: &str) -> String {
     let file = home.join("config.json");
     format!(
-        "say what a million tokens cost today, in dollars: `\"models\": {{\"{model}\": {{\"price\": {{\"input\": 3, \
-         \"output\": 15}}}}}}` in `{}` (0 for a model at home); or limit tokens instead: `--set budget.tokens=2000000`",
+        "set what a million tokens cost, in dollars: `\"models\": {{\"{model}\": {{\"price\": {{\"input\": 3, \
+         \"output\": 15}}}}}}` in `{}` (0 for a local model); or limit tokens instead: `--set budget.tokens=2000000`",
         file.display()
     )
 }
@@ -182,7 +182,7 @@ fn usual(variable: Variable<'_>) -> Result<String, String> {
     let names: Vec<_> = USUAL.iter().map(|(api, _)| format!("`{}`", api.key_variable())).collect();
     found.map(|(_, model)| (*model).to_owned()).ok_or_else(|| {
         format!(
-            "there is no model for the agent `builtin` to think with: set {} in the environment, or `model` in `config.json`",
+            "the agent `builtin` has no model to use: set {} in the environment, or `model` in `config.json`",
             names.join(" or ")
         )
     })
@@ -213,7 +213,7 @@ fn guess(name: &str) -> Result<Api, String> {
     let found = BEGINNINGS.iter().find(|(beginning, _)| name.starts_with(beginning));
     found.map(|(_, api)| *api).ok_or_else(|| {
         format!(
-            "nobody knows the provider of the model `{name}`: write `anthropic/{name}`, `openai/{name}` or `gemini/{name}`, or \
+            "the provider of the model `{name}` is unknown: write `anthropic/{name}`, `openai/{name}` or `gemini/{name}`, or \
              describe it in `models` of `config.json`"
         )
     })

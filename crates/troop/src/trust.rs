@@ -156,11 +156,11 @@ impl Trust {
         let things = if n_runs == 1 { "1 thing" } else { &format!("{n_runs} things") };
         let so = match self.n_checks() {
             0 => String::new(),
-            1 => ", so that tasks are done without its check".to_owned(),
-            n => format!(", so that tasks are done without its {n} checks"),
+            1 => ", so tasks are completed without its check".to_owned(),
+            n => format!(", so tasks are completed without its {n} checks"),
         };
         Some(format!(
-            "this project {why}: {things} that its files would run will not run{so}; look and decide: `troop trust`"
+            "this project {why}: {things} in its files will not run{so}; review it: `troop trust`"
         ))
     }
 }
@@ -365,7 +365,7 @@ impl Kept {
         };
         serde_json::from_str(&text).with_context(|| {
             format!(
-                "`{}` is not what troop wrote; begin anew with `rm {}`",
+                "`{}` is not as troop wrote it; start over with `rm {}`",
                 path.display(),
                 quoted_path(&path)
             )

@@ -60,7 +60,7 @@ pub(super) fn tell_if_worse(
         Spending::Spent if was < is => tell(
             draft,
             &format!(
-                "the team's budget is spent: {told}; nothing more is begun until it is raised"
+                "the team's budget is spent: {told}; nothing new is started until it is raised"
             ),
         ),
         Spending::Within | Spending::Near if was == Spending::Spent => {

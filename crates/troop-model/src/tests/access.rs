@@ -25,7 +25,7 @@ fn deny_beats_allow_for_users() {
     }
     assert_eq!(
         team.lead().from(user("eve", "cli", "")).refused(create("write")),
-        "user `eve` may not set this team to work"
+        "user `eve` may not give this team work"
     );
 }
 
@@ -41,7 +41,7 @@ fn deny_beats_allow_for_channels() {
     }
     assert_eq!(
         team.lead().from(user("u1", "web", "")).refused(say("ann", "hi")),
-        "channel `web` may not set this team to work"
+        "channel `web` may not give this team work"
     );
 }
 

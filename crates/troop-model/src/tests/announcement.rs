@@ -346,7 +346,7 @@ fn who_may_not_set_off_a_delegation_does_not_get_it_by_way_of_a_task_either() {
     team.lead().from(thread()).ok(create("write"));
     assert_eq!(
         team.lead().from(user("", "teammate", "")).refused(delegate(1, "ann")),
-        "user `u1` may not set off delegations to `ann`"
+        "user `u1` may not cause delegations to `ann`"
     );
     team.lead().from(user("", "teammate", "")).ok(delegate(1, "bob"));
 }

@@ -94,7 +94,7 @@ fn an_id_is_used_once_and_is_not_empty() {
     team.lead().ok(NewTask { id: Some(id), ..create("one") });
     assert_eq!(
         team.lead().refused(NewTask { id: Some(id), ..create("two") }),
-        format!("there is a task with the id {id} already: task-1")
+        format!("there is already a task with the id {id}: task-1")
     );
     let empty = NewTask { id: Some(Uuid::nil()), ..create("three") };
     assert_eq!(team.lead().refused(empty), "the id is empty");
@@ -126,7 +126,7 @@ fn a_task_is_named_by_number_or_by_id() {
         assert_eq!(resolve(text), Ok(found), "{text}");
     }
     for (text, said) in [
-        ("0190", "`0190` could be task-1, task-2; write more of it"),
+        ("0190", "`0190` could be task-1, task-2; give more of the id"),
         ("0190aac", "there is no task `0190aac`; pending tasks: task-1, task-2, task-3"),
         ("0", "there is no task `task-0`; pending tasks: task-1, task-2, task-3"),
         ("4294967296", "there is no task `4294967296`; pending tasks: task-1, task-2, task-3"),
@@ -152,9 +152,9 @@ fn texts_have_limits() {
         refused(&"x".repeat(1_000_000)),
         "the subject has 1000000 characters; the limit is 1000. Put the rest in a file"
     );
-    assert_eq!(refused("a\u{1b}[31mb"), "the subject has the unprintable character U+001B");
-    assert_eq!(refused("a\nb"), "the subject has the unprintable character U+000A");
-    assert_eq!(refused("a\u{202e}b"), "the subject has the unprintable character U+202E");
+    assert_eq!(refused("a\u{1b}[31mb"), "the subject contains the unprintable character U+001B");
+    assert_eq!(refused("a\nb"), "the subject contains the unprintable character U+000A");
+    assert_eq!(refused("a\u{202e}b"), "the subject contains the unprintable character U+202E");
     let long = NewTask { description: "x".repeat(1_000_000), ..create("write") };
     assert_eq!(
         team.lead().refused(long),

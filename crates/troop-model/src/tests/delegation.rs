@@ -63,7 +63,7 @@ fn what_its_member_works_on_already_can_be_delegated_to_it() {
     // Not what another works on.
     let mut team = tasks(1);
     team.member("ann").ok(claim(1));
-    assert!(team.lead().refused(delegate(1, "bob")).contains("held by ann"));
+    assert!(team.lead().refused(delegate(1, "bob")).contains("ann has held it"));
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn a_delegation_that_ends_well_completes_its_task() {
     );
     assert_eq!(
         team.system().refused(finish(id, DelegationOutcome::Completed("again".into()))),
-        format!("delegation {id} has ended already")
+        format!("delegation {id} has already ended")
     );
 }
 
@@ -305,9 +305,9 @@ fn one_task_is_delegated_once_at_a_time() {
     start(&mut team, 1, "ann");
     assert_eq!(
         team.lead().refused(delegate(1, "ann")),
-        "task-1 is delegated to `ann` already; wait for its result"
+        "task-1 is already delegated to `ann`; wait for its result"
     );
-    assert!(team.lead().refused(delegate(1, "bob")).contains("held by ann"));
+    assert!(team.lead().refused(delegate(1, "bob")).contains("ann has held it"));
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn a_link_has_users_of_its_own() {
     for who in ["u2", "u3"] {
         assert_eq!(
             team.lead().from(from(who)).refused(delegate(1, "ann")),
-            format!("user `{who}` may not set off delegations to `ann`")
+            format!("user `{who}` may not cause delegations to `ann`")
         );
     }
     team.lead().from(from("u1")).ok(delegate(1, "ann"));

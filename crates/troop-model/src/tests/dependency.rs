@@ -36,7 +36,7 @@ fn a_blocked_task_is_never_available() {
     team.member("ann").ok(claim_next());
     assert_eq!(
         team.member("bob").refused(claim_next()),
-        "nothing is available for `bob` now: 2 blocked, 1 in progress, 0 reserved, resting or not approved"
+        "nothing is available for `bob` now: 2 blocked, 1 in progress, 0 reserved, paused or not approved"
     );
     assert!(team.lead().refused(assign(2, "bob")).contains("it is blocked by task-1"));
     assert!(team.person().refused(complete(2)).contains("it is blocked by task-1"));

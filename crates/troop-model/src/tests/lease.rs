@@ -73,7 +73,7 @@ fn a_late_holder_is_refused_by_its_attempt() {
     team.at(11).member("ann").ok(claim(1));
     assert_eq!(
         team.member("ann").refused(complete_attempt(1, 1)),
-        "task-1 has moved on: it is in attempt 2, and you hold attempt 1; drop your work on it"
+        "task-1 has moved on: it is in attempt 2 and you hold attempt 1; stop working on it"
     );
     let renew = TaskCommand::Renew { task: task(1), attempt: Some(1) };
     assert!(team.member("ann").refused(renew).contains("moved on"));
@@ -98,7 +98,7 @@ fn a_task_that_wears_out_its_attempts_fails() {
     }
     assert_eq!(
         team.at(30).member("bob").refused(claim(1)),
-        "task-1 is not available: it is held by ann since 10:20; claim another or ask ann",
+        "task-1 is not available: ann has held it since 10:20; claim another or ask ann",
         "one that kills its holders goes to nobody else"
     );
     assert!(team.member("bob").refused(claim_next()).starts_with("nothing is available"));
@@ -118,7 +118,7 @@ fn a_failed_task_rests_longer_after_each_attempt() {
     );
     assert_eq!(
         team.member("bob").refused(claim(1)),
-        "task-1 is not available: it rests until 10:01 after a failed attempt; claim another"
+        "task-1 is not available: it is paused until 10:01 after a failed attempt; claim another"
     );
     assert_eq!(kinds(&team.at(1).tick()), ["task.retried"]);
     team.member("ann").ok(claim(1));
@@ -371,7 +371,10 @@ fn the_holder_or_the_lead_takes_a_question_back() {
         team.member("ann").ok(ask_user(1));
         assert!(team.member("bob").refused(clear_ask_user(1)).contains("not held by `bob`"));
         team.member(who).ok(clear_ask_user(1));
-        assert_eq!(team.member(who).refused(clear_ask_user(1)), "task-1 asks the user nothing");
+        assert_eq!(
+            team.member(who).refused(clear_ask_user(1)),
+            "task-1 has no open question to the user"
+        );
         assert!(team.at(9).tick().is_empty());
     }
 }

@@ -299,7 +299,7 @@ fn a_request_that_may_have_been_forgotten_is_refused() {
         assert!(!known(76) && known(77) && known(1_100), "the newest 1,024");
         let refusal = check(team, made(76, 0), 1_101).unwrap_err();
         assert_eq!(refusal.kind(), RefusalKind::Conflict);
-        assert!(refusal.to_string().contains("give it again as a new request"), "{refusal}");
+        assert!(refusal.to_string().contains("send it again as a new request"), "{refusal}");
         assert!(check(team, made(3, 9), 1_101).is_err(), "it may have been one of the forgotten");
         assert!(
             check(team, OperationId(Uuid::nil()), 1_101).is_err(),

@@ -83,7 +83,7 @@ fn a_lead_gives_no_more_than_it_has_and_a_person_everything() {
         if !may {
             let refused = decided.unwrap_err().to_string();
             let says = format!(
-                "the lead cannot allow `ann` what it may not do itself; it has {lead}, and a person decides"
+                "the lead cannot allow `ann` more than its own mode {lead}; a person must decide"
             );
             assert_eq!(refused, says);
             team.person().ok(yes);
@@ -107,7 +107,7 @@ fn a_lead_changes_no_mode_to_more_than_its_own() {
     for who in ["bob", "lead"] {
         for wider in [AcceptEdits, Bypass] {
             let refused = team.lead().refused(mode(who, wider));
-            assert!(refused.contains("what it may not do itself; it has default"), "{refused}");
+            assert!(refused.contains("more than its own mode default"), "{refused}");
         }
     }
     team.person().ok(mode("bob", Bypass));
@@ -121,7 +121,7 @@ fn a_lead_that_may_only_plan_lets_nobody_do_more() {
     team.person().ok(mode("lead", Permissions::Plan));
     let id = asks(&mut team, "ann", "lead", MessageKind::PlanApprovalRequest);
     let yes = answer("ann", MessageKind::PlanApprovalResponse, id, true);
-    assert!(team.lead().refused(yes.clone()).contains("it has plan"));
+    assert!(team.lead().refused(yes.clone()).contains("its own mode plan"));
     team.person().ok(yes);
     assert_eq!(team.state.member(&name("ann")).unwrap().permissions, Permissions::Default);
 }

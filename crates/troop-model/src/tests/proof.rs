@@ -43,7 +43,7 @@ fn checked() -> Bench {
 #[test]
 fn a_task_is_not_done_before_its_checks_have_passed() {
     let mut team = checked();
-    let both = "task-1 is not proved: `make lint`, `make test` must pass first; repair what is wrong and complete it again, and troop runs the checks";
+    let both = "task-1 is not proved: `make lint`, `make test` must pass first; fix what is wrong and complete it again, and troop will run the checks";
     assert_eq!(team.member("ann").refused(complete(1)), both);
     assert_eq!(team.person().refused(complete(1)), both);
     team.system().ok(prove(1, vec![evidence("make lint", 0), evidence("make test", 1)]));
@@ -209,7 +209,7 @@ fn checks_are_named_changed_and_bounded() {
         "a task takes at most 20 checks, not 21"
     );
     let refused = team.lead().refused(update(1, named(vec!["make\nlove".into()])));
-    assert_eq!(refused, "the check has the unprintable character U+000A");
+    assert_eq!(refused, "the check contains the unprintable character U+000A");
     team.lead().ok(update(1, named(Vec::new())));
     let settings = vec![("checks".to_owned(), serde_json::json!([""]))];
     let refused = team.person().refused(Command::UpdateTeam { description: None, settings });

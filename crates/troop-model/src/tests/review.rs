@@ -118,12 +118,12 @@ fn a_gated_task_starts_only_after_approval() {
     let mut team = Bench::with(|settings| settings.approve_start = true);
     team.lead().ok(create("write"));
     assert_eq!(team.status(1), Status::Pending);
-    let waits = "task-1 is not available: somebody must approve that it starts";
+    let waits = "task-1 is not available: its start needs approval";
     assert_eq!(team.member("ann").refused(claim(1)), waits);
     assert_eq!(team.lead().refused(assign(1, "ann")), waits);
     assert_eq!(team.member("ann").refused(complete(1)), waits);
     assert!(
-        team.member("ann").refused(claim_next()).contains("1 reserved, resting or not approved")
+        team.member("ann").refused(claim_next()).contains("1 reserved, paused or not approved")
     );
     assert!(team.member("ann").refused(approve(1)).contains("may not approve"));
     let comment = Some("go".to_owned());

@@ -36,7 +36,7 @@ fn one_session_leads_at_a_time() {
     let mut bench = led();
     assert_eq!(
         bench.system().refused(take_lead(2, None)),
-        "the team is led by pat#1 since 10:00; wait, or stop it there"
+        "pat#1 has led the team since 10:00; wait, or stop it there"
     );
     bench.system().ok(Command::ReleaseLead);
     bench.system().ok(take_lead(2, None));
@@ -173,7 +173,7 @@ fn without_a_prompt_there_is_no_message() {
 fn a_member_that_ended_is_started_again_but_not_one_that_runs() {
     let mut bench = running();
     let refusal = bench.lead().refused(spawn("ann"));
-    assert_eq!(refusal, "teammate `ann` runs already; it is idle");
+    assert_eq!(refusal, "teammate `ann` is already running; it is idle");
     bench.system().ok(set_state("ann", MemberState::Stopped));
     assert_eq!(kinds(&bench.lead().ok(spawn("ann"))), ["member.state_changed"]);
 }
@@ -193,7 +193,7 @@ fn one_teammate_too_many_is_refused_and_the_others_go_on() {
     bench.lead().ok(spawn("bob"));
     assert_eq!(
         bench.lead().refused(spawn("zoe")),
-        "2 teammates run already and the limit is 2; shut one down first, or raise `max_teammates`"
+        "2 teammates are already running and the limit is 2; shut one down first, or raise `max_teammates`"
     );
     assert!(bench.state.member(&name("zoe")).is_none(), "nobody is left behind");
     bench.system().ok(set_state("ann", MemberState::Stopped));
@@ -338,7 +338,7 @@ fn only_who_runs_can_be_interrupted() {
     assert_eq!(kinds(&bench.lead().ok(interrupt("ann"))), ["member.interrupted"]);
     bench.system().ok(set_state("ann", MemberState::Stopped));
     let refusal = bench.person().refused(interrupt("ann"));
-    assert_eq!(refusal, "teammate `ann` does not run; it is stopped");
+    assert_eq!(refusal, "teammate `ann` is not running; it is stopped");
     let refusal = bench.member("bob").refused(interrupt("bob"));
     assert_eq!(refusal, "`bob` may not interrupt members; the lead or a person may");
 }

@@ -122,29 +122,29 @@ fn names_are_unique_and_the_lead_has_the_leads_names() {
     let mut team = Bench::new();
     assert_eq!(
         team.lead().refused(Command::AddMember(newcomer("ann"))),
-        "there is a member `ann` already"
+        "there is already a member `ann`"
     );
     let twice = new_team(Settings::default(), &["ann", "ann"]);
     assert_eq!(
         Bench::empty().person().refused(Command::CreateTeam(twice)),
-        "there is a member `ann` already"
+        "there is already a member `ann`"
     );
     let alias = crate::NewTeamCommand {
         lead: newcomer("boss"),
         ..new_team(Settings::default(), &["lead"])
     };
-    let said = "`boss` leads the team; the lead cannot be removed, replaced or added a second time";
+    let said = "`boss` leads the team; the lead cannot be removed, replaced or added again";
     assert_eq!(Bench::empty().person().refused(Command::CreateTeam(alias)), said);
 }
 
 #[test]
 fn the_lead_is_the_lead_for_ever() {
     let mut team = Bench::new();
-    let said = "`lead` leads the team; the lead cannot be removed, replaced or added a second time";
+    let said = "`lead` leads the team; the lead cannot be removed, replaced or added again";
     assert_eq!(team.person().refused(remove("lead")), said);
     assert_eq!(
         team.person().refused(Command::AddMember(newcomer("lead"))),
-        "there is a member `lead` already"
+        "there is already a member `lead`"
     );
     assert_eq!(team.state.team().unwrap().lead, Some(name("lead")));
 }
@@ -166,7 +166,7 @@ fn members_start_with_what_the_lead_may_or_less() {
     );
     assert_eq!(
         team.lead().refused(Command::AddMember(may("eve", Some(Permissions::Bypass)))),
-        "`eve` may get bypass only after it was added; at first it has at most the lead's accept-edits"
+        "`eve` cannot be added with mode bypass, which is wider than the lead's accept-edits; widen it afterwards"
     );
     let mode = Command::SetMemberMode { member: name("bob"), permissions: Permissions::Bypass };
     assert!(

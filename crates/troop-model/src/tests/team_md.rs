@@ -163,7 +163,7 @@ fn what_people_write_cannot_speak_for_troop() {
 fn delegate_mode_binds_the_lead_alone() {
     let mut team = Bench::with(|settings| settings.delegation.delegate_mode = Some(true));
     team.lead().ok(create("write"));
-    let refused = "in delegate mode the lead holds no task itself; delegate it to a teammate";
+    let refused = "in delegate mode the lead cannot hold tasks; delegate it to a teammate";
     for attempt in [claim(1), claim_next(), complete(1), assign(1, "lead")] {
         assert_eq!(team.lead().refused(attempt), refused);
     }

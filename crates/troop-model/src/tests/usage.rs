@@ -111,7 +111,7 @@ fn people_and_the_lead_are_warned_once_and_told_once_that_it_is_spent() {
     team.member("ann").ok(used("ann", None, 1, 0.2));
     team.member("ann").ok(used("ann", None, 1, 0.1));
     let spent =
-        "the team's budget is spent: $1.10 of $1.00; nothing more is begun until it is raised";
+        "the team's budget is spent: $1.10 of $1.00; nothing new is started until it is raised";
     assert_eq!((team.unread("lead"), team.unread("user")), (vec![near, spent], vec![near, spent]));
     assert_eq!(team.state.spending(), Spending::Spent);
     team.person().ok(set("budget.dollars", 2.0));
@@ -145,7 +145,7 @@ fn what_is_spent_begins_nothing_and_loses_nothing_and_more_lets_it_go_on() {
     team.member("ann").ok(claim(1));
     team.member("ann").ok(used("ann", Some(1), 100, 0.0));
     let spent =
-        "the team's budget is spent: 100 of 100 tokens; nothing more is begun until it is raised";
+        "the team's budget is spent: 100 of 100 tokens; nothing new is started until it is raised";
     assert_eq!(team.lead().refused(spawn("eve")), spent);
     assert_eq!(team.member("bob").refused(claim(2)), spent);
     assert_eq!(team.member("bob").refused(claim_next()), spent);

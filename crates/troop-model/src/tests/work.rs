@@ -39,7 +39,7 @@ fn of_many_claims_one_wins() {
     for late in ["bob", "lead"] {
         assert_eq!(
             team.member(late).refused(claim(1)),
-            "task-1 is not available: it is held by ann since 10:42; claim another or ask ann"
+            "task-1 is not available: ann has held it since 10:42; claim another or ask ann"
         );
     }
     assert_eq!(team.owner(1), Some("ann"));
@@ -87,7 +87,7 @@ fn each_reason_why_a_task_cannot_be_claimed_is_said() {
         refused(3),
         "task-3 is not available: it is reserved for bob; claim another or ask the lead to reassign it"
     );
-    assert_eq!(refused(4), "task-4 is not available: somebody must approve that it starts");
+    assert_eq!(refused(4), "task-4 is not available: its start needs approval");
     assert_eq!(refused(5), "task-5 is cancelled, so it cannot be claimed");
     assert_eq!(refused(6), "there is no task `task-6`; pending tasks: task-1, task-3");
 }
@@ -117,7 +117,7 @@ fn the_next_task_is_the_most_important_then_the_oldest() {
     assert_eq!(taken, [2, 3, 1, 4].map(number));
     assert_eq!(
         team.member("ann").refused(claim_next()),
-        "nothing is available for `ann` now: 0 blocked, 4 in progress, 0 reserved, resting or not approved"
+        "nothing is available for `ann` now: 0 blocked, 4 in progress, 0 reserved, paused or not approved"
     );
 }
 
@@ -153,7 +153,7 @@ fn the_lead_assigns_a_task_and_the_member_is_told() {
     assert!(team.lead().ok(assign(1, "ann")).is_empty(), "again changes nothing");
     assert_eq!(
         team.lead().refused(assign(1, "bob")),
-        "task-1 is not available: it is held by ann since 10:00; claim another or ask ann"
+        "task-1 is not available: ann has held it since 10:00; claim another or ask ann"
     );
 }
 

@@ -133,7 +133,7 @@ pub struct FileChanged {
 #[non_exhaustive]
 pub enum ContentError {
     /// Neither text nor bytes were given, or both.
-    #[error("say what is to be in the file: either `content` or `base64`")]
+    #[error("give the file's content: either `content` or `base64`")]
     NotOne,
     /// The bytes are not written as base64.
     #[error("`base64` is not base64: use the standard alphabet, with `=` at the end")]

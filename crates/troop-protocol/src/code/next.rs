@@ -11,13 +11,13 @@ pub(super) fn next_step(refusal: &Refusal) -> Option<String> {
             return Some(format!("leave it to `{owner}`; the lead can give it to somebody else"));
         }
         Refusal::NotYours { owner: None, .. } | Refusal::NotHeld { .. } => "claim it first",
-        Refusal::AwaitsStart { .. } => "claim another; the lead approves that it starts",
+        Refusal::AwaitsStart { .. } => "claim another; the lead must approve its start",
         Refusal::StillNeeded { .. } => "finish or cancel those that need it first",
         Refusal::IncompleteResponse => {
             "give `request_id`, as it came with the request, and `approve`: true or false"
         }
         Refusal::NothingToChange => {
-            "say what is to be different, such as the subject, the description or the priority"
+            "name what to change, such as the subject, the description or the priority"
         }
         _ => return None,
     };
@@ -28,12 +28,14 @@ pub(super) fn next_step(refusal: &Refusal) -> Option<String> {
 fn after(status: Status, action: TaskAction) -> Option<String> {
     let step = match action {
         TaskAction::Approve | TaskAction::Reject => {
-            "only a result that is in review is approved or rejected"
+            "only a result in review can be approved or rejected"
         }
-        TaskAction::Retry => "only what failed or is stale is tried again",
-        TaskAction::Delete => "only what is over is deleted: cancel it first",
+        TaskAction::Retry => "only failed or stale tasks can be retried",
+        TaskAction::Delete => "only tasks that have ended can be deleted: cancel it first",
         _ if status.is_terminal() => "it is over; take another task",
-        TaskAction::Update => "only what nobody has begun is changed like this: give it back first",
+        TaskAction::Update => {
+            "this can only be changed before the task is started: give it back first"
+        }
         TaskAction::Complete
         | TaskAction::Fail
         | TaskAction::Review

@@ -31,7 +31,7 @@ fn a_refusal_is_told_with_its_text_and_its_kind() {
     let error = ErrorObject::from(Failure::from(&Refusal::ToYourself));
     assert_eq!(
         (error.code, error.message.as_str()),
-        (-32_004, "a message to yourself goes nowhere")
+        (-32_004, "you cannot send a message to yourself")
     );
     assert_eq!(
         error.data,

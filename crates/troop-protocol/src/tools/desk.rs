@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use troop_model::{Command, Dialect, TaskCommand, TaskRef, Version};
 
 use super::{
-    Calls, Seat, board, claude, input,
+    Calls, Seat, board, claude,
     seen::{TaskSeen, TeamSeen},
 };
 use crate::{
@@ -64,11 +64,11 @@ fn unknown(name: &str, seat: &Seat) -> Failure {
     };
     let shown: Vec<_> = seat.tools().iter().map(|tool| tool.name).collect();
     let message = format!("there is no tool `{}`", troop_model::preview(name, 80).escape_debug());
-    let hint = match input::nearest(name, shown.iter().copied()) {
+    let hint = match troop_model::nearest(name, shown.iter().copied()) {
         _ if others.contains(&name) => {
-            format!("that is a tool of the other dialect; here there are: {}", shown.join(", "))
+            format!("that is a tool of the other dialect; the tools here are: {}", shown.join(", "))
         }
-        Some(meant) => format!("did you mean `{meant}`?"),
+        Some(meant) => troop_model::did_you_mean(meant),
         None => format!("the team tools are: {}", shown.join(", ")),
     };
     Failure { hint: Some(hint), ..Failure::new(FailureKind::UnknownMethod, &message) }

@@ -12,7 +12,7 @@ use serde::{
 };
 use serde_json::{Map, Value, json};
 
-use troop_model::MessageKind;
+use troop_model::{MessageKind, did_you_mean, nearest};
 use uuid::Uuid;
 
 use super::TeamTool;
@@ -31,8 +31,6 @@ const KINDS: [MessageKind; 7] = [
     MessageKind::PlanApprovalResponse,
     MessageKind::PermissionResponse,
 ];
-/// How alike two names must be for one to be offered for the other.
-const ALIKE: f64 = 0.8;
 
 /// The schema of an input: one object without references, without what only programs need.
 pub(super) fn schema<T: JsonSchema>() -> Value {
@@ -146,7 +144,7 @@ fn bad_input<T: TeamTool>(path: Option<&str>, reason: &str) -> String {
             let meant = nearest(name, known.iter().copied());
             let meant = meant.map_or_else(
                 || format!("; the fields are {}", listed(&shown_of::<T>(known))),
-                |meant| format!("; did you mean `{meant}`?"),
+                |meant| format!("; {}", did_you_mean(meant)),
             );
             format!("`{tool}` has no field `{name}`{meant}")
         }
@@ -155,7 +153,7 @@ fn bad_input<T: TeamTool>(path: Option<&str>, reason: &str) -> String {
         }
         (false, Some((name, []))) if reason.starts_with("duplicate field") => {
             let name = within(path, name);
-            format!("`{tool}`, `{name}`: it was said twice, once under another name; say it once")
+            format!("`{tool}`, `{name}`: it was given twice, once under another name; give it once")
         }
         _ => match path {
             Some(path) => format!("`{tool}`, `{path}`: {reason}"),
@@ -212,7 +210,7 @@ pub(super) fn message_kind(tool: &str, field: &str, word: &str) -> Result<Messag
             known.join(", ")
         );
         let meant = nearest(word, known.iter().map(String::as_str));
-        let hint = meant.map(|meant| format!("did you mean `{meant}`?"));
+        let hint = meant.map(did_you_mean);
         Failure { hint, ..Failure::new(FailureKind::BadParams, &message) }
     })
 }
@@ -233,7 +231,7 @@ pub(super) fn unknown_action(word: &str, known: &[&str]) -> Failure {
     let message =
         format!("unknown action `{}`; valid actions: {}", shown.escape_debug(), known.join(", "));
     let meant = nearest(word, known.iter().copied());
-    let hint = meant.map(|meant| format!("did you mean `{meant}`?"));
+    let hint = meant.map(did_you_mean);
     Failure { hint, ..Failure::new(FailureKind::BadParams, &message) }
 }
 
@@ -247,15 +245,6 @@ fn within(path: Option<&str>, name: &str) -> String {
 
 fn listed(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-}
-
-/// The name that is most like another, if one is like it at all.
-pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let plain = |text: &str| text.to_lowercase().replace(['_', '-', ' '], "");
-    let scored = known.into_iter().map(|it| (strsim::jaro_winkler(&plain(name), &plain(it)), it));
-    // Of names that are equally alike the first is the one that is shown.
-    let best = scored.reduce(|best, it| if it.0 > best.0 { it } else { best });
-    best.filter(|(score, _)| *score >= ALIKE).map(|(_, it)| it)
 }
 
 /// A list, of which one alone is one too.

@@ -76,7 +76,7 @@ pub(super) fn judge(event: HookEvent, hook: &Hook, outcome: Outcome) -> Judged {
     match read(hook, outcome) {
         Ok(Verdict::Continue) => Judged::default(),
         Ok(Verdict::Veto { feedback }) if !event.can_be_vetoed() => complain(format!(
-            "said no, but nothing can be prevented any more: {}",
+            "said no, but it is too late to prevent anything: {}",
             quote(&feedback)
         )),
         Ok(verdict) => Judged { verdict, complaint: None },
@@ -88,7 +88,7 @@ pub(super) fn judge(event: HookEvent, hook: &Hook, outcome: Outcome) -> Judged {
 pub(super) fn judge_late(event: HookEvent, hook: &Hook, outcome: Outcome) -> Judged {
     let judged = judge(event, hook, outcome);
     let Verdict::Veto { feedback } = judged.verdict else { return judged };
-    let what = format!("said no, which `async` makes too late to be heard: {}", quote(&feedback));
+    let what = format!("said no, but an `async` hook cannot veto: {}", quote(&feedback));
     let complaint = Some(Complaint { event, command: hook.command.clone(), what });
     Judged { verdict: Verdict::Continue, complaint }
 }
@@ -118,12 +118,12 @@ fn answer(out: &str, err: &str) -> Result<Verdict, String> {
         return Ok(Verdict::Continue);
     }
     let answer: Map<String, Value> = serde_json::from_str(out)
-        .map_err(|error| format!("printed what is not JSON ({error}): {}", quote(out)))?;
+        .map_err(|error| format!("printed something that is not JSON ({error}): {}", quote(out)))?;
     let is_veto = match (answer.get("continue"), answer.get("decision")) {
         (Some(Value::Bool(false)), _) => true,
         (None | Some(Value::Bool(true)), Some(Value::String(decision))) => decision == "block",
         (None | Some(Value::Bool(true)), None) => false,
-        _ => return Err(format!("gave an answer that makes no sense: {}", quote(out))),
+        _ => return Err(format!("gave an answer that cannot be understood: {}", quote(out))),
     };
     if !is_veto {
         return Ok(Verdict::Continue);

@@ -102,22 +102,24 @@ impl Isolation {
             }
             let why = match now.branch {
                 Some(_) => "the project is on that branch itself",
-                None => "the project is on no branch",
+                None => "the project is not on a branch",
             };
             let first = base.as_ref().map(|base| format!("go back: `git switch {}`", quoted(base)));
             return Ok(Landed::Waits { branch, why: why.to_owned(), first, hint });
         }
         let Some(base) = base.as_ref().filter(|base| now.branch.as_ref() == Some(base)) else {
             return Ok(waits(match (&now.branch, base) {
-                (None, _) => "the project is on no branch".to_owned(),
+                (None, _) => "the project is not on a branch".to_owned(),
                 (Some(now), Some(base)) => {
-                    format!("the project is on `{now}` now, and was on `{base}`")
+                    format!("the project is now on `{now}` and was on `{base}`")
                 }
-                (Some(now), None) => format!("the project is on `{now}` now, and was on no branch"),
+                (Some(now), None) => {
+                    format!("the project is now on `{now}` and was not on a branch")
+                }
             }));
         };
         if !git.is(&["merge-base", "--is-ancestor", &now.commit, &team]).await? {
-            return Ok(waits(format!("`{base}` has moved meanwhile")));
+            return Ok(waits(format!("`{base}` has moved in the meantime")));
         }
         let n_commits = ["rev-list", "--count", &format!("{}..{team}", now.commit)];
         let n_commits = git.run(&n_commits).await?.parse().unwrap_or(0);
@@ -211,12 +213,12 @@ pub(super) async fn is_in_another(git: &Git, team_branch: &str, commit: &str) ->
 fn unfinished(says: &str) -> Option<(String, String)> {
     let is_merge = says.contains("unmerged files") || says.contains("MERGE_HEAD exists");
     if is_merge {
-        let end = "end it: `git commit`, or `git merge --abort`";
-        return Some(("a merge in the project is not at its end".to_owned(), end.to_owned()));
+        let end = "finish it: `git commit`, or `git merge --abort`";
+        return Some(("a merge in the project is unfinished".to_owned(), end.to_owned()));
     }
     let (_, rest) = says.split_once("Unable to create '")?;
     let (lock, _) = rest.split_once("': File exists")?;
-    let why = "another git command is, or was, at work in the project".to_owned();
+    let why = "another git command is running in the project, or was killed".to_owned();
     Some((why, format!("wait for it, or if none is: `rm {}`", quoted(lock))))
 }
 

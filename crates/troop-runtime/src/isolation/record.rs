@@ -95,7 +95,7 @@ impl Record {
         {
             let notice = (record.shared != before.shared).then(|| {
                 format!(
-                    "this project was `{was}` before; the team goes on with its branch `{branch}`"
+                    "this project was `{was}` before; the team continues on its branch `{branch}`"
                 )
             });
             return Ok((record, notice));

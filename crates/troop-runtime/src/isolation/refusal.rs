@@ -56,23 +56,23 @@ impl NotMerged {
             }
             Self::Unresolved(files) => {
                 format!(
-                    "a merge in the folder is not at its end: {} has conflict marks",
+                    "a merge in the folder is unfinished: {} has conflict markers",
                     named(files)
                 )
             }
             Self::Repositories(folders) => {
-                format!("it holds repositories that are no submodules: {}", named(folders))
+                format!("it contains repositories that are not submodules: {}", named(folders))
             }
             Self::Submodules(paths) => {
-                format!("something in submodules is not committed: {}", named(paths))
+                format!("submodules have uncommitted changes: {}", named(paths))
             }
             Self::Unrelated { with, .. } => {
-                format!("it has no commit in common with `{with}`, so that git cannot merge it")
+                format!("it has no commit in common with `{with}`, so git cannot merge it")
             }
-            Self::Replaced => "its folder is a repository of its own now".to_owned(),
-            Self::Gone => "its folder was deleted, with all that was not committed".to_owned(),
-            Self::Unproved => "a check says no".to_owned(),
-            Self::Unwanted => "the task was taken away meanwhile".to_owned(),
+            Self::Replaced => "its folder is now a separate repository".to_owned(),
+            Self::Gone => "its folder was deleted, with everything uncommitted".to_owned(),
+            Self::Unproved => "a check failed".to_owned(),
+            Self::Unwanted => "the task was taken away in the meantime".to_owned(),
         }
     }
 }
@@ -83,14 +83,14 @@ impl fmt::Display for NotMerged {
             Self::Conflict(conflict) => conflict.fmt(f),
             Self::Unresolved(files) => write!(
                 f,
-                "the merge in your folder is not at its end: {} still has conflict marks; resolve them and complete the task again",
+                "the merge in your folder is unfinished: {} still has conflict markers; resolve them and complete the task again",
                 named(files)
             ),
             Self::Repositories(folders) => {
                 let first = quoted(folders.first().map_or("", String::as_str));
                 write!(
                     f,
-                    "what is in {} would be lost, because it is a repository of its own; make it files of this one (`git rm -q --cached --ignore-unmatch {first}; rm -rf {first}/.git`), a submodule (`git submodule add`), or move it away, and complete the task again",
+                    "the contents of {} would be lost, because it is a separate repository; make it files of this one (`git rm -q --cached --ignore-unmatch {first}; rm -rf {first}/.git`), a submodule (`git submodule add`), or move it away, and complete the task again",
                     named(folders)
                 )
             }
@@ -98,22 +98,22 @@ impl fmt::Display for NotMerged {
                 let first = quoted(paths.first().map_or("", String::as_str));
                 write!(
                     f,
-                    "what is not committed in the submodule {} would be lost; commit it there (`git -C {first} add --all && git -C {first} commit -m WHY`), or drop it (`git -C {first} reset --hard && git -C {first} clean -fd`), and complete the task again",
+                    "uncommitted changes in the submodule {} would be lost; commit it there (`git -C {first} add --all && git -C {first} commit -m WHY`), or drop it (`git -C {first} reset --hard && git -C {first} clean -fd`), and complete the task again",
                     named(paths)
                 )
             }
             Self::Unrelated { with, own } => write!(
                 f,
-                "your work has no commit in common with `{with}`, so that git cannot merge it; begin from there (`git checkout -b NAME {with}`), bring what is to stay (`git checkout {own} -- FILE`), and complete the task again"
+                "your work has no commit in common with `{with}`, so git cannot merge it; begin from there (`git checkout -b NAME {with}`), bring what is to stay (`git checkout {own} -- FILE`), and complete the task again"
             ),
             Self::Replaced => f.write_str(
-                "your folder is a repository of its own now, so that nothing in it can be merged; take its `.git` away (`rm -rf .git` at its top) and complete the task again: what is in the folder then counts as your work",
+                "your folder is now a separate repository, so nothing in it can be merged; remove its `.git` (`rm -rf .git` at its top) and complete the task again: what is in the folder then counts as your work",
             ),
             Self::Gone => f.write_str(
-                "your folder was deleted, with all that was not committed; it is there again as it was last committed: do what is missing, and complete the task again",
+                "your folder was deleted, with everything uncommitted; it has been restored to the last commit: redo what is missing, and complete the task again",
             ),
-            Self::Unproved => f.write_str("a check says no"),
-            Self::Unwanted => f.write_str("the task was taken away meanwhile"),
+            Self::Unproved => f.write_str("a check failed"),
+            Self::Unwanted => f.write_str("the task was taken away in the meantime"),
         }
     }
 }

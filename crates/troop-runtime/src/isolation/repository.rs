@@ -27,7 +27,7 @@ pub(super) struct Repository {
     pub(super) commit: String,
 }
 
-/// Why teammates cannot have folders of their own.
+/// Why teammates cannot have their own worktrees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Unsuited {
     NoGit,
@@ -48,7 +48,7 @@ impl fmt::Display for Unsuited {
                 write!(f, "{version} is too old; {major}.{minor} or newer is needed")
             }
             Self::NoRepository => {
-                f.write_str("this is no git repository (`git init`, then commit)")
+                f.write_str("this is not a git repository (`git init`, then commit)")
             }
             Self::Bare => f.write_str("a bare repository has no files to work on"),
             Self::NoCommit => f.write_str("this repository has no commit yet (`git commit` first)"),
@@ -56,10 +56,10 @@ impl fmt::Display for Unsuited {
                 let project = quoted_path(project);
                 write!(
                     f,
-                    "this folder belongs to somebody else, so git does not take it; if you trust it: `git config --global --add safe.directory {project}`"
+                    "this folder belongs to somebody else, so git refuses it; if you trust it: `git config --global --add safe.directory {project}`"
                 )
             }
-            Self::Unusable(says) => write!(f, "git does not take this repository: {says}"),
+            Self::Unusable(says) => write!(f, "git refuses this repository: {says}"),
         }
     }
 }
@@ -158,12 +158,12 @@ impl Repository {
                 n => (format!("{n} changes in this project are"), "them"),
             };
             notices.push(format!(
-                "teammates begin with what is committed: {changes} not, and they do not see {them}"
+                "teammates start from the last commit: {changes} not committed, and they do not see {them}"
             ));
         }
         if fs::exists(self.top.join(".gitmodules")).unwrap_or(false) {
             notices.push(
-                "submodules are empty in the folders of teammates; who needs one says `git submodule update --init` there"
+                "submodules are empty in teammates' worktrees; run `git submodule update --init` there if needed"
                     .to_owned(),
             );
         }

@@ -173,10 +173,10 @@ impl Clash {
         let other = if *member == self.one { self.other.as_ref() } else { Some(&self.one) };
         match other {
             Some(other) => format!(
-                "what you and {other} are doing does not fit together in {files}; agree with {other} who changes what, whoever is done last has to merge"
+                "your changes and {other}'s conflict in {files}; agree with {other} who changes what: whoever finishes last has to merge"
             ),
             None => format!(
-                "what you are doing does not fit with what was merged meanwhile, in {files}; in your folder run `git merge {team_branch}` after a commit, and resolve it"
+                "your changes conflict with what has been merged in the meantime, in {files}; commit, run `git merge {team_branch}` in your folder, and resolve the conflicts"
             ),
         }
     }

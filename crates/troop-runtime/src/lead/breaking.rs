@@ -32,7 +32,7 @@ impl Dispatcher {
         if link.told.remove(&task).is_none() {
             return;
         }
-        let reason = format!("{task} is not yours any more ({what})");
+        let reason = format!("{task} is no longer yours ({what})");
         // One that does not read is ended when its time is over.
         drop(link.tell(&FromLead::Interrupt { reason, task_id: Some(task.into()) }));
         if link.at_work.as_ref().is_some_and(|work| work.task == task) {

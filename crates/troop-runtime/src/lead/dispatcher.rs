@@ -474,9 +474,7 @@ impl Dispatcher {
         self.failed_at = Some(Instant::now());
         if !is_known {
             let seconds = (PATIENCE * N_PATIENCE).as_secs();
-            self.tell_people(format!(
-                "nothing can be kept; it is tried again for {seconds} s: {why}"
-            ));
+            self.tell_people(format!("nothing can be stored; retrying for {seconds} s: {why}"));
         }
     }
 

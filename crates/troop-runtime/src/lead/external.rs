@@ -107,7 +107,7 @@ impl Dispatcher {
         let is_delegated = self.state.delegations().any(|it| it.task == task && it.to == member);
         let found = self.state.tasks().get(task).filter(|_| is_external && !is_delegated)?;
         let result: String = found.result.iter().flat_map(|it| it.chars()).take(RESULT).collect();
-        let beginning = format!("{member} is done with {task};");
+        let beginning = format!("{member} has finished {task};");
         let content = format!("{beginning} it is {}: {result}", found.status);
         let origin = found.origin.clone();
         Some((beginning, Request { origin, ..self.word_to_lead(content) }))

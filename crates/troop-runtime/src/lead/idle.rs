@@ -111,12 +111,13 @@ impl Dispatcher {
             Word::Given => {}
             Word::Coming => self.timers.set(self.timing.grace, later),
             Word::Owed { is_asked: false } => {
-                let what = format!("you hold {task}, and say that you are idle; say how it stands");
+                let what = format!("you hold {task} but say that you are idle; report its state");
                 self.tell(member, what).await;
                 self.timers.set(self.timing.grace, later);
             }
             Word::Owed { is_asked: true } => {
-                let reason = format!("{member} says that it is idle, and nothing about {task}");
+                let reason =
+                    format!("{member} says that it is idle but has not reported on {task}");
                 let attempt = self.state.tasks().get(task).map(|it| it.attempts);
                 let (task, for_good) = (task.into(), false);
                 let order = TaskCommand::Fail { task, reason, attempt, for_good };

@@ -92,7 +92,7 @@ impl Dispatcher {
 
     async fn not_merged(&mut self, Work { member, task, .. }: &Work, why: &str) {
         let what = format!(
-            "{task} is done, but what {member} made for it could not be merged, and is kept on its branch: {why}"
+            "{task} is done, but {member}'s work on it could not be merged and is kept on its branch: {why}"
         );
         self.note(member, Line::trouble(&what));
         self.tell_lead(member, what).await;

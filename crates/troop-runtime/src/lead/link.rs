@@ -24,7 +24,7 @@ const MAX_REFUSED: u32 = 8;
 /// How far a member has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// It has not said yet that it is ready.
+    /// It is not ready yet.
     Starting,
     /// It can be given work and mail.
     Ready,

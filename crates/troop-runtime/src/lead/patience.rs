@@ -109,7 +109,7 @@ impl Patience {
         }
         let Some(pause) = self.tries.pause(self.first) else { return false };
         if self.tries.is_first() {
-            let what = format!("{}, and is tried again: {}", self.what, error.chain());
+            let what = format!("{}; retrying: {}", self.what, error.chain());
             drop(self.inputs.send(Input::Waits(self.member.clone(), what)).await);
         }
         self.over.run_until_cancelled(sleep(pause)).await;

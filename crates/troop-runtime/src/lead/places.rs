@@ -243,7 +243,7 @@ impl Dispatcher {
                 self.places.begun.remove(&key);
                 self.places.failing.forget(member);
                 let reason =
-                    format!("the folder of {member} cannot be made ready: {}", error.chain());
+                    format!("the worktree of {member} cannot be prepared: {}", error.chain());
                 self.note(member, Line::trouble(&reason));
                 if is_its {
                     let order = TaskCommand::Release { task: (*task).into(), reason };
@@ -255,8 +255,10 @@ impl Dispatcher {
                 self.places.failing.forget(member);
                 self.note(member, Line::note(&format!("works on branch {}", begun.branch)));
                 for aside in &begun.aside {
-                    let what =
-                        format!("what was in the way in its folder is in {}", aside.display());
+                    let what = format!(
+                        "files that were in the way in its folder are now in {}",
+                        aside.display()
+                    );
                     self.note(member, Line::trouble(&what));
                 }
                 if is_its && !begun.earlier.is_empty() {
@@ -275,9 +277,8 @@ impl Dispatcher {
         let Some(Again { pause, is_new, is_news }) = again else { return false };
         if is_new {
             let why = error.chain();
-            let what = format!(
-                "the folder of {member} cannot be made ready for {task}, and is tried again: {why}"
-            );
+            let what =
+                format!("the worktree of {member} cannot be prepared for {task}; retrying: {why}");
             self.note(member, Line::trouble(&what));
             if is_news {
                 self.tell_people(what);
@@ -375,7 +376,7 @@ impl Dispatcher {
         // What cannot be seen now is seen later, at the latest when it is merged.
         let Sight { clashes, unseen } = seen.unwrap_or_default();
         for (member, why) in unseen {
-            let what = format!("its folder cannot be watched for what does not fit: {why}");
+            let what = format!("its folder cannot be watched for conflicts: {why}");
             self.note(&member, Line::trouble(&what));
         }
         for clash in clashes {

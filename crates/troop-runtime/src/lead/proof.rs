@@ -169,7 +169,7 @@ impl Dispatcher {
     /// For what a fault of the machine keeps from being merged.
     pub(super) fn patience(&self, work: &Work, checks: &Checks) -> Patience {
         let Work { member, task, .. } = work;
-        let what = format!("what {member} made for {task} cannot be merged now");
+        let what = format!("{member}'s work on {task} cannot be merged now");
         let over = checks.wanted.over.clone();
         Patience::new((member.clone(), what), self.timing.restart, self.inputs.clone(), over)
     }
@@ -242,14 +242,14 @@ impl Dispatcher {
             Err(error) if is_approval => {
                 let why = error.chain();
                 let feedback =
-                    format!("{task} could not be merged, and waits for approval as before: {why}");
+                    format!("{task} could not be merged and still waits for approval: {why}");
                 self.record_refusal(&deed.request, RefusedBy::Merge, &why).await;
                 self.vetoed(deed, feedback, Notice::NotDone).await;
             }
             Err(error) => {
                 let why = error.chain();
                 self.record_refusal(&deed.request, RefusedBy::Merge, &why).await;
-                let feedback = format!("your work could not be merged, and is as it was: {why}");
+                let feedback = format!("your work could not be merged and is unchanged: {why}");
                 self.not_done(deed, task, feedback, Notice::NotDone).await;
             }
         }
@@ -276,7 +276,8 @@ impl Dispatcher {
     /// of which nothing was merged.
     async fn is_unwanted(&mut self, deed: Deed) {
         if self.would_be_taken(&deed.request) {
-            let feedback = "the task was taken away meanwhile; look at it, and complete it again";
+            let feedback =
+                "the task was taken away in the meantime; look at it, and complete it again";
             self.vetoed(deed, feedback.to_owned(), Notice::NotDone).await;
         } else {
             self.carry_out(deed).await;
@@ -308,8 +309,8 @@ impl Dispatcher {
         };
         let number = task.0;
         let hint = match self.may_be_tried_again(task) || can_repair {
-            true => format!("approve it when it is handed in again: `troop task approve {number}`"),
-            false => format!("let it be tried again: `troop task retry {number}`"),
+            true => format!("approve it when it is submitted again: `troop task approve {number}`"),
+            false => format!("retry it: `troop task retry {number}`"),
         };
         self.say_no_with_hint(deed, message, hint).await;
     }

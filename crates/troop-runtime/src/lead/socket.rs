@@ -126,7 +126,7 @@ async fn answer(asked: Asked, caller: &mut Option<Caller>, host: &Host) {
             open(responder, host).await;
         }
         (_, None) => {
-            let what = format!("say who you are first: `session/open`, then `{}`", asked.method);
+            let what = format!("identify yourself first: `session/open`, then `{}`", asked.method);
             refuse(responder, Failure::new(FailureKind::Forbidden, &what));
         }
         (Call::Query(query), Some(caller)) => {

@@ -130,7 +130,7 @@ impl Dispatcher {
             return false;
         };
         if again.is_new {
-            let what = format!("{member} cannot be started now, and is tried again: {why}");
+            let what = format!("{member} cannot be started now; retrying: {why}");
             self.note(member, Line::trouble(&what));
             if again.is_news {
                 self.tell_people(what);
@@ -225,7 +225,7 @@ impl Dispatcher {
         if let Some(link) = self.link(runner)
             && link.phase == Phase::Starting
         {
-            link.ends_because("it did not say in time that it is ready");
+            link.ends_because("it was not ready in time");
             self.kill(runner);
         }
     }
@@ -299,12 +299,12 @@ impl Dispatcher {
         let is_kept_down = self.is_ending() || self.is_lead(member);
         let is_given_up = !is_kept_down && !self.restarts.after_crash(member, &self.timing);
         let said = match is_given_up {
-            true => format!("{reason}; it crashed too often and is not started again"),
+            true => format!("{reason}; it crashed too often and will not be restarted"),
             false => reason.clone(),
         };
         self.set_state(member, MemberState::Crashed, Some(said), None, None).await;
         if is_given_up {
-            let what = format!("{member} crashed too often and is not started again: {reason}");
+            let what = format!("{member} crashed too often and will not be restarted: {reason}");
             self.tell_lead(member, what).await;
         }
     }
@@ -349,7 +349,7 @@ impl Dispatcher {
     /// The board is against starting a member again, for example because others have taken its place.
     pub(super) async fn not_restarted(&mut self, member: &MemberName, why: &BoardError) {
         self.has_news = true;
-        self.tell_lead(member, format!("{member} crashed and is not started again: {why}")).await;
+        self.tell_lead(member, format!("{member} crashed and will not be restarted: {why}")).await;
     }
 
     /// Ends a member's process at once, with all that it started.

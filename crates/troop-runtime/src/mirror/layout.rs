@@ -36,7 +36,7 @@ pub enum Layout {
 
 /// There is no such layout.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("there is no layout `{0}`; there are `seeds` and `claude`")]
+#[error("there is no layout `{0}`; the layouts are `seeds` and `claude`")]
 pub struct UnknownLayout(String);
 
 impl FromStr for Layout {

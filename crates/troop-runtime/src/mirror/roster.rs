@@ -146,12 +146,12 @@ impl Mirror {
             let operation = OperationId(uuid::Uuid::now_v7());
             if !is_external {
                 let reason = format!(
-                    "`{member}` is no external member, so it leaves with `troop member remove {member}` only"
+                    "`{member}` is not an external member; remove it with `troop member remove {member}`"
                 );
                 self.refuse(&path, None, operation, &reason).await?;
                 continue;
             }
-            let reason = Some("it was taken out of the team's config".to_owned());
+            let reason = Some("it was removed from the team's config".to_owned());
             let command = Command::RemoveMember { member: member.clone(), reason };
             match self.submit(None, operation, command).await? {
                 Ok(_) => self.notice_taken(&path, format!("{member} left")),

@@ -507,7 +507,7 @@ fn read(found: &Found) -> Result<Map<String, Value>, Unreadable> {
 
 pub(super) fn too_large(found: &Found) -> Unreadable {
     let (size, limit) = (found.stamp.size, MAX_FILE >> 20);
-    Unreadable::Shape(format!("it is no file of at most {limit} MiB; it has {size} bytes"))
+    Unreadable::Shape(format!("it is not a file of at most {limit} MiB; it has {size} bytes"))
 }
 
 /// What a file says about a task, with members by the names that the board has for them.

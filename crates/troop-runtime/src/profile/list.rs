@@ -29,7 +29,7 @@ pub(super) async fn files(root: &Path, environment: &[(OsString, OsString)]) -> 
             let root = root.to_owned();
             let walked = tokio::task::spawn_blocking(move || walked(&root)).await;
             let mut list = walked.unwrap_or_default();
-            list.notes.insert(0, format!("the files are not those that git tracks: {why}"));
+            list.notes.insert(0, format!("the files were listed without git: {why}"));
             list
         }
     }
@@ -44,7 +44,7 @@ async fn tracked(
     let output = git.output(&["ls-files", "-z"]).await.map_err(|error| error.chain())?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        let said = said.lines().next().unwrap_or("git says no");
+        let said = said.lines().next().unwrap_or("git refused");
         return Err(said.trim_start_matches("fatal: ").to_owned());
     }
     let names = output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
@@ -59,8 +59,7 @@ fn walked(root: &Path) -> FileList {
     let mut list = FileList::default();
     for (n_walked, entry) in walk.build().enumerate() {
         if n_walked >= MAX_WALKED {
-            list.notes
-                .push(format!("only the first {MAX_WALKED} files and folders were looked at"));
+            list.notes.push(format!("only the first {MAX_WALKED} files and folders were read"));
             break;
         }
         match entry {

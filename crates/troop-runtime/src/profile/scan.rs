@@ -91,7 +91,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     let file = File::from(openat(CWD, path, flags, Mode::empty())?);
     let found = file.metadata()?;
     if !found.is_file() {
-        return Err(io::Error::other("it is no file"));
+        return Err(io::Error::other("it is not a file"));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(found.len().min(MAX_BYTES)).unwrap_or(0));
     file.take(MAX_BYTES).read_to_end(&mut bytes)?;

@@ -25,7 +25,7 @@ pub(super) fn team(
         add(&name, language.name, format!("{} is there", language.manifest));
     }
     if languages.is_empty() {
-        add("dev", "whatever it takes", "no manifest says which language it is".to_owned());
+        add("dev", "whatever it takes", "no manifest names a language".to_owned());
     }
     let seen: Vec<_> =
         frameworks.iter().filter(|it| FRONTEND.contains(&it.as_str())).cloned().collect();

@@ -16,7 +16,7 @@ pub(super) const MB: u64 = 1024 * 1024;
 #[non_exhaustive]
 pub enum WorkspaceError {
     /// That is no path of the workspace.
-    #[error("`{}` is no path of the workspace: {why}", path.escape_debug())]
+    #[error("`{}` is not a path in the workspace: {why}", path.escape_debug())]
     BadPath {
         /// What was given.
         path: String,
@@ -38,7 +38,7 @@ pub enum WorkspaceError {
         what: &'static str,
     },
     /// The file is too large.
-    #[error("`{path}` has {size} bytes and a file of the workspace has at most {MAX_FILE} (10 MB)")]
+    #[error("`{path}` has {size} bytes; a workspace file may have at most {MAX_FILE} (10 MB)")]
     TooLarge {
         /// Which.
         path: String,
@@ -47,7 +47,7 @@ pub enum WorkspaceError {
     },
     /// There are as many files as there may be.
     #[error(
-        "`{path}` would be one file too many: the workspace has {n_files} and at most {MAX_FILES}"
+        "`{path}` would be one file too many: the workspace has {n_files} of at most {MAX_FILES}"
     )]
     TooMany {
         /// Which.
@@ -142,9 +142,7 @@ impl WorkspaceError {
                     .to_owned()
             }
             Self::TooMuch { .. } => "clean it up by hand".to_owned(),
-            Self::Unusable { .. } => {
-                "it must be a folder that you may write to, and no link".to_owned()
-            }
+            Self::Unusable { .. } => "it must be a writable folder, not a link".to_owned(),
             Self::Io { .. } => "see whether the disk is full or read-only: `df -h`".to_owned(),
             Self::Content(_) | Self::Board(_) => return None,
         })

@@ -78,7 +78,7 @@ fn fault_of_name(name: &str) -> Option<&'static str> {
         return Some("it has an empty part");
     }
     if plain == "." || plain == ".." {
-        return Some("`.` and `..` are no names");
+        return Some("`.` and `..` are not allowed");
     }
     if name.contains('\\') || plain.contains(['/', '\\']) || name.contains(LIKE_A_SLASH) {
         return Some("it has a character that looks like a separator");
@@ -87,7 +87,7 @@ fn fault_of_name(name: &str) -> Option<&'static str> {
         return Some("it has a character that cannot be seen");
     }
     if name.starts_with(char::is_whitespace) || name.ends_with(char::is_whitespace) {
-        return Some("a part of it begins or ends with a blank");
+        return Some("a part of it begins or ends with a space");
     }
     if name.len() > MAX_NAME {
         return Some("a part of it is longer than 255 bytes");

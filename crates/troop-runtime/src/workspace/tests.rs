@@ -142,7 +142,7 @@ fn ten_megabytes_are_written_and_not_one_byte_more() {
     let error = stage.workspace.write(&stage.folder, &at("most"), &more, None).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`most` has 10485761 bytes and a file of the workspace has at most 10485760 (10 MB)"
+        "`most` has 10485761 bytes; a workspace file may have at most 10485760 (10 MB)"
     );
     assert!(error.hint().unwrap().contains("split it"));
     assert_eq!(stage.read("most").unwrap().len(), most.len(), "it is as it was");
@@ -159,7 +159,7 @@ fn the_hundred_and_first_file_is_refused_and_overwriting_is_not() {
     }
     assert_eq!(
         stage.write("new/one-more", "x").unwrap_err(),
-        "`new/one-more` would be one file too many: the workspace has 100 and at most 100"
+        "`new/one-more` would be one file too many: the workspace has 100 of at most 100"
     );
     assert!(!stage.by_hand("new").exists(), "nothing is made for what is refused");
     assert_eq!(stage.write("d0/0", "other"), Ok(5));

@@ -142,7 +142,7 @@ async fn a_file_that_is_not_whole_is_refused() {
     assert!(matches!(refused(&broken), ExportError::NoEvent { line: 3, .. }));
     let newer = file.replacen("\"troop_export\":1", "\"troop_export\":2", 1);
     let error = refused(&newer);
-    assert_eq!(error.to_string(), "it has form 2; this troop knows forms up to 1");
+    assert_eq!(error.to_string(), "it has format 2; this troop knows formats up to 1");
     assert!(error.hint().contains("upgrade"));
     for nonsense in ["", "\n", "hello\n", lines[1], "\u{0}", "{\"troop_export\":1}\n"] {
         assert!(matches!(refused(nonsense), ExportError::NotAnExport), "{nonsense}");

@@ -68,7 +68,7 @@ async fn an_event_in_the_wrong_place_is_refused(store: TestStore) {
     let board = crew(store.store()).await;
     let event = events(&*store, board.team()).await.pop().unwrap();
     let version = append_raw(&*store, board.team(), encode(&event)).await;
-    let told = format!("event {version} of the log says that it is event {}", event.version);
+    let told = format!("event {version} of the log is marked as event {}", event.version);
     assert_stops_at(&store, &board, &told).await;
 }
 

@@ -220,7 +220,7 @@ async fn a_veto_counts_only_where_something_can_be_prevented() {
             assert_eq!(
                 complaint(&fired),
                 format!(
-                    "hook `echo no; exit 2` on {event} said no, but nothing can be prevented any more: no"
+                    "hook `echo no; exit 2` on {event} said no, but it is too late to prevent anything: no"
                 )
             );
         }
@@ -237,13 +237,13 @@ async fn any_other_end_is_only_told() {
         ("kill -SEGV $$", "was ended by signal 11"),
         (
             "echo '{\"continue\": fals'",
-            "printed what is not JSON (EOF while parsing a value at line 1 column 17): {\"continue\": fals",
+            "printed something that is not JSON (EOF while parsing a value at line 1 column 17): {\"continue\": fals",
         ),
         (
             "echo '{\"continue\": \"no\"}'",
-            "gave an answer that makes no sense: {\"continue\": \"no\"}",
+            "gave an answer that cannot be understood: {\"continue\": \"no\"}",
         ),
-        ("echo '{\"decision\": 7}'", "gave an answer that makes no sense: {\"decision\": 7}"),
+        ("echo '{\"decision\": 7}'", "gave an answer that cannot be understood: {\"decision\": 7}"),
     ] {
         let project = Project::on_completion(&[command]);
         let said = complaint(&project.complete().await);
@@ -387,7 +387,7 @@ async fn what_is_wrong_with_an_async_hook_is_told_later() {
     let mut project = Project::later("echo no; exit 2");
     assert_eq!(project.complete().await, Fired::default());
     let said = project.late.recv().await.unwrap();
-    assert!(said.ends_with(" said no, which `async` makes too late to be heard: no"), "{said}");
+    assert!(said.ends_with(" said no, but an `async` hook cannot veto: no"), "{said}");
 }
 
 #[tokio::test]

@@ -140,7 +140,7 @@ async fn what_is_refused_is_put_back_and_told() {
     stage.submit("bob", claim(1)).await;
     mirror.pass().await.unwrap();
     for (number, change, why) in [
-        (1, json!({"claimed_by": "pat"}), "held by bob"),
+        (1, json!({"claimed_by": "pat"}), "bob has held it"),
         (1, json!({"claimed_by": "nobody"}), "nobody"),
         (1, json!({"status": "mine"}), "there is no status `mine`"),
         (2, json!({"dependsOn": ["task-1", "task-9"]}), "there is no task"),

@@ -216,8 +216,8 @@ async fn what_is_no_log_is_not_imported(store: TestStore) {
     session.close().await;
     let gap = [&log[..2], &log[3..]].concat();
     for (events, told) in [
-        (vec![], "it does not begin with the making of a team"),
-        (log[1..].to_vec(), "it does not begin with the making of a team"),
+        (vec![], "it does not begin with the creation of a team"),
+        (log[1..].to_vec(), "it does not begin with the creation of a team"),
         (gap, "event 4 follows event 2"),
     ] {
         let error = session.import(events, name()).await.unwrap_err();

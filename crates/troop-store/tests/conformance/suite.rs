@@ -63,7 +63,7 @@ pub(crate) async fn a_name_in_use_is_taken(store: TestStore) {
     let answer = store.create(new_team("crew"), batch(0, &["1"])).await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(told(answer), @r"
-        conflict: there is a team `crew` already
+        conflict: there is already a team `crew`
         hint: choose another name, or free this one: `troop team delete crew`
         ");
     }

@@ -11,32 +11,32 @@ use super::DialectArg;
 pub(crate) struct McpArgs {
     #[command(subcommand)]
     pub(crate) command: Option<McpCommand>,
-    /// The names that the tools have
+    /// Tool names to offer
     #[arg(long, value_enum, default_value_t = DialectArg::Board)]
     pub(crate) dialect: DialectArg,
-    /// Serve streamable HTTP at an address of this machine alone, such as `127.0.0.1:7007`, to whoever has the token
+    /// Serve streamable HTTP at a loopback address, such as `127.0.0.1:7007`, to clients that have the token
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<SocketAddr>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
-    /// Tell a client about the server, in the client's own configuration; shows the change and asks first
+    /// Add the server to a client's configuration; shows the change and asks first
     Install(InstallArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct InstallArgs {
-    /// Which client
+    /// Client to configure
     #[arg(value_enum)]
     pub(crate) client: Client,
-    /// The names that the tools have
+    /// Tool names to offer
     #[arg(long, value_enum, default_value_t = DialectArg::Board)]
     pub(crate) dialect: DialectArg,
     /// Do not ask
     #[arg(long, short)]
     pub(crate) yes: bool,
-    /// Only show what would be written
+    /// Only print what would be written
     #[arg(long, conflicts_with = "yes")]
     pub(crate) print: bool,
 }

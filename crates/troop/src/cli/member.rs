@@ -1,92 +1,96 @@
 //! `troop member …`
 
 use clap::{Args, Subcommand};
+use troop_model::Permissions;
+
+use super::values::Words;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MemberCommand {
-    /// Let somebody join
+    /// Add a member
     Add {
-        /// NAME, AGENT, or NAME=AGENT; AGENT is a key or an id
+        /// NAME, AGENT or NAME=AGENT, where AGENT is a key or an id (see `troop doctor`)
         member: String,
         /// What it is good at
         #[arg(long, value_name = "TEXT", default_value = "")]
         expertise: String,
-        /// The model it asks for
+        /// Model to use
         #[arg(long, value_name = "MODEL")]
         model: Option<String>,
-        /// What it may do without asking; at first at most what the lead may, later `troop member mode` can widen it
-        #[arg(long, value_name = "MODE")]
-        mode: Option<String>,
+        /// What it may do without asking; at most what the lead may, until `troop member mode` widens it
+        #[arg(long, value_name = "MODE", value_parser = Words::modes())]
+        mode: Option<Permissions>,
     },
-    /// Let somebody go; what it holds goes back to the board
+    /// Remove a member; its tasks go back to the board
     Remove {
-        /// Who
+        /// Name of the member
         name: String,
-        /// Why
+        /// Reason
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
-    /// Who belongs to the team, and what each is doing
+    /// List the members and what each is doing
     List,
-    /// Start a process for a new member, or for one that does not run; somebody must lead the team
+    /// Start a new member, or one that does not run; somebody must lead the team
     Spawn {
-        /// NAME=AGENT, or NAME for a member that is there already
+        /// NAME=AGENT, or NAME for an existing member
         member: String,
-        /// What it is told first; - reads it from standard input
+        /// First prompt; - reads it from standard input
         #[arg(long, value_name = "TEXT")]
         prompt: Option<String>,
-        /// It may only read until its plan is approved
+        /// Only let it read until its plan is approved
         #[arg(long)]
         plan: bool,
     },
     /// Ask a member to stop; it may refuse
     Stop {
-        /// Who
+        /// Name of the member
         name: String,
-        /// Why
+        /// Reason
         #[arg(long, value_name = "TEXT", default_value = "")]
         reason: String,
     },
-    /// Break off what a member does now; it stays, and goes on with the next message
+    /// Interrupt what a member is doing; it stays, and continues with the next message
     Interrupt {
-        /// Who
+        /// Name of the member
         name: String,
-        /// Why
+        /// Reason
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
-    /// Show or change the lead's link to a member: how much may be delegated by it, and for whom
+    /// Show or change the lead's link to a member: how much may be delegated to it, and by which users
     Link(LinkArgs),
-    /// Change what a member may do without asking: plan, default, accept-edits or bypass
+    /// Change what a member may do without asking
     Mode {
-        /// Who
+        /// Name of the member
         name: String,
-        /// What it may do
-        mode: String,
+        /// What it may do without asking
+        #[arg(value_parser = Words::modes())]
+        mode: Permissions,
     },
 }
 
 /// What a link is to be.
 #[derive(Debug, Args)]
 pub(crate) struct LinkArgs {
-    /// To whom; also one that has left
+    /// Name of the member; may be one that has left
     pub(crate) name: String,
-    /// How many delegations it carries at once
+    /// Most delegations at once
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) max: Option<u32>,
-    /// Only these users may set it off; empty for everyone
+    /// Only these users may cause delegations; empty for everyone
     #[arg(long, value_name = "USER", value_delimiter = ',')]
     pub(crate) allow: Option<Vec<String>>,
-    /// These users may not, even if they are allowed; empty for nobody
+    /// These users may not, even if --allow names them; empty for nobody
     #[arg(long, value_name = "USER", value_delimiter = ',')]
     pub(crate) deny: Option<Vec<String>>,
-    /// Let it be used
+    /// Enable the link
     #[arg(long, conflicts_with = "disable")]
     pub(crate) enable: bool,
-    /// Let it not be used
+    /// Disable the link
     #[arg(long)]
     pub(crate) disable: bool,
-    /// Take it away for good
+    /// Remove the link for good
     #[arg(long, conflicts_with_all = ["max", "allow", "deny", "enable", "disable"])]
     pub(crate) purge: bool,
 }

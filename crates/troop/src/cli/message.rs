@@ -1,59 +1,62 @@
 //! `troop message …`
 
 use clap::Subcommand;
+use troop_model::MessageKind;
+use uuid::Uuid;
+
+use super::values::{Words, request};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MessageCommand {
-    /// Say something to one member
+    /// Send a message to one member
     Send {
-        /// A member, `lead`, `user`, or `*` for everybody
+        /// Recipient: a member, `lead`, `user`, or `*` for everybody
         to: String,
-        /// What; - for standard input
+        /// Text; - reads it from standard input
         content: String,
         /// The same in a few words
         #[arg(long, value_name = "TEXT")]
         summary: Option<String>,
-        /// What for: message, shutdown_request, shutdown_response, plan_approval_request, plan_approval_response,
-        /// permission_request or permission_response
-        #[arg(long, value_name = "KIND", default_value = "message")]
-        kind: String,
-        /// The request that this answers
-        #[arg(long, value_name = "ID")]
-        request: Option<String>,
-        /// The answer: yes
+        /// Kind of message
+        #[arg(long, value_name = "KIND", default_value = "message", value_parser = Words::kinds())]
+        kind: MessageKind,
+        /// Id of the request that this answers
+        #[arg(long, value_name = "ID", value_parser = request)]
+        request: Option<Uuid>,
+        /// Answer yes
         #[arg(long, conflicts_with = "deny", requires = "request")]
         approve: bool,
-        /// The answer: no
+        /// Answer no
         #[arg(long, requires = "request")]
         deny: bool,
     },
-    /// Answer what a member asks: whether it may do something, or whether its plan is good
+    /// Answer a member that asks for permission or for approval of its plan
     Answer {
-        /// Who asks
+        /// Member that asks
         member: String,
-        /// yes or no
+        /// Your answer
         #[arg(value_parser = ["yes", "no"])]
         answer: String,
-        /// Why, or what else to say; - for standard input
+        /// Reason, or anything else to add; - reads it from standard input
         content: Option<String>,
-        /// Which request, if it made several
+        /// Id of the request, if the member made several
         #[arg(long, value_name = "ID")]
         request: Option<String>,
     },
-    /// Say something to everybody else
+    /// Send a message to everybody else
     Broadcast {
-        /// What; - for standard input
+        /// Text; - reads it from standard input
         content: String,
         /// The same in a few words
         #[arg(long, value_name = "TEXT")]
         summary: Option<String>,
     },
-    /// Read what is unread, and mark it read
+    /// Show unread messages and mark them read
     Read {
-        /// Look without marking anything read
+        /// Do not mark them read
         #[arg(long)]
         peek: bool,
-        /// All messages at hand, of everybody, with their receipts; for the lead and people
+        /// Show everybody's recent messages, with receipts; for people and the lead
         #[arg(long)]
         all: bool,
     },

@@ -1,36 +1,39 @@
 //! `troop run`, `troop resume`, `troop stop`, `troop log`, `troop demo`
 
 use clap::Args;
+use troop_model::{Dollars, Permissions};
+
+use super::values::{Words, dollars};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// What is to be done; - reads it from standard input
+    /// Goal of the team; - reads it from standard input
     pub(crate) goal: String,
-    /// What thinks for the lead: script:FILE, or an agent that is described [default: `agent` in config.json]
+    /// Agent that leads: builtin, script:FILE, or an agent of your own [default: `agent` in config.json]
     #[arg(long, value_name = "AGENT")]
     pub(crate) agent: Option<String>,
-    /// Who works from the beginning: NAME=AGENT; once for each
+    /// Teammate that works from the start: NAME=AGENT; repeat for more
     #[arg(long = "member", short, value_name = "MEMBER")]
     pub(crate) members: Vec<String>,
-    /// How many teammates may run at once [default: `teams.maxTeammates` in config.json, or 5]
+    /// Most teammates that may run at once [default: `teams.maxTeammates` in config.json, or 5]
     #[arg(long, value_name = "N")]
     pub(crate) max_teammates: Option<u32>,
-    /// How many dollars the team may spend [default: `teams.budget` in config.json, or no limit]
-    #[arg(long, value_name = "DOLLARS")]
-    pub(crate) budget: Option<f64>,
-    /// What its members may do without asking: plan, default, accept-edits or bypass
-    #[arg(long, value_name = "MODE", default_value = "default")]
-    pub(crate) permissions: String,
-    /// The lead only coordinates [default: while the built-in agent leads and has teammates]
+    /// Most dollars that the team may spend [default: `teams.budget` in config.json, or no limit]
+    #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
+    pub(crate) budget: Option<Dollars>,
+    /// What members may do without asking
+    #[arg(long, value_name = "MODE", default_value = "default", value_parser = Words::modes())]
+    pub(crate) permissions: Permissions,
+    /// The lead only coordinates [default: if the built-in agent leads and has teammates]
     #[arg(long, overrides_with = "no_delegate")]
     pub(crate) delegate: bool,
-    /// The lead works itself, too
+    /// The lead also works on tasks itself
     #[arg(long, overrides_with = "delegate")]
     pub(crate) no_delegate: bool,
-    /// Settings of the team that differ: KEY=VALUE, for example assignment=claim where the lead delegates all work
+    /// Team setting, such as assignment=claim; repeat for more
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) settings: Vec<String>,
-    /// A command that must pass before any task is done; once for each
+    /// Command that must pass before any task is done; repeat for more
     #[arg(long = "check", value_name = "COMMAND")]
     pub(crate) checks: Vec<String>,
     #[command(flatten)]
@@ -39,10 +42,10 @@ pub(crate) struct RunArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ResumeArgs {
-    /// The team
+    /// Team, instead of --team
     #[arg(value_name = "TEAM")]
     pub(crate) name: Option<String>,
-    /// What thinks for the lead this time, if not what did before: builtin, script:FILE, or an agent of your own
+    /// Agent that leads from now on: builtin, script:FILE, or an agent of your own [default: the one that led before]
     #[arg(long, short = 'a', value_name = "AGENT")]
     pub(crate) agent: Option<String>,
     #[command(flatten)]
@@ -52,45 +55,45 @@ pub(crate) struct ResumeArgs {
 /// How a team is led.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct LeadArgs {
-    /// How long teammates have to stop by themselves before they are made to
+    /// How long teammates may take to stop before they are killed
     #[arg(long, value_name = "SECONDS", default_value_t = 3, value_parser = clap::value_parser!(u64).range(0..=3600))]
     pub(crate) grace: u64,
-    /// Stay when nobody has anything left to do, until `troop stop` or Ctrl-C
+    /// Keep running when there is nothing left to do, until `troop stop` or Ctrl-C
     #[arg(long)]
     pub(crate) keep: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct StopArgs {
-    /// The team
+    /// Team, instead of --team
     #[arg(value_name = "TEAM")]
     pub(crate) name: Option<String>,
-    /// Why
+    /// Reason, as members and the log see it
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
-    /// How long to wait until it has stopped
+    /// How long to wait for it to stop
     #[arg(long, value_name = "SECONDS", default_value_t = 15, value_parser = clap::value_parser!(u64).range(0..=3600))]
     pub(crate) wait: u64,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct LogArgs {
-    /// Whose
+    /// Member whose transcript to show
     pub(crate) member: String,
-    /// Go on showing lines as they come
+    /// Keep showing lines as they come
     #[arg(long, short)]
     pub(crate) follow: bool,
-    /// Only the last so many lines
+    /// Only the last N lines
     #[arg(long, short = 'n', value_name = "N")]
     pub(crate) lines: Option<usize>,
-    /// Only what belongs to this delegation: its id, or the beginning of it
+    /// Only this delegation: its id, or the beginning of it
     #[arg(long, value_name = "ID")]
     pub(crate) delegation: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
-    /// Stay at the end, until `troop stop` or Ctrl-C
+    /// Keep running at the end, until `troop stop` or Ctrl-C
     #[arg(long)]
     pub(crate) keep: bool,
 }

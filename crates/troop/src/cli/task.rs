@@ -1,182 +1,186 @@
 //! `troop task …`
 
 use clap::{Subcommand, ValueEnum};
+use troop_model::{MemberName, Metadata, TaskFilter, TaskRef};
+
+use super::values::{Words, member, metadata};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskCommand {
-    /// Put a task on the board
+    /// Create a task
     Create {
         /// What it is about, in one line
         subject: String,
         #[command(flatten)]
         fields: TaskFields,
-        /// Its id, if it has one already
+        /// Use this id instead of a new one
         #[arg(long, value_name = "UUID")]
         id: Option<uuid::Uuid>,
-        /// Somebody must approve that it starts
+        /// Require approval before it starts
         #[arg(long)]
         approve_start: bool,
     },
-    /// The board: active|in_review|completed|all, or any status; 30 a page
+    /// List tasks, 30 per page
     List {
-        /// Which tasks
-        #[arg(long, value_name = "STATUS", default_value = "active")]
-        status: String,
-        /// Which page
+        /// Tasks to list; completed includes cancelled
+        #[arg(long, value_name = "STATUS", default_value = "active", value_parser = Words::filters())]
+        status: TaskFilter,
+        /// Page to show
         #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
         page: u32,
         #[command(flatten)]
         scope: ScopeArgs,
     },
-    /// Everything about a task
+    /// Show everything about a task
     Get {
-        /// A number, task-7, or the beginning of an id
-        task: String,
+        /// The task: a number, task-7, or the beginning of its id
+        task: TaskRef,
     },
-    /// What to do next
+    /// Show which task to do next
     Next,
-    /// Take a task, or the next available one
+    /// Claim a task, or the next available one
     Claim {
-        /// Which; the next available one if not given
-        task: Option<String>,
-        /// Wait until there is one, at most this many seconds
+        /// The task: a number, task-7, or the beginning of its id [default: the next available one]
+        task: Option<TaskRef>,
+        /// Wait for an available task, at most this many seconds
         #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "3600", conflicts_with = "task")]
         wait: Option<u64>,
     },
-    /// A task is done
+    /// Mark a task as done
     Complete {
-        /// Which
-        task: String,
-        /// What came of it; - for standard input
+        /// The task: a number, task-7, or the beginning of its id
+        task: TaskRef,
+        /// Result; - reads it from standard input
         #[arg(long, short, value_name = "TEXT")]
         result: String,
         /// The same in a few words
         #[arg(long, value_name = "TEXT")]
         summary: Option<String>,
-        /// Which attempt you hold; refused if the task has moved on
+        /// The attempt that you hold; refused if the task is in another by now
         #[arg(long, value_name = "N")]
         attempt: Option<u32>,
-        /// Do not run its checks, and say why
+        /// Skip its checks, for this reason
         #[arg(long, value_name = "REASON")]
         without_checks: Option<String>,
     },
-    /// Give a task back to the board, not done
+    /// Give a task back to the board, unfinished
     Release {
-        /// Which
-        task: String,
-        /// Why; - for standard input
+        /// The task: a number, task-7, or the beginning of its id
+        task: TaskRef,
+        /// Reason; - reads it from standard input
         #[arg(long, value_name = "TEXT", default_value = "given back")]
         reason: String,
     },
-    /// A task could not be done
+    /// Mark a task as failed
     Fail {
-        /// Which
-        task: String,
-        /// Why; - for standard input
+        /// The task: a number, task-7, or the beginning of its id
+        task: TaskRef,
+        /// Reason; - reads it from standard input
         #[arg(long, value_name = "TEXT")]
         reason: String,
-        /// Which attempt you hold; refused if the task has moved on
+        /// The attempt that you hold; refused if the task is in another by now
         #[arg(long, value_name = "N")]
         attempt: Option<u32>,
     },
-    /// A task will not be done
+    /// Cancel a task
     Cancel {
-        /// Which
-        task: String,
-        /// Why
+        /// The task: a number, task-7, or the beginning of its id
+        task: TaskRef,
+        /// Reason
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
-    /// Give a task to a member, who starts it
+    /// Assign a task to a member, who starts on it
     Assign {
-        /// Which
-        task: String,
-        /// To whom
-        member: String,
+        /// The task: a number, task-7, or the beginning of its id
+        task: TaskRef,
+        /// Member to assign it to
+        #[arg(value_parser = member)]
+        member: MemberName,
     },
-    /// Let a member run on a task for the lead; what comes of it is announced to the lead
+    /// Have a member do a task for the lead; the lead is told the result
     Delegate {
-        /// Which; needed unless the team's setting delegation.require_task is off
-        task: Option<String>,
-        /// To whom; who does not run is started, if somebody leads the team
-        #[arg(long, value_name = "MEMBER")]
-        to: String,
-        /// What to do, where a delegation may make its own task
+        /// The task; required unless the team setting delegation.require_task is off
+        task: Option<TaskRef>,
+        /// Member to delegate to; started if it does not run and somebody leads the team
+        #[arg(long, value_name = "MEMBER", value_parser = member)]
+        to: MemberName,
+        /// What to do, if the delegation makes its own task
         #[arg(long, value_name = "TEXT", conflicts_with = "task")]
         subject: Option<String>,
-        /// Wait until it has ended, at most this many seconds; fails unless it is completed
+        /// Wait for it to end, at most this many seconds; fails unless it is completed
         #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "3600")]
         wait: Option<u64>,
     },
-    /// Hand in a task for approval
+    /// Submit a task for review
     Review {
-        /// Which
-        task: String,
-        /// The result so far; - for standard input
+        /// The task: a number, task-7, or the beginning of its id
+        task: TaskRef,
+        /// Result so far; - reads it from standard input
         #[arg(long, short, value_name = "TEXT")]
         result: Option<String>,
     },
-    /// The result is good, or the task may start
+    /// Approve a result, or let a task start
     Approve {
-        /// Which
-        task: String,
-        /// What to say about it
+        /// The task: a number, task-7, or the beginning of its id
+        task: TaskRef,
+        /// Comment on it
         #[arg(long, value_name = "TEXT")]
         comment: Option<String>,
-        /// Do not run its checks, and say why
+        /// Skip its checks, for this reason
         #[arg(long, value_name = "REASON")]
         without_checks: Option<String>,
     },
-    /// The result is not good
+    /// Reject a result
     Reject {
-        /// Which
-        task: String,
-        /// Why
+        /// The task: a number, task-7, or the beginning of its id
+        task: TaskRef,
+        /// Reason
         #[arg(long, value_name = "TEXT")]
         reason: String,
-        /// Whether the task is over or goes back to its holder
+        /// What becomes of the task
         #[arg(long, value_enum, default_value_t = RejectModeArg::Cancel)]
         mode: RejectModeArg,
     },
-    /// Try a failed or stale task again
+    /// Retry a failed or stale task
     Retry {
-        /// Which
-        task: String,
+        /// The task: a number, task-7, or the beginning of its id
+        task: TaskRef,
     },
-    /// Say something about a task
+    /// Comment on a task
     Comment {
-        /// Which
-        task: String,
-        /// What; - for standard input
+        /// The task: a number, task-7, or the beginning of its id
+        task: TaskRef,
+        /// Comment; - reads it from standard input
         text: String,
     },
-    /// Say how far a task is
+    /// Report progress on a task
     Progress {
-        /// Which
-        task: String,
-        /// 0 to 100
+        /// The task: a number, task-7, or the beginning of its id
+        task: TaskRef,
+        /// Percentage, 0 to 100
         #[arg(allow_negative_numbers = true)]
         percent: i64,
-        /// What is being done
+        /// Current step
         #[arg(default_value = "")]
         step: String,
     },
-    /// Find tasks by the words of their subject and description
+    /// Find tasks by words in their subject and description
     Search {
-        /// The words
+        /// Words to look for
         #[arg(required = true)]
         words: Vec<String>,
-        /// Which page
+        /// Page to show
         #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
         page: u32,
         #[command(flatten)]
         scope: ScopeArgs,
     },
-    /// Change what is known about a task
+    /// Change a task
     Update {
-        /// Which
-        task: String,
-        /// What it is about
+        /// The task: a number, task-7, or the beginning of its id
+        task: TaskRef,
+        /// New subject
         #[arg(long, value_name = "TEXT")]
         subject: Option<String>,
         #[command(flatten)]
@@ -184,43 +188,43 @@ pub(crate) enum TaskCommand {
         /// Reserve it for nobody
         #[arg(long, conflicts_with = "assignee")]
         unassign: bool,
-        /// Wait for these too, besides what it waits for already
+        /// Make it wait for these tasks too; repeat for more
         #[arg(long, value_name = "TASK", value_delimiter = ',')]
-        add_blocked_by: Vec<String>,
-        /// Wait for nothing any more
+        add_blocked_by: Vec<TaskRef>,
+        /// Make it wait for nothing
         #[arg(long, conflicts_with = "blocked_by")]
         unblock: bool,
     },
-    /// A workspace file belongs to a task
+    /// Attach a workspace file to a task
     Attach {
-        /// Which
-        task: String,
-        /// The file's path in the workspace
+        /// The task: a number, task-7, or the beginning of its id
+        task: TaskRef,
+        /// Path of the file in the workspace
         path: String,
     },
-    /// Ask the user something, again and again until it is cleared
+    /// Ask the user a question, with reminders until it is cleared
     AskUser {
-        /// Which
-        task: String,
-        /// What
+        /// The task: a number, task-7, or the beginning of its id
+        task: TaskRef,
+        /// Question
         question: String,
     },
-    /// Stop asking
+    /// Withdraw a question to the user
     ClearAskUser {
-        /// Which
-        task: String,
+        /// The task: a number, task-7, or the beginning of its id
+        task: TaskRef,
     },
-    /// Take an ended task off the board
+    /// Delete a task that has ended
     Delete {
-        /// Which
-        task: String,
+        /// The task: a number, task-7, or the beginning of its id
+        task: TaskRef,
     },
-    /// What waits for what
+    /// Show which tasks wait for which
     Graph {
-        /// For Graphviz
+        /// In Graphviz's format
         #[arg(long)]
         dot: bool,
-        /// Finished tasks too
+        /// Include finished tasks
         #[arg(long)]
         all: bool,
     },
@@ -229,39 +233,39 @@ pub(crate) enum TaskCommand {
 /// What a task can be given when it is created and later.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TaskFields {
-    /// What is to be done; - for standard input
+    /// What to do; - reads it from standard input
     #[arg(long, short, value_name = "TEXT")]
     pub(crate) description: Option<String>,
-    /// Higher goes first
+    /// Priority; higher goes first
     #[arg(long, short, value_name = "N", allow_negative_numbers = true)]
     pub(crate) priority: Option<i32>,
-    /// A label
+    /// Label of your choice
     #[arg(long = "type", value_name = "LABEL")]
     pub(crate) task_type: Option<String>,
     /// Reserve it for a member
-    #[arg(long, short, value_name = "MEMBER")]
-    pub(crate) assignee: Option<String>,
-    /// Wait for these tasks
+    #[arg(long, short, value_name = "MEMBER", value_parser = member)]
+    pub(crate) assignee: Option<MemberName>,
+    /// Make it wait for these tasks; repeat for more
     #[arg(long, short, value_name = "TASK", value_delimiter = ',')]
-    pub(crate) blocked_by: Vec<String>,
-    /// How those must end
+    pub(crate) blocked_by: Vec<TaskRef>,
+    /// How those tasks must end
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) until: Option<UntilArg>,
-    /// A command that must pass before it is done; once for each
+    /// Command that must pass before it is done; repeat for more
     #[arg(long = "check", value_name = "COMMAND")]
     pub(crate) checks: Vec<String>,
-    /// Free data: a JSON object
-    #[arg(long, value_name = "JSON")]
-    pub(crate) metadata: Option<String>,
+    /// Data of your own, as a JSON object
+    #[arg(long, value_name = "JSON", value_parser = metadata)]
+    pub(crate) metadata: Option<Metadata>,
 }
 
 /// Whose tasks to show.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ScopeArgs {
-    /// Only what this user set off
+    /// Only tasks that this user caused
     #[arg(long, value_name = "USER")]
     pub(crate) user: Option<String>,
-    /// Seen from this channel; needs --user
+    /// As seen from this channel; needs --user
     #[arg(long, value_name = "CHANNEL", requires = "user")]
     pub(crate) channel: Option<String>,
     /// Only from this chat; needs --user
@@ -271,15 +275,15 @@ pub(crate) struct ScopeArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum UntilArg {
-    /// Until they are completed
+    /// They must be completed
     OnSuccess,
-    /// Until they are completed or cancelled
+    /// They must be completed or cancelled
     OnFinish,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RejectModeArg {
-    /// The task is over
+    /// The task is cancelled
     Cancel,
     /// The task goes back to its holder, with the reason
     Revise,

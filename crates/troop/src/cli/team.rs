@@ -3,60 +3,62 @@
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
-use troop_model::Dialect;
+use troop_model::{Dialect, Time};
 use troop_runtime::Layout;
+
+use super::values::time;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TeamCommand {
-    /// Make a team
+    /// Create a team
     Create {
-        /// Its name
+        /// Name of the team
         name: String,
-        /// Who leads: NAME, AGENT, or NAME=AGENT; AGENT is a key or an id (see `troop doctor`)
+        /// Lead: NAME, AGENT or NAME=AGENT, where AGENT is a key or an id (see `troop doctor`)
         #[arg(long, value_name = "LEAD", default_value = "lead=builtin")]
         lead: String,
-        /// Who works, likewise; once for each
+        /// Teammate, in the same form; repeat for more
         #[arg(long = "member", short, value_name = "MEMBER")]
         members: Vec<String>,
-        /// What it is for
+        /// What the team is for
         #[arg(long, value_name = "TEXT", default_value = "")]
         description: String,
         /// Start with the settings that agents of this dialect expect
         #[arg(long, value_enum)]
         dialect: Option<DialectArg>,
-        /// Settings that differ: KEY=VALUE
+        /// Setting that differs from the default; repeat for more
         #[arg(long = "set", value_name = "KEY=VALUE")]
         settings: Vec<String>,
     },
-    /// All teams
+    /// List all teams
     List {
-        /// Also those that were deleted
+        /// Include deleted teams
         #[arg(long)]
         all: bool,
     },
-    /// A team with its settings and members
+    /// Show a team with its settings and members
     Show {
-        /// The team
+        /// Team, instead of --team
         name: Option<String>,
-        /// Instead, TEAM.md: what the lead's agent knows about its team, or with --as a member's
+        /// Show TEAM.md instead: what the lead's agent (with --as, a member's) is told about its team
         #[arg(long)]
         team_md: bool,
     },
-    /// What was delegated to whom, and what came of it: all that runs, and the last thousand that ended
+    /// List delegations and their results: all that run, and the last thousand that ended
     Delegations {
-        /// The team
+        /// Team, instead of --team
         name: Option<String>,
     },
-    /// How a team's work stands
+    /// Show the state of a team's work, and who needs an answer
     Status {
-        /// The team
+        /// Team, instead of --team
         name: Option<String>,
     },
     /// Change settings: KEY=VALUE, for example version=2 or delegation.require_task=false
     Set {
-        /// The team
+        /// Team, instead of --team
         name: Option<String>,
-        /// What to change
+        /// Settings to change
         #[arg(value_name = "KEY=VALUE")]
         settings: Vec<String>,
         /// What the team is for
@@ -65,53 +67,53 @@ pub(crate) enum TeamCommand {
     },
     /// Delete a team; its log stays readable by its id
     Delete {
-        /// The team, or the id of a deleted one with --purge
+        /// Team, or with --purge the id of a deleted one
         name: Option<String>,
-        /// Erase its log and its files too, for ever
+        /// Erase its log and files too, for good
         #[arg(long)]
         purge: bool,
     },
-    /// Write a team's whole log as one file: lines of JSON
+    /// Export a team's whole log as one file of JSON lines
     Export {
-        /// The team
+        /// Team, instead of --team
         name: Option<String>,
-        /// Where to; the screen if not given
+        /// File to write [default: standard output]
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Make a team from an exported log
+    /// Create a team from an exported log
     Import {
-        /// The file; - for standard input
+        /// Exported file; - reads it from standard input
         file: PathBuf,
-        /// Another name for the team
+        /// Give the team another name
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
-        /// Do not ask whether what it would run may run here
+        /// Allow without asking what the imported team would run
         #[arg(long, short)]
         yes: bool,
     },
-    /// Keep a team in files that other programs read and write, in step with the board, until Ctrl-C
+    /// Keep a team in sync with files that other programs read and write, until Ctrl-C
     Mirror {
-        /// The folder that holds their `teams` and `tasks`, such as ~/.claude
+        /// Folder that holds their `teams` and `tasks`, such as ~/.claude
         #[arg(value_name = "DIR")]
         folder: PathBuf,
-        /// Whose files
+        /// Layout of the files
         #[arg(long, value_enum, default_value_t = LayoutArg::Seeds)]
         layout: LayoutArg,
-        /// Take in what others wrote, write what the board says, and end
+        /// Synchronise once and exit
         #[arg(long)]
         once: bool,
     },
-    /// Show a team as it once was
+    /// Show a team as it was at some point
     Replay {
-        /// The team
+        /// Team, instead of --team
         name: Option<String>,
         /// After this event of its log (see `troop events`)
         #[arg(long, value_name = "VERSION", conflicts_with = "at")]
         until: Option<u64>,
         /// At this time, such as 2026-01-31T10:00:00Z
-        #[arg(long, value_name = "TIME")]
-        at: Option<String>,
+        #[arg(long, value_name = "TIME", value_parser = time)]
+        at: Option<Time>,
     },
 }
 
@@ -119,7 +121,7 @@ pub(crate) enum TeamCommand {
 pub(crate) enum LayoutArg {
     /// One file per task and per message
     Seeds,
-    /// Claude Code's own
+    /// As Claude Code has them
     Claude,
 }
 

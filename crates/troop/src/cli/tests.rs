@@ -28,7 +28,7 @@ fn the_reference_of_all_commands_is_current() {
             text.push_str(&format!("- `{}`: {}\n", usage(verb), about(verb)));
         }
     }
-    text.push_str("\n## Options of every command\n\n");
+    text.push_str("\n## Global options\n\n");
     for option in command.get_arguments().filter(|it| it.is_global_set()) {
         let name = option.get_long().unwrap_or_default();
         let help = option.get_help().map(ToString::to_string).unwrap_or_default();

@@ -2,10 +2,10 @@
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct TrustArgs {
-    /// Only show what would run and whether it may
+    /// Only show what would run, and whether it is allowed to
     #[arg(long, conflicts_with_all = ["revoke", "yes"])]
     pub(crate) show: bool,
-    /// Take the trust back
+    /// Revoke trust
     #[arg(long, conflicts_with = "yes")]
     pub(crate) revoke: bool,
     /// Do not ask

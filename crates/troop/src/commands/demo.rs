@@ -54,7 +54,7 @@ pub(super) async fn run(
     if super::doctor::find("python3").is_none() {
         let hint = "install it: `apt-get install python3`, then `troop demo`";
         return Err(Refused::new(
-            "the sample of the demo is written in Python, and there is no `python3`",
+            "the demo's sample project needs `python3`, which is not installed",
             hint,
         )
         .into());
@@ -141,14 +141,14 @@ async fn conclude(finished: &Finished, place: &Place, printer: &Printer) -> Resu
     if !tested.status.success() {
         let hint =
             format!("see why: `cd {} && python3 -m unittest`", quoted_path(&place.project()));
-        return Err(Refused::new("the tests of the sample fail", hint).into());
+        return Err(Refused::new("the sample project's tests fail", hint).into());
     }
     Ok(())
 }
 
 /// What the tests say: all of it where they fail, else how many there were.
 fn tests(says: &str, is_good: bool) -> String {
-    let head = render::paint(render::BOLD, "The tests of the sample, run just now");
+    let head = render::paint(render::BOLD, "The sample project's tests, run just now");
     let lines = says.lines().filter(|line| !line.trim().is_empty());
     let lines = lines.skip_while(|line| is_good && !line.starts_with("Ran "));
     let lines: Vec<_> = lines.map(|line| format!("  {}", render::clean(line))).collect();
@@ -162,7 +162,7 @@ impl Place {
     fn make() -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("troop-demo-").tempdir().map_err(|error| {
             let message = format!("no temporary folder can be made: {error}");
-            Refused::new(message, "say where there is room: `TMPDIR=/var/tmp troop demo`")
+            Refused::new(message, "name a folder with room: `TMPDIR=/var/tmp troop demo`")
         })?;
         let place = Self(folder.keep());
         for (path, text) in SAMPLE {
@@ -203,7 +203,7 @@ impl Place {
             if !done.status.success() {
                 let says = String::from_utf8_lossy(&done.stderr).into_owned();
                 let message =
-                    format!("the sample cannot be committed: {}", render::one_line(&says));
+                    format!("the sample project cannot be committed: {}", render::one_line(&says));
                 return Err(
                     Refused::new(message, "see what is wrong with git: `git --version`").into()
                 );
@@ -245,7 +245,7 @@ impl Place {
         text.push_str(&format!("It is in {}\n", self.project().display()));
         if stays {
             text.push_str(&render::wrapped(
-                "It stays until Ctrl-C here, or in another terminal, where all else works too:",
+                "It keeps running until Ctrl-C here. Any command works from another terminal, for example:",
                 width,
             ));
             text.push_str(&format!("  {}\n  {} stop\n", self.export(), program()));
@@ -261,11 +261,11 @@ impl Place {
         let (troop, code) = (program(), self.project());
         let lines = [
             (self.export(), ""),
-            (format!("{troop} events"), "# all that happened"),
-            (format!("{troop} log bob"), "# what was seen of bob"),
+            (format!("{troop} events"), "# everything that happened"),
+            (format!("{troop} log bob"), "# bob's transcript"),
             (format!("{troop} task list --status all"), "# the board"),
             (format!("{troop} message read --all"), "# who said what to whom"),
-            (format!("git -C {} log --graph --oneline", quoted_path(&code)), "# what they made"),
+            (format!("git -C {} log --graph --oneline", quoted_path(&code)), "# their commits"),
         ];
         let mut text = format!("\n{}\n", render::paint(render::BOLD, "Where to look"));
         let widest = lines.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
@@ -279,7 +279,7 @@ impl Place {
             };
             text.push_str(&format!("{line}\n"));
         }
-        let head = render::paint(render::BOLD, "All of it stays; to remove it");
+        let head = render::paint(render::BOLD, "Everything is kept; to remove it");
         text.push_str(&format!("\n{head}\n  rm -rf {}\n", quoted_path(&self.0)));
         text
     }

@@ -14,7 +14,7 @@ use troop_store::Missing;
 use crate::{
     agents::{self, Agents},
     cli::Global,
-    config::{self, Surroundings},
+    config::{self, Surroundings, TeammateMode},
     output::Printer,
     render,
     report::{Report, Typed},
@@ -33,6 +33,7 @@ struct Check {
     name: String,
     state: State,
     says: String,
+    /// What to type to repair it, or to use it.
     fix: Option<String>,
 }
 
@@ -71,7 +72,8 @@ pub(super) async fn run(
     checks.extend(leftovers::check(&surroundings, care, &done).await);
     checks.push(agents(&surroundings));
     checks.push(model(&surroundings));
-    checks.extend(tools());
+    checks.push(git());
+    checks.extend(clients());
     show(&checks, printer)?;
     let n_bad = checks.iter().filter(|check| check.state == State::Bad).count();
     match n_bad {
@@ -104,7 +106,7 @@ fn configuration(surroundings: &Surroundings) -> Check {
     let found: Vec<_> =
         files.iter().filter(|file| file.exists()).map(|file| file.display().to_string()).collect();
     match surroundings.warnings.as_slice() {
-        [] if found.is_empty() => Check::good("config", "none, which is fine"),
+        [] if found.is_empty() => Check::good("config", "none (optional)"),
         [] => Check::good("config", found.join(", ")),
         warnings => Check {
             name: "config".to_owned(),
@@ -128,7 +130,7 @@ fn model(surroundings: &Surroundings) -> Check {
             name: "model".to_owned(),
             state: State::Missing,
             says: unfit.why,
-            fix: Some(format!("what the agent `builtin` needs, {}", unfit.hint)),
+            fix: Some(unfit.hint.to_owned()),
         },
     }
 }
@@ -136,8 +138,12 @@ fn model(surroundings: &Surroundings) -> Check {
 fn teams(surroundings: &Surroundings) -> Check {
     let teams = &surroundings.teams;
     let Some(off) = &teams.off else {
-        let (most, mode) = (teams.max_teammates, teams.teammate_mode.as_str());
-        return Check::good("teams", format!("on; at most {most} teammates, shown {mode}"));
+        let mode = teams.teammate_mode.map(TeammateMode::as_str);
+        let mode =
+            mode.map(|mode| format!("; `teammateMode` is `{mode}`, which has no effect yet"));
+        let says =
+            format!("on; at most {} teammates{}", teams.max_teammates, mode.unwrap_or_default());
+        return Check::good("teams", says);
     };
     Check {
         name: "teams".to_owned(),
@@ -158,12 +164,12 @@ fn hooks(surroundings: &Surroundings) -> Check {
     }
     let allowed = trust::allowed_hooks(surroundings, &trust);
     if allowed.hooks.is_empty() && !surroundings.warnings.is_empty() {
-        let (name, says) = ("hooks".to_owned(), "none that can be read: see `config`".to_owned());
+        let (name, says) = ("hooks".to_owned(), "cannot be read: see `config`".to_owned());
         return Check { name, state: State::Missing, says, fix: None };
     }
     let says = match allowed.hooks.len() {
         _ if !allowed.is_enabled => "switched off".to_owned(),
-        0 => "none, which is fine".to_owned(),
+        0 => "none (optional)".to_owned(),
         n_hooks => format!("{n_hooks} configured"),
     };
     Check::good("hooks", says)
@@ -246,26 +252,32 @@ fn agents(surroundings: &Surroundings) -> Check {
     }
 }
 
-/// Programs that troop can use, and how to get them.
-fn tools() -> Vec<Check> {
-    let known = [
-        ("git", "apt-get install git"),
-        ("tmux", "apt-get install tmux"),
-        ("claude", "npm install -g @anthropic-ai/claude-code"),
-        ("codex", "npm install -g @openai/codex"),
-        ("gemini", "npm install -g @google/gemini-cli"),
-        ("opencode", "npm install -g opencode-ai"),
-    ];
-    let check = |(name, install): (&str, &str)| match find(name) {
-        Some(path) => Check::good(name, path.display().to_string()),
+/// Git, which keeps teammates apart.
+fn git() -> Check {
+    match find("git") {
+        Some(path) => Check::good("git", path.display().to_string()),
         None => Check {
-            name: name.to_owned(),
+            name: "git".to_owned(),
             state: State::Missing,
             says: "not installed".to_owned(),
-            fix: Some(format!("if you want it: `{install}`")),
+            fix: Some("to give each teammate its own worktree: `apt-get install git`".to_owned()),
         },
-    };
-    known.into_iter().map(check).collect()
+    }
+}
+
+/// The installed agents that can join a team over MCP. troop needs none of them.
+fn clients() -> impl Iterator<Item = Check> {
+    let known = [
+        ("claude", "claude-code"),
+        ("codex", "codex"),
+        ("gemini", "gemini"),
+        ("opencode", "opencode"),
+    ];
+    known.into_iter().filter_map(|(program, client)| {
+        let says = find(program)?.display().to_string();
+        let fix = Some(format!("to let it join a team: `troop mcp install {client}`"));
+        Some(Check { fix, ..Check::good(program, says) })
+    })
 }
 
 pub(super) fn find(program: &str) -> Option<PathBuf> {

@@ -1,13 +1,13 @@
 //! `troop events`
 
 use anyhow::Result;
-use troop_model::{Event, Fact, TaskNumber, TaskRef, Version, encode};
+use troop_model::{Event, Fact, TaskNumber, Version, encode};
 
 use crate::{cli::EventsArgs, desk::Desk, output::Printer, render};
 
 pub(super) async fn run(args: &EventsArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
     let board = desk.team(None).await?;
-    let task = match args.task.as_deref().map(str::parse::<TaskRef>).transpose()? {
+    let task = match args.task.clone() {
         Some(task) => Some(board.look(move |state| state.resolve(&task)).await??),
         None => None,
     };

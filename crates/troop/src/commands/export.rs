@@ -95,8 +95,8 @@ pub(super) async fn import(
     if let Some(wanted) = wanted
         && let Some(free) = team::other_name(wanted.as_str(), desk).await?
     {
-        let hint = format!("take it under another name: `{again} --name {free}`");
-        return Err(Refused::conflict(format!("there is a team `{wanted}` already"), hint).into());
+        let hint = format!("import it under another name: `{again} --name {free}`");
+        return Err(Refused::conflict(format!("there is already a team `{wanted}`"), hint).into());
     }
     let again = {
         let name = name.iter().map(|name| format!(" --name {name}")).collect::<String>();
@@ -136,27 +136,24 @@ fn may_run(
         let more = runs.len().saturating_sub(MAX_NAMED);
         named.extend((more > 0).then(|| format!("and {more} more")));
         let message = format!("this team would run {things} here: {}", named.join(", "));
-        let hint = format!("look at the file, then agree: `{again}`");
+        let hint = format!("review the file, then allow it: `{again}`");
         return Err(Refused::new(message, hint).into());
     }
-    printer.line("once somebody leads this team here, it would run this:")?;
+    printer.line("when this team is led here, it would run:")?;
     super::trust::show_runs(&runs, printer)?;
-    printer.confirm("import it, and let that run?")
+    printer.confirm("import it and allow this?")
 }
 
 pub(super) async fn replay(
     name: Option<&str>,
     until: Option<u64>,
-    at: Option<&str>,
+    at: Option<Time>,
     desk: &mut Desk,
     printer: &Printer,
 ) -> Result<()> {
     let moment = match (until, at) {
         (Some(version), _) => Moment::Version(Version(version)),
-        (None, Some(time)) => Moment::Time(time.parse::<Time>().map_err(|_| {
-            let message = format!("`{time}` is no time");
-            Usage::new(message, "write it as in `troop events`: `--at 2026-01-31T10:00:00Z`")
-        })?),
+        (None, Some(time)) => Moment::Time(time),
         (None, None) => Moment::Version(Version(u64::MAX)),
     };
     let board = desk.team(name).await?;
@@ -189,7 +186,7 @@ pub(super) async fn replay(
 fn check_moment(state: &State, until: Option<u64>) -> Result<()> {
     let hint = "see what happened when: `troop events`";
     if state.team().is_none() {
-        return Err(Usage::new("there was no team yet", hint).into());
+        return Err(Usage::new("the team did not exist yet", hint).into());
     }
     match until.filter(|until| *until > state.version().0) {
         Some(until) => {

@@ -62,11 +62,11 @@ fn nothing(member: &MemberName, args: &LogArgs, printer: &Printer) -> Result<()>
     match &args.delegation {
         Some(id) => {
             let message =
-                format!("nothing was seen of {member} in a delegation `{}`", render::clean(id));
-            Err(Refused::new(message, "see which there are: `troop team delegations`").into())
+                format!("{member} has no transcript of a delegation `{}`", render::clean(id));
+            Err(Refused::new(message, "list them: `troop team delegations`").into())
         }
         None if printer.json => Ok(()),
-        None => printer.text(&format!("nothing was seen of {member}: it has not run yet\n")),
+        None => printer.text(&format!("{member} has no transcript: it has not run yet\n")),
     }
 }
 

@@ -63,9 +63,9 @@ async fn member(desk: &mut Desk, typed: &str) -> Result<MemberName> {
             state.members().map(|it| it.name.to_string()).collect::<Vec<_>>()
         });
         let names = names.await?;
-        let message = format!("for which member? There are: {}", names.join(", "));
+        let message = format!("name the member to act as; the members are: {}", names.join(", "));
         let first = names.first().map_or("NAME", String::as_str);
-        return Err(Usage::new(message, format!("say it: `{typed} --as {first}`")).into());
+        return Err(Usage::new(message, format!("for example: `{typed} --as {first}`")).into());
     }
     let asked = signature.actor.name.clone();
     let found =
@@ -108,15 +108,15 @@ async fn install(args: &InstallArgs, desk: &mut Desk, printer: &Printer) -> Resu
     printer.text(&format!("{path}\n{}", change.shown()))?;
     if !args.yes {
         if !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
-            let hint = "say `--yes` to write it, or `--print` to only see it";
-            return Err(Refused::new("there is nobody to ask", hint).into());
+            let hint = "use `--yes` to write it, or `--print` to only see it";
+            return Err(Refused::new("there is no terminal to ask on", hint).into());
         }
         if !printer.confirm("write this?")? {
-            return printer.text("nothing was changed\n");
+            return printer.text("nothing changed\n");
         }
     }
     match change.write()? {
-        Some(backup) => printer.text(&format!("written; it was: {}\n", backup.display())),
+        Some(backup) => printer.text(&format!("written; the old file is {}\n", backup.display())),
         None => printer.text("written\n"),
     }
 }

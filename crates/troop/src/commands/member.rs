@@ -18,7 +18,7 @@ pub(super) async fn run(command: MemberCommand, desk: &mut Desk, printer: &Print
                 new.expertise = expertise;
             }
             new.model = model.map(SmolStr::new).or(new.model);
-            new.permissions = mode.map(|mode| mode.parse()).transpose().map_err(Refusal::from)?;
+            new.permissions = mode;
             let name = new.name.clone();
             desk.submit(Command::AddMember(new)).await?;
             confirm(desk, "added", &name, printer).await
@@ -26,8 +26,8 @@ pub(super) async fn run(command: MemberCommand, desk: &mut Desk, printer: &Print
         MemberCommand::Remove { name, reason } => remove(&name, reason, desk, printer).await,
         MemberCommand::Mode { name, mode } => {
             let member: MemberName = name.parse().map_err(Refusal::from)?;
-            let permissions = mode.parse().map_err(Refusal::from)?;
-            desk.submit(Command::SetMemberMode { member: member.clone(), permissions }).await?;
+            desk.submit(Command::SetMemberMode { member: member.clone(), permissions: mode })
+                .await?;
             confirm(desk, "changed", &member, printer).await
         }
         MemberCommand::Link(args) => link::run(args, desk, printer).await,

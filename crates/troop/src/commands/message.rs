@@ -14,23 +14,19 @@ use crate::{
     desk::Desk,
     output::Printer,
     render,
-    report::{Refused, Typed, Usage},
+    report::{Refused, Typed},
 };
 
 pub(super) async fn run(command: MessageCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
     match command {
         MessageCommand::Send { to, content, summary, kind, request, approve, deny } => {
-            let Ok(request_id) = request.as_deref().map(str::parse).transpose() else {
-                let hint = "see it: `troop message read --peek`";
-                return Err(Usage::new("the request is not an id", hint).into());
-            };
             let outgoing = Outgoing {
                 to,
-                kind: MessageKind::parse(&kind).map_err(Refusal::from)?,
+                kind,
                 content: given(content)?,
                 summary,
                 notice: None,
-                request_id,
+                request_id: request,
                 approve: (approve || deny).then_some(approve),
             };
             send(outgoing, desk, printer).await
@@ -93,14 +89,14 @@ async fn answer_to(
     let (id, kind, question) = match meant.collect::<Vec<_>>().as_slice() {
         [(id, kind, question)] => (*id, *kind, question.clone()),
         [] => {
-            let hint = "see who does: `troop team status`";
-            let what = if open.is_empty() { "nothing" } else { "no such thing any more" };
-            return Err(Refused::new(format!("`{member}` asks {what}"), hint).into());
+            let hint = "see who is: `troop team status`";
+            let what = if open.is_empty() { "nothing" } else { "nothing like that any more" };
+            return Err(Refused::new(format!("`{member}` is asking {what}"), hint).into());
         }
         several => {
             let ids: Vec<_> = several.iter().map(|(id, ..)| id.to_string()).collect();
-            let hint = format!("say which: `--request {}`", ids.join("`, or `--request "));
-            return Err(Refused::new(format!("`{member}` asks several things"), hint).into());
+            let hint = format!("choose one: `--request {}`", ids.join("`, or `--request "));
+            return Err(Refused::new(format!("`{member}` is asking several things"), hint).into());
         }
     };
     let outgoing = Outgoing {

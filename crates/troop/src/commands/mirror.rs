@@ -35,7 +35,7 @@ pub(super) async fn run(
     // Heard from before anybody is told that it can be ended.
     let signals = [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?];
     if !printer.json {
-        printer.line(&format!("mirrored to {}; Ctrl-C ends it", folder.display()))?;
+        printer.line(&format!("mirroring to {}; stop with Ctrl-C", folder.display()))?;
     }
     keep(mirror, notices, signals, printer).await
 }

@@ -32,14 +32,14 @@ pub(super) async fn run(
     let path = args.path.as_deref().unwrap_or(Path::new("."));
     let path = std::path::absolute(path)?;
     if !path.is_dir() {
-        let message = format!("`{}` is no folder", path.display());
-        return Err(Usage::new(message, "say which repository: `troop profile PATH`").into());
+        let message = format!("`{}` is not a folder", path.display());
+        return Err(Usage::new(message, "name the repository: `troop profile PATH`").into());
     }
     let mut profile = troop_runtime::profile(&path, &config::environment()).await;
     let place = (surroundings.home.clone(), path.clone());
     let agent = COULD_BE.into_iter().find(|agent| !agents::runs_later(agent)).unwrap_or("command");
     if agents::runs_later(CLAUDE) {
-        let note = "troop does not start claude in this version; let it join by itself: `troop mcp install claude-code --as NAME`";
+        let note = "this version does not start claude; let it join over MCP: `troop mcp install claude-code --as NAME`";
         profile.notes.push(note.to_owned());
     }
     if thinking::at_hand((&place.0, &place.1)).is_none() {

@@ -75,7 +75,7 @@ pub(super) async fn prove(
 
 /// What can be done about a check that does not pass here.
 async fn way_on(desk: &mut Desk) -> Result<String> {
-    let hint = "repair it and say so again, or do without: `--without-checks REASON`";
+    let hint = "repair it and try again, or skip the checks: `--without-checks REASON`";
     let board = desk.team(None).await?;
     let look = |state: &State| Some((state.team()?.name.clone(), state.team()?.settings.isolation));
     let isolated = board.look(look).await?.filter(|(_, it)| *it == Isolation::Worktree);
@@ -83,7 +83,7 @@ async fn way_on(desk: &mut Desk) -> Result<String> {
     Ok(match isolated.filter(|_| is_led) {
         // Nobody can tell whether what was done here or there is meant.
         Some((name, _)) => format!(
-            "it ran in this folder, which has what the team made only when the team has ended (until then: `git log troop/{name}`); {hint}"
+            "it ran in this folder, which gets the team's work only when the team has ended (until then: `git log troop/{name}`); {hint}"
         ),
         None => hint.to_owned(),
     })
@@ -172,7 +172,7 @@ fn check_trust(trust: &Trust) -> Result<()> {
         Standing::RunsNothing | Standing::Trusted => Ok(()),
         Standing::Changed | Standing::Unknown => {
             let message = "the checks of this task do not run, because this project is not trusted";
-            Err(Refused::new(message, "look and decide: `troop trust`").into())
+            Err(Refused::new(message, "review it: `troop trust`").into())
         }
     }
 }

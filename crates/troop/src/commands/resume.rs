@@ -89,7 +89,7 @@ fn spent(state: &State) -> Option<Refused> {
     let (budget, used, name) = (&team.settings.budget, &team.usage, &team.name);
     let told = budget.told(used).unwrap_or_default();
     let hint = format!(
-        "raise it: `troop team set {name} {}`, then go on: `troop resume {name}`",
+        "raise it: `troop team set {name} {}`, then continue: `troop resume {name}`",
         budget.more(used)
     );
     Some(Refused::new(format!("the team's budget is spent: {told}"), hint))
@@ -108,14 +108,14 @@ fn check_lead(agents: &Runnable, (agent, model): (&str, Option<&str>), name: &st
     agents.check(agent, model).map_err(|error| match error.downcast::<Refused>() {
         Ok(refused) if refused.hint() == agents.how_to_lead() => {
             let hint = format!(
-                "let another lead it this time: `troop resume {name} --agent AGENT`; {}",
+                "choose another agent to lead: `troop resume {name} --agent AGENT`; {}",
                 agents.how_to_lead()
             );
             Refused::new(refused.to_string(), hint).into()
         }
         Ok(refused) => {
             let other =
-                format!("let another lead it this time: `troop resume {name} --agent AGENT`");
+                format!("choose another agent to lead: `troop resume {name} --agent AGENT`");
             Refused::new(refused.to_string(), format!("{}; or {other}", refused.hint())).into()
         }
         Err(error) => error,
@@ -129,12 +129,12 @@ fn held(error: anyhow::Error, name: &str, stopped: Option<StoppedLead>) -> anyho
         return error;
     };
     if let Some(stopped) = stopped {
-        let message = format!("team `{name}` hears nothing: {}", stopped.says());
+        let message = format!("team `{name}` does not respond: {}", stopped.says());
         let hint = format!("{}, then: `troop resume {name}`", stopped.ways_out());
         return Refused::conflict(message, hint).into();
     }
     let hint = format!(
-        "see what it does: `troop --team {name} events --follow`; stop it: `troop stop {name}`"
+        "see what it is doing: `troop --team {name} events --follow`; stop it: `troop stop {name}`"
     );
     Refused::conflict(refusal.to_string(), hint).into()
 }
@@ -147,7 +147,7 @@ async fn check_folder(desk: &Desk, board: &Board) -> Result<()> {
     let name = board.look(|state| state.team().map(|team| team.name.to_string())).await?;
     let name = name.unwrap_or_default();
     let message = format!("team `{name}` works in another folder: `{}`", there.display());
-    let hint = format!("go on there: `cd {}`, then `troop resume {name}`", quoted_path(&there));
+    let hint = format!("continue there: `cd {}`, then `troop resume {name}`", quoted_path(&there));
     Err(Refused::new(message, hint).into())
 }
 
@@ -254,7 +254,7 @@ impl Found {
             return parts.join("; ");
         }
         if self.has_goal {
-            parts.push("the lead goes on with its goal".to_owned());
+            parts.push("the lead continues with its goal".to_owned());
         }
         if !again.is_empty() {
             parts.push(format!("started: {}", names(again)));

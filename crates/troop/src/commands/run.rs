@@ -5,8 +5,8 @@ use std::{path::Path, sync::Arc};
 use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::{
-    Dollars, EXTERNAL, MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId,
-    TeamName, quoted,
+    EXTERNAL, MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId, TeamName,
+    quoted,
 };
 use troop_runtime::{Board, Ended, TeamSummary};
 use uuid::Uuid;
@@ -31,7 +31,7 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     let runnable = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.other_store())?);
     let said = args.agent.clone().or_else(|| trust::lead_agent(&desk.surroundings, &trust));
     let mut lead = lead(said, &desk.surroundings, &runnable, &agents)?;
-    lead.permissions = Some(args.permissions.parse().map_err(Refusal::from)?);
+    lead.permissions = Some(args.permissions);
     let members = agents.members(&args.members)?;
     check_names(&lead, &members)?;
     // Some other program is each of these.
@@ -46,7 +46,7 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     if members.len() > max_teammates as usize {
         let n_members = members.len();
         let message = format!(
-            "{n_members} members are to run from the beginning, and at most {max_teammates} may run at once"
+            "{n_members} members are to start, but at most {max_teammates} may run at once"
         );
         let hint = format!("allow more: `--max-teammates {n_members}`, or name fewer");
         return Err(Refused::new(message, hint).into());
@@ -78,13 +78,7 @@ fn settings(args: &RunArgs, surroundings: &Surroundings) -> Result<Settings> {
         budget: teams.budget,
         ..Settings::default()
     };
-    if let Some(dollars) = args.budget {
-        let Some(dollars) = Dollars::new(dollars) else {
-            let hint = "for example five dollars: `--budget 5`";
-            return Err(Usage::new(format!("the budget cannot be {dollars}"), hint).into());
-        };
-        settings.budget.dollars = Some(dollars);
-    }
+    settings.budget.dollars = args.budget.or(settings.budget.dollars);
     settings.delegation.delegate_mode =
         (args.delegate || args.no_delegate).then_some(args.delegate);
     let changes = super::settings::changes(&settings, &args.settings)?;
@@ -111,10 +105,8 @@ pub(super) fn conclude(finished: &Finished, printer: &Printer) -> Result<()> {
     let typed = Typed::now();
     let mut text = text(finished, printer, &typed);
     if let Some(team) = finished.story.state().team() {
-        let look = format!(
-            "\nlook: `troop --team {0} events`, `troop --team {0} log MEMBER`\n",
-            team.name
-        );
+        let look =
+            format!("\nsee: `troop --team {0} events`, `troop --team {0} log MEMBER`\n", team.name);
         text.push_str(&render::paint(render::DIM, &typed.kept_in(&look)));
     }
     printer.text(&text)?;
@@ -127,7 +119,7 @@ pub(super) fn text(finished: &Finished, printer: &Printer, typed: &Typed) -> Str
     let gap = if printer.screen().is_some() { "" } else { "\n" };
     let mut text = format!("{gap}{}", render::summary(&finished.story, printer.width()));
     if let Ended::Stopped { reason } = &finished.ended {
-        text.push_str(&format!("\nit was stopped: {}\n", render::one_line(reason)));
+        text.push_str(&format!("\nstopped: {}\n", render::one_line(reason)));
     }
     for (nth, line) in finished.home.iter().flat_map(Home::lines).enumerate() {
         let gap = if nth == 0 { "\n" } else { "" };
@@ -179,15 +171,16 @@ pub(super) fn lead(
 ) -> Result<NewMember> {
     let Some(agent) = agent else {
         if let Some((_, agent)) = &surroundings.project_agent {
-            let message =
-                format!("`{agent}` is to lead, says this project, and the project is not trusted");
-            return Err(Refused::new(message, "look and decide: `troop trust`").into());
+            let message = format!(
+                "this project names `{agent}` as its lead, but you have not trusted the project"
+            );
+            return Err(Refused::new(message, "review it: `troop trust`").into());
         }
         let message = "there is no agent to lead the team: none was given with `--agent`, and none is set as `agent` in config.json";
         return Err(Refused::new(message, runnable.how_to_lead()).into());
     };
     if agent == "command" {
-        let message = "`command` cannot lead: it does what a task says, and somebody must say it";
+        let message = "`command` cannot lead: it only runs the commands of tasks";
         return Err(Usage::new(message, runnable.how_to_lead()).into());
     }
     agents.member(&format!("lead={agent}"))
@@ -198,7 +191,7 @@ fn check_names(lead: &NewMember, members: &[NewMember]) -> Result<()> {
     let member = members.iter().find(|it| it.name == lead.name);
     let Some(member) = member else { return Ok(()) };
     let NewMember { name, agent, .. } = member;
-    let message = format!("`{name}` is who leads the team, and cannot be a member besides");
+    let message = format!("`{name}` leads the team and cannot also be a teammate");
     Err(Usage::new(
         message,
         format!("give it another name: `--member {}`", quoted(&format!("ann={agent}"))),
@@ -254,19 +247,19 @@ async fn name_for(desk: &Desk) -> Result<TeamName> {
 /// Refuses the name of a team that is there, with what can be done instead.
 async fn taken(team: &TeamSummary, free: &str, desk: &Desk) -> Result<Refused> {
     let TeamSummary { id, name, .. } = team;
-    let other = format!("or take another name: `--team {free}`");
+    let other = format!("or use another name: `--team {free}`");
     let standing = desk.standing_of(*id).await?;
     Ok(match desk.holder_of(*id).await?.filter(|_| standing == Standing::Running) {
         Some(holder) => Refused::conflict(
-            format!("team `{name}` runs already, led by {}", render::one_line(&holder)),
+            format!("team `{name}` is already running, led by {}", render::one_line(&holder)),
             format!(
-                "see what it does: `troop --team {name} events --follow`, stop it: `troop stop {name}`, {other}"
+                "see what it is doing: `troop --team {name} events --follow`, stop it: `troop stop {name}`, {other}"
             ),
         ),
         None => Refused::conflict(
-            format!("there is a team `{name}` already"),
+            format!("there is already a team `{name}`"),
             format!(
-                "go on with it: `troop resume {name}`, delete it: `troop team delete {name}`, {other}"
+                "continue it: `troop resume {name}`, delete it: `troop team delete {name}`, {other}"
             ),
         ),
     })

@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 use serde_json::Value;
-use troop_model::Settings;
+use troop_model::{Settings, did_you_mean, nearest};
 
-use crate::report::{Usage, nearest};
+use crate::report::Usage;
 
 /// Changes to settings: each `KEY=VALUE`, where the value is JSON, a word, or words with commas for a list.
 pub(super) fn changes(settings: &Settings, texts: &[String]) -> Result<Vec<(String, Value)>> {
@@ -18,7 +18,7 @@ pub(super) fn changes(settings: &Settings, texts: &[String]) -> Result<Vec<(Stri
         let Some((_, before)) = known.iter().find(|(name, _)| name == key) else {
             let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
             let hint = match nearest(key, names.iter().copied()) {
-                Some(near) => format!("did you mean `{near}={text}`?"),
+                Some(near) => did_you_mean(&format!("{near}={text}")),
                 None => format!("the settings are: {}", names.join(", ")),
             };
             return Err(Usage::new(format!("there is no setting `{key}`"), hint).into());

@@ -28,16 +28,16 @@ pub(super) async fn run(args: &StopArgs, desk: &mut Desk, printer: &Printer) -> 
         board.look(look).await?.ok_or(Refusal::NoTeam)?;
     let lease = lease.ok_or_else(|| match n_leads {
         _ if is_over => Refused::new(
-            "nobody runs this team now",
-            format!("its work is over; see what came of it: `troop team status {name}`"),
+            "nobody is running this team",
+            format!("its work is over; see the outcome: `troop team status {name}`"),
         ),
         0 => Refused::new(
-            "nobody runs this team now, and nobody ever did: there is nothing to stop",
-            format!("see what it is: `troop team status {name}`"),
+            "this team has never run: there is nothing to stop",
+            format!("see its state: `troop team status {name}`"),
         ),
         _ => Refused::new(
-            "nobody runs this team now",
-            format!("go on with it: `troop resume {name}`"),
+            "nobody is running this team",
+            format!("continue it: `troop resume {name}`"),
         ),
     })?;
     let folder = desk.folder(board.team());
@@ -45,7 +45,7 @@ pub(super) async fn run(args: &StopArgs, desk: &mut Desk, printer: &Printer) -> 
         return Err(died(&lease, name.as_str()));
     }
     let hears_nothing = |stopped: StoppedLead| {
-        let message = format!("team `{name}` hears nothing: {}", stopped.says());
+        let message = format!("team `{name}` does not respond: {}", stopped.says());
         Refused::new(message, format!("{}, then: `troop stop {name}`", stopped.ways_out()))
     };
     if let Some(stopped) = desk.stopped_lead(board.team()) {
@@ -63,7 +63,7 @@ pub(super) async fn run(args: &StopArgs, desk: &mut Desk, printer: &Printer) -> 
             return Err(hears_nothing(stopped).into());
         }
         let message = format!(
-            "{} was asked to stop `{name}`, and has not after {}s",
+            "{} was asked to stop `{name}` but has not within {}s",
             lease.holder, args.wait
         );
         let hint = format!("see what it waits for: `troop --team {name} events --follow`");
@@ -103,6 +103,6 @@ async fn released(news: &mut Subscription) -> BoardResult<Vec<(String, String)>>
 }
 
 fn died(lease: &LeadLease, name: &str) -> anyhow::Error {
-    let message = format!("nobody runs this team now: {} is dead", lease.holder);
-    Refused::new(message, format!("go on with it: `troop resume {name}`")).into()
+    let message = format!("nobody is running this team: {} is dead", lease.holder);
+    Refused::new(message, format!("continue it: `troop resume {name}`")).into()
 }

@@ -9,9 +9,8 @@ use serde_json::{Value, json};
 use smol_str::SmolStr;
 use tokio::time::Instant;
 use troop_model::{
-    ActorKind, Command, Condition, Fact, MAX_SNIPPET, MemberName, Metadata, NewTask, Origin,
-    Refusal, RejectMode, State, Task, TaskFilter, TaskNumber, TaskRef, TaskUpdate, TaskView,
-    preview,
+    ActorKind, Command, Condition, Fact, MAX_SNIPPET, NewTask, Origin, Refusal, RejectMode, State,
+    Task, TaskNumber, TaskUpdate, TaskView, preview,
 };
 use troop_runtime::{Board, BoardError, Done, Signature, TaskPage};
 
@@ -39,10 +38,9 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 pub(super) async fn run(command: TaskCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
     match command {
         TaskCommand::List { status, page, scope } => {
-            let filter = TaskFilter::parse(&status).map_err(Refusal::from)?;
             let viewer = viewer(scope.user, scope.channel, scope.chat);
             let board = desk.team(None).await?;
-            let page = board.list(filter, viewer, page as usize).await?;
+            let page = board.list(status, viewer, page as usize).await?;
             show_page(&board, page, desk, printer).await
         }
         TaskCommand::Search { words, page, scope } => {
@@ -53,16 +51,12 @@ pub(super) async fn run(command: TaskCommand, desk: &mut Desk, printer: &Printer
         }
         TaskCommand::Get { task } => {
             let board = desk.team(None).await?;
-            let task = board.task(task.parse()?).await?;
+            let task = board.task(task).await?;
             show_task(&board, task, printer).await
         }
         TaskCommand::Delegate { task, to, subject, wait } => {
-            let order = delegate::Order {
-                task: task.map(|task| task.parse()).transpose()?,
-                to: member(&to)?,
-                subject,
-                wait: wait.map(Duration::from_secs),
-            };
+            let wait = wait.map(Duration::from_secs);
+            let order = delegate::Order { task, to, subject, wait };
             delegate::run(order, desk, printer).await
         }
         TaskCommand::Next => next(desk, printer).await,
@@ -99,9 +93,9 @@ fn check_asker(order: &Order, desk: &Desk) -> Result<()> {
         return Ok(());
     }
     let hint = format!(
-        "say for whom: `troop --as MEMBER task ask-user {task} \"…\"`, or tell them something: `troop message send MEMBER \"…\"`"
+        "act as a member: `troop --as MEMBER task ask-user {task} \"…\"`, or write to one: `troop message send MEMBER \"…\"`"
     );
-    Err(Refused::new("only who works on a task asks the user about it", hint).into())
+    Err(Refused::new("only a member that works on a task can ask the user about it", hint).into())
 }
 
 /// Why a person does without checks, if one does.
@@ -126,70 +120,57 @@ fn order(command: TaskCommand) -> Result<(&'static str, Order)> {
                 description: fields.description.map(given).transpose()?.unwrap_or_default(),
                 priority: fields.priority.unwrap_or(0),
                 task_type: fields.task_type.map(SmolStr::new),
-                assignee: fields.assignee.as_deref().map(member).transpose()?,
-                blocked_by: tasks(&fields.blocked_by)?,
+                assignee: fields.assignee,
+                blocked_by: fields.blocked_by,
                 until: fields.until.map(Condition::from),
                 approve_start: approve_start.then_some(true),
                 checks: fields.checks,
-                metadata: metadata(fields.metadata.as_deref())?.unwrap_or_default(),
+                metadata: fields.metadata.unwrap_or_default(),
             };
             ("created", Order::Create(new))
         }
-        TaskCommand::Claim { task, .. } => {
-            ("claimed", Order::Claim { task: task.map(|task| task.parse()).transpose()? })
+        TaskCommand::Claim { task, .. } => ("claimed", Order::Claim { task }),
+        TaskCommand::Complete { task, result, summary, attempt, .. } => {
+            ("completed", Order::Complete { task, result: given(result)?, summary, attempt })
         }
-        TaskCommand::Complete { task, result, summary, attempt, .. } => (
-            "completed",
-            Order::Complete { task: task.parse()?, result: given(result)?, summary, attempt },
-        ),
         TaskCommand::Release { task, reason } => {
-            ("gave back", Order::Release { task: task.parse()?, reason: given(reason)? })
+            ("gave back", Order::Release { task, reason: given(reason)? })
         }
-        TaskCommand::Fail { task, reason, attempt } => (
-            "failed",
-            Order::Fail { task: task.parse()?, reason: given(reason)?, attempt, for_good: false },
-        ),
-        TaskCommand::Cancel { task, reason } => {
-            ("cancelled", Order::Cancel { task: task.parse()?, reason })
+        TaskCommand::Fail { task, reason, attempt } => {
+            ("failed", Order::Fail { task, reason: given(reason)?, attempt, for_good: false })
         }
-        TaskCommand::Assign { task, member: to } => {
-            ("assigned", Order::Assign { task: Some(task.parse()?), to: member(&to)? })
+        TaskCommand::Cancel { task, reason } => ("cancelled", Order::Cancel { task, reason }),
+        TaskCommand::Assign { task, member } => {
+            ("assigned", Order::Assign { task: Some(task), to: member })
         }
-        TaskCommand::Review { task, result } => (
-            "handed in",
-            Order::Review { task: task.parse()?, result: result.map(given).transpose()? },
-        ),
+        TaskCommand::Review { task, result } => {
+            ("handed in", Order::Review { task, result: result.map(given).transpose()? })
+        }
         TaskCommand::Approve { task, comment, .. } => {
-            ("approved", Order::Approve { task: task.parse()?, comment })
+            ("approved", Order::Approve { task, comment })
         }
         TaskCommand::Reject { task, reason, mode } => {
-            ("rejected", Order::Reject { task: task.parse()?, reason, mode: mode.into() })
+            ("rejected", Order::Reject { task, reason, mode: mode.into() })
         }
-        TaskCommand::Retry { task } => ("to be tried again:", Order::Retry { task: task.parse()? }),
+        TaskCommand::Retry { task } => ("to be retried:", Order::Retry { task }),
         TaskCommand::Comment { task, text } => {
-            ("commented on", Order::Comment { task: task.parse()?, text: given(text)? })
+            ("commented on", Order::Comment { task, text: given(text)? })
         }
         TaskCommand::Progress { task, percent, step } => {
-            ("noted progress on", Order::Progress { task: task.parse()?, percent, step })
+            ("noted progress on", Order::Progress { task, percent, step })
         }
-        TaskCommand::Attach { task, path } => {
-            ("attached a file to", Order::Attach { task: task.parse()?, path })
+        TaskCommand::Attach { task, path } => ("attached a file to", Order::Attach { task, path }),
+        TaskCommand::AskUser { task, question } => {
+            ("asking the user about", Order::AskUser { task, question: given(question)? })
         }
-        TaskCommand::AskUser { task, question } => (
-            "asking the user about",
-            Order::AskUser { task: task.parse()?, question: given(question)? },
-        ),
         TaskCommand::ClearAskUser { task } => {
-            ("no longer asking about", Order::ClearAskUser { task: task.parse()? })
+            ("no longer asking about", Order::ClearAskUser { task })
         }
-        TaskCommand::Delete { task } => ("deleted", Order::Delete { task: task.parse()? }),
+        TaskCommand::Delete { task } => ("deleted", Order::Delete { task }),
         TaskCommand::Update { task, subject, fields, unassign, add_blocked_by, unblock } => {
-            let change = TaskUpdate {
-                subject,
-                add_blocked_by: tasks(&add_blocked_by)?,
-                ..update(fields, unassign, unblock)?
-            };
-            ("updated", Order::Update { task: task.parse()?, change: Box::new(change) })
+            let change =
+                TaskUpdate { subject, add_blocked_by, ..update(fields, unassign, unblock)? };
+            ("updated", Order::Update { task, change: Box::new(change) })
         }
         TaskCommand::List { .. }
         | TaskCommand::Search { .. }
@@ -205,18 +186,16 @@ fn order(command: TaskCommand) -> Result<(&'static str, Order)> {
 }
 
 fn update(fields: TaskFields, unassign: bool, unblock: bool) -> Result<TaskUpdate> {
-    let assignee = fields.assignee.as_deref().map(member).transpose()?;
-    let blocked_by =
-        if fields.blocked_by.is_empty() { None } else { Some(tasks(&fields.blocked_by)?) };
+    let blocked_by = Some(fields.blocked_by).filter(|tasks| !tasks.is_empty());
     Ok(TaskUpdate {
         description: fields.description.map(given).transpose()?,
         priority: fields.priority,
         task_type: fields.task_type.map(SmolStr::new),
-        assignee: if unassign { Some(None) } else { assignee.map(Some) },
+        assignee: if unassign { Some(None) } else { fields.assignee.map(Some) },
         blocked_by: if unblock { Some(Vec::new()) } else { blocked_by },
         until: fields.until.map(Condition::from),
         checks: (!fields.checks.is_empty()).then_some(fields.checks),
-        metadata: metadata(fields.metadata.as_deref())?,
+        metadata: fields.metadata,
         ..TaskUpdate::default()
     })
 }
@@ -260,7 +239,7 @@ fn outcome(done: &Done, number: TaskNumber) -> Option<&'static str> {
     let about = done.events.iter().rev().filter(|event| event.fact.task() == Some(number));
     about.into_iter().find_map(|event| match &event.fact {
         Fact::TaskSubmitted { .. } => Some("handed in for review:"),
-        Fact::TaskFailed { retry_at: Some(_), .. } => Some("failed, to be tried again:"),
+        Fact::TaskFailed { retry_at: Some(_), .. } => Some("failed, to be retried:"),
         Fact::TaskStartApproved { .. } => Some("approved the start of"),
         Fact::TaskRejected { mode: RejectMode::Cancel, .. } => Some(CANCELLED),
         Fact::TaskRejected { mode: RejectMode::Revise, .. } => Some("rejected and sent back"),
@@ -348,7 +327,7 @@ async fn next(desk: &mut Desk, printer: &Printer) -> Result<()> {
     let next = board.next(actor, origin).await.map_err(|error| {
         let is_nothing = matches!(&error, BoardError::Refused(Refusal::NothingAvailable { .. }));
         if is_nothing && is_person {
-            Refused::no_work("no task can be begun now", "see why: `troop task list`").into()
+            Refused::no_work("no task can be started now", "see why: `troop task list`").into()
         } else {
             anyhow::Error::from(error)
         }
@@ -392,27 +371,6 @@ async fn claim_waiting(desk: &mut Desk, patience: Duration) -> Result<Done> {
         if let Ok(event) = tokio::time::timeout_at(until, news.next()).await {
             event?;
         }
-    }
-}
-
-fn tasks(texts: &[String]) -> Result<Vec<TaskRef>> {
-    texts.iter().map(|text| Ok(text.parse()?)).collect()
-}
-
-fn member(text: &str) -> Result<MemberName> {
-    if troop_model::LEAD_ALIASES.contains(&text) {
-        return Ok(MemberName::lead());
-    }
-    Ok(text.parse().map_err(Refusal::from)?)
-}
-
-fn metadata(text: Option<&str>) -> Result<Option<Metadata>> {
-    let Some(text) = text else { return Ok(None) };
-    let hint = "for example: --metadata '{\"ticket\": 12}'";
-    match serde_json::from_str(text) {
-        Ok(Value::Object(fields)) => Ok(Some(Metadata(fields))),
-        Ok(_) => Err(Usage::new("the metadata is not a JSON object", hint).into()),
-        Err(error) => Err(Usage::new(format!("the metadata is not JSON: {error}"), hint).into()),
     }
 }
 

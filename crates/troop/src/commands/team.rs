@@ -66,7 +66,7 @@ pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer
             mirror::run(&folder, layout.into(), once, desk, printer).await
         }
         TeamCommand::Replay { name, until, at } => {
-            export::replay(name.as_deref(), until, at.as_deref(), desk, printer).await
+            export::replay(name.as_deref(), until, at, desk, printer).await
         }
     }
 }
@@ -77,9 +77,9 @@ async fn create(new: NewTeamCommand, desk: &mut Desk, printer: &Printer) -> Resu
     let n_members = new.members.len();
     if let Some(free) = other_name(name.as_str(), desk).await? {
         let hint = format!(
-            "take another name, like `{free}`; or free this one: `troop team delete {name}`"
+            "use another name, such as `{free}`; or free this one: `troop team delete {name}`"
         );
-        return Err(Refused::conflict(format!("there is a team `{name}` already"), hint).into());
+        return Err(Refused::conflict(format!("there is already a team `{name}`"), hint).into());
     }
     let made = desk.session.create(&signature, new).await?.team();
     desk.settle(made);
@@ -210,7 +210,7 @@ async fn delete(name: Option<&str>, purge: bool, desk: &mut Desk, printer: &Prin
     if let Some(team) = retired {
         if !purge {
             let hint = format!("erase its log too: `troop team delete {} --purge`", team.id);
-            return Err(Usage::new(format!("team `{}` is deleted already", team.name), hint).into());
+            return Err(Usage::new(format!("team `{}` is already deleted", team.name), hint).into());
         }
         purge_all(team.id, &team.name, desk).await?;
         return said(printer, "erased", &team.name);
@@ -319,7 +319,7 @@ async fn clear(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
         let rescued = rescue(&leftover, &desk.surroundings.aside(), &environment).await;
         rescued.map_err(|error| {
             let message = format!("team `{name}` cannot be erased: {}", error.chain());
-            Refused::new(message, "see what is left and what to do: `troop doctor`")
+            Refused::new(message, "see what is left, and what to do with it: `troop doctor`")
         })?;
     }
     Ok(())

@@ -26,8 +26,9 @@ pub(super) fn run(args: &TrustArgs, surroundings: &Surroundings, printer: &Print
     }
     if !args.yes {
         if printer.json || !io::stdin().is_terminal() {
-            let hint = "look with `troop trust --show`, then agree with `troop trust --yes`";
-            return Err(Usage::new("there is nobody to ask", hint).into());
+            let hint =
+                "review it with `troop trust --show`, then allow it with `troop trust --yes`";
+            return Err(Usage::new("there is no terminal to ask on", hint).into());
         }
         show(&trust, printer)?;
         if !printer.confirm("run these from now on?")? {
@@ -43,7 +44,7 @@ fn revoke(trust: &mut Trust, printer: &Printer) -> Result<()> {
     if printer.json {
         return show(trust, printer);
     }
-    let says = if was_there { "is not trusted any more" } else { "was not trusted" };
+    let says = if was_there { "is no longer trusted" } else { "was not trusted" };
     printer.line(&format!("this project {says}"))
 }
 
@@ -52,9 +53,9 @@ fn show(trust: &Trust, printer: &Printer) -> Result<()> {
         Standing::RunsNothing => {
             ("runs_nothing", "there is nothing to trust: its files run nothing")
         }
-        Standing::Trusted => ("trusted", "you trust it: this runs"),
-        Standing::Changed => ("changed", "it changed since you trusted it: this does not run"),
-        Standing::Unknown => ("unknown", "it is not trusted: this does not run"),
+        Standing::Trusted => ("trusted", "trusted: this runs"),
+        Standing::Changed => ("changed", "changed since you trusted it: this does not run"),
+        Standing::Unknown => ("unknown", "not trusted: this does not run"),
     };
     if printer.json {
         return printer
@@ -73,7 +74,7 @@ pub(super) fn show_runs(all: &[Runs], printer: &Printer) -> Result<()> {
             printer.line(&format!("    {line}"))?;
         }
         for name in &runs.names {
-            printer.line(&format!("    which runs, or reads, {}", render::clean(name)))?;
+            printer.line(&format!("    which runs or reads {}", render::clean(name)))?;
         }
     }
     Ok(())

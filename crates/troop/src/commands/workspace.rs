@@ -147,12 +147,12 @@ fn show(list: &FileList, desk: &Desk, printer: &Printer) -> Result<()> {
         ))?;
     }
     if list.skipped > 0 {
-        let (what, path) =
-            ("that can be used here: links, pipes, names that nobody can type", &list.path);
-        printer.warn(&match list.skipped {
-            1 => format!("1 more thing in {path} is no file {what}"),
-            n => format!("{n} more things in {path} are no files {what}"),
-        });
+        let skipped = match list.skipped {
+            1 => "1 more entry".to_owned(),
+            n => format!("{n} more entries"),
+        };
+        let why = "links, pipes and unprintable names cannot be used here";
+        printer.warn(&format!("{skipped} in {}: {why}", list.path));
     }
     Ok(())
 }

@@ -4,11 +4,12 @@ use std::{fs, io, path::Path};
 
 use anyhow::Result;
 use serde_json::Value;
+use troop_model::nearest;
 
 use super::{Config, hooks::suggestion, teams, teams::TeammateMode};
 use crate::{
     render::one_line,
-    report::{Usage, in_plain_words, moved_away, nearest, quoted_path},
+    report::{Usage, in_plain_words, moved_away, quoted_path},
 };
 
 /// The keys of a configuration file.

@@ -5,12 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
+use troop_model::{did_you_mean, nearest};
 use troop_runtime::{HookEvent, HooksConfig, Mistake, MistakeKind};
 
-use crate::{
-    render::one_line,
-    report::{Usage, nearest},
-};
+use crate::{render::one_line, report::Usage};
 
 /// The hooks of a person and those of a project, which are not to be trusted alike.
 #[derive(Clone, Debug)]
@@ -80,8 +78,8 @@ fn error(mistake: &Mistake, path: &Path) -> Usage {
             // Which spelling was meant shows in the word itself.
             let names =
                 if name.contains('-') { HookEvent::ALL.map(HookEvent::kebab) } else { names };
-            match nearest(name, names.into_iter()) {
-                Some(near) => format!("did you mean `{near}`?"),
+            match nearest(name, names) {
+                Some(near) => did_you_mean(near),
                 None => format!("the events are: {}", names.join(", ")),
             }
         }
@@ -93,7 +91,7 @@ fn error(mistake: &Mistake, path: &Path) -> Usage {
 }
 
 pub(super) fn suggestion(near: &str) -> String {
-    format!("; did you mean `{near}`?")
+    format!("; {}", did_you_mean(near))
 }
 
 /// The schema of the key `hooks`, both styles in one object.

@@ -35,8 +35,8 @@ impl Starter {
                 break;
             };
             if leads(above) && !is_started_by(above, id, &environment) {
-                let message = "a member of a team left this running, and nobody can tell which";
-                let hint = "let the command that starts it wait for it";
+                let message = "a member of a team left this running, and it is unknown which";
+                let hint = "make the command that starts it wait for it";
                 return Err(Refused::forbidden(message, hint).into());
             }
             id = above;
@@ -56,11 +56,11 @@ impl Starter {
         let said = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
         let hint = "leave `--as` and `--team` out";
         if let Some(other) = said(&global.acting).filter(|it| canonical(it) != canonical(member)) {
-            let message = format!("`{member}` runs this, and cannot act as `{other}`");
+            let message = format!("`{member}` runs this and cannot act as `{other}`");
             return Err(Refused::forbidden(message, hint).into());
         }
         if let Some(other) = said(&global.team).filter(|it| it != team) {
-            let message = format!("`{member}` is in the team `{team}`, and not in `{other}`");
+            let message = format!("`{member}` is in the team `{team}`, not in `{other}`");
             return Err(Refused::forbidden(message, hint).into());
         }
         Ok(())

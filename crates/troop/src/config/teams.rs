@@ -23,7 +23,7 @@ pub(super) const KEYS: [&str; 5] = ["enabled", "teammateMode", "maxTeammates", "
 pub(crate) struct TeamsConfig {
     /// Whether there are teams at all; true unless said otherwise.
     enabled: Option<bool>,
-    /// How teammates are shown; `auto` unless said otherwise.
+    /// How teammates are to be shown. It has no effect yet.
     teammate_mode: Option<TeammateMode>,
     /// How many teammates may run at once; 5 unless said otherwise.
     #[schemars(with = "Option<u32>", range(min = 1, max = 100))]
@@ -77,16 +77,15 @@ impl TeamsConfig {
     }
 }
 
-/// How teammates are shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+/// How teammates are to be shown. Claude Code's settings have the key, so it is read, but nothing is shown by it yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum TeammateMode {
-    /// In tmux where it is there, else in this terminal.
-    #[default]
+    /// In tmux if it is installed, else in this terminal.
     Auto,
     /// In this terminal.
     InProcess,
-    /// In panes of tmux.
+    /// In tmux panes.
     Tmux,
 }
 
@@ -120,7 +119,7 @@ impl TryFrom<Value> for MaxTeammates {
 pub(crate) struct Teams {
     /// What switched teams off, if anything did.
     pub(crate) off: Option<Off>,
-    pub(crate) teammate_mode: TeammateMode,
+    pub(crate) teammate_mode: Option<TeammateMode>,
     pub(crate) max_teammates: u32,
     /// What a new team may use.
     pub(crate) budget: Budget,
@@ -143,15 +142,14 @@ impl Teams {
             }
             Some((path, false)) => Some(Off {
                 by: format!("`teams.enabled` in `{}`", path.display()),
-                fix: "set it to true, or take it out".to_owned(),
+                fix: "set it to true, or remove it".to_owned(),
             }),
             Some((_, true)) | None => None,
         };
-        let mode = files.iter().find_map(|(_, it)| it.teammate_mode);
         let most = files.iter().find_map(|(_, it)| it.max_teammates);
         Self {
             off,
-            teammate_mode: mode.unwrap_or_default(),
+            teammate_mode: files.iter().find_map(|(_, it)| it.teammate_mode),
             max_teammates: most.map_or(5, |MaxTeammates(most)| most),
             budget: Budget::default(),
         }

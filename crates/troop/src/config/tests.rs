@@ -85,7 +85,7 @@ fn read_hooks(text: &str) -> (Result<usize, anyhow::Error>, Vec<String>) {
 fn teams_are_on_and_have_five_teammates_unless_said_otherwise() {
     let all = teams("{}");
     let budget = troop_model::Budget::default();
-    let usual = Teams { off: None, teammate_mode: TeammateMode::Auto, max_teammates: 5, budget };
+    let usual = Teams { off: None, teammate_mode: None, max_teammates: 5, budget };
     assert_eq!(all, usual);
 }
 
@@ -93,14 +93,14 @@ fn teams_are_on_and_have_five_teammates_unless_said_otherwise() {
 fn what_is_said_about_teams_holds() {
     let all = teams(r#"{"teams": {"enabled": false, "teammateMode": "tmux", "maxTeammates": 12}}"#);
     assert_eq!(all.off.unwrap().by, "`teams.enabled` in `config.json`");
-    assert_eq!((all.teammate_mode, all.max_teammates), (TeammateMode::Tmux, 12));
+    assert_eq!((all.teammate_mode, all.max_teammates), (Some(TeammateMode::Tmux), 12));
 }
 
 #[test]
 fn teammates_are_shown_in_exactly_three_ways() {
     for mode in ["auto", "in-process", "tmux"] {
         let all = teams(&format!(r#"{{"teams": {{"teammateMode": "{mode}"}}}}"#));
-        assert_eq!(all.teammate_mode.as_str(), mode);
+        assert_eq!(all.teammate_mode.unwrap().as_str(), mode);
     }
     assert_eq!(
         read(r#"{"teams": {"teammateMode": "Tmux"}}"#).0.unwrap_err(),

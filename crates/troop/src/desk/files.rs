@@ -61,7 +61,7 @@ impl Shared {
             Ok(keeper) => Ok(Some(Kept { options, keeper })),
             Err(error) => {
                 let error = anyhow::Error::from(error);
-                output::warn(&format!("the team's files are left as they are: {error:#}"));
+                output::warn(&format!("the team's files are left unchanged: {error:#}"));
                 Ok(None)
             }
         }

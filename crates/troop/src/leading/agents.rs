@@ -74,7 +74,7 @@ impl Runnable {
         trust: &Trust,
         store: Option<&str>,
     ) -> Result<Self> {
-        let troop = std::env::current_exe().context("the program itself cannot be found")?;
+        let troop = std::env::current_exe().context("the path of troop itself is unknown")?;
         let home = std::path::absolute(&surroundings.home)?;
         let project = surroundings.project.clone();
         let definitions = Definition::read_all(&Definition::folders(&project, Some(&home)));
@@ -120,7 +120,7 @@ impl Runnable {
             let agent = self.find(agent, model.as_deref()).ok().flatten();
             if let Some(model) = agent.as_ref().and_then(|agent| agent.thinks()?.unpriced) {
                 let message = format!(
-                    "nobody knows what the model `{model}` costs, so a budget of {dollars} would not hold"
+                    "the price of the model `{model}` is unknown, so a budget of {dollars} could not be kept"
                 );
                 return Err(
                     Refused::new(message, thinking::how_to_price(&self.home, &model)).into()
@@ -149,7 +149,7 @@ impl Runnable {
             // How to lead is no help to who works.
             Ok(refused) if refused.hint() == self.how_to_lead => {
                 let thinks = thinking::at_hand((&self.home, &self.project)).map(|model| {
-                    format!("`--member {name}=builtin`, which thinks with `{model}`, ")
+                    format!("`--member {name}=builtin`, which uses `{model}`, ")
                 });
                 let hint = format!(
                     "say {}`--member {name}=command`, which runs a task's command, `--member {name}=script:FILE`, or your own \
@@ -166,10 +166,8 @@ impl Runnable {
     /// The agent for a key. None if a program of its own is to be started for it.
     fn find(&self, key: &str, model: Option<&str>) -> Result<Option<Box<dyn Agent>>> {
         if key == EXTERNAL {
-            let message = format!("`{EXTERNAL}` is run by another program, and not by troop");
-            return Err(
-                Refused::new(message, "let it join: `troop member add NAME=external`").into()
-            );
+            let message = format!("`{EXTERNAL}` is run by another program, not by troop");
+            return Err(Refused::new(message, "add it: `troop member add NAME=external`").into());
         }
         // At every start, because what was agreed to may have been changed since the last one.
         self.agreed.check(key)?;
@@ -312,7 +310,7 @@ fn cannot_follow(error: &ScriptError) -> anyhow::Error {
     let hint = match error {
         ScriptError::Unreadable { file, .. } => {
             let there = file.ancestors().skip(1).find(|it| it.is_dir()).unwrap_or(file);
-            format!("scripts are looked for in the project's folder: `ls {}`", quoted_path(there))
+            format!("scripts are searched for in the project's folder: `ls {}`", quoted_path(there))
         }
         ScriptError::Senseless { file, line, .. } => {
             format!("correct that line: `${{EDITOR:-vi}} +{line} {}`", quoted_path(file))
@@ -346,7 +344,7 @@ fn serve(
         let exit = troop_agent::serve(agent, reader, writer, options).await;
         if let Exit::Stopped(code) = exit {
             watch.work.send_replace(LeadWork::Failed);
-            watch.note(Some(format!("it ended by itself, with code {code}")));
+            watch.note(Some(format!("it exited by itself with code {code}")));
         }
     })
 }

@@ -36,26 +36,28 @@ impl Finished {
     pub(crate) fn check(&self) -> Result<()> {
         let state = self.story.state();
         let name = state.team().map(|team| team.name.to_string()).unwrap_or_default();
-        let on = format!("go on: `troop resume {name}`");
+        let on = format!("continue: `troop resume {name}`");
         match &self.ended {
             Ended::Superseded => {
-                let hint = format!("see what it does: `troop --team {name} events --follow`");
+                let hint = format!("see what it is doing: `troop --team {name} events --follow`");
                 return Err(Refused::new("another session leads the team now", hint).into());
             }
             Ended::Lost { reason } => {
-                return Err(Refused::new(format!("the team was lost: {reason}"), on).into());
+                return Err(
+                    Refused::new(format!("contact with the team was lost: {reason}"), on).into()
+                );
             }
             Ended::Stopped { .. } | Ended::Quiet => {}
         }
         let is_spent = state.spending() == Spending::Spent && self.ended != Ended::Quiet;
         if let Some(fault) = self.fault.as_ref().filter(|_| !is_spent) {
-            let message = format!("the lead could not go on: {}", render::one_line(fault));
+            let message = format!("the lead could not continue: {}", render::one_line(fault));
             let lead = state.lead().map_or("lead", |lead| lead.name.as_str());
             let see = format!("see what it did: `troop --team {name} log {lead}`");
             let hint = match self.follows {
                 true => format!(
-                    "{see}; what is missing can be made by hand (`troop --team {name} task create \"…\"`), or the script begins anew \
-                     if it is told its goal again: `troop --team {name} message send {lead} \"…\"`, then {on}"
+                    "{see}; create what is missing by hand (`troop --team {name} task create \"…\"`), or restart the script \
+                     by sending it the goal again: `troop --team {name} message send {lead} \"…\"`, then {on}"
                 ),
                 false => format!("{see}, then {on}"),
             };
@@ -130,7 +132,7 @@ impl Left {
 
     fn says(&self) -> String {
         match self.n_open {
-            0 => "the lead has not done yet what it was told".to_owned(),
+            0 => "the lead has not yet done what it was asked".to_owned(),
             1 => "1 task is not done".to_owned(),
             n => format!("{n} tasks are not done"),
         }
@@ -143,23 +145,24 @@ impl Left {
         let more = budget.more(used);
         let told = budget.told(used).unwrap_or_default();
         let message = format!("the team's budget is spent: {told}; {}", self.says());
-        let hint =
-            format!("raise it: `troop team set {name} {more}`, then go on: `troop resume {name}`");
+        let hint = format!(
+            "raise it: `troop team set {name} {more}`, then continue: `troop resume {name}`"
+        );
         Refused::new(message, hint)
     }
 
     /// What must happen before it can go on, if something must.
     fn way_on(&self, name: &str) -> Option<String> {
-        let then = format!("then go on: `troop resume {name}`");
+        let then = format!("then continue: `troop resume {name}`");
         let task = format!("troop --team {name} task");
         if let Some(first) = self.failed.first() {
             let which = if self.failed.len() > 1 { " (and the others)" } else { "" };
             let retry = format!("`{task} retry {}`{which}", first.0);
             return Some(match self.is_hopeless {
-                true => format!(
-                    "trying again alone does not help; put right what is wrong, then: {retry}, {then}"
-                ),
-                false => format!("all attempts are used up; try again: {retry}, {then}"),
+                true => {
+                    format!("retrying alone does not help; fix the problem, then: {retry}, {then}")
+                }
+                false => format!("all attempts are used up; retry: {retry}, {then}"),
             });
         }
         if let Some(first) = self.in_review.first() {
@@ -168,24 +171,24 @@ impl Left {
         let (waiting, cancelled) = self.cut_off.first()?;
         let number = waiting.0;
         Some(format!(
-            "{waiting} waits for {cancelled}, which was cancelled; let it wait for nothing: `{task} update {number} --unblock`, \
+            "{waiting} waits for {cancelled}, which was cancelled; make it wait for nothing: `{task} update {number} --unblock`, \
              or cancel it too: `{task} cancel {number} --reason \"…\"`, {then}"
         ))
     }
 
     /// Nobody has anything left to do, and yet this is not done.
     fn complaint(&self, state: &State, name: &str) -> Refused {
-        let on = format!("go on: `troop resume {name}`");
+        let on = format!("continue: `troop resume {name}`");
         let Some(first) = self.pending.first() else {
             return Refused::new(self.says(), self.way_on(name).unwrap_or(on));
         };
         let message = match self.pending.as_slice() {
-            [task] => format!("{task} has nobody to do it"),
+            [task] => format!("nobody can do {task}"),
             tasks => {
                 let named: Vec<_> = tasks.iter().take(MAX_NAMED).map(ToString::to_string).collect();
                 let more = if tasks.len() > MAX_NAMED { ", …" } else { "" };
                 let n = tasks.len();
-                format!("{n} tasks have nobody to do them: {}{more}", named.join(", "))
+                format!("nobody can do {n} tasks: {}{more}", named.join(", "))
             }
         };
         Refused::new(message, format!("{}, then {on}", self.way_out(state, *first, name)))
@@ -206,7 +209,7 @@ impl Left {
         };
         if let Some(assignee) = assignee {
             return format!(
-                "it is for {assignee} alone; free it: `troop --team {name} task update {number} --unassign`"
+                "it is reserved for {assignee}; free it: `troop --team {name} task update {number} --unassign`"
             );
         }
         let is_given = state.team().is_some_and(|it| it.settings.assignment != Assignment::Claim);
@@ -216,8 +219,8 @@ impl Left {
         }
         let to = &member.name;
         format!(
-            "who is idle is given nothing here (`assignment=claim`); give it away: `troop --team {name} task assign {number} {to}`, \
-             or: `troop --team {name} task delegate {number} --to {to}`; or let all be given: `troop team set {name} assignment=both`"
+            "idle members are not given work here (`assignment=claim`); assign it: `troop --team {name} task assign {number} {to}`, \
+             or: `troop --team {name} task delegate {number} --to {to}`; or let troop assign all work: `troop team set {name} assignment=both`"
         )
     }
 }

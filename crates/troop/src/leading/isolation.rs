@@ -39,10 +39,10 @@ pub(super) async fn open(desk: &Desk, board: &Board, is_new: bool) -> Result<Ope
 }
 
 fn cannot(error: &GitError, team: &TeamName, is_new: bool) -> anyhow::Error {
-    let message = format!("teammates cannot have folders of their own: {}", error.chain());
+    let message = format!("teammates cannot have their own worktrees: {}", error.chain());
     let without = match is_new {
-        true => "work without: `troop run GOAL --set isolation=none`".to_owned(),
-        false => format!("work without: `troop team set {team} isolation=none`"),
+        true => "work without them: `troop run GOAL --set isolation=none`".to_owned(),
+        false => format!("work without them: `troop team set {team} isolation=none`"),
     };
     let first = match error {
         GitError::InTheWay { branch } => {
@@ -75,7 +75,7 @@ pub(super) async fn land(
         Err(error) => {
             let branch = isolation.branch();
             printer.warn(&format!(
-                "what the team made is on the branch `{branch}`, and could not be brought here: {}",
+                "the team's work is on the branch `{branch}` and could not be merged here: {}",
                 error.chain()
             ));
             None
@@ -98,20 +98,16 @@ impl Home {
                 let why = render::one_line(why);
                 let then = match first {
                     Some(first) => format!("{first}, then: `{hint}`"),
-                    None => format!("take it: `{hint}`"),
+                    None => format!("merge it: `{hint}`"),
                 };
-                lines.push(format!("what the team made waits on `{branch}`: {why}; {then}"));
+                lines.push(format!("the team's work is on `{branch}`, not merged: {why}; {then}"));
             }
         }
         for kept in &self.0.kept {
-            let what = if kept.is_dirty {
-                "changes that are not committed are"
-            } else {
-                "unmerged work is"
-            };
+            let what = if kept.is_dirty { "uncommitted changes are" } else { "unmerged work is" };
             let (member, folder) = (&kept.member, kept.folder.display());
             lines.push(format!(
-                "{what} kept in the folder of {member}, {folder}; keep only the branch: `troop doctor --rescue`"
+                "{what} kept in {member}'s worktree, {folder}; to keep only the branch: `troop doctor --rescue`"
             ));
         }
         lines.extend(self.0.ignored.iter().flat_map(ignored_lines));
@@ -154,7 +150,7 @@ fn elsewhere_line(elsewhere: &Elsewhere) -> String {
         Elsewhere::Branch { member, branch } => {
             let (shown, typed) = (render::one_line(branch), quoted(branch));
             format!(
-                "not merged, because {member} put it on a branch of its own: `{shown}`; take it: `git merge {typed}`"
+                "not merged, because {member} put it on another branch: `{shown}`; merge it: `git merge {typed}`"
             )
         }
         Elsewhere::Stash { member, name } => format!(
@@ -183,7 +179,7 @@ pub(crate) fn ignored_lines(ignored: &Ignored) -> Vec<String> {
     }
     if !gone.is_empty() {
         lines.push(format!(
-            "not merged, because git ignores it, and too large to be kept: {} of {member}; what is to stay is put into git (`git add -f FILE`) or the workspace (`troop workspace write NAME FILE`)",
+            "not merged, because git ignores it, and too large to be kept: {} of {member}; to keep such files, add them to git (`git add -f FILE`) or the workspace (`troop workspace write NAME FILE`)",
             named(gone)
         ));
     }

@@ -99,8 +99,7 @@ impl<'a> View<'a> {
     /// Takes the screen away; what comes next stands where it was. Until then it may take a while.
     pub(super) fn clear(&mut self) -> Result<()> {
         if self.form == Form::Screen {
-            let line =
-                render::paint(render::DIM, "the team has ended; what it made is put together");
+            let line = render::paint(render::DIM, "the team has ended; its work is being merged");
             self.printer.redraw(std::mem::take(&mut self.n_drawn), &line)?;
         }
         Ok(())

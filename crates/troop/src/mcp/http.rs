@@ -71,7 +71,7 @@ impl HttpService {
         let shown = request.headers().get(AUTHORIZATION).and_then(|it| it.to_str().ok());
         if !shown.is_some_and(|shown| self.token.is_shown_in(shown)) {
             let mut refused =
-                plain(StatusCode::UNAUTHORIZED, "show the token: `Authorization: Bearer TOKEN`\n");
+                plain(StatusCode::UNAUTHORIZED, "send the token: `Authorization: Bearer TOKEN`\n");
             refused
                 .headers_mut()
                 .insert(WWW_AUTHENTICATE, "Bearer".parse().expect("a word is a header"));

@@ -48,7 +48,10 @@ pub(crate) fn place(client: Client, project: &Path, codex_home: Option<&Path>) -
         }
         Client::Codex => {
             let home = codex_home.ok_or_else(|| {
-                Refused::new("there is no home folder that Codex could have", "set `CODEX_HOME`")
+                Refused::new(
+                    "there is no home folder for Codex's configuration",
+                    "set `CODEX_HOME`",
+                )
             })?;
             home.join("config.toml")
         }
@@ -70,7 +73,7 @@ pub(crate) fn plan(client: Client, path: &Path, server: &Server) -> Result<Chang
     let text = before.as_deref().unwrap_or_default();
     let after = edit::with_server(client, text, NAME, server).map_err(|problem| {
         let message = format!("`{}` is not changed: {problem}", path.display());
-        Refused::new(message, "repair it first, or show what to put there: `--print`")
+        Refused::new(message, "repair it first, or see what to put there: `--print`")
     })?;
     Ok(Change { path, before, after })
 }

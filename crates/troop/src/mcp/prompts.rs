@@ -42,7 +42,7 @@ pub(super) async fn get(
             format!("{}{}", teammate(caller.dialect), focus.unwrap_or_default())
         }
         other => {
-            let message = format!("there is no prompt `{other}`; there are: lead, teammate");
+            let message = format!("there is no prompt `{other}`; the prompts are: lead, teammate");
             return Err(ErrorData::invalid_params(message, None));
         }
     };

@@ -77,9 +77,9 @@ fn checks(state: &State, task: &Task) -> Vec<String> {
 
 fn failed(n_failed: u32) -> String {
     if n_failed == 1 {
-        "checked once in vain".to_owned()
+        "failed its checks once".to_owned()
     } else {
-        format!("checked {n_failed} times in vain")
+        format!("failed its checks {n_failed} times")
     }
 }
 
@@ -241,7 +241,7 @@ fn cost(text: &mut String, state: &State) {
         let how = match state.spending() {
             Spending::Within => "",
             Spending::Near => "  almost spent",
-            Spending::Spent => "  spent: nothing more is begun",
+            Spending::Spent => "  spent: nothing new is started",
         };
         line(text, &format!("  budget   {told}{how}"));
     }

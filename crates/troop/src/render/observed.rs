@@ -180,7 +180,7 @@ fn add(lines: &mut Vec<String>, more: Vec<String>) {
 
 fn headline(team: &Team, note: &str, width: usize) -> String {
     let n_done = team.tasks().filter(|it| it.status == TaskStatus::Completed).count();
-    let partial = if team.is_partial() { "  seen from the middle on" } else { "" };
+    let partial = if team.is_partial() { "  only partly seen" } else { "" };
     let n_tasks = team.tasks().len();
     let text =
         format!("{}  {n_done} of {n_tasks} tasks done{partial}{note}", one_line(team.name()));

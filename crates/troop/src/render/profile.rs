@@ -8,7 +8,7 @@ pub(crate) fn profile(profile: &Profile, command: &str) -> String {
     let mut text = format!(
         "{}  {}\n",
         paint(BOLD, &one_line(&profile.path)),
-        paint(DIM, &format!("{} files, {} looked into", profile.files, profile.scanned)),
+        paint(DIM, &format!("{} files, {} read", profile.files, profile.scanned)),
     );
     let languages: Vec<_> = profile.languages.iter().map(|it| it.name.to_owned()).collect();
     let structure = &profile.structure;
@@ -26,7 +26,7 @@ pub(crate) fn profile(profile: &Profile, command: &str) -> String {
         text.push_str(&format!("\n{}\n", paint(BOLD, "Signals")));
         profile.signals.iter().for_each(|it| signal(&mut text, it));
     }
-    text.push_str(&format!("\n{}\n", paint(BOLD, "A team that would suit it")));
+    text.push_str(&format!("\n{}\n", paint(BOLD, "Suggested team")));
     let widest = |part: fn(&Suggestion) -> &String| {
         profile.team.iter().map(|it| part(it).len()).max().unwrap_or(0)
     };
@@ -63,7 +63,7 @@ pub(crate) fn profile_in_short(profile: &Profile) -> String {
     for signal in &profile.signals {
         text.push_str(&format!("- {}: {}\n", signal.kind, one_line(&signal.message)));
     }
-    text.push_str("\nWho would suit it, if you start teammates:\n\n");
+    text.push_str("\nSuggested teammates, if you start any:\n\n");
     for Suggestion { name, expertise, reason } in &profile.team {
         text.push_str(&format!("- `{name}`: {expertise} ({})\n", one_line(reason)));
     }

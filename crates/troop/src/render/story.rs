@@ -106,12 +106,12 @@ impl Story {
             }
             Fact::MemberStateChanged { .. } => return self.moved(&event.fact),
             Fact::MemberRemoved { member, reason } => {
-                format!("{member} is gone{}", because(reason.as_deref()))
+                format!("{member} was removed{}", because(reason.as_deref()))
             }
             Fact::MemberInterrupted { member, reason } => {
                 let how = wait::word(member.as_str(), &self.typed);
                 let holds_task = self.state.tasks().held_by(member).next().is_some();
-                let next = format!("{NEXT}it goes on with the next message: {how}");
+                let next = format!("{NEXT}it continues with the next message: {how}");
                 let next = if holds_task { next } else { String::new() };
                 format!("{who} interrupts {member}{}{next}", because(reason.as_deref()))
             }
@@ -142,7 +142,7 @@ impl Story {
             {
                 let pid = pid.map(|pid| format!(", process {pid}")).unwrap_or_default();
                 let plan = if state == MemberState::Planning { "; it may only plan" } else { "" };
-                Some(format!("{member} is there ({}{pid}){plan}", before.agent))
+                Some(format!("{member} is ready ({}{pid}){plan}", before.agent))
             }
             MemberState::Crashed => Some(format!("{member} crashed{}", because(reason))),
             // Who stops because all do is told once, by the end of it all.
@@ -204,11 +204,13 @@ impl Story {
                 let how = wait::allow(from, request_id.unwrap_or(*id), &self.typed);
                 format!("{from} asks {to}: {asked}{NEXT}answer: {how}")
             }
-            MessageKind::PermissionResponse if is_yes => format!("{from} allows it to {to}{about}"),
-            MessageKind::PermissionResponse => format!("{from} does not allow it to {to}{about}"),
+            MessageKind::PermissionResponse if is_yes => {
+                format!("{from} gives {to} permission{about}")
+            }
+            MessageKind::PermissionResponse => format!("{from} refuses {to} permission{about}"),
             MessageKind::ShutdownRequest => format!("{from} asks {to} to stop{about}"),
             MessageKind::ShutdownResponse if is_yes => format!("{from} agrees to stop"),
-            MessageKind::ShutdownResponse => format!("{from} does not want to stop{about}"),
+            MessageKind::ShutdownResponse => format!("{from} refuses to stop{about}"),
             MessageKind::System if *notice == Some(Notice::Vetoed) => {
                 format!("{VETOED} to {to}: {content}")
             }
@@ -231,9 +233,9 @@ impl Story {
                     after => format!(" (after {})", after.join(", ")),
                 };
                 let how = wait::let_begin(task, &self.typed);
-                let leave = approve_start.then(|| format!("{NEXT}let it begin: {how}"));
-                let leave = leave.unwrap_or_default();
-                format!("{who} created {task}: {}{after}{leave}", one_line(subject))
+                let start = approve_start.then(|| format!("{NEXT}let it start: {how}"));
+                let start = start.unwrap_or_default();
+                format!("{who} created {task}: {}{after}{start}", one_line(subject))
             }
             Fact::TaskClaimed { owner, attempt, .. } => {
                 format!("{owner} took {task}{}", nth(*attempt))
@@ -249,7 +251,7 @@ impl Story {
                 format!("{owner} is at {}% of {task}: {}", progress.percent, progress.step)
             }
             Fact::TaskSubmitted { .. } => {
-                format!("{who} hands in {task}{NEXT}take it: {}", wait::judge(task, &self.typed))
+                format!("{who} submits {task}{NEXT}approve it: {}", wait::judge(task, &self.typed))
             }
             Fact::TaskAsked { question, asked_by, .. } => {
                 let how = wait::reply(asked_by.as_str(), task, &self.typed);
@@ -281,7 +283,7 @@ impl Story {
             // It says which task, and what nobody did; that a task is stale is one of these.
             Fact::TaskEscalated { reason, .. } => one_line(reason),
             Fact::TaskFailed { reason, retry_at, .. } => {
-                let again = if retry_at.is_some() { "; it is tried again" } else { "" };
+                let again = if retry_at.is_some() { "; it will be retried" } else { "" };
                 let (doer, of) = self.doer(event);
                 let what = if of.is_empty() { "failed at" } else { "gave up" };
                 format!("{doer} {what} {task}{of}{}{again}", because(Some(reason)))
@@ -317,7 +319,7 @@ fn checked(task: &str, evidence: &[Evidence], waived: Option<&str>) -> Option<St
     match (bad, waived) {
         (Some(bad), _) => {
             let (command, code) = (one_line(&bad.command), bad.exit_code);
-            Some(format!("{task} is not good: `{command}` ended with exit code {code}"))
+            Some(format!("{task} failed a check: `{command}` ended with exit code {code}"))
         }
         (None, Some(reason)) => Some(format!("{task} is not checked{}", because(Some(reason)))),
         (None, None) => None,
@@ -332,7 +334,7 @@ fn refused(task: Option<TaskNumber>, subject: Option<&str>, who: &Actor, by: Ref
         (RefusedBy::Hook, Some(task)) => format!("{VETOED} to {who} about {task}"),
         (RefusedBy::Hook | RefusedBy::Merge, None) => {
             let subject = one_line(subject.unwrap_or_default());
-            format!("{VETOED} to {who}, who wanted a task `{subject}`")
+            format!("{VETOED} to {who}, which wanted to create `{subject}`")
         }
     }
 }

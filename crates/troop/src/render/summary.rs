@@ -163,7 +163,7 @@ fn incidents(story: &Story, width: usize) -> Vec<String> {
     for it in &tally.recoveries {
         let then = match &it.to {
             Some((to, at)) => format!("given to {to} {} later", took(at.since(it.at))),
-            None => "nobody has taken it".to_owned(),
+            None => "nobody has claimed it".to_owned(),
         };
         all.push((it.at, "recovered", format!("{}: {}; {then}", it.task, one_line(&it.reason))));
     }

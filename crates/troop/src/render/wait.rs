@@ -69,7 +69,7 @@ fn of_task(state: &State, task: &Task, typed: &Typed) -> Option<Wait> {
     }
     let is_next = status == Status::Pending && task.start == StartGate::Waiting;
     is_next.then(|| Wait {
-        what: format!("{number} for leave to begin: {subject}"),
+        what: format!("{number} for approval to start: {subject}"),
         how: let_begin(number, typed),
     })
 }

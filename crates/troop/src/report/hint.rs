@@ -1,6 +1,6 @@
 //! What to type next, for each refusal that has an answer.
 
-use troop_model::{Refusal, Status, quoted};
+use troop_model::{MemberName, Refusal, Status, UnknownWord, did_you_mean, nearest, quoted};
 
 use crate::agents::SUGGESTED;
 
@@ -11,7 +11,7 @@ pub(crate) const CREATE_TEAM: &str = "make one: `troop team create my-team --mem
 pub(super) fn for_team(name: &str, known: &[String]) -> String {
     match (nearest(name, known.iter().map(String::as_str)), known) {
         (_, []) => CREATE_TEAM.to_owned(),
-        (Some(near), _) => format!("did you mean `--team {near}`?"),
+        (Some(near), _) => did_you_mean(&format!("--team {near}")),
         (None, known) => format!("the teams are: {}", some_of(known)),
     }
 }
@@ -24,14 +24,6 @@ pub(crate) fn some_of(teams: &[impl AsRef<str>]) -> String {
         0 => named.join(", "),
         more => format!("{} and {more} more (`troop team list`)", named.join(", ")),
     }
-}
-
-/// The known word that is most like this one, if any is.
-pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let alike = |other: &str| {
-        strsim::normalized_damerau_levenshtein(&word.to_lowercase(), &other.to_lowercase())
-    };
-    known.max_by(|a, b| alike(a).total_cmp(&alike(b))).filter(|best| alike(best) >= 0.6)
 }
 
 /// What a library says about a value, without the names of its types.
@@ -59,18 +51,13 @@ pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {
     Some(match refusal {
         Refusal::NoTeam => CREATE_TEAM.to_owned(),
         Refusal::TeamDeleted => "see what is left of it: `troop team list --all`".to_owned(),
-        Refusal::UnknownMember { name, members } => {
-            match nearest(name, members.iter().map(troop_model::MemberName::as_str)) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => {
-                    let member = quoted(&format!("{name}={SUGGESTED}"));
-                    format!("add it: `troop member add {member}`")
-                }
-            }
+        Refusal::UnknownMember { name, members } => for_member(name, members),
+        Refusal::UnknownWord(UnknownWord { word, known }) => {
+            did_you_mean(nearest(word, known.iter().copied())?)
         }
         Refusal::NotAMember { .. } => "see who is: `troop member list`".to_owned(),
         Refusal::MemberExists { member } => {
-            format!("take another name: `troop member add {member}-2={SUGGESTED}`")
+            format!("use another name: `troop member add {member}-2={SUGGESTED}`")
         }
         Refusal::UnknownTask { .. }
         | Refusal::NotATaskName { .. }
@@ -82,19 +69,19 @@ pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {
             format!("make a follow-up: `troop task create \"follow up on {task}\"`")
         }
         Refusal::TaskHeld { owner, .. } | Refusal::NotYours { owner: Some(owner), .. } => {
-            format!("take another: `troop task claim`, or ask: `troop message send {owner} \"…\"`")
+            format!("claim another: `troop task claim`, or ask: `troop message send {owner} \"…\"`")
         }
         Refusal::NotYours { task, owner: None, .. } => {
-            format!("take it first: `troop task claim {}`", task.0)
+            format!("claim it first: `troop task claim {}`", task.0)
         }
         Refusal::TaskBlocked { by, .. } => {
-            format!("see what holds it up: `troop task get {}`", by.first()?.0)
+            format!("see what blocks it: `troop task get {}`", by.first()?.0)
         }
         Refusal::DependencyEnded { by, how: Status::Failed, .. } => {
-            format!("try it again: `troop task retry {}`", by.first()?.0)
+            format!("retry it: `troop task retry {}`", by.first()?.0)
         }
         Refusal::DependencyEnded { task, .. } => {
-            format!("let it wait for nothing: `troop task update {} --unblock`", task.0)
+            format!("make it wait for nothing: `troop task update {} --unblock`", task.0)
         }
         Refusal::TaskReserved { task, .. } => {
             format!("free it: `troop task update {} --unassign`", task.0)
@@ -104,7 +91,7 @@ pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {
             "wait for one: `troop task claim --wait`, or look: `troop task list`".to_owned()
         }
         Refusal::OnlyMembersHold => {
-            "say for whom: `--as MEMBER`, or give it away: `troop task assign TASK MEMBER`"
+            "act as a member: `--as MEMBER`, or assign it: `troop task assign TASK MEMBER`"
                 .to_owned()
         }
         Refusal::NeedsVersion2 { .. } => "`troop team set version=2`".to_owned(),
@@ -114,10 +101,10 @@ pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {
             "see who may: `troop team show`".to_owned()
         }
         Refusal::TeammateActive { member, .. } => {
-            format!("let it finish, or take it out of the team: `troop member remove {member}`")
+            format!("let it finish, or remove it: `troop member remove {member}`")
         }
         Refusal::BadSetting(_) => "see all settings: `troop team show --json`".to_owned(),
-        Refusal::TooLong { .. } => "write it to a file and name the file".to_owned(),
+        Refusal::TooLong { .. } => "put it in a file and refer to the file".to_owned(),
         Refusal::StillNeeded { by, .. } => {
             format!("change what waits for it: `troop task update {} --unblock`", by.first()?.0)
         }
@@ -128,18 +115,29 @@ pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {
     })
 }
 
+/// For a member that does not exist.
+fn for_member(name: &str, members: &[MemberName]) -> String {
+    match nearest(name, members.iter().map(MemberName::as_str)) {
+        Some(near) => did_you_mean(near),
+        None => {
+            let member = quoted(&format!("{name}={SUGGESTED}"));
+            format!("add it: `troop member add {member}`")
+        }
+    }
+}
+
 /// What can be done with a task that stands like this.
 fn for_status(status: Status, task: u32) -> String {
     match status {
-        Status::Failed => format!("try it again: `troop task retry {task}`"),
+        Status::Failed => format!("retry it: `troop task retry {task}`"),
         Status::InReview => {
-            format!("judge it: `troop task approve {task}`, or `troop task reject {task}`")
+            format!("decide: `troop task approve {task}`, or `troop task reject {task}`")
         }
         Status::Completed | Status::Cancelled => format!(
-            "see what came of it: `troop task get {task}`, or make a follow-up: `troop task create \"…\"`"
+            "see its result: `troop task get {task}`, or make a follow-up: `troop task create \"…\"`"
         ),
         Status::Pending | Status::Blocked | Status::InProgress | Status::Stale => {
-            format!("see how it stands: `troop task get {task}`")
+            format!("see its state: `troop task get {task}`")
         }
     }
 }
@@ -149,32 +147,32 @@ fn for_status(status: Status, task: u32) -> String {
 fn for_running(refusal: &Refusal) -> Option<String> {
     Some(match refusal {
         Refusal::LeadHeld { .. } => {
-            "see what it does: `troop events --follow`; stop it: `troop stop`".to_owned()
+            "see what it is doing: `troop events --follow`; stop it: `troop stop`".to_owned()
         }
         Refusal::NobodyLeads => {
-            "let it run: `troop resume`, or make another: `troop run \"GOAL\"`".to_owned()
+            "run it: `troop resume`, or make another: `troop run \"GOAL\"`".to_owned()
         }
         Refusal::AlreadyRunning { member, .. } => {
             format!("stop it first: `troop member stop {member}`")
         }
         Refusal::DelegationNeedsTask { pending } => match pending.first() {
-            Some(first) => format!("say which: `troop task delegate {} --to MEMBER`", first.0),
+            Some(first) => format!("for example: `troop task delegate {} --to MEMBER`", first.0),
             None => "make one: `troop task create \"…\"`".to_owned(),
         },
         Refusal::LinkFull { .. }
         | Refusal::MemberFull { .. }
         | Refusal::AlreadyDelegated { .. } => "see what runs: `troop team delegations`".to_owned(),
         Refusal::NoLink { from, to } if from == to => {
-            "let a teammate do it: `troop member list`".to_owned()
+            "choose a teammate: `troop member list`".to_owned()
         }
         Refusal::LinkDisabled { to, .. } | Refusal::NoLink { to, .. } => {
-            format!("let it be used: `troop member link {to} --enable`")
+            format!("enable it: `troop member link {to} --enable`")
         }
         Refusal::DelegationDenied { to, .. } => {
-            format!("see for whom it is: `troop member link {to}`")
+            format!("see who may: `troop member link {to}`")
         }
         Refusal::NotProved { task, .. } => format!(
-            "a person's word runs them: `troop task approve {0}`, or `complete {0}`; to do without: `--without-checks REASON`",
+            "a person can run them: `troop task approve {0}`, or `complete {0}`; to skip them: `--without-checks REASON`",
             task.0
         ),
         Refusal::LeadDelegates => "`troop task delegate TASK --to MEMBER`".to_owned(),
@@ -184,7 +182,7 @@ fn for_running(refusal: &Refusal) -> Option<String> {
         }
         Refusal::WiderThanOwn { member, .. } => {
             format!(
-                "a person answers: `troop message answer {member} yes`, or gives more: `troop member mode {member} MODE`"
+                "a person can answer: `troop message answer {member} yes`, or widen its mode: `troop member mode {member} MODE`"
             )
         }
         Refusal::TooManyTeammates { .. } => {

@@ -117,10 +117,10 @@ mod tests {
 
     #[test]
     fn what_was_typed_is_in_the_commands_that_it_is_for() {
-        let both = "take another: `troop task claim`, or see: `troop member list`";
+        let both = "claim another: `troop task claim`, or see: `troop member list`";
         assert_eq!(
             kept("--as bob --team=blue task claim 1", both),
-            "take another: `troop --team blue --as bob task claim`, or see: `troop --team blue member list`"
+            "claim another: `troop --team blue --as bob task claim`, or see: `troop --team blue member list`"
         );
         assert_eq!(kept("task claim 1", both), both);
         assert_eq!(
@@ -131,7 +131,10 @@ mod tests {
             kept("--team x events", "see: `troop --team x log ann`"),
             "see: `troop --team x log ann`"
         );
-        assert_eq!(kept("--team x run go", "go on: `troop resume x`"), "go on: `troop resume x`");
+        assert_eq!(
+            kept("--team x run go", "continue: `troop resume x`"),
+            "continue: `troop resume x`"
+        );
         assert_eq!(kept("task comment 1 -- --team x", both), both);
         let board =
             "see the board: `troop task list`, or go on: `troop team set task max_attempts=5`";

@@ -10,7 +10,7 @@ use anyhow::Result;
 
 use crate::report::Usage;
 
-pub(super) const HINT: &str = "a lead starts it as: troop --mode teammate --team TEAM --name NAME --agent AGENT \
+pub(super) const HINT: &str = "leads start it as: troop --mode teammate --team TEAM --name NAME --agent AGENT \
                     --lead-session SESSION [--model MODEL] [--path FOLDER]";
 
 /// Who this process is to be.

@@ -41,7 +41,7 @@ fn without_a_word_the_model_is_the_one_whose_key_is_there() {
     let error = chosen(&none, None, &[]).unwrap_err();
     assert_eq!(
         error,
-        "there is no model for the agent `builtin` to think with: set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY` or \
+        "the agent `builtin` has no model to use: set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY` or \
          `GEMINI_API_KEY` in the environment, or `model` in `config.json`"
     );
 }

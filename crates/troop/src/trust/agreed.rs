@@ -66,12 +66,12 @@ impl AgreedAgents {
             return Ok(());
         }
         let message = match self.is_trusted {
-            true => format!("the agent `{key}` is not what a person agreed to"),
+            true => format!("the agent `{key}` changed since a person trusted it"),
             false => {
                 format!("the agent `{key}` is this project's own, and the project is not trusted")
             }
         };
-        Err(Refused::new(message, "look and decide: `troop trust`"))
+        Err(Refused::new(message, "review it: `troop trust`"))
     }
 
     /// Refuses a program that is another in the folder where it is started.

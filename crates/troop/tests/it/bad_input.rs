@@ -76,10 +76,10 @@ fn ambiguous_prefixes_are_refused_with_what_they_could_mean() {
     assert_eq!(code, 2);
     assert_eq!(
         err,
-        "error: `aaaaaaaa` could be task-4, task-5; write more of it\nhint: use its number: `troop task get 4`\n"
+        "error: `aaaaaaaa` could be task-4, task-5; give more of the id\nhint: use its number: `troop task get 4`\n"
     );
     let (_, err) = troop.refused("task create seven --id aaaaaaaa-0000-7000-8000-000000000002");
-    assert!(err.starts_with("error: there is a task with the id aaaaaaaa-0000-7000-8000-000000000002 already: task-5"), "{err}");
+    assert!(err.starts_with("error: there is already a task with the id aaaaaaaa-0000-7000-8000-000000000002: task-5"), "{err}");
 }
 
 #[test]
@@ -89,9 +89,18 @@ fn texts_that_are_empty_too_long_or_act_on_the_terminal_are_refused() {
     let cases: Vec<(Vec<&str>, &str)> = vec![
         (vec!["task", "create", ""], "the subject is empty"),
         (vec!["task", "create", "   "], "the subject is empty"),
-        (vec!["task", "create", "a\u{1b}[2Jb"], "the subject has the unprintable character U+001B"),
-        (vec!["task", "create", "a\u{202e}b"], "the subject has the unprintable character U+202E"),
-        (vec!["task", "create", "two\nlines"], "the subject has the unprintable character U+000A"),
+        (
+            vec!["task", "create", "a\u{1b}[2Jb"],
+            "the subject contains the unprintable character U+001B",
+        ),
+        (
+            vec!["task", "create", "a\u{202e}b"],
+            "the subject contains the unprintable character U+202E",
+        ),
+        (
+            vec!["task", "create", "two\nlines"],
+            "the subject contains the unprintable character U+000A",
+        ),
         (vec!["task", "update", "2", "--subject", ""], "the subject is empty"),
         (vec!["--as", "ann", "task", "complete", "1", "-r", ""], "the result is empty"),
         (vec!["task", "cancel", "2", "--reason", " "], "the reason is empty"),
@@ -163,9 +172,27 @@ fn numbers_out_of_range_are_refused() {
         (
             "--as ann task complete 1 -r x --attempt 7",
             1,
-            "task-1 has moved on: it is in attempt 1, and you hold attempt 7",
+            "task-1 has moved on: it is in attempt 1 and you hold attempt 7",
         ),
     ]);
+}
+
+#[test]
+fn a_misspelt_word_is_answered_with_the_one_that_was_meant() {
+    let troop = Troop::with_team();
+    for (line, meant) in [
+        ("member mode ann bypas", "bypass"),
+        ("member add eve=command --mode accept_edit", "accept-edits"),
+        ("run go --permissions plann", "plan"),
+        ("task list --status pendin", "pending"),
+        ("message send ann hi --kind shutdown-request", "shutdown_request"),
+    ] {
+        let (code, err) = troop.refused(line);
+        assert_eq!(code, 2, "{line}: {err}");
+        assert!(err.ends_with(&format!("\nhint: did you mean `{meant}`?\n")), "{line}: {err}");
+    }
+    let (_, err) = troop.refused("--json member mode ann bypas");
+    assert!(err.starts_with(r#"{"error":{"kind":"invalid","#), "{err}");
 }
 
 #[test]
@@ -180,8 +207,8 @@ fn input_of_the_wrong_shape_is_refused() {
         ("team set task_creation=everyone", 2, "`task_creation` cannot be that"),
         ("team create red --member ann", 2, "there is no agent `ann`"),
         ("team create red --member ann=cladue", 2, "there is no agent `cladue`"),
-        ("team create blue", 1, "there is a team `blue` already"),
-        ("member add ann=claude", 1, "there is a member `ann` already"),
+        ("team create blue", 1, "there is already a team `blue`"),
+        ("member add ann=claude", 1, "there is already a member `ann`"),
         ("member mode ann wild", 2, "`wild` is none of: plan, default, accept-edits, bypass"),
         ("message send ann hi --kind gossip", 2, "`gossip` is none of: message, broadcast"),
         (
@@ -189,7 +216,7 @@ fn input_of_the_wrong_shape_is_refused() {
             1,
             "messages of kind system are sent by troop itself",
         ),
-        ("--as ann message send ann hi", 2, "a message to yourself goes nowhere"),
+        ("--as ann message send ann hi", 2, "you cannot send a message to yourself"),
         (
             "task attach 1 ../../etc/passwd",
             2,
@@ -212,7 +239,7 @@ fn input_of_the_wrong_shape_is_refused() {
 #[test]
 fn what_the_state_of_a_task_forbids_is_refused() {
     all_are_refused(&[
-        ("--as bob task claim 1", 1, "task-1 is not available: it is held by ann since "),
+        ("--as bob task claim 1", 1, "task-1 is not available: ann has held it since "),
         ("--as bob task complete 1 -r x", 1, "task-1 is not held by `bob` but by `ann`"),
         (
             "--as bob task claim 3",
@@ -224,7 +251,7 @@ fn what_the_state_of_a_task_forbids_is_refused() {
         ("task reject 2 --reason x", 1, "task-2 is pending, so it cannot be rejected"),
         ("task retry 2", 1, "task-2 is pending, so it cannot be retried"),
         ("task delete 2", 1, "task-2 is pending, so it cannot be deleted"),
-        ("task clear-ask-user 1", 1, "task-1 asks the user nothing"),
+        ("task clear-ask-user 1", 1, "task-1 has no open question to the user"),
         (
             "task update 2 --add-blocked-by 3",
             2,

@@ -134,8 +134,8 @@ fn every_verb_of_the_board_works() {
         "rejected and sent back task-1: one (ann)\n"
     );
     let failed = troop.ok("--as ann task fail 1 --reason 'no network'");
-    assert_eq!(failed, "failed, to be tried again: task-1: one\n");
-    assert_eq!(troop.ok("task retry 1"), "to be tried again: task-1: one\n");
+    assert_eq!(failed, "failed, to be retried: task-1: one\n");
+    assert_eq!(troop.ok("task retry 1"), "to be retried: task-1: one\n");
     troop.ok("task update 2 --subject deux --priority 9 --type chore --assignee bob --metadata '{\"k\":1}'");
     assert_eq!(troop.ok("--as bob task next"), "task-2 deux (for bob)\n");
     troop.ok("task update 2 --unassign");
@@ -270,7 +270,7 @@ fn a_refused_completion_changes_nothing_and_runs_nothing() {
     {
         let (code, err) = troop.refused(line);
         assert_eq!(code, 1, "{err}");
-        assert!(err.contains("hint: judge it: `troop task approve 1`"), "{err}");
+        assert!(err.contains("hint: decide: `troop task approve 1`"), "{err}");
     }
     assert_eq!(troop.ok("events --json"), log);
     assert!(!troop.folder().join("ran").exists());
@@ -305,7 +305,7 @@ async fn a_check_ends_with_who_waits_for_it() {
     running.signal(rustix::process::Signal::INT);
     let run = running.end();
     assert_eq!(run.code, 130, "{run:?}");
-    assert!(run.err.contains("it was stopped by SIGINT"), "{run:?}");
+    assert!(run.err.contains("stopped by SIGINT"), "{run:?}");
     for file in ["pid", "left"] {
         let pid = std::fs::read_to_string(troop.folder().join(file)).unwrap();
         troop_testkit::wait_until_gone(&pid).await;

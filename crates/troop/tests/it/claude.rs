@@ -174,7 +174,7 @@ fn the_real_client_is_a_teammate_of_a_lead() {
         let shared = home.path("");
         let mirror = format!("--team crew team mirror {} --layout claude", shared.display());
         let mut mirror = Printing::new(troop.start(&mirror));
-        mirror.wait_for("mirrored to");
+        mirror.wait_for("mirroring to");
         wait_for("the client's file of the team", async || {
             home.read("teams/crew/config.json").map(drop)
         })
@@ -283,7 +283,7 @@ fn a_team_that_the_real_client_made_is_read() {
         assert_eq!((&second["subject"], &second["status"]), (&json!("Task B"), &json!("blocked")));
         assert_eq!(second["blocked_by"], json!([1]));
         let mut mirror = Printing::new(troop.start(&mirror));
-        mirror.wait_for("mirrored to");
+        mirror.wait_for("mirroring to");
         troop.ok("--as lead message send bea 'please speak up'");
         for (from, to, content) in
             [("bea", "lead", "bea is here"), ("lead", "ann", "begin with task 1")]

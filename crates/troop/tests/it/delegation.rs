@@ -26,7 +26,7 @@ fn a_delegation_without_a_task_is_refused_and_says_which_there_are() {
     let (_, err) = troop.refused("task delegate --to ann");
     assert!(
         err.contains(
-            "; pending tasks: task-1\nhint: say which: `troop task delegate 1 --to MEMBER`\n"
+            "; pending tasks: task-1\nhint: for example: `troop task delegate 1 --to MEMBER`\n"
         ),
         "{err}"
     );
@@ -53,7 +53,7 @@ fn a_delegation_ends_with_its_task_and_is_announced_to_the_lead() {
     let (_, err) = troop.refused("task delegate 1 --to ann");
     assert_eq!(
         err,
-        "error: task-1 is delegated to `ann` already; wait for its result\nhint: see what runs: `troop team delegations`\n"
+        "error: task-1 is already delegated to `ann`; wait for its result\nhint: see what runs: `troop team delegations`\n"
     );
     troop.ok("--as ann task complete 1 -r 'a deep hole'");
     let mail = troop.json("--as lead message read");
@@ -96,7 +96,12 @@ fn a_link_says_how_much_is_delegated_by_it_and_for_whom() {
     );
     troop.ok("task create dig");
     let (_, err) = troop.refused("task delegate 1 --to ann");
-    assert!(err.contains("may not set off delegations to `ann`\nhint: see for whom it is: `troop member link ann`\n"), "{err}");
+    assert!(
+        err.contains(
+            "may not cause delegations to `ann`\nhint: see who may: `troop member link ann`\n"
+        ),
+        "{err}"
+    );
     troop.ok("member link ann --allow= --deny=");
     troop.ok("task delegate 1 --to ann");
     troop.ok("task create fill");
@@ -114,9 +119,9 @@ fn a_link_says_how_much_is_delegated_by_it_and_for_whom() {
     assert!(err.starts_with("error: there is no member `bob`; the members are "), "{err}");
     // No hint leads to what is refused.
     let (_, err) = troop.refused("task delegate 2 --to lead");
-    assert!(err.ends_with("hint: let a teammate do it: `troop member list`\n"), "{err}");
+    assert!(err.ends_with("hint: choose a teammate: `troop member list`\n"), "{err}");
     let (_, err) = troop.refused("member link lead --enable");
-    assert!(err.starts_with("error: `lead` leads the team, and delegates nothing"), "{err}");
+    assert!(err.starts_with("error: `lead` leads the team and cannot delegate to itself"), "{err}");
     let (code, err) = troop.refused("member link ann --max 0");
     assert!(code == 2 && err.contains("--max"), "{err}");
 }
@@ -127,7 +132,7 @@ fn who_waits_for_what_nobody_begins_is_told_and_nothing_is_said_to_run() {
     troop.ok("task create dig");
     let run = troop.run("task delegate 1 --to ann --wait 0");
     assert_eq!(run.code, 1, "{run:?}");
-    let says = "warning: nobody leads the team; it begins with `troop resume crew`";
+    let says = "warning: nobody leads the team; it starts with `troop resume crew`";
     assert!(run.err.starts_with(says), "{run:?}");
     assert!(run.err.contains("error: task-1 has not begun: nobody leads the team\n"), "{run:?}");
     let listed = troop.ok("team delegations");

@@ -42,7 +42,7 @@ fn a_whole_team_works_through_a_crash_a_rejected_plan_and_a_veto() {
 
 fn what_is_printed_can_be_pasted(out: &str) {
     let (_, look) = out.split_once("Where to look\n").unwrap();
-    let (look, removal) = look.split_once("All of it stays; to remove it\n").unwrap();
+    let (look, removal) = look.split_once("Everything is kept; to remove it\n").unwrap();
     let is_command = |line: &&str| !line.is_empty() && !line.starts_with('#');
     let commands: Vec<_> = look.lines().map(str::trim).filter(is_command).collect();
     let (export, commands) = commands.split_first().unwrap();
@@ -63,7 +63,7 @@ fn a_demonstration_without_a_place_says_how_to_give_it_one() {
     let err = String::from_utf8(output.stderr).unwrap();
     assert!(err.starts_with("error: no temporary folder can be made: "), "{err}");
     assert!(
-        err.ends_with("\nhint: say where there is room: `TMPDIR=/var/tmp troop demo`\n"),
+        err.ends_with("\nhint: name a folder with room: `TMPDIR=/var/tmp troop demo`\n"),
         "{err}"
     );
 }
@@ -96,7 +96,9 @@ fn without_python_it_says_what_to_install() {
     assert_eq!(output.status.code(), Some(1));
     let err = String::from_utf8(output.stderr).unwrap();
     assert!(
-        err.contains("there is no `python3`\nhint: install it: `apt-get install python3`"),
+        err.contains(
+            "needs `python3`, which is not installed\nhint: install it: `apt-get install python3`"
+        ),
         "{err}"
     );
 }
@@ -125,9 +127,9 @@ fn what_stays_says_at_once_how_to_look_and_how_to_end_it() {
     let line = demo.wait_for("export TROOP_HOME=");
     let home = line.trim().strip_prefix("export TROOP_HOME=").unwrap().to_owned();
     assert!(demo.wait_for(" stop").starts_with("  "));
-    demo.wait_for("ann is there");
+    demo.wait_for("ann is ready");
     let mut stop = troop.command(&["stop"]);
     let stopped = stop.env("TROOP_HOME", home).output().unwrap();
     assert!(stopped.status.success(), "{stopped:?}");
-    assert!(demo.end().out.contains("All of it stays; to remove it\n  rm -rf "));
+    assert!(demo.end().out.contains("Everything is kept; to remove it\n  rm -rf "));
 }

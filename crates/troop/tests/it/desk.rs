@@ -118,7 +118,7 @@ fn doctor_looks_at_everything_even_if_the_configuration_is_broken() {
     let run = troop.run("doctor");
     assert_eq!(run.code, 1);
     assert!(run.out.contains("✗ config") && run.out.contains("✓ team blue"), "{}", run.out);
-    assert!(run.out.contains("none that can be read: see `config`"), "{}", run.out);
+    assert!(run.out.contains("cannot be read: see `config`"), "{}", run.out);
 }
 
 #[test]
@@ -162,7 +162,10 @@ fn a_team_that_was_made_here_is_meant_before_one_that_was_made_elsewhere() {
     assert_eq!(troop.ok("--team there task list --status all"), "no tasks\n");
     troop.ok("team create second");
     let (code, err) = troop.refused("task create y");
-    assert!(code == 2 && err.starts_with("error: which team?"), "of two nobody guesses: {err}");
+    assert!(
+        code == 2 && err.starts_with("error: more than one team fits"),
+        "of two nobody guesses: {err}"
+    );
 }
 
 #[test]

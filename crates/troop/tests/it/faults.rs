@@ -128,7 +128,7 @@ fn a_disk_that_is_full_during_a_merge_holds_it_up_and_loses_nothing() {
 const FULL_HOME: &str = r#"
 "$@" > out 2>&1 &
 lead=$!
-until grep -q 'nothing can be kept' out; do
+until grep -q 'nothing can be stored' out; do
     kill -0 $lead || exit 9
 done
 rm disk/ballast
@@ -158,7 +158,7 @@ fn a_full_disk_under_the_log_is_told_and_loses_nothing() {
     let output = command.current_dir(folder).output().unwrap();
     let out = fs::read_to_string(folder.join("out")).unwrap_or_default();
     assert_eq!(output.status.code(), Some(0), "{out}\n{output:?}");
-    let said = out.lines().filter(|line| line.contains("nothing can be kept")).count();
+    let said = out.lines().filter(|line| line.contains("nothing can be stored")).count();
     assert_eq!(said, 1, "{out}");
     let task = fs::read_to_string(folder.join("task")).unwrap();
     let task: serde_json::Value = serde_json::from_str(&task).unwrap();

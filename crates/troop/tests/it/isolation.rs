@@ -176,7 +176,7 @@ fn checks_that_are_configured_hold_for_every_team_that_is_led_here() {
     let run = "run 'write' --agent script:lead.script -m ann=command --set max_attempts=1";
     let untrusted = troop.run(&format!("--team crew {run}"));
     assert_eq!(untrusted.code, 0, "{untrusted:?}");
-    assert!(untrusted.err.contains("tasks are done without its check"), "{untrusted:?}");
+    assert!(untrusted.err.contains("tasks are completed without its check"), "{untrusted:?}");
     assert!(
         troop.json("--team crew task get 2")["detail"]["evidence"].as_array().unwrap().is_empty()
     );
@@ -217,7 +217,8 @@ fn where_there_is_no_repository_one_line_says_so() {
     fs::write(troop.folder().join("lead.script"), "when mail * from user\n    message user hi\n")
         .unwrap();
     let run = troop.run("run 'write' --agent script:lead.script");
-    let says = "teammates share this folder: this is no git repository (`git init`, then commit)\n";
+    let says =
+        "teammates share this folder: this is not a git repository (`git init`, then commit)\n";
     assert!(run.out.contains(says), "{run:?}");
 }
 
@@ -315,13 +316,16 @@ fn a_run_that_cannot_begin_says_what_is_in_the_way_and_leaves_no_team() {
     git(troop.folder(), &["branch", "troop"]);
     let run = "run 'write' --agent script:lead.script -m ann=command -m bob=command";
     let (code, err) = troop.refused(run);
-    let says = "error: teammates cannot have folders of their own: the branch `troop` is in the way: those of teams are to be below `troop/`\nhint: rename it: `";
+    let says = "error: teammates cannot have their own worktrees: the branch `troop` is in the way: branches of teams go below `troop/`\nhint: rename it: `";
     assert!(code == 1 && err.starts_with(says), "{err}");
     assert_eq!(troop.json("team list")["teams"].as_array().unwrap().len(), 0);
     let folders = fs::read_dir(troop.folder().join("home/teams"));
     assert_eq!(folders.into_iter().flatten().count(), 0, "nothing was made for it");
     // As the hint says, one way and the other.
-    assert!(err.ends_with("or work without: `troop run GOAL --set isolation=none`\n"), "{err}");
+    assert!(
+        err.ends_with("or work without them: `troop run GOAL --set isolation=none`\n"),
+        "{err}"
+    );
     let shared = troop.run(&format!("{run} --set isolation=none"));
     assert_eq!(shared.code, 0, "{shared:?}");
     let (_, rename) = err.split_once("rename it: `").unwrap();
@@ -361,7 +365,10 @@ when mail * from user
     assert_eq!(run.code, 0, "{run:?}");
     let (_, err) = troop.refused("team delete crew --purge");
     assert!(err.starts_with("error: team `crew` cannot be erased: `git worktree remove "), "{err}");
-    assert!(err.ends_with("hint: see what is left and what to do: `troop doctor`\n"), "{err}");
+    assert!(
+        err.ends_with("hint: see what is left, and what to do with it: `troop doctor`\n"),
+        "{err}"
+    );
     let folder = troop.json("team show crew")["id"].as_str().unwrap().to_owned();
     let ann = troop.folder().join("home/teams").join(folder).join("worktrees/ann");
     git(troop.folder(), &["worktree", "unlock", &ann.to_string_lossy()]);
@@ -381,13 +388,13 @@ when mail * from user
     );
     assert_eq!(run.code, 0, "{run:?}");
     let doctor = troop.run("doctor").out;
-    assert!(doctor.contains("; task-1 is done without it, by ann\n"), "{doctor}");
+    assert!(doctor.contains("; ann completed task-1 without it\n"), "{doctor}");
     let (_, fix) = doctor.split_once("  drop it: `").unwrap();
     let (drop, rest) = fix.split_once('`').unwrap();
-    assert!(rest.starts_with("; or take it all the same: `git -C "), "{doctor}");
+    assert!(rest.starts_with("; or merge it anyway: `git -C "), "{doctor}");
     troop.ok("team delete crew --purge");
     let erased = troop.run("doctor").out;
-    let says = "unmerged work, in a team that is not here any more, of ann on task-1 in branch troop-work/crew/ann/task-1";
+    let says = "unmerged work, in a team that no longer exists, of ann on task-1 in branch troop-work/crew/ann/task-1";
     assert!(erased.contains(says), "{erased}");
     let dropped = Command::new("/bin/sh").args(["-c", drop]).output().unwrap();
     assert!(dropped.status.success(), "{drop}: {dropped:?}");
@@ -406,9 +413,9 @@ when mail * from user
     let run = troop.run("--team crew run 'write' --agent script:lead.script -m ann=command");
     assert_eq!(run.code, 0, "{run:?}");
     let doctor = troop.run("doctor").out;
-    assert!(doctor.contains("what ann put on a branch of its own: its-own\n"), "{doctor}");
-    assert!(doctor.contains("what ann left in `git stash`: stash@{0}\n"), "{doctor}");
-    for before in ["take it: `git -C ", "or drop it: `git -C "] {
+    assert!(doctor.contains("work that ann put on another branch: its-own\n"), "{doctor}");
+    assert!(doctor.contains("work that ann left in `git stash`: stash@{0}\n"), "{doctor}");
+    for before in ["merge it: `git -C ", "or drop it: `git -C "] {
         let doctor = troop.run("doctor").out;
         let (_, typed) = doctor.split_once(before).unwrap();
         let typed = format!("git -C {}", typed.split_once('`').unwrap().0);
@@ -448,12 +455,12 @@ when mail * from user
     let run = "run 'write' --agent script:lead.script -m ann=command --set max_attempts=1";
     let run = troop.run(&format!("--team crew {run}"));
     assert_eq!(run.code, 1, "{run:?}");
-    assert!(run.out.contains("your folder is a repository of its own now"), "{}", run.out);
+    assert!(run.out.contains("your folder is now a separate repository"), "{}", run.out);
     troop.refused("team delete crew --purge");
     let rescued = troop.run("doctor --rescue").out;
     let aside = troop.folder().join("home/aside/crew-ann.git");
     let says = format!(
-        "it is on `troop-work/crew/ann/task-1`; what git cannot keep is in {}\n",
+        "it is on `troop-work/crew/ann/task-1`; files that git cannot keep are in {}\n",
         aside.display()
     );
     assert!(rescued.contains(&says) && aside.join("HEAD").exists(), "{rescued}");

@@ -52,7 +52,7 @@ fn the_last_lines_are_enough_and_programs_get_json() {
 #[test]
 fn a_member_that_has_never_run_is_said_to_have_not() {
     let troop = Troop::with_team();
-    assert_eq!(troop.ok("log ann"), "nothing was seen of ann: it has not run yet\n");
+    assert_eq!(troop.ok("log ann"), "ann has no transcript: it has not run yet\n");
 }
 
 #[test]

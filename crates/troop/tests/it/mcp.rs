@@ -394,7 +394,7 @@ fn who_is_not_there_is_not_served() {
     let (code, said) = troop.refused("mcp");
     assert_eq!(
         (code, said.lines().next().unwrap()),
-        (2, "error: for which member? There are: ann, bob, lead")
+        (2, "error: name the member to act as; the members are: ann, bob, lead")
     );
     let (code, said) = troop.refused("mcp --as carol");
     assert_eq!(code, 1);

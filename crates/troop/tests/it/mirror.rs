@@ -105,7 +105,7 @@ fn whoever_types_a_command_is_told_what_is_wrong_with_the_files() {
     let other = Troop::on(&format!("files:{}?layout=claude", folder.display()));
     let run = other.run("task create read");
     assert_eq!(run.code, 0, "{run:?}");
-    assert!(run.err.starts_with("warning: the team's files are left as they are: "), "{run:?}");
+    assert!(run.err.starts_with("warning: the team's files are left unchanged: "), "{run:?}");
     assert!(run.err.contains("in the layout `seeds`"), "{run:?}");
     assert!(
         !folder.join("tasks/blue/1.json").exists() && !folder.join("teams/blue/inboxes").exists()
@@ -130,7 +130,7 @@ fn a_mirror_once_takes_and_writes_and_tells() {
         (&told["kind"], &told["path"]),
         (&json!("refused"), &json!("tasks/blue/task-1.json"))
     );
-    assert!(told["what"].as_str().unwrap().contains("held by ann"), "{told}");
+    assert!(told["what"].as_str().unwrap().contains("ann has held it"), "{told}");
     assert_eq!(read(&task)["claimed_by"], "ann");
 }
 
@@ -147,7 +147,7 @@ fn what_programs_do_is_neither_lost_nor_doubled_when_the_mirror_is_killed() {
     fs::create_dir_all(folder.join("teams/blue/inbox/bob")).unwrap();
     let start = || Printing::new(troop.start(&format!("team mirror {}", folder.display())));
     let mut mirror = start();
-    mirror.wait_for("mirrored to");
+    mirror.wait_for("mirroring to");
     let n_messages = N_MESSAGES.to_string();
     let programs = [
         program(&folder, "pat", &["send", "bob", &n_messages]),
@@ -160,7 +160,7 @@ fn what_programs_do_is_neither_lost_nor_doubled_when_the_mirror_is_killed() {
         mirror.signal(Signal::KILL);
         drop(mirror);
         mirror = start();
-        mirror.wait_for("mirrored to");
+        mirror.wait_for("mirroring to");
     }
     let mut claimed = Vec::new();
     for program in programs {

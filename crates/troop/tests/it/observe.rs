@@ -188,11 +188,7 @@ fn what_is_not_understood_is_mentioned() {
          {\"TeamCreate\":\ngarbage\n{\"type\":\n\n{\"type\":\"user\"}\n",
     );
     assert_eq!((run.code, run.out.as_str()), (0, ""));
-    assert!(
-        run.err.contains("tools that this version does not know: `TeamPause` (1)"),
-        "{}",
-        run.err
-    );
+    assert!(run.err.contains("tools unknown to this version: `TeamPause` (1)"), "{}", run.err);
     assert!(run.err.contains("3 lines could not be read"), "{}", run.err);
     // Whoever asks for another form is told, too, and gets the same numbers.
     for form in ["--json", "--state-json", "--pass-through"] {

@@ -56,7 +56,7 @@ fn what_is_no_folder_has_no_profile() {
     fs::write(troop.folder().join("file"), "").unwrap();
     for path in ["file", "nowhere"] {
         let (code, err) = troop.refused(&format!("profile {path}"));
-        assert!(code == 2 && err.contains("is no folder\nhint: say which"), "{err}");
+        assert!(code == 2 && err.contains("is not a folder\nhint: name the"), "{err}");
     }
 }
 

@@ -27,7 +27,7 @@ fn the_first_five_minutes_are_as_the_readme_says() {
         let err = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.success(), line != REFUSED, "`{line}`: {err}");
         assert_eq!(
-            err.contains("held by ann") && err.contains("hint:"),
+            err.contains("ann has held it") && err.contains("hint:"),
             line == REFUSED,
             "`{line}`: {err}"
         );

@@ -171,7 +171,7 @@ fn a_lead_that_cannot_go_on_is_a_failed_run() {
     let troop = project("when mail *\n    call task/create {\"subject\": \"\"}\n");
     let run = troop.run("run x --agent script:lead.script");
     assert_eq!(run.code, 1, "{}", run.out);
-    let says = "error: the lead could not go on: line 2 of the script: the subject is empty\nhint: see what it did: `troop --team ";
+    let says = "error: the lead could not continue: line 2 of the script: the subject is empty\nhint: see what it did: `troop --team ";
     assert!(run.err.starts_with(says), "{}", run.err);
     assert_eq!(troop.json("team list")["teams"][0]["state"], "stopped", "its work is not over");
     // Nor is one whose other steps were done, and who had mail since.
@@ -181,12 +181,13 @@ fn a_lead_that_cannot_go_on_is_a_failed_run() {
     let run = troop.run("run x --agent script:lead.script -m ann=command");
     assert_eq!(run.code, 1, "{}", run.out);
     assert_eq!(troop.json("team list")["teams"][0]["state"], "stopped", "its work is not over");
-    let says = "error: the lead could not go on: line 3 of the script: there is no task `task-7`";
+    let says =
+        "error: the lead could not continue: line 3 of the script: there is no task `task-7`";
     assert!(run.err.starts_with(says), "{}", run.err);
     let troop = project("when mail *\n    crash 3\n");
     let run = troop.run("run x --agent script:lead.script");
     assert_eq!(run.code, 1, "{}", run.out);
-    let says = "error: the lead could not go on: it ended by itself, with code 3";
+    let says = "error: the lead could not continue: it exited by itself with code 3";
     assert!(run.err.starts_with(says), "{}", run.err);
 }
 
@@ -207,7 +208,7 @@ async fn a_killed_lead_takes_its_team_with_it_and_resume_goes_on() {
     );
     let (code, err) = troop.refused("stop");
     assert_eq!(code, 1);
-    assert!(err.contains(" is dead\nhint: go on with it: `troop resume crew`\n"), "{err}");
+    assert!(err.contains(" is dead\nhint: continue it: `troop resume crew`\n"), "{err}");
     write(&troop, "go", "");
     let run = troop.run("resume");
     assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
@@ -247,16 +248,15 @@ fn a_second_lead_is_refused_with_who_leads() {
     let team = at_work(&troop);
     let (code, err) = troop.refused("resume crew");
     assert_eq!(code, 1);
-    let who = format!("error: the team is led by pat on {}", "");
-    assert!(err.starts_with(&who), "{err}");
-    assert!(err.contains(&format!(", process {} since ", team.id())), "{err}");
-    let hint = "\nhint: see what it does: `troop --team crew events --follow`; stop it: `troop stop crew`\n";
+    assert!(err.starts_with("error: pat on "), "{err}");
+    assert!(err.contains(&format!(", process {} has led the team since ", team.id())), "{err}");
+    let hint = "\nhint: see what it is doing: `troop --team crew events --follow`; stop it: `troop stop crew`\n";
     assert!(err.ends_with(hint), "{err}");
     let (code, err) = troop.refused("--team crew run 'once more' --agent script:lead.script");
     assert_eq!(code, 1);
-    assert!(err.starts_with("error: team `crew` runs already, led by pat on "), "{err}");
+    assert!(err.starts_with("error: team `crew` is already running, led by pat on "), "{err}");
     assert!(
-        err.ends_with("stop it: `troop stop crew`, or take another name: `--team crew-2`\n"),
+        err.ends_with("stop it: `troop stop crew`, or use another name: `--team crew-2`\n"),
         "{err}"
     );
     let (code, err) = troop.refused("team delete");
@@ -282,7 +282,7 @@ when mail * from user
     let run = start(&troop, "-m ann=command").end();
     let unblock = "troop --team crew task update 2 --unblock";
     let says = format!(
-        "error: 1 task is not done\nhint: task-2 waits for task-1, which was cancelled; let it wait for nothing: `{unblock}`, or cancel it too: `troop --team crew task cancel 2 --reason \"…\"`, then go on: `troop resume crew`\n"
+        "error: 1 task is not done\nhint: task-2 waits for task-1, which was cancelled; make it wait for nothing: `{unblock}`, or cancel it too: `troop --team crew task cancel 2 --reason \"…\"`, then continue: `troop resume crew`\n"
     );
     assert_eq!((run.code, run.err), (1, says), "{}", run.out);
     assert!(run.out.contains("crew: 0 of 1 tasks done"), "{}", run.out);
@@ -308,12 +308,12 @@ async fn a_team_is_stopped_from_elsewhere_and_goes_on_later() {
     let run = team.end();
     assert_eq!(run.code, 1, "{}", run.out);
     assert!(run.out.contains("pat asks the team to stop: lunch\n"), "{}", run.out);
-    assert_eq!(run.err, "error: 2 tasks are not done\nhint: go on: `troop resume crew`\n");
+    assert_eq!(run.err, "error: 2 tasks are not done\nhint: continue: `troop resume crew`\n");
     let status = troop.json("team status");
     let lead = status["members"].as_array().unwrap().iter().find(|it| it["role"] == "lead");
     assert_eq!(lead.unwrap()["unread"], 0, "that all have stopped is no news for later");
     let (code, err) = troop.refused("stop");
-    assert_eq!((code, err.starts_with("error: nobody runs this team now\n")), (1, true), "{err}");
+    assert_eq!((code, err.starts_with("error: nobody is running this team\n")), (1, true), "{err}");
     write(&troop, "go", "");
     let run = troop.run("resume crew");
     assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
@@ -355,7 +355,7 @@ async fn a_second_signal_does_not_wait_for_anybody() {
     assert!(mark.processes().is_empty());
     // It was in good order all the same: nobody leads.
     let (_, err) = troop.refused("stop");
-    assert!(err.starts_with("error: nobody runs this team now\n"), "{err}");
+    assert!(err.starts_with("error: nobody is running this team\n"), "{err}");
 }
 
 #[tokio::test]
@@ -368,7 +368,7 @@ async fn a_reader_that_goes_away_stops_the_team() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
     wait_for("nobody leads", async || {
-        troop.run("stop").err.starts_with("error: nobody runs this team now\n").then_some(())
+        troop.run("stop").err.starts_with("error: nobody is running this team\n").then_some(())
     })
     .await;
     assert!(members(&troop).iter().all(|(_, state)| state == "stopped"));
@@ -379,7 +379,7 @@ fn a_team_that_is_kept_takes_work_and_mail_from_other_terminals() {
     let troop = project("when mail ping from user\n    message user pong\n");
     write(&troop, "ear.script", "when mail *\n    message user heard: {mail}\n");
     let mut team = start(&troop, "-m ann=script:ear.script -m bob=command --keep");
-    team.wait_for("bob is there");
+    team.wait_for("bob is ready");
     troop.ok("message send ann 'can you hear me?'");
     team.wait_for("ann → user: heard: can you hear me?");
     troop.ok("message send lead ping");
@@ -399,7 +399,7 @@ fn members_are_spawned_interrupted_and_stopped_from_other_terminals() {
     assert!(out.starts_with("ann is idle (command, process "), "{out}");
     let (code, err) = troop.refused("member spawn ann");
     assert_eq!(code, 1);
-    assert!(err.starts_with("error: teammate `ann` runs already; it is idle\n"), "{err}");
+    assert!(err.starts_with("error: teammate `ann` is already running; it is idle\n"), "{err}");
     let listed = troop.json("member list");
     let ann = &listed["members"][0];
     assert!(ann["pid"].as_u64().is_some() && ann["state_since"].is_string(), "{ann}");
@@ -407,10 +407,10 @@ fn members_are_spawned_interrupted_and_stopped_from_other_terminals() {
     team.wait_for("task-1 goes to ann");
     assert_eq!(
         troop.ok("member interrupt ann --reason 'the door'"),
-        "ann was told to break off what it does\nit goes on with the next message: `troop message send ann \"…\"`\n"
+        "ann was interrupted\nit continues with the next message: `troop message send ann \"…\"`\n"
     );
     team.wait_for("pat interrupts ann: the door");
-    team.wait_for("it goes on with the next message: `troop --team crew message send ann \"…\"`");
+    team.wait_for("it continues with the next message: `troop --team crew message send ann \"…\"`");
     let held = r#""state":"working","reason":"interrupted; it goes on with the next message""#;
     let mut events = Printing::new(troop.start("events --follow --json"));
     events.wait_for(held);
@@ -424,7 +424,7 @@ fn members_are_spawned_interrupted_and_stopped_from_other_terminals() {
     team.wait_for("ann stopped: thank you");
     let (code, err) = troop.refused("member stop ann");
     assert_eq!(code, 1);
-    let says = "error: teammate `ann` does not run; it is stopped\nhint: start it: `troop member spawn ann`\n";
+    let says = "error: teammate `ann` is not running; it is stopped\nhint: start it: `troop member spawn ann`\n";
     assert_eq!(err, says);
     let told = troop.ok("message read --all");
     assert!(told.contains("Teammate ann has shut down."), "{told}");

@@ -286,7 +286,7 @@ fn an_agent_of_the_project_is_found_by_its_name() {
             "foreign",
             "`foreign` is a program of its own; its lead starts `python3 x.py` instead of troop",
         ),
-        ("thinker", "there is no model for the agent `builtin` to think with"),
+        ("thinker", "the agent `builtin` has no model to use"),
         ("script", "which script? write `script:FILE`"),
     ] {
         let (_, error) = troop.refused(&format!(

@@ -98,7 +98,10 @@ fn the_team_is_the_only_one_or_must_be_named() {
     let (code, err) = troop.refused("task list");
     assert_eq!(
         (code, err.as_str()),
-        (2, "error: which team? There are, newest first: red, blue\nhint: say it: `--team red`\n")
+        (
+            2,
+            "error: more than one team fits; the newest are: red, blue\nhint: for example: `--team red`\n"
+        )
     );
     troop.ok("--team red task list");
     troop.ok("team delete red");
@@ -115,7 +118,7 @@ fn a_lead_that_follows_a_script_needs_no_name() {
     let (code, err) = troop.refused("team create red --member script:x");
     assert_eq!(
         (code, err.as_str()),
-        (2, "error: who is to follow `script:x`?\nhint: give it a name: `ann=script:x`\n")
+        (2, "error: `script:x` has no member to follow it\nhint: give it a name: `ann=script:x`\n")
     );
 }
 
@@ -137,7 +140,7 @@ fn members_come_and_go() {
     let (_, err) = troop.refused("member remove lead");
     assert!(err.starts_with("error: `lead` leads the team; the lead cannot be removed"), "{err}");
     let (_, err) = troop.refused("member add max=claude --mode bypass");
-    assert!(err.contains("at first it has at most the lead's default"), "{err}");
+    assert!(err.contains("wider than the lead's default"), "{err}");
     assert!(troop.ok("member list").contains("NAME"));
 }
 
@@ -220,7 +223,10 @@ fn a_team_can_be_exported_and_imported() {
             "half",
             "it should have 8 events and has 7: it is cut off or was changed\nhint: copy the file again",
         ),
-        ("newer", "it has form 7; this troop knows forms up to 1\nhint: a newer troop wrote it"),
+        (
+            "newer",
+            "it has format 7; this troop knows formats up to 1\nhint: a newer troop wrote it",
+        ),
         ("changed", "it was changed after it was written\nhint: copy the file again"),
     ] {
         let (code, err) = troop.refused(&format!("team import {name}.jsonl --name other"));
@@ -273,9 +279,9 @@ fn a_team_is_shown_as_it_once_was() {
             format!("--until {}", end + 1),
             format!("the log has no event {}; it ends at {end}", end + 1),
         ),
-        ("--until 0".to_owned(), "there was no team yet".to_owned()),
-        ("--at yesterday".to_owned(), "`yesterday` is no time".to_owned()),
-        ("--at 2001-01-01T00:00:00Z".to_owned(), "there was no team yet".to_owned()),
+        ("--until 0".to_owned(), "the team did not exist yet".to_owned()),
+        ("--at yesterday".to_owned(), "`yesterday` is not a time".to_owned()),
+        ("--at 2001-01-01T00:00:00Z".to_owned(), "the team did not exist yet".to_owned()),
         ("--until 3 --at 2001-01-01T00:00:00Z".to_owned(), "cannot be used with".to_owned()),
     ] {
         let (code, err) = troop.refused(&format!("team replay {line}"));
@@ -307,11 +313,11 @@ fn users_and_channels_that_are_denied_cannot_set_the_team_to_work() {
     troop.ok("team set deny_user_ids=pat");
     let (code, err) = troop.refused("task create parse");
     assert_eq!(code, 1);
-    assert!(err.starts_with("error: user `pat` may not set this team to work"), "{err}");
+    assert!(err.starts_with("error: user `pat` may not give this team work"), "{err}");
     troop.ok("--as lead task create parse");
     troop.ok("team set deny_user_ids= allow_channels=telegram");
     let (_, err) = troop.refused("task create parse");
-    assert!(err.starts_with("error: channel `cli` may not set this team to work"), "{err}");
+    assert!(err.starts_with("error: channel `cli` may not give this team work"), "{err}");
 }
 
 #[test]

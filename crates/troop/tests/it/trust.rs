@@ -57,7 +57,7 @@ fn what_a_project_would_run_does_not_run_before_it_is_trusted() {
     let troop = project();
     assert_eq!(
         says(&troop, "hooks"),
-        "this project is not trusted yet: 1 thing that its files would run will not run; look and decide: `troop trust`"
+        "this project is not trusted yet: 1 thing in its files will not run; review it: `troop trust`"
     );
     assert_eq!(troop.ok("trust --yes"), "this project is trusted now\n");
     assert_eq!(
@@ -100,7 +100,7 @@ fn trust_is_taken_back() {
     let troop = project();
     assert_eq!(troop.ok("trust --revoke"), "this project was not trusted\n");
     troop.ok("trust --yes");
-    assert_eq!(troop.ok("trust --revoke"), "this project is not trusted any more\n");
+    assert_eq!(troop.ok("trust --revoke"), "this project is no longer trusted\n");
     assert_eq!(standing(&troop), "unknown");
 }
 
@@ -109,7 +109,7 @@ fn a_person_is_shown_what_would_run_and_asked() {
     let troop = project();
     let screen = on_a_terminal(&troop, "trust", "\n");
     for part in [
-        "it is not trusted: this does not run\n",
+        "not trusted: this does not run\n",
         "hook on task-completed (ann), from .troop/config.json",
         "    make test\n",
         "run these from now on? [y/N]",
@@ -130,7 +130,7 @@ fn nobody_agrees_by_accident() {
     assert_eq!(code, 2);
     assert_eq!(
         err,
-        "error: there is nobody to ask\nhint: look with `troop trust --show`, then agree with `troop trust --yes`\n"
+        "error: there is no terminal to ask on\nhint: review it with `troop trust --show`, then allow it with `troop trust --yes`\n"
     );
     let run: Run = troop.with_input("trust", "y\n");
     assert_eq!(run.code, 2);
@@ -184,10 +184,10 @@ fn a_damaged_record_trusts_nobody_and_says_so() {
     write(&troop, "home/trust.json", "{");
     let (code, err) = troop.refused("trust --show");
     assert!(
-        code == 1 && err.contains("trust.json` is not what troop wrote; begin anew with `rm "),
+        code == 1 && err.contains("trust.json` is not as troop wrote it; start over with `rm "),
         "{err}"
     );
-    assert!(says(&troop, "hooks").contains("is not what troop wrote"));
+    assert!(says(&troop, "hooks").contains("is not as troop wrote it"));
 }
 
 #[test]
@@ -225,18 +225,30 @@ fn hooks_are_also_read_from_the_settings_of_claude_code() {
         run.err
     );
     assert_eq!(says(&troop, "hooks"), "1 configured");
-    assert_eq!(says(&troop, "teams"), "on; at most 5 teammates, shown tmux");
+    assert_eq!(
+        says(&troop, "teams"),
+        "on; at most 5 teammates; `teammateMode` is `tmux`, which has no effect yet"
+    );
 }
 
 #[test]
 fn a_project_comes_before_a_person_and_its_own_file_before_claude_codes() {
     let troop = Troop::new();
     write(&troop, "home/config.json", r#"{"teams": {"teammateMode": "tmux", "maxTeammates": 3}}"#);
-    assert_eq!(says(&troop, "teams"), "on; at most 3 teammates, shown tmux");
+    assert_eq!(
+        says(&troop, "teams"),
+        "on; at most 3 teammates; `teammateMode` is `tmux`, which has no effect yet"
+    );
     write(&troop, ".claude/settings.json", r#"{"teammateMode": "in-process"}"#);
-    assert_eq!(says(&troop, "teams"), "on; at most 3 teammates, shown in-process");
+    assert_eq!(
+        says(&troop, "teams"),
+        "on; at most 3 teammates; `teammateMode` is `in-process`, which has no effect yet"
+    );
     write(&troop, ".troop/config.json", r#"{"teams": {"teammateMode": "auto"}}"#);
-    assert_eq!(says(&troop, "teams"), "on; at most 3 teammates, shown auto");
+    assert_eq!(
+        says(&troop, "teams"),
+        "on; at most 3 teammates; `teammateMode` is `auto`, which has no effect yet"
+    );
 }
 
 #[test]
@@ -260,7 +272,7 @@ fn hooks_are_switched_off() {
     write(&troop, ".troop/config.json", &off);
     assert_eq!(
         (standing(&troop), says(&troop, "hooks")),
-        ("runs_nothing".into(), "none, which is fine".into())
+        ("runs_nothing".into(), "none (optional)".into())
     );
 
     // A project does not switch off what a person wants; a person does switch off a project.
@@ -320,7 +332,7 @@ fn checks_of_a_project_do_not_run_before_it_is_trusted_and_that_is_said() {
     let run = troop.run("task complete 1 --result ok");
     assert_eq!(run.code, 0, "{run:?}");
     assert!(
-        run.err.contains("this project is not trusted yet: 1 thing that its files would run will not run, so that tasks are done without its check; look and decide: `troop trust`"),
+        run.err.contains("this project is not trusted yet: 1 thing in its files will not run, so tasks are completed without its check; review it: `troop trust`"),
         "{run:?}"
     );
     assert!(!troop.folder().join("seen").exists(), "what nobody agreed to does not run");
@@ -361,13 +373,13 @@ fn what_an_imported_team_would_run_is_asked_about() {
     let (_, err) = troop.refused("team import blue.jsonl");
     assert_eq!(
         err,
-        "error: there is a team `blue` already\nhint: take it under another name: `troop team import blue.jsonl --name blue-2`\n"
+        "error: there is already a team `blue`\nhint: import it under another name: `troop team import blue.jsonl --name blue-2`\n"
     );
     let (code, err) = troop.refused("team import blue.jsonl --name green");
     assert_eq!(code, 1);
     assert_eq!(
         err,
-        "error: this team would run 3 things here: `make lint`, `make test`, `rm -rf build`\nhint: look at the file, then agree: `troop team import blue.jsonl --name green --yes`\n"
+        "error: this team would run 3 things here: `make lint`, `make test`, `rm -rf build`\nhint: review the file, then allow it: `troop team import blue.jsonl --name green --yes`\n"
     );
     let screen = on_a_terminal(&troop, "team import blue.jsonl --name green", "n\n");
     for part in [
@@ -376,7 +388,7 @@ fn what_an_imported_team_would_run_is_asked_about() {
         "check on task-1, before it is done, from blue.jsonl",
         "task on task-1, from blue.jsonl",
         "    rm -rf build\n",
-        "import it, and let that run? [y/N]",
+        "import it and allow this? [y/N]",
         "nothing was imported\n",
     ] {
         assert!(screen.contains(part), "`{part}` is missing from:\n{screen}");

@@ -16,15 +16,14 @@ fn a_hint_keeps_what_was_typed() {
     let troop = Troop::with_team();
     troop.ok("task create parse");
     troop.ok("--as ann task claim 1");
-    let another =
-        "hint: take another: `troop --as bob task claim`, or ask: `troop --as bob message send ann";
+    let another = "hint: claim another: `troop --as bob task claim`, or ask: `troop --as bob message send ann";
     says(&troop, "--as bob task claim 1", another);
     says(&troop, "--as bob --team blue task claim 1", "`troop --team blue --as bob task claim`");
     says(&troop, "--team blue task get 9", "hint: see the board: `troop --team blue task list");
     says(
         &troop,
         "mcp install claude-code --print --team blue",
-        "hint: say it: `troop --team blue mcp install claude-code --as ann`",
+        "hint: for example: `troop --team blue mcp install claude-code --as ann`",
     );
 }
 
@@ -32,7 +31,7 @@ fn a_hint_keeps_what_was_typed() {
 fn a_person_is_not_told_of_the_leads_work() {
     let troop = Troop::with_team();
     let (code, err) = troop.refused("task next");
-    let expected = "error: no task can be begun now\nhint: see why: `troop task list`\n";
+    let expected = "error: no task can be started now\nhint: see why: `troop task list`\n";
     assert_eq!((code, err.as_str()), (1, expected));
     let (_, err) = troop.refused("task next --json");
     assert!(err.contains("\"kind\":\"no_work\""), "{err}");
@@ -44,24 +43,24 @@ fn what_is_over_says_what_can_be_done_about_it() {
     troop.ok("task create parse");
     troop.ok("--as ann task claim 1");
     troop.ok("--as ann task complete 1 -r done");
-    let hint = "so it cannot be completed\nhint: see what came of it: `troop task get 1`";
+    let hint = "so it cannot be completed\nhint: see its result: `troop task get 1`";
     says(&troop, "--as ann task complete 1 -r again", hint);
 }
 
 #[test]
 fn members_that_cannot_be_are_told_apart() {
     let troop = Troop::new();
-    let twice = "error: two members are called `ann`\nhint: give each a name of its own: `--member ann-2=command`\n";
+    let twice = "error: two members are called `ann`\nhint: give each its own name: `--member ann-2=command`\n";
     says(&troop, "team create z -m ann=command -m ann=command", twice);
     fs::write(troop.folder().join("lead.script"), "when started\n  log hello\n").unwrap();
     let run = "run go --agent script:lead.script";
     says(
         &troop,
         &format!("{run} -m a=command -m b=command -m c=command --max-teammates 2"),
-        "error: 3 members are to run from the beginning, and at most 2 may run at once\nhint: allow more: `--max-teammates 3`",
+        "error: 3 members are to start, but at most 2 may run at once\nhint: allow more: `--max-teammates 3`",
     );
     says(&troop, &format!("{run} -m ann=claude"), "hint: say `--member ann=command`");
-    says(&troop, "run go --agent claude", "hint: let troop's own agent lead: ");
+    says(&troop, "run go --agent claude", "hint: let the built-in agent lead: ");
 }
 
 #[test]
@@ -115,7 +114,7 @@ fn agents_that_do_not_run_yet_are_told_apart() {
     assert!(troop.ok("doctor").contains(apart));
     says(&troop, "team create z -m ann=nope", &format!("hint: the agents are: {apart}"));
     assert!(!troop.ok("run --help").contains("for the lead: command"));
-    assert!(troop.ok("profile").contains("troop does not start claude in this version"));
+    assert!(troop.ok("profile").contains("this version does not start claude"));
     let agents = troop.folder().join(".troop/agents");
     fs::create_dir_all(&agents).unwrap();
     fs::write(agents.join("own.md"), "---\nprogram: [python3, a.py]\n---\n").unwrap();
@@ -139,7 +138,7 @@ fn a_project_that_names_its_lead_must_be_trusted_first() {
     fs::write(troop.folder().join(".troop/config.json"), config).unwrap();
     let run = troop.run("run go");
     assert_eq!(run.code, 1);
-    let said = "error: `script:lead.script` is to lead, says this project, and the project is not trusted\nhint: look and decide: `troop trust`\n";
+    let said = "error: this project names `script:lead.script` as its lead, but you have not trusted the project\nhint: review it: `troop trust`\n";
     assert!(run.err.ends_with(said), "{}", run.err);
 }
 
@@ -159,16 +158,16 @@ fn of_several_teams_a_person_is_told_which_is_meant() {
     let (code, err) = troop.refused("team delete");
     assert_eq!(
         (code, err.lines().next().unwrap()),
-        (2, "error: which team? There are, newest first: done, blue")
+        (2, "error: more than one team fits; the newest are: done, blue")
     );
 }
 
 #[test]
 fn nothing_is_said_to_be_nothing() {
     let troop = Troop::with_team();
-    assert_eq!(troop.ok("log ann"), "nothing was seen of ann: it has not run yet\n");
+    assert_eq!(troop.ok("log ann"), "ann has no transcript: it has not run yet\n");
     assert_eq!(troop.ok("log ann --json"), "");
-    let hint = "in a delegation `zzz`\nhint: see which there are: `troop team delegations`\n";
+    let hint = "of a delegation `zzz`\nhint: list them: `troop team delegations`\n";
     says(&troop, "log ann --delegation zzz", hint);
     let (code, err) = troop.refused("--as zed task list");
     let said = "error: `zed` is not a member of this team, so it cannot act in it\nhint: the members are: ann, bob, lead\n";

@@ -99,7 +99,7 @@ fn limits_say_what_they_are_and_what_to_do() {
     assert_eq!(code, 1);
     assert_eq!(
         err,
-        "error: `big` has 10485761 bytes and a file of the workspace has at most 10485760 (10 MB)\nhint: split it, or keep it in the project and write down where it is\n"
+        "error: `big` has 10485761 bytes; a workspace file may have at most 10485760 (10 MB)\nhint: split it, or keep it in the project and write down where it is\n"
     );
     troop.ok("team set workspace_quota_mb=1");
     fs::write(troop.folder().join("big"), vec![0; 1024 * 1024]).unwrap();
@@ -113,7 +113,7 @@ fn limits_say_what_they_are_and_what_to_do() {
     }
     let more = troop.with_input("workspace write more", "x");
     assert!(
-        more.code == 1 && more.err.contains("the workspace has 100 and at most 100"),
+        more.code == 1 && more.err.contains("the workspace has 100 of at most 100"),
         "{more:?}"
     );
     troop.ok("workspace write big big");
@@ -128,13 +128,13 @@ fn bad_names_and_what_is_no_file_are_told() {
         (
             ["workspace", "read", "../../troop.db"],
             2,
-            "`../../troop.db` is no path of the workspace: `.` and `..` are no names",
+            "`../../troop.db` is not a path in the workspace: `.` and `..` are not allowed",
         ),
         (["workspace", "read", "/etc/passwd"], 2, "it begins at the root of the machine"),
         (
             ["workspace", "read", "a\nb"],
             2,
-            "`a\\nb` is no path of the workspace: it has a character that cannot be seen",
+            "`a\\nb` is not a path in the workspace: it has a character that cannot be seen",
         ),
         (["workspace", "read", "a\u{2215}b"], 2, "looks like a separator"),
         (["workspace", "read", "link"], 1, "`link` is a link, which the workspace does not touch"),
@@ -146,7 +146,7 @@ fn bad_names_and_what_is_no_file_are_told() {
     let (code, err) = troop.refused("workspace write b no-such-file");
     assert!(code == 1 && err.contains("`no-such-file` cannot be read"), "{err}");
     let list = troop.run("workspace list");
-    assert!(list.err.starts_with("warning: 1 more thing"), "{list:?}");
+    assert!(list.err.starts_with("warning: 1 more entry"), "{list:?}");
     assert_eq!(troop.json("task create x")["number"], 1, "the team goes on");
 }
 
@@ -206,5 +206,5 @@ fn members_of_a_running_team_share_files() {
         })
         .collect();
     assert_eq!(files, [("notes/plan.md", "ann", false), ("scratch.md", "ann", true)]);
-    assert!(troop.ok("log ann").contains("refused: `../secret` is no path of the workspace"));
+    assert!(troop.ok("log ann").contains("refused: `../secret` is not a path in the workspace"));
 }

@@ -90,7 +90,7 @@ impl TeamTool for SpawnMember {
             ("started", None)
         } else {
             let note = format!(
-                "nobody runs this team now, so nobody was started: the task waits until `{to}` takes it up; do not wait for its \
+                "nobody is running this team, so nobody was started: the task waits until `{to}` takes it up; do not wait for its \
                  result; a person starts it with `troop resume {} --keep`",
                 team.name
             );

@@ -464,7 +464,7 @@ fn told(action: TaskAction, answer: &Answer) -> String {
         let (agent, id) = (task.assignee.as_deref().unwrap_or_default(), task.number.0);
         format!("spawn(agent='{agent}', team_task_id='{id}')")
     });
-    let note = answer.events.is_empty().then_some("it was so already");
+    let note = answer.events.is_empty().then_some("it was already so");
     let task = task.as_ref().map(Brief::from);
     json!(Told { action, success: true, task, next, note }).to_string()
 }

@@ -83,7 +83,7 @@ impl TeamWorkspace {
         let file: FileContent =
             desk.file(FileCall::Read { path, chat: None, task: self.task_id }).await?;
         let Some(text) = file.content else {
-            let note = "it is not text; `list` says in which folder it lies";
+            let note = "it is not text; `list` shows its folder";
             return Ok(json!({"path": file.path, "size": file.size, "note": note}).to_string());
         };
         let shown: String = text.chars().skip(self.offset).take(MAX_SHOWN).collect();

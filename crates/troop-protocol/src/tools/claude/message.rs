@@ -248,9 +248,11 @@ fn told(answer: &Answer, sent: &Outgoing) -> String {
         }
         MessageKind::PlanApprovalResponse if yes => format!("Plan approved for {to}."),
         MessageKind::PlanApprovalResponse => format!("Plan rejected for {to} with feedback."),
-        MessageKind::PermissionRequest => format!("Asked {to} for leave. Wait for the answer."),
-        MessageKind::PermissionResponse if yes => format!("Allowed to {to}."),
-        MessageKind::PermissionResponse => format!("Not allowed to {to}."),
+        MessageKind::PermissionRequest => {
+            format!("Asked {to} for permission. Wait for the answer.")
+        }
+        MessageKind::PermissionResponse if yes => format!("Permission given to {to}."),
+        MessageKind::PermissionResponse => format!("Permission refused to {to}."),
         MessageKind::Broadcast => {
             let names: Vec<_> = readers.iter().map(ToString::to_string).collect();
             format!("Message broadcast to {} teammate(s): {}", names.len(), names.join(", "))

@@ -86,7 +86,7 @@ async fn is_fresh<C: Calls>(desk: &Desk<'_, C>, team: &TeamSeen) -> Result<bool,
 fn already_active(team: &TeamSeen) -> Failure {
     let message = format!("a team is already active: `{}`; a session has one at a time", team.name);
     let hint =
-        "work with it (TaskList, TaskCreate, SpawnTeammate), or take it away first: CleanupTeam {}";
+        "work with it (TaskList, TaskCreate, SpawnTeammate), or clean it up first: CleanupTeam {}";
     Failure { hint: Some(hint.to_owned()), ..Failure::new(FailureKind::Conflict, &message) }
 }
 

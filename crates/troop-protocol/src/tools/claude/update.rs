@@ -315,9 +315,10 @@ impl<C: Calls> Update<'_, '_, C> {
 
     fn told(self) -> Result<String, Failure> {
         if self.changed.is_empty() {
-            let message = format!("nothing about task {} is to change", hash(self.task.number));
+            let message =
+                format!("there is nothing to change about task {}", hash(self.task.number));
             let hint =
-                "say `status`, `owner`, `subject`, `description`, `addBlockedBy` or `metadata`";
+                "give `status`, `owner`, `subject`, `description`, `addBlockedBy` or `metadata`";
             let failure = Failure::new(FailureKind::Invalid, &message);
             return Err(Failure { hint: Some(hint.to_owned()), ..failure });
         }

@@ -323,7 +323,7 @@ async fn nobody_gets_out_of_the_workspace_and_is_told_how_to_stay_in_it() {
     let ann = stage.hand("ann");
     let outside = json!({"action": "read", "path": "../secret"});
     let told = ann.told("team_workspace", outside).await;
-    assert!(told.contains("is no path of the workspace"), "{told}");
+    assert!(told.contains("is not a path in the workspace"), "{told}");
     assert!(told.contains("hint: use a path such as `notes/plan.md`"), "{told}");
     let told = ann.told("team_workspace", json!({"action": "write", "path": "a"})).await;
     assert_eq!(

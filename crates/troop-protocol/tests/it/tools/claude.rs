@@ -20,7 +20,7 @@ async fn a_task_goes_from_creation_to_completion_in_the_clients_words() {
     let take = json!({"taskId": "1", "status": "in_progress", "owner": "ann"});
     assert_eq!(ann.ok("TaskUpdate", take).await, "Updated task #1 owner, status");
     let told = bob.told("TaskUpdate", json!({"taskId": 1, "status": "in_progress"})).await;
-    assert!(told.starts_with("task-1 is not available: it is held by ann since"), "{told}");
+    assert!(told.starts_with("task-1 is not available: ann has held it since"), "{told}");
     let done = json!({"taskId": "#1", "status": "completed", "result": "in a.rs"});
     assert_eq!(
         ann.ok("TaskUpdate", done).await,
@@ -173,7 +173,7 @@ async fn a_teammate_that_another_program_is_gets_its_prompt_as_mail() {
     };
     assert_eq!(stage.board.look(look).await.unwrap(), ["look at #1", "and at #2"]);
     let told = lead.told("SpawnTeammate", json!({"name": "pat", "agent_type": "script"})).await;
-    assert!(told.contains("there is a member `pat` already\nhint: "), "{told}");
+    assert!(told.contains("there is already a member `pat`\nhint: "), "{told}");
     assert!(told.contains("SendMessage"), "{told}");
 }
 
@@ -181,7 +181,7 @@ async fn a_teammate_that_another_program_is_gets_its_prompt_as_mail() {
 async fn without_anybody_who_leads_nobody_is_started() {
     let stage = Stage::new(Dialect::Claude).await;
     let told = stage.hand("lead").told("SpawnTeammate", json!({"name": "carol"})).await;
-    assert!(told.starts_with("nobody runs this team now\nhint: "), "{told}");
+    assert!(told.starts_with("nobody is running this team\nhint: "), "{told}");
     assert!(told.contains("`troop resume crew --keep`"), "{told}");
 }
 
@@ -194,7 +194,7 @@ async fn a_session_has_one_team() {
     let said = lead.json("TeamDelete", json!({})).await;
     assert_eq!(said["message"], "Cleaned up team \"crew\"");
     let told = lead.told("TeamCreate", json!({"team_name": "other"})).await;
-    assert!(told.contains("cannot be made from here"), "{told}");
+    assert!(told.contains("cannot be created from here"), "{told}");
 }
 
 #[tokio::test]

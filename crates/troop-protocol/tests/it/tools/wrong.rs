@@ -56,7 +56,7 @@ async fn a_wrong_input_names_the_field_and_shows_an_example() {
         "{told}"
     );
     let told = lead.told("TaskUpdate", json!({"taskId": "1"})).await;
-    assert!(told.starts_with("nothing about task #1 is to change\nhint: "), "{told}");
+    assert!(told.starts_with("there is nothing to change about task #1\nhint: "), "{told}");
     let told = lead.told("SendMessage", json!({"message": "hello"})).await;
     assert!(
         told.starts_with("`SendMessage` needs `to`\nhint: for example: SendMessage {"),
@@ -104,7 +104,7 @@ async fn an_unknown_tool_names_the_one_that_was_meant() {
         ("SendMesage", "did you mean `SendMessage`?"),
         (
             "team_tasks",
-            "that is a tool of the other dialect; here there are: TaskCreate, TaskUpdate, TaskList, TaskGet, SendMessage, Broadcast",
+            "that is a tool of the other dialect; the tools here are: TaskCreate, TaskUpdate, TaskList, TaskGet, SendMessage, Broadcast",
         ),
         (
             "frobnicate",
@@ -172,21 +172,21 @@ async fn what_the_board_refuses_says_what_to_do_next() {
     for (action, told) in [
         (
             "approve",
-            "task-1 is pending, so it cannot be approved\nhint: only a result that is in review is approved or rejected",
+            "task-1 is pending, so it cannot be approved\nhint: only a result in review can be approved or rejected",
         ),
         (
             "delete",
-            "task-1 is pending, so it cannot be deleted\nhint: only what is over is deleted: cancel it first",
+            "task-1 is pending, so it cannot be deleted\nhint: only tasks that have ended can be deleted: cancel it first",
         ),
         (
             "retry",
-            "task-1 is pending, so it cannot be retried\nhint: only what failed or is stale is tried again",
+            "task-1 is pending, so it cannot be retried\nhint: only failed or stale tasks can be retried",
         ),
     ] {
         assert_eq!(lead.told("team_tasks", act(action)).await, told);
     }
     let told = ann.told("team_tasks", act("progress")).await;
-    assert_eq!(told, "task-1 is pending, so it cannot be moved on\nhint: claim it first");
+    assert_eq!(told, "task-1 is pending, so it cannot be worked on\nhint: claim it first");
     ann.ok("team_tasks", act("claim")).await;
     assert_eq!(
         stage.hand("bob").told("team_tasks", act("complete")).await,
@@ -217,6 +217,6 @@ async fn what_is_said_under_two_names_is_said_twice() {
     let stage = Stage::new(Dialect::Board).await;
     let both = json!({"member": "zed", "agent": "command", "team_task_id": "1"});
     let told = stage.hand("lead").told("spawn", both).await;
-    let why = "`spawn`, `agent`: it was said twice, once under another name; say it once";
+    let why = "`spawn`, `agent`: it was given twice, once under another name; give it once";
     assert!(told.starts_with(why), "{told}");
 }

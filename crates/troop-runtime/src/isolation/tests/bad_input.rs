@@ -17,7 +17,8 @@ async fn where_teammates_cannot_have_folders_of_their_own_one_notice_says_why() 
         "teammates share this folder: this repository has no commit yet (`git commit` first)";
     assert_eq!(notices(&scene, &scene.project()).await, [no_commit]);
     let plain = tempfile::tempdir().unwrap();
-    let none = "teammates share this folder: this is no git repository (`git init`, then commit)";
+    let none =
+        "teammates share this folder: this is not a git repository (`git init`, then commit)";
     assert_eq!(notices(&scene, plain.path()).await, [none]);
     git(plain.path(), &["init", "--quiet", "--bare"]).await;
     let bare = "teammates share this folder: a bare repository has no files to work on";
@@ -34,7 +35,7 @@ async fn changes_that_are_not_committed_are_not_seen_and_that_is_said() {
     scene.write("README.md", "not committed");
     scene.write("new.txt", "new");
     let opened = scene.opened().await;
-    let says = "teammates begin with what is committed: 2 changes in this project are not, and they do not see them";
+    let says = "teammates start from the last commit: 2 changes in this project are not committed, and they do not see them";
     assert_eq!(opened.notices, [says]);
     let (_, ann) = scene.begin(&opened.isolation.unwrap(), "ann", 1).await;
     assert!(fs::read_to_string(ann.join("README.md")).unwrap().starts_with("one"));
@@ -52,7 +53,7 @@ async fn a_project_without_a_branch_is_used_and_left_where_it_is() {
     let crate::isolation::Landed::Waits { why, hint, .. } = landed else { panic!("{landed:?}") };
     assert_eq!(
         (why.as_str(), hint.as_str()),
-        ("the project is on no branch", "git merge troop/demo")
+        ("the project is not on a branch", "git merge troop/demo")
     );
 }
 
@@ -119,7 +120,7 @@ async fn submodules_are_left_as_they_are_and_that_is_said() {
     scene.git(&["commit", "-m", "with a submodule"]).await;
     let opened = scene.opened().await;
     assert_eq!(opened.notices.len(), 1);
-    assert!(opened.notices[0].starts_with("submodules are empty in the folders of teammates"));
+    assert!(opened.notices[0].starts_with("submodules are empty in teammates' worktrees"));
     let isolation = opened.isolation.unwrap();
     let (one, ann) = scene.begin(&isolation, "ann", 1).await;
     write(&ann, "one.txt", "1");

@@ -67,7 +67,7 @@ async fn a_project_that_moved_meanwhile_is_left_alone() {
     scene.git(&["add", "--all"]).await;
     scene.git(&["commit", "-m", "mine"]).await;
     let Ending { landed, .. } = isolation.land().await.unwrap();
-    let why = "`main` has moved meanwhile".to_owned();
+    let why = "`main` has moved in the meantime".to_owned();
     let hint = "git merge troop/demo".to_owned();
     assert_eq!(landed, Landed::Waits { branch: "troop/demo".into(), why, first: None, hint });
     scene.git(&["merge", "--no-edit", "troop/demo"]).await;
@@ -101,7 +101,7 @@ async fn a_project_on_another_branch_is_left_alone() {
     scene.git(&["checkout", "-q", "-b", "else"]).await;
     let Ending { landed, .. } = isolation.land().await.unwrap();
     let Landed::Waits { why, .. } = landed else { panic!("{landed:?}") };
-    assert_eq!(why, "the project is on `else` now, and was on `main`");
+    assert_eq!(why, "the project is now on `else` and was on `main`");
 }
 
 #[tokio::test]

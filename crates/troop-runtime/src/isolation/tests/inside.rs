@@ -80,7 +80,7 @@ async fn what_is_not_committed_in_a_submodule_refuses_the_completion() {
     let (one, ann) = nested.begin(&isolation, "ann", 1).await;
     write(&ann, "sub/new.txt", "new");
     let why = refusal(&isolation, &one).await;
-    assert!(why.starts_with("what is not committed in the submodule `sub` would be lost"), "{why}");
+    assert!(why.starts_with("uncommitted changes in the submodule `sub` would be lost"), "{why}");
     assert!(why.contains("`git -C sub add --all && git -C sub commit -m WHY`"), "{why}");
     let commit = commit_inside(&ann, "more.txt", "more").await;
     merge(&isolation, &one).await;

@@ -60,7 +60,7 @@ async fn what_does_not_fit_changes_nothing_and_is_repaired_by_who_made_it() {
     let mut own = Git::new(&bob, &environment());
     own.find_identity().await.unwrap();
     assert_eq!(own.ask(&["merge", "troop/demo"]).await.unwrap(), None, "there is a conflict");
-    let says = "the merge in your folder is not at its end: `README.md` still has conflict marks; resolve them and complete the task again";
+    let says = "the merge in your folder is unfinished: `README.md` still has conflict markers; resolve them and complete the task again";
     assert_eq!(refusal(&isolation, &two).await, says);
     write(&bob, "README.md", "one\nANN and BOB\nthree\nfour\nfive\n");
     merge(&isolation, &two).await;
@@ -236,7 +236,7 @@ async fn a_repository_in_a_folder_is_not_merged_as_a_mere_name() {
             git(&inside, &["commit", "-m", "its own"]).await;
         }
         let why = refusal(&isolation, &one).await;
-        assert!(why.starts_with("what is in `below/dep` would be lost"), "{why}");
+        assert!(why.starts_with("the contents of `below/dep` would be lost"), "{why}");
         assert!(why.contains("rm -rf below/dep/.git"), "{why}");
         // Nor does it keep the member from its next task.
         let begun = isolation.begin(&work("ann", 2)).await.unwrap();
@@ -261,7 +261,7 @@ async fn a_repository_that_a_member_committed_itself_is_refused_as_well() {
     git(&ann, &["add", "--all"]).await;
     git(&ann, &["commit", "-m", "with a name only"]).await;
     let why = refusal(&isolation, &one).await;
-    assert!(why.starts_with("what is in `dep` would be lost"), "{why}");
+    assert!(why.starts_with("the contents of `dep` would be lost"), "{why}");
     git(&ann, &["rm", "-q", "--cached", "dep"]).await;
     fs::remove_dir_all(ann.join("dep/.git")).unwrap();
     merge(&isolation, &one).await;

@@ -28,7 +28,7 @@ async fn a_team_whose_project_was_moved_goes_on_with_its_branch_and_its_folders(
     drop(isolation);
     let (moved, opened) = move_project(&scene).await;
     let says = format!(
-        "this project was `{}` before; the team goes on with its branch `troop/demo`",
+        "this project was `{}` before; the team continues on its branch `troop/demo`",
         scene.project().display()
     );
     assert_eq!(opened.notices, [says]);

@@ -40,7 +40,7 @@ async fn a_branch_that_begins_anew_is_refused_with_what_to_do() {
     commit(&ann, &[]).await;
     let commit = git(&ann, &["rev-parse", "--short=10", "HEAD"]).await;
     let says = format!(
-        "your work has no commit in common with `troop/demo`, so that git cannot merge it; begin from there (`git checkout -b NAME troop/demo`), bring what is to stay (`git checkout {commit} -- FILE`), and complete the task again"
+        "your work has no commit in common with `troop/demo`, so git cannot merge it; begin from there (`git checkout -b NAME troop/demo`), bring what is to stay (`git checkout {commit} -- FILE`), and complete the task again"
     );
     assert_eq!(refusal(&isolation, &one).await, says);
     assert_eq!(scene.in_team("README.md").await, "one\ntwo\nthree\nfour\nfive");

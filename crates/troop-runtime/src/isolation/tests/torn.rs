@@ -97,7 +97,7 @@ async fn who_deleted_its_folder_hears_so_and_has_it_again_as_it_was_committed() 
     fs::remove_dir_all(&ann).unwrap();
     assert!(isolation.has_place(&one.member));
     let says = refusal(&isolation, &one).await;
-    assert!(says.starts_with("your folder was deleted, with all that was not committed"), "{says}");
+    assert!(says.starts_with("your folder was deleted, with everything uncommitted"), "{says}");
     assert_eq!(fs::read_to_string(ann.join("kept.txt")).unwrap(), "kept");
     merge(&isolation, &one).await;
     assert_eq!(scene.in_team("kept.txt").await, "kept");
@@ -111,7 +111,7 @@ async fn who_makes_its_folder_a_repository_of_its_own_hears_what_to_do() {
     write(&ann, "one.txt", "1");
     replace(&ann).await;
     let says = refusal(&isolation, &one).await;
-    assert!(says.contains("take its `.git` away (`rm -rf .git` at its top)"), "{says}");
+    assert!(says.contains("remove its `.git` (`rm -rf .git` at its top)"), "{says}");
     fs::remove_dir_all(ann.join(".git")).unwrap();
     merge(&isolation, &one).await;
     assert_eq!(scene.in_team("one.txt").await, "1");

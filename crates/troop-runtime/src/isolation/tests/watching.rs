@@ -20,12 +20,8 @@ async fn both_hear_once_that_what_they_are_doing_does_not_fit() {
     assert_eq!(clashes.len(), 1, "{clashes:?}");
     assert_eq!(clashes[0].files, ["README.md"]);
     let told: Vec<_> = members.iter().map(|it| clashes[0].told_to(it, "troop/demo")).collect();
-    assert!(told[0].starts_with(
-        "what you and bob are doing does not fit together in `README.md`; agree with bob"
-    ));
-    assert!(told[1].starts_with(
-        "what you and ann are doing does not fit together in `README.md`; agree with ann"
-    ));
+    assert!(told[0].starts_with("your changes and bob's conflict in `README.md`; agree with bob"));
+    assert!(told[1].starts_with("your changes and ann's conflict in `README.md`; agree with ann"));
     assert_eq!(git(&bob, &["status", "--porcelain"]).await, before, "nobody's index is touched");
     assert_eq!(watcher.look(&isolation, &members).await.unwrap().clashes, [], "it is told once");
 }
@@ -44,7 +40,7 @@ async fn a_member_hears_that_its_work_does_not_fit_what_was_merged_meanwhile() {
         watcher.look(&isolation, std::slice::from_ref(&two.member)).await.unwrap().clashes;
     assert_eq!(clashes[0].other, None);
     let told = clashes[0].told_to(&two.member, isolation.branch());
-    assert!(told.contains("in your folder run `git merge troop/demo`"), "{told}");
+    assert!(told.contains("run `git merge troop/demo` in your folder"), "{told}");
 }
 
 #[tokio::test]

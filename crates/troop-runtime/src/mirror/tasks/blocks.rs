@@ -41,7 +41,7 @@ impl Mirror {
         }
         for other in before.iter().filter(|it| !now.contains(it)) {
             let reason =
-                format!("`blocks` has `{other}` no more; take it out of `blockedBy` there");
+                format!("`blocks` no longer has `{other}`; remove it from `blockedBy` there");
             self.refuse_block(theirs, other, &reason).await?;
         }
         Ok(Settled::Done)

@@ -39,10 +39,10 @@ fn two_ways_to_write_the_same_name_mean_one_file() {
 #[test]
 fn a_path_that_leads_out_is_no_path() {
     for path in ["..", "../a", "a/../b", "a/..", ".", "./a", "a/./b"] {
-        assert!(why_not(path).ends_with("`.` and `..` are no names"), "{path}");
+        assert!(why_not(path).ends_with("`.` and `..` are not allowed"), "{path}");
     }
     assert!(why_not("/etc/passwd").contains("begins at the root"));
-    assert_eq!(why_not(""), "`` is no path of the workspace: it is empty");
+    assert_eq!(why_not(""), "`` is not a path in the workspace: it is empty");
     for path in ["a//b", "a/"] {
         assert!(why_not(path).ends_with("it has an empty part"), "{path}");
     }
@@ -63,7 +63,7 @@ fn what_looks_like_a_separator_is_none() {
         assert!(why_not(path).contains("looks like a separator"), "{path}");
     }
     for path in ["\u{ff0e}\u{ff0e}", "\u{2025}", "\u{2024}\u{2024}/a"] {
-        assert!(why_not(path).contains("are no names"), "{path}");
+        assert!(why_not(path).contains("are not allowed"), "{path}");
     }
 }
 
@@ -86,7 +86,7 @@ fn what_cannot_be_seen_is_in_no_name() {
         assert!(why_not(path).contains("cannot be seen"), "{path:?}");
     }
     for path in [" a", "a ", "a /b", "a/\u{a0}b"] {
-        assert!(why_not(path).contains("begins or ends with a blank"), "{path:?}");
+        assert!(why_not(path).contains("begins or ends with a space"), "{path:?}");
     }
     // What is shown of it moves no cursor.
     assert!(!why_not("a\nb").contains('\n'));

@@ -424,7 +424,7 @@ async fn what_the_leads_agent_does_belongs_to_the_conversation_that_it_deals_wit
     stage.board.submit(from("u2").on(say("lead", "read"))).await.unwrap();
     let (_, said) = told.recv().await.unwrap();
     let refused = said.unwrap_err();
-    assert!(refused.contains("user `u2` may not set off delegations to `fay`"), "{refused}");
+    assert!(refused.contains("user `u2` may not cause delegations to `fay`"), "{refused}");
 }
 
 #[tokio::test]

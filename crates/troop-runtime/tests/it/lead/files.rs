@@ -163,9 +163,9 @@ async fn limits_and_bad_names_are_refused_and_the_member_goes_on() {
         })
         .collect();
     for (told, expected) in told.iter().zip([
-        "`../up` is no path of the workspace",
+        "`../up` is not a path in the workspace",
         "there is no file `nothing`",
-        "has 10485761 bytes and a file of the workspace has at most 10485760",
+        "has 10485761 bytes; a workspace file may have at most 10485760",
         "more than the team's workspace has room for: 0 of 1048576 bytes are used",
         "use the files of a chat that none of its tasks is from",
         "either `content` or `base64`",

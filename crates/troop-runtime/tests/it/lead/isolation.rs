@@ -414,7 +414,7 @@ async fn two_who_are_at_the_same_lines_hear_of_it_while_they_work() {
             state.mailbox().iter().find(|it| it.to == member).map(|it| it.content.clone())
         });
         let told = told.await;
-        let says = format!("what you and {other} are doing does not fit together in `text`");
+        let says = format!("your changes and {other}'s conflict in `text`");
         assert!(told.starts_with(&says), "{told}");
     }
     stage.stop().await;
@@ -502,7 +502,7 @@ async fn a_folder_that_cannot_be_made_ready_now_is_waited_for_and_costs_no_attem
     fs::write(own.path().join("full"), "").unwrap();
     stage.task_for("read", "bob").await;
     let warning = told(&mut warned).await;
-    let begin = "the folder of bob cannot be made ready for task-2, and is tried again: `git ";
+    let begin = "the worktree of bob cannot be prepared for task-2; retrying: `git ";
     assert!(warning.starts_with(begin) && warning.contains("unable to write"), "{warning}");
     fs::remove_file(own.path().join("full")).unwrap();
     stage.until("it is done", is_done(2)).await;
@@ -542,7 +542,7 @@ async fn what_a_full_disk_keeps_from_being_merged_is_tried_again_and_costs_no_at
     stage.spawn("cyd", "command").await;
     stage.task_for("make", "cyd").await;
     let warning = told(&mut warned).await;
-    let begin = "what cyd made for task-1 cannot be merged now, and is tried again: `git ";
+    let begin = "cyd's work on task-1 cannot be merged now; retrying: `git ";
     assert!(warning.starts_with(begin) && warning.contains("File too large"), "{warning}");
     fs::remove_file(own.path().join("full")).unwrap();
     stage.until("it is done", is_done(1)).await;
@@ -567,7 +567,7 @@ async fn who_finds_no_room_for_its_folder_is_started_when_there_is_some() {
     fs::write(own.path().join("full"), "").unwrap();
     stage.spawn("bob", "worker").await;
     let warning = told(&mut warned).await;
-    let begin = "bob cannot be started now, and is tried again: its folder could not be made: ";
+    let begin = "bob cannot be started now; retrying: its folder could not be made: ";
     assert!(warning.starts_with(begin), "{warning}");
     fs::remove_file(own.path().join("full")).unwrap();
     stage.until_state("bob", MemberState::Idle).await;

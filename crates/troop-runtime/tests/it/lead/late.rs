@@ -103,7 +103,7 @@ async fn late_work_is_merged_in_the_order_in_which_it_was_done_and_what_does_not
     });
     assert_eq!(
         told.await,
-        "task-1 is done, but what bob made for it could not be merged, and is kept on its branch: it conflicts with what is in `troop/crew` now: `text`"
+        "task-1 is done, but bob's work on it could not be merged and is kept on its branch: it conflicts with what is in `troop/crew` now: `text`"
     );
     let second = stage.until("task 2 is merged", merged(2)).await;
     assert_eq!(second.evidence.len(), 1, "it was checked as merged");

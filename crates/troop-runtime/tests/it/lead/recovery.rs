@@ -141,7 +141,7 @@ async fn who_finds_its_place_taken_after_a_crash_is_not_forgotten_silently() {
     let settings = vec![("max_teammates".to_owned(), 1.into())];
     stage.lead_does(Command::UpdateTeam { description: None, settings }).await;
     stage.task_for("die", "bob").await;
-    stage.until("the lead hears of it", is_told("bob crashed and is not started again: ")).await;
+    stage.until("the lead hears of it", is_told("bob crashed and will not be restarted: ")).await;
 }
 
 #[tokio::test]
@@ -233,7 +233,7 @@ async fn a_teammate_that_crashed_is_started_again_but_not_for_ever() {
         .until("the lead hears that it is given up", |state| {
             let lead = troop_model::Party::member(&state.lead()?.name);
             state.mailbox().iter().find(|it| {
-                it.to == lead && it.content.contains("crashed too often and is not started again")
+                it.to == lead && it.content.contains("crashed too often and will not be restarted")
             })?;
             Some(())
         })
@@ -287,7 +287,7 @@ async fn who_cannot_be_started_on_a_full_machine_is_tried_again_and_costs_no_tas
         stage.task("write").await;
         stage.lead_does(delegate(1, "cyd")).await;
         let warning = told(&mut warned).await;
-        let says = format!("cyd cannot be started now, and is tried again: {why}");
+        let says = format!("cyd cannot be started now; retrying: {why}");
         assert!(warning.starts_with(&says), "{warning}");
         stage.plays.add("late", worker());
         stage.until("it is done", is_done(1)).await;

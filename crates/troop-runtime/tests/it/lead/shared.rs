@@ -182,7 +182,7 @@ async fn a_team_whose_work_is_for_programs_elsewhere_waits_for_them() {
     mirror.pass().await.unwrap();
     change(&task, &json!({"status": "done", "result": "written"}));
     mirror.pass().await.unwrap();
-    let first = "pat is done with task-1; it is completed: written".to_owned();
+    let first = "pat has finished task-1; it is completed: written".to_owned();
     assert_eq!(told.recv().await.unwrap(), (first, origin), "in the conversation of its task");
     stage.until("there is more to do", |state| state.tasks().get(TaskNumber(2)).map(drop)).await;
     let pat = Actor::agent(&name("pat"));
@@ -194,7 +194,7 @@ async fn a_team_whose_work_is_for_programs_elsewhere_waits_for_them() {
     };
     stage.submit(pat, Command::Task(complete)).await.unwrap();
     let (second, _) = told.recv().await.unwrap();
-    assert_eq!(second, "pat is done with task-2; it is completed: checked");
+    assert_eq!(second, "pat has finished task-2; it is completed: checked");
     let ended = stage.lead.take().unwrap().ended().await;
     assert_eq!(ended, Ended::Quiet);
     assert_eq!(stage.n_times("pat", MemberState::Spawning).await, 0, "it was never started");
@@ -237,7 +237,7 @@ async fn what_a_program_elsewhere_says_after_it_has_ended_its_task_is_heard() {
     let (task, result) = (TaskNumber(1).into(), "completed through its file".to_owned());
     let complete = TaskCommand::Complete { task, result, summary: None, attempt: None };
     stage.submit(Actor::agent(&name("pat")), Command::Task(complete)).await.unwrap();
-    heard(&stage, "pat is done with task-1").await;
+    heard(&stage, "pat has finished task-1").await;
     says(MessageKind::Message, "I found it in line 7").await;
     heard(&stage, "I found it in line 7").await;
     says(MessageKind::Idle, "available").await;
@@ -287,7 +287,7 @@ async fn completes(stage: &Stage, member: &str, task: u32) {
 
 /// How often the lead was told what became of a task of a program elsewhere.
 fn n_told(state: &State, task: u32) -> usize {
-    let says = format!("pat is done with task-{task}; it is completed: done");
+    let says = format!("pat has finished task-{task}; it is completed: done");
     state.mailbox().iter().filter(|it| it.content == says).count()
 }
 

@@ -51,7 +51,7 @@ async fn one_teammate_too_many_fails_at_what_is_delegated_to_it() {
     stage.lead_does(delegate(1, "bob")).await;
     let [text] = stage.until("it is announced", announced(1)).await.try_into().unwrap();
     assert!(
-        text.contains("it cannot be started: 1 teammates run already and the limit is 1"),
+        text.contains("it cannot be started: 1 teammates are already running and the limit is 1"),
         "{text}"
     );
 }

@@ -123,7 +123,7 @@ async fn a_second_lead_is_refused_with_who_leads() {
     let stage = Stage::new(Setting::default()).await;
     let error = stage.start(Setting::default()).await.unwrap_err();
     assert!(matches!(error, LeadError::Board(BoardError::Refused(_))), "{error:?}");
-    assert!(error.to_string().starts_with("the team is led by zoe since "), "{error}");
+    assert!(error.to_string().starts_with("zoe has led the team since "), "{error}");
 }
 
 #[tokio::test]

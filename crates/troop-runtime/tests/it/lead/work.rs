@@ -91,13 +91,13 @@ async fn absent_is_asked(assignment: Assignment) {
     stage.spawn("bob", "absent").await;
     stage.until_state("bob", MemberState::Idle).await;
     stage.task("write").await;
-    let asked = "you hold task-1, and say that you are idle; say how it stands";
+    let asked = "you hold task-1 but say that you are idle; report its state";
     assert_eq!(told.recv().await.unwrap(), asked);
     let why = stage.until("it has failed", |state| {
         let task = state.tasks().get(TaskNumber(1)).filter(|it| it.status == Status::Failed)?;
         task.result.clone()
     });
-    assert_eq!(why.await, "bob says that it is idle, and nothing about task-1");
+    assert_eq!(why.await, "bob says that it is idle but has not reported on task-1");
     stage.until_state("bob", MemberState::Idle).await;
 }
 

@@ -57,7 +57,7 @@ async fn what_cannot_wait_for_a_task_is_told() {
         (json!(["1"]), "`blocks` has `1`: ", json!([])),
         (json!({"2": true}), "`blocks` has an object, and should have a list of texts", json!([])),
         (json!("2"), "", json!(["2"])),
-        (json!([]), "take it out of `blockedBy` there", json!(["2"])),
+        (json!([]), "remove it from `blockedBy` there", json!(["2"])),
     ] {
         stage.change("tasks/crew/1.json", &json!({"blocks": blocks}));
         mirror.pass().await.unwrap();

@@ -104,14 +104,14 @@ fn put_elsewhere(elsewhere: &Elsewhere, project: &Path) -> Check {
         Elsewhere::Branch { member, branch } => {
             let (shown, typed) = (render::one_line(branch), quoted(branch));
             (
-                format!("what {member} put on a branch of its own: {shown}"),
-                format!("take it: `{git} merge {typed}`; or drop it: `{git} branch -D {typed}`"),
+                format!("work that {member} put on another branch: {shown}"),
+                format!("merge it: `{git} merge {typed}`; or drop it: `{git} branch -D {typed}`"),
             )
         }
         Elsewhere::Stash { member, name } => (
-            format!("what {member} left in `git stash`: {name}"),
+            format!("work that {member} left in `git stash`: {name}"),
             format!(
-                "see it: `{git} stash show -p '{name}'`; take it: `{git} stash pop '{name}'`; or drop it: `{git} stash drop '{name}'`"
+                "see it: `{git} stash show -p '{name}'`; apply it: `{git} stash pop '{name}'`; or drop it: `{git} stash drop '{name}'`"
             ),
         ),
     };
@@ -123,9 +123,8 @@ fn without_git(care: Care) -> Check {
     Check {
         name: "left behind".to_owned(),
         state: if care == Care::Rescue { State::Bad } else { State::Missing },
-        says: "nothing can be said about the folders of teams, because `git` is not found"
-            .to_owned(),
-        fix: Some("install it, or put it into `PATH`, and look again: `troop doctor`".to_owned()),
+        says: "the worktrees of teams cannot be checked, because `git` is not found".to_owned(),
+        fix: Some("install it or add it to `PATH`, then check again: `troop doctor`".to_owned()),
     }
 }
 
@@ -134,7 +133,7 @@ fn aside(surroundings: &Surroundings) -> Vec<Check> {
     let check = |path: PathBuf| Check {
         name: "set aside".to_owned(),
         state: State::Missing,
-        says: format!("what git could not keep, in {}", path.display()),
+        says: format!("files that git could not keep, in {}", path.display()),
         fix: Some(format!(
             "move it where you want it; or drop it: `rm -rf {}`",
             quoted_path(&path)
@@ -161,7 +160,7 @@ async fn one(
     let mut says = describe(leftover);
     let is_merged = leftover.state == LeftoverState::Merged;
     if let (Some(task), Some(member), false) = (leftover.task, done_by, is_merged) {
-        says.push_str(&format!("; {task} is done without it, by {member}"));
+        says.push_str(&format!("; {member} completed {task} without it"));
     }
     let Some(folder) = leftover.folder.as_ref().filter(|_| care == Care::Rescue) else {
         let fix = fix(leftover, done_by.is_some());
@@ -172,8 +171,9 @@ async fn one(
             let is_merged = branch.is_none() && aside.is_empty();
             let how = if is_merged { "removed" } else { "rescued" };
             let branch = branch.map(|branch| format!("; it is on `{branch}`")).unwrap_or_default();
-            let aside =
-                aside.iter().map(|it| format!("; what git cannot keep is in {}", it.display()));
+            let aside = aside
+                .iter()
+                .map(|it| format!("; files that git cannot keep are in {}", it.display()));
             let ignored = ignored.iter().flat_map(ignored_lines).map(|line| format!("; {line}"));
             let besides: String = aside.chain(ignored).collect();
             Check::good(&name, format!("{how}: {says}{branch}{besides}"))
@@ -199,7 +199,7 @@ fn fix(leftover: &Leftover, is_done_without: bool) -> String {
     let branch = leftover.branch.as_deref().map(quoted);
     match (&leftover.state, &leftover.folder, &branch) {
         (LeftoverState::Away, Some(folder), _) => format!(
-            "move the project back, or go on where it is now: `troop resume TEAM` there; if it is gone for good, take what you need, then: `rm -r {}`",
+            "move the project back, or run `troop resume TEAM` where it is now; if it is gone for good, take what you need, then: `rm -r {}`",
             quoted_path(folder)
         ),
         (LeftoverState::Lost { .. }, Some(folder), _) => {
@@ -214,8 +214,8 @@ fn fix(leftover: &Leftover, is_done_without: bool) -> String {
             let take = format!("`git -C {project} merge {branch}`");
             let drop = format!("`git -C {project} branch -D {branch}`");
             match is_done_without {
-                true => format!("drop it: {drop}; or take it all the same: {take}"),
-                false => format!("take it: {take}; or drop it: {drop}"),
+                true => format!("drop it: {drop}; or merge it anyway: {take}"),
+                false => format!("merge it: {take}; or drop it: {drop}"),
             }
         }
         (_, None, None) => format!("look at `{project}`"),
@@ -224,15 +224,15 @@ fn fix(leftover: &Leftover, is_done_without: bool) -> String {
 
 fn describe(leftover: &Leftover) -> String {
     let what = match &leftover.state {
-        LeftoverState::Dirty => "changes that are not committed".to_owned(),
+        LeftoverState::Dirty => "uncommitted changes".to_owned(),
         LeftoverState::Unmerged => "unmerged work".to_owned(),
         LeftoverState::Merged => "a folder whose work is merged".to_owned(),
-        LeftoverState::Waiting => "results that are not in the project".to_owned(),
-        LeftoverState::Orphaned => "unmerged work, in a team that is not here any more,".to_owned(),
+        LeftoverState::Waiting => "results not merged into the project".to_owned(),
+        LeftoverState::Orphaned => "unmerged work, in a team that no longer exists,".to_owned(),
         LeftoverState::Away => {
-            format!("a folder whose project, {}, is not there:", leftover.project.display())
+            format!("a folder whose project, {}, is missing:", leftover.project.display())
         }
-        LeftoverState::Replaced => "a folder made a repository of its own,".to_owned(),
+        LeftoverState::Replaced => "a folder turned into its own repository,".to_owned(),
         LeftoverState::Lost { says } => format!("a folder that git does not know: {says}"),
     };
     let nobody = if leftover.state == LeftoverState::Waiting { "the team" } else { "somebody" };

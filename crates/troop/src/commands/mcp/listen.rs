@@ -34,13 +34,13 @@ pub(super) async fn serve(
 ) -> Result<()> {
     if !address.ip().is_loopback() {
         let message = format!("`{address}` can be reached from other machines");
-        let hint = "listen where only this one comes: `--listen 127.0.0.1:7007`; from elsewhere come by a tunnel: `ssh -L`";
+        let hint = "listen on a loopback address: `--listen 127.0.0.1:7007`; from other machines use a tunnel: `ssh -L`";
         return Err(Usage::new(message, hint).into());
     }
     let mut signals = Signals::listen()?;
     let listener = TcpListener::bind(address).await.map_err(|error| {
-        let message = format!("`{address}` cannot be listened at: {error}");
-        Refused::new(message, "take any port that is free: `--listen 127.0.0.1:0`")
+        let message = format!("cannot listen on `{address}`: {error}");
+        Refused::new(message, "let the system choose a port: `--listen 127.0.0.1:0`")
     })?;
     let service = HttpService::new(service, Token::keep(token)?);
     tell(&listener, token, printer)?;
@@ -60,7 +60,7 @@ fn tell(listener: &TcpListener, token: &Path, printer: &Printer) -> Result<()> {
     }
     let token = token.display();
     printer
-        .text(&format!("{url}\nclients show the token in {token}: `Authorization: Bearer TOKEN`\n"))
+        .text(&format!("{url}\nclients send the token in {token}: `Authorization: Bearer TOKEN`\n"))
 }
 
 /// Takes in everybody who comes.

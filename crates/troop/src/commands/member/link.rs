@@ -24,8 +24,8 @@ pub(super) async fn run(args: LinkArgs, desk: &mut Desk, printer: &Printer) -> R
         known?;
     }
     if from == to {
-        let message = format!("`{to}` leads the team, and delegates nothing to itself");
-        return Err(Refused::new(message, "see to whom it can: `troop member list`").into());
+        let message = format!("`{to}` leads the team and cannot delegate to itself");
+        return Err(Refused::new(message, "see the members: `troop member list`").into());
     }
     if args.purge {
         desk.submit(Command::PurgeLink { from, to: to.clone() }).await?;

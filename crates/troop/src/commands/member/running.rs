@@ -38,8 +38,8 @@ pub(super) async fn spawn(
         Some(_) | None => Agents::read(&desk.surroundings).member(text)?,
     };
     if member.agent == EXTERNAL {
-        let message = format!("`{}` is run by another program, and not by troop", member.name);
-        let hint = format!("let it join: `troop member add {}={EXTERNAL}`", member.name);
+        let message = format!("`{}` is run by another program, not by troop", member.name);
+        let hint = format!("add it: `troop member add {}={EXTERNAL}`", member.name);
         return Err(Refused::new(message, hint).into());
     }
     member.permissions = plan.then_some(Permissions::Plan);
@@ -52,8 +52,8 @@ pub(super) async fn spawn(
     }
     desk.submit(Command::SpawnMember(Spawn { member, prompt })).await?;
     let Ok(started) = timeout(PATIENCE, started(&mut news, &name)).await else {
-        let message = format!("{name} has not said yet that it is ready");
-        let hint = format!("see what it does: `troop log {name} --follow`");
+        let message = format!("{name} is not ready yet");
+        let hint = format!("see what it is doing: `troop log {name} --follow`");
         return Err(Refused::new(message, hint).into());
     };
     if let Err(reason) = started? {
@@ -153,11 +153,11 @@ pub(super) async fn interrupt(
     let member = at_work(name, desk).await?.name;
     desk.submit(Command::InterruptMember { member: member.clone(), reason }).await?;
     // One that hangs does not hear it.
-    said(&member, "told to break off what it does", printer)?;
+    said(&member, "interrupted", printer)?;
     if printer.json {
         return Ok(());
     }
-    let how = format!("it goes on with the next message: `troop message send {member} \"…\"`");
+    let how = format!("it continues with the next message: `troop message send {member} \"…\"`");
     printer.line(&Typed::now().kept_in(&how))
 }
 

@@ -42,12 +42,12 @@ enum End {
 pub(super) async fn bind(address: SocketAddr) -> Result<TcpListener> {
     if !address.ip().is_loopback() {
         let hint = format!(
-            "wait on this machine alone and let others in by a tunnel: `--listen 127.0.0.1:{port}`, \
+            "listen on this machine only and let others in by a tunnel: `--listen 127.0.0.1:{port}`, \
              `ssh -R {port}:127.0.0.1:{port} HOST`",
             port = address.port()
         );
         let message = format!(
-            "`{}` is open to other machines, and nobody is asked who they are",
+            "`{}` is open to other machines, and connections are not authenticated",
             address.ip()
         );
         return Err(Refused::new(message, hint).into());

@@ -189,8 +189,8 @@ impl<'a> Showing<'a> {
         if self.n_lines == 0 || self.has_objects || self.page.form == Form::PassThrough {
             return Ok(());
         }
-        let message = "no line was recognised: none of them is a JSON object";
-        let hint = "let the agent say it in JSON: `claude -p --verbose --output-format stream-json \"…\" | troop observe`";
+        let message = "no line was recognised: none is a JSON object";
+        let hint = "make the agent print JSON: `claude -p --verbose --output-format stream-json \"…\" | troop observe`";
         Err(Refused::new(message, hint).into())
     }
 
@@ -201,14 +201,11 @@ impl<'a> Showing<'a> {
             let named = |(name, n): (&String, &u64)| format!("`{}` ({n})", render::one_line(name));
             let names: Vec<_> = counts.unknown_tools.iter().map(named).collect();
             let names = names.join(", ");
-            self.printer.warn(&format!("tools that this version does not know: {names}"));
+            self.printer.warn(&format!("tools unknown to this version: {names}"));
         }
         for (n, what) in [
             (counts.unreadable, ("could not be read", "could not be read")),
-            (
-                self.lines.n_too_long(),
-                ("was too long to be looked at", "were too long to be looked at"),
-            ),
+            (self.lines.n_too_long(), ("was too long to read", "were too long to read")),
         ] {
             if n > 0 {
                 let (lines, what) = if n == 1 { ("line", what.0) } else { ("lines", what.1) };

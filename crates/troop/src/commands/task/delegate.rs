@@ -58,7 +58,7 @@ pub(super) async fn run(order: Order, desk: &mut Desk, printer: &Printer) -> Res
             let (to, task) = (&found.to, found.task);
             let is_due = move |state: &State| state.tasks().get(task)?.not_before;
             let message = match board.look(is_due).await? {
-                Some(_) => format!("{to} did not complete {task} this time; it is tried again"),
+                Some(_) => format!("{to} did not complete {task} this time; it will be retried"),
                 None => format!("{to} did not complete {task}"),
             };
             Err(Refused::new(message, hint).into())
@@ -66,13 +66,13 @@ pub(super) async fn run(order: Order, desk: &mut Desk, printer: &Printer) -> Res
         (DelegationStatus::Running, Some(_)) => {
             let (message, hint) = if desk.standing(&board).await? == Standing::Running {
                 let message = format!("{} still works on {}", found.to, found.task);
-                (message, "look later: `troop team delegations`".to_owned())
+                (message, "check later: `troop team delegations`".to_owned())
             } else {
                 let to = found.to.clone();
                 let look = move |state: &State| state.member(&to).is_some_and(Member::is_running);
                 let what = if board.look(look).await? { "does not go on" } else { "has not begun" };
                 let message = format!("{} {what}: nobody leads the team", found.task);
-                (message, format!("let it run: `troop resume {name}`"))
+                (message, format!("run it: `troop resume {name}`"))
             };
             Err(Refused::new(message, hint).into())
         }
@@ -123,10 +123,10 @@ impl Watched<'_> {
         let name = self.name;
         let warning = match (was_led, is_led) {
             (None, false) => format!(
-                "nobody leads the team; it begins with `troop resume {name}`, or when somebody takes it up"
+                "nobody leads the team; it starts with `troop resume {name}`, or when somebody claims it"
             ),
             (Some(true), false) => format!(
-                "whoever led the team has ended, so this does not go on; take it up: `troop resume {name}`"
+                "the team's lead has ended, so this has stopped; continue: `troop resume {name}`"
             ),
             (_, true) | (Some(false), false) => return,
         };

@@ -36,7 +36,7 @@ impl Token {
         let anew = || format!("delete it, and a new one is made: `rm {}`", quoted_path(path));
         let mode = fs::metadata(path)?.permissions().mode();
         if mode & 0o077 != 0 {
-            let message = format!("others can read the token in `{}`", path.display());
+            let message = format!("other users can read the token in `{}`", path.display());
             return Err(Refused::new(message, anew()).into());
         }
         let text = text.trim();

@@ -129,7 +129,7 @@ impl Tally {
             }
             Fact::TaskFailed { task, reason, retry_at } => {
                 self.ends(before, *task, event.at, None);
-                let again = if retry_at.is_some() { "; it was to be tried again" } else { "" };
+                let again = if retry_at.is_some() { "; it was to be retried" } else { "" };
                 let about = format!("{task}: {}{again}", one_line(reason));
                 self.troubles.push(Trouble { at: event.at, what: "failed", about });
             }

@@ -173,8 +173,8 @@ fn what_is_worth_telling_is_told_on_one_line() {
     world.does(Actor::human("pat"), Command::StopTeam { reason: Some("enough".into()) });
     assert_snapshot!(world.lines.join("\n"), @r#"
     22:13:20 pat on here leads
-    22:13:20 ann is there (script, process 7)
-    22:13:20 bob is there (script, process 7); it may only plan
+    22:13:20 ann is ready (script, process 7)
+    22:13:20 bob is ready (script, process 7); it may only plan
     22:13:20 bob plans: cut corners
     22:13:20 lead rejects the plan of bob: no corners
     22:13:20 bob plans: go straight
@@ -187,12 +187,12 @@ fn what_is_worth_telling_is_told_on_one_line() {
     22:13:21 task-1 is back on the board: ann crashed
     22:13:21 task-1 goes to bob (attempt 2)
     22:13:21 ann is started again
-    22:13:21 ann is there (script, process 7)
+    22:13:21 ann is ready (script, process 7)
     22:13:21 a hook said no to bob about task-1: the tests fail
     22:13:21 bob completed task-1: it is \u{1b}[2Jwritten
     22:13:22 ann → all: well done
     22:13:22 task-2 goes to ann
-    22:13:22 ann failed at task-2: no luck; it is tried again
+    22:13:22 ann failed at task-2: no luck; it will be retried
     22:13:22 pat asks the team to stop: enough
     "#);
 }
@@ -217,7 +217,7 @@ fn what_a_hook_kept_off_the_board_is_told() {
     world.refuse("lead", None, "not on a Friday");
     // Who asked may hear it in a message, which tells nothing new.
     world.send(Actor::system(), "lead", MessageKind::System, "not on a Friday");
-    let line = "a hook said no to lead, who wanted a task `deploy`: not on a Friday";
+    let line = "a hook said no to lead, which wanted to create `deploy`: not on a Friday";
     assert!(world.lines.last().unwrap().ends_with(line), "{:?}", world.lines);
     let report = strip_str(&summary(&world.story, 80)).to_string();
     assert!(report.contains("  vetoed     lead, deploy: not on a Friday\n"), "{report}");
@@ -286,7 +286,7 @@ fn whoever_ends_the_task_of_another_is_named() {
         ends[1..],
         [
             "22:13:20 pat completed task-1 of ann: by hand",
-            "22:13:21 pat gave up task-2 of ann: no use; it is tried again"
+            "22:13:21 pat gave up task-2 of ann: no use; it will be retried"
         ]
     );
 }
@@ -307,7 +307,7 @@ fn what_waits_for_a_person_stays_on_the_screen_with_what_to_type() {
 
       waits    bob for lead: cut ⏎ corners
                `troop message answer bob yes`, or `no`
-      waits    task-1 for leave to begin: deploy
+      waits    task-1 for approval to start: deploy
                `troop task approve 1`
 
       ○   1  deploy        pending
@@ -315,7 +315,7 @@ fn what_waits_for_a_person_stays_on_the_screen_with_what_to_type() {
       ● bob (script)  planning 0.1s  waits for approval of its plan
     "#);
     let last = world.lines.last().unwrap();
-    assert!(last.ends_with("deploy\n         let it begin: `troop task approve 1`"), "{last}");
+    assert!(last.ends_with("deploy\n         let it start: `troop task approve 1`"), "{last}");
 }
 
 #[test]
@@ -418,7 +418,7 @@ fn a_team_fits_on_a_screen_of_any_size() {
     22:13:21 task-1 is back on the board: ann crashed
     22:13:21 task-1 goes to bob (attempt 2)
     22:13:21 ann is started again
-    22:13:21 ann is there (script, process 7)
+    22:13:21 ann is ready (script, process 7)
     22:13:21 a hook said no to bob about task-1: the tests fail
     22:13:21 bob completed task-1: it is \u{1b}[2Jwritten
     22:13:22 ann → all: well done

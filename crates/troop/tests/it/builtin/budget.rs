@@ -58,7 +58,7 @@ async fn a_budget_ends_a_run_and_a_raised_one_finishes_it() {
     let members = status["members"].as_array().unwrap();
     let of_each = members.iter().map(|it| it["usage"]["dollars"].as_f64().unwrap());
     assert!((of_each.sum::<f64>() - of_all).abs() < 1e-6 && of_all >= 20.0, "{status:#}");
-    assert!(troop.ok("team status").contains("  spent: nothing more is begun"));
+    assert!(troop.ok("team status").contains("  spent: nothing new is started"));
     assert!(troop.ok("member list").contains(" tokens $"), "{}", troop.ok("member list"));
     let task = troop.json("task get 1");
     assert!(task["usage"]["output"].as_u64().unwrap() > 0, "{task:#}");
@@ -113,14 +113,14 @@ async fn a_budget_that_would_hold_nobody_is_refused_and_says_what_to_write() {
     assert_eq!(unpriced.code, 1, "{}", unpriced.out);
     let hint =
         "`\"models\": {\"claude-sonnet-4-5\": {\"price\": {\"input\": 3, \"output\": 15}}}` in `";
-    let message = "what the model `claude-sonnet-4-5` costs, so a budget of $5.00 would not hold";
+    let message = "the price of the model `claude-sonnet-4-5` is unknown, so a budget of $5.00 could not be kept";
     assert!(unpriced.err.contains(message) && unpriced.err.contains(hint), "{}", unpriced.err);
 
     let config = json!({"limits": {"dollars": 5}}).to_string();
     fs::write(troop.folder().join("home/config.json"), config).unwrap();
     let limited = said(&["run", "hi", "--agent", "builtin"]).await;
     assert!(
-        limited.err.contains("the limit of $5 (`limits.dollars`) would not hold"),
+        limited.err.contains("the limit of $5 (`limits.dollars`) could not be kept"),
         "{limited:?}"
     );
     assert!(mock.requests().is_empty(), "nothing was asked");

@@ -49,7 +49,7 @@ fn standing(troop: &Troop) -> String {
     troop.json("--team crew team status")["state"].as_str().unwrap().to_owned()
 }
 
-/// The team has stopped, and the lead goes on with its goal when it is resumed.
+/// The team has stopped, and the lead continues with its goal when it is resumed.
 async fn goes_on(troop: &Troop, (mock, is_well): (&MockModel, &AtomicBool), first: &Run) {
     assert_ne!(first.code, 0, "{}\n{}", first.out, first.err);
     assert_eq!(standing(troop), "stopped", "{}\n{}", first.out, first.err);
@@ -57,7 +57,7 @@ async fn goes_on(troop: &Troop, (mock, is_well): (&MockModel, &AtomicBool), firs
     is_well.store(true, SeqCst);
     let second = run(troop, mock, &["resume"]).await;
     assert_eq!(second.code, 0, "{}\n{}", second.out, second.err);
-    assert!(second.out.contains("the lead goes on with its goal\n"), "{}", second.out);
+    assert!(second.out.contains("the lead continues with its goal\n"), "{}", second.out);
     assert!(second.out.contains("Here it is."), "{}", second.out);
     let asked = mock.requests();
     let told: String = asked.iter().skip(n_asked).map(Seen::last).collect();
@@ -74,7 +74,7 @@ async fn a_goal_outlives_a_key_that_is_turned_away() {
     let troop = repository(&[]);
     let (mock, is_well) = ill(Answer::status(401, "no such key")).await;
     let first = run(&troop, &mock, &GOAL).await;
-    assert!(first.err.contains("then go on: `troop resume crew`"), "{}", first.err);
+    assert!(first.err.contains("then continue: `troop resume crew`"), "{}", first.err);
     goes_on(&troop, (&mock, &is_well), &first).await;
 }
 
@@ -141,7 +141,7 @@ async fn a_goal_outlives_a_budget() {
     fs::write(troop.folder().join("home/config.json"), config.to_string()).unwrap();
     let (mock, is_well) = ill(Answer::call("LS", &json!({}))).await;
     let first = run(&troop, &mock, &[&GOAL[..], &["--budget", "2"]].concat()).await;
-    let says = "of $2.00; the lead has not done yet what it was told\nhint: raise it: `troop team set crew";
+    let says = "of $2.00; the lead has not yet done what it was asked\nhint: raise it: `troop team set crew";
     assert!(first.err.contains(says), "{}", first.err);
     troop.ok("team set crew budget.dollars=1000");
     goes_on(&troop, (&mock, &is_well), &first).await;
@@ -167,7 +167,7 @@ async fn a_lead_that_waits_for_leave_works_and_who_is_killed_waits_no_more() {
     let status = troop.ok("--team crew team status");
     assert!(!status.contains("waits"), "{status}");
     let (_, err) = troop.refused("--team crew message answer lead yes");
-    assert!(err.starts_with("error: `lead` asks nothing\n"), "{err}");
+    assert!(err.starts_with("error: `lead` is asking nothing\n"), "{err}");
     goes_on(&troop, (&mock, &is_well), &first).await;
     let told: Vec<_> = mock.requests().iter().map(Seen::last).collect();
     assert!(told.iter().all(|it| !it.contains("permission_response")), "{told:#?}");

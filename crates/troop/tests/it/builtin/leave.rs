@@ -73,7 +73,7 @@ async fn a_lead_allows_what_it_might_do_itself_and_a_person_the_rest() {
             troop.ok(&format!("--team crew message answer ann no 'not here' --request {id}"));
         // Typed again, it answers nothing that is asked meanwhile.
         let again = troop.run(&format!("--team crew message answer ann yes --request {id}"));
-        assert!(again.err.contains("`ann` asks no"), "{}", again.err);
+        assert!(again.err.contains("`ann` is asking no"), "{}", again.err);
         said
     };
     let (run, answered) = tokio::join!(run(&troop, &mock, &ALONE), answers);
@@ -87,7 +87,7 @@ async fn a_lead_allows_what_it_might_do_itself_and_a_person_the_rest() {
         "{}",
         run.out
     );
-    assert!(run.out.contains("lead allows it to ann: as agreed"), "{}", run.out);
+    assert!(run.out.contains("lead gives ann permission: as agreed"), "{}", run.out);
     assert!(troop.folder().join("one.txt").exists() && !troop.folder().join("two.txt").exists());
     let told: Vec<_> = mock.requests().iter().map(Seen::last).collect();
     let refused = told.iter().filter(|it| it.contains("`user` said no: not here")).count();
@@ -229,10 +229,10 @@ async fn what_a_member_starts_acts_for_it_alone_however_it_is_started() {
     assert_eq!(requests.len(), 2, "{} {}", run.out, run.err);
     let told = requests[1].last();
     for (refused, n_times) in [
-        ("cannot allow `lead` what it may not do itself", 2),
-        ("`lead` runs this, and cannot act as `ann`", 2),
-        ("`lead` is in the team `crew`, and not in `other`", 1),
-        ("only a person trusts a project", 1),
+        ("cannot allow `lead` more than its own mode", 2),
+        ("`lead` runs this and cannot act as `ann`", 2),
+        ("`lead` is in the team `crew`, not in `other`", 1),
+        ("only a person can trust a project", 1),
     ] {
         assert_eq!(told.matches(refused).count(), n_times, "`{refused}` in {told}");
     }
@@ -282,7 +282,7 @@ async fn what_a_member_leaves_behind_acts_for_it_or_for_nobody() {
     let run = run(&troop, &mock, &words).await;
     let told: Vec<_> = mock.requests().iter().map(Seen::last).collect();
     let n_refused = |what: &str| told.iter().map(|it| it.matches(what).count()).max();
-    let of_lead = n_refused("a member of a team left this running, and nobody can tell which");
+    let of_lead = n_refused("a member of a team left this running, and it is unknown which");
     assert_eq!(of_lead, Some(3), "{told:#?} {} {}", run.out, run.err);
     assert_eq!(n_refused("`ann` may not"), Some(3), "{told:#?} {} {}", run.out, run.err);
     let members = troop.json("--team crew member list");
@@ -297,7 +297,7 @@ async fn what_limits_an_agent_and_makes_no_sense_is_refused_with_a_hint_about_it
     let refused = run(&troop, &mock, &ALONE).await;
     assert_eq!(refused.code, 1, "{} {}", refused.out, refused.err);
     assert!(refused.err.contains("`Bash(x` is no rule"), "{}", refused.err);
-    assert!(refused.err.contains("hint: it stands in `permissions` of"), "{}", refused.err);
+    assert!(refused.err.contains("hint: it is in `permissions` of"), "{}", refused.err);
     let troop = repository(&[]);
     let agents = troop.folder().join(".claude/agents");
     std::fs::create_dir_all(&agents).unwrap();

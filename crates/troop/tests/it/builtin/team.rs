@@ -428,7 +428,7 @@ async fn what_cannot_pass_is_not_tried_again() {
     let of_teammates = mock.requests().iter().filter(|seen| member(seen) != "lead").count();
     assert_eq!(of_teammates, 2, "once for each task");
     assert!(
-        run.err.contains("put right what is wrong, then: `troop --team crew task retry"),
+        run.err.contains("fix the problem, then: `troop --team crew task retry"),
         "{}",
         run.err
     );

@@ -259,8 +259,11 @@ fn where_another_listens_already_nobody_is_served() {
     let server = Server::start(&troop, "--as ann");
     let (code, said) = troop.refused(&format!("mcp --as bob --listen {}", server.address()));
     assert_eq!(code, 1);
-    assert!(said.contains("cannot be listened at: "), "{said}");
-    assert!(said.contains("\nhint: take any port that is free: `--listen 127.0.0.1:0`"), "{said}");
+    assert!(said.contains("cannot listen on `"), "{said}");
+    assert!(
+        said.contains("\nhint: let the system choose a port: `--listen 127.0.0.1:0`"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -276,7 +279,7 @@ fn the_token_stays_when_the_server_comes_again() {
     drop(server);
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).unwrap();
     let (_, said) = troop.refused("mcp --as ann --listen 127.0.0.1:0");
-    assert!(said.starts_with("error: others can read the token in "), "{said}");
+    assert!(said.starts_with("error: other users can read the token in "), "{said}");
 }
 
 #[test]

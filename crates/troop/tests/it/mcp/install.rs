@@ -13,7 +13,11 @@ fn a_client_is_told_after_the_change_was_shown() {
     let run = troop.run("mcp install claude-code --as ann");
     assert_eq!(run.code, 1);
     assert!(run.out.contains("+ ") && run.out.contains("\"troop\": {"), "{}", run.out);
-    assert!(run.err.contains("error: there is nobody to ask\nhint: say `--yes`"), "{}", run.err);
+    assert!(
+        run.err.contains("error: there is no terminal to ask on\nhint: use `--yes`"),
+        "{}",
+        run.err
+    );
     assert!(!file.exists());
     troop.ok("mcp install claude-code --as ann --yes");
     let written: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();

@@ -91,7 +91,7 @@ fn much_mail_comes_in_portions() {
     }
     let mut ann = Client::start(&troop, "--as ann");
     let first = ann.call("team_tasks", &json!({"action": "list"}));
-    assert!(first[1].contains("no 19") && first[1].contains("5 more come"), "{}", first[1]);
+    assert!(first[1].contains("no 19") && first[1].contains("5 more will come"), "{}", first[1]);
     let second = ann.call("team_tasks", &json!({"action": "list"}));
     assert!(second[1].contains("no 20") && second[1].contains("no 24"), "{}", second[1]);
     assert!(!second[1].contains("no 19"), "{}", second[1]);

@@ -41,8 +41,13 @@ fn an_agent_of_a_project_does_not_run_before_the_project_is_trusted() {
     let troop = with_program();
     let (code, err) = troop.refused("run hi --agent script:lead.script -m eve=snake");
     assert_eq!(code, 1);
-    assert!(err.starts_with("warning: this project is not trusted yet: 1 thing that its files would run will not run"), "{err}");
-    assert!(err.contains("error: the agent `snake` is this project's own, and the project is not trusted\nhint: look and decide: `troop trust`\n"), "{err}");
+    assert!(
+        err.starts_with(
+            "warning: this project is not trusted yet: 1 thing in its files will not run"
+        ),
+        "{err}"
+    );
+    assert!(err.contains("error: the agent `snake` is this project's own, and the project is not trusted\nhint: review it: `troop trust`\n"), "{err}");
     assert_eq!(troop.ok("team list"), "no teams\n", "nothing was made");
     let shown = troop.ok("trust --show");
     assert!(
@@ -88,7 +93,7 @@ fn who_leads_can_be_set_by_a_person_and_by_a_trusted_project() {
     write(&troop, ".troop/config.json", r#"{"agent": "script:lead.script"}"#);
     let (code, err) = troop.refused("run hi -m ann=command");
     assert_eq!(code, 1);
-    assert!(err.contains("hint: look and decide: `troop trust`"), "{err}");
+    assert!(err.contains("hint: review it: `troop trust`"), "{err}");
     troop.ok("trust --yes");
     let run = troop.run("run hi -m ann=command");
     assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);

@@ -65,7 +65,7 @@ fn an_agent_that_was_changed_or_made_since_is_not_started() {
     let troop = trusted(&json!({}), &files, steps);
     let run = start(&troop, "").end();
     for key in ["own", "new"] {
-        let why = format!("the agent `{key}` is not what a person agreed to");
+        let why = format!("the agent `{key}` changed since a person trusted it");
         assert!(run.out.contains(&why), "{run:?}");
     }
     assert!(!has(&troop, "evil"), "{run:?}");

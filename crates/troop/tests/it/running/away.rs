@@ -19,13 +19,13 @@ async fn a_lead_that_was_stopped_is_named_with_the_ways_out() {
     .await;
     let what = format!("process {id}, which leads it, was stopped (by Ctrl-Z, or a signal)");
     let ways = format!(
-        "let it go on: `kill -CONT {id}` (or `fg` in its terminal), or end it: `kill -9 {id}`"
+        "let it continue: `kill -CONT {id}` (or `fg` in its terminal), or end it: `kill -9 {id}`"
     );
     assert!(status.starts_with(&format!("crew  running, but {what}; {ways}\n")), "{status}");
     for line in ["resume crew", "stop crew"] {
         let (_, err) = troop.refused(line);
         let says = format!(
-            "error: team `crew` hears nothing: {what}\nhint: {ways}, then: `troop {line}`\n"
+            "error: team `crew` does not respond: {what}\nhint: {ways}, then: `troop {line}`\n"
         );
         assert_eq!(err, says);
     }
@@ -48,7 +48,7 @@ async fn where_nobody_leads_nobody_is_asked_to_stop() {
     drop(team);
     for line in ["member stop ann", "member interrupt ann"] {
         let (code, err) = troop.refused(line);
-        let says = "error: teammate `ann` does not run; it is crashed\n";
+        let says = "error: teammate `ann` is not running; it is crashed\n";
         assert!(code == 1 && err.starts_with(says), "{err}");
     }
     let troop = Troop::new();
@@ -56,7 +56,7 @@ async fn where_nobody_leads_nobody_is_asked_to_stop() {
     troop.ok("task create x --description true");
     troop.ok("task delegate 1 --to ann");
     let (code, err) = troop.refused("member stop ann");
-    assert!(code == 1 && err.starts_with("error: teammate `ann` does not run;"), "{err}");
+    assert!(code == 1 && err.starts_with("error: teammate `ann` is not running;"), "{err}");
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn another_can_lead_a_team_whose_lead_has_lost_what_thought_for_it() {
     std::fs::remove_file(troop.folder().join("lead.script")).unwrap();
     troop.ok("--team crew member add ann=command");
     let (code, err) = troop.refused("resume crew");
-    let hint = "; or let another lead it this time: `troop resume crew --agent AGENT`\n";
+    let hint = "; or choose another agent to lead: `troop resume crew --agent AGENT`\n";
     assert!(code == 1 && err.ends_with(hint), "{err}");
     let (_, err) = troop.refused("resume crew --agent command");
     assert!(err.starts_with("error: `command` cannot lead"), "{err}");

@@ -131,7 +131,7 @@ fn a_person_delegates_and_waits_for_what_comes_of_it() {
     let troop = project("when mail * from user\n    log hello\n");
     let mut team =
         start(&troop, "--keep --set assignment=claim --set max_attempts=1 -m ann=command");
-    team.wait_for("ann is there");
+    team.wait_for("ann is ready");
     troop.ok("task create dig -d 'echo dug'");
     let said = troop.ok("task delegate 1 --to ann --wait 40");
     assert!(
@@ -154,7 +154,7 @@ fn a_person_delegates_and_waits_for_what_comes_of_it() {
 fn who_waits_for_a_delegation_is_told_when_its_lead_dies() {
     let troop = project("when mail * from user\n    log hello\n");
     let mut team = start(&troop, "--keep --set assignment=claim -m ann=command");
-    team.wait_for("ann is there");
+    team.wait_for("ann is ready");
     troop.ok("task create dig -d 'until [ -e go ]; do sleep 0.01; done'");
     let mut waits = troop.start("task delegate 1 --to ann --wait 40");
     team.wait_for("task-1 goes to ann");
@@ -162,7 +162,8 @@ fn who_waits_for_a_delegation_is_told_when_its_lead_dies() {
     drop(team.end());
     let mut said = String::new();
     BufReader::new(waits.stderr.take().unwrap()).read_line(&mut said).unwrap();
-    let says = "warning: whoever led the team has ended, so this does not go on; take it up: `troop resume crew`\n";
+    let says =
+        "warning: the team's lead has ended, so this has stopped; continue: `troop resume crew`\n";
     assert_eq!(said, says);
     waits.kill().unwrap();
     waits.wait().unwrap();
@@ -174,7 +175,7 @@ fn who_waits_for_a_delegation_is_told_when_its_lead_dies() {
 fn what_was_delegated_goes_on_when_its_lead_was_killed_or_stopped() {
     let troop = project("when mail * from user\n    log hello\n");
     let mut team = start(&troop, "--keep --set assignment=claim -m ann=command");
-    team.wait_for("ann is there");
+    team.wait_for("ann is ready");
     troop.ok("task create dig -d 'until [ -e go ]; do sleep 0.01; done; echo dug'");
     troop.ok("task delegate 1 --to ann");
     team.wait_for("task-1 goes to ann");
@@ -244,7 +245,7 @@ fn of_several_delegations_to_a_program_of_others_none_is_said_to_wait() {
 fn of_several_delegations_to_one_member_one_runs_and_the_others_wait() {
     let troop = project("when started\n    log here\n");
     let mut team = start(&troop, "-m ann=command --keep --set assignment=claim");
-    team.wait_for("ann is there");
+    team.wait_for("ann is ready");
     for nth in [1, 2] {
         let wait = "until [ -e go ]; do sleep 0.01; done; echo ok";
         troop.ok(&format!("--team crew task create t{nth} --description '{wait}'"));

@@ -24,7 +24,7 @@ fn asks_nothing(troop: &Troop) {
     assert!(!troop.ok("team status").contains("waits"));
     let (code, err) = troop.refused("message answer ann yes");
     assert_eq!(code, 1);
-    assert!(err.starts_with("error: `ann` asks nothing\n"), "{err}");
+    assert!(err.starts_with("error: `ann` is asking nothing\n"), "{err}");
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn what_to_type_names_the_team_and_which_team_names_those_that_run_first() {
     troop.ok("team create resting");
     let (code, err) = troop.refused("message answer ann yes");
     let wanted = format!(
-        "error: which team? These run: crew, {name}; and there are: resting\nhint: say it: `--team crew`\n"
+        "error: more than one team fits; these run: crew, {name}; others are: resting\nhint: for example: `--team crew`\n"
     );
     assert_eq!((code, err), (2, wanted));
     troop.ok(&format!("--team {name} stop"));
@@ -99,7 +99,7 @@ fn who_hangs_over_its_mail_is_seen_to() {
     let troop = project("when started\n    log here\n");
     write(&troop, "bob.script", "when mail *\n    hang\n");
     let mut team = start(&troop, "--keep --set lease_seconds=1 -m bob=script:bob.script");
-    team.wait_for("bob is there");
+    team.wait_for("bob is ready");
     troop.ok("message send bob hello");
     team.wait_for("bob crashed: it was silent for longer than its lease");
     team.wait_for("bob is started again");

@@ -27,7 +27,7 @@ fn what_cannot_run_is_refused_and_no_team_is_made() {
             1,
             "the agent `codex` is not available in this version",
         ),
-        ("run hi --agent command".to_owned(), 2, "`command` cannot lead: it does what a task says"),
+        ("run hi --agent command".to_owned(), 2, "`command` cannot lead: it only runs"),
         ("run hi --agent script".to_owned(), 1, "which script? write `script:FILE`"),
         ("run hi --agent script:none.script".to_owned(), 1, "the script `"),
         ("run hi --agent script:bad.script".to_owned(), 1, "`"),
@@ -39,18 +39,14 @@ fn what_cannot_run_is_refused_and_no_team_is_made() {
         (
             format!("run hi {lead} -m ann=builtin"),
             1,
-            "there is no model for the agent `builtin` to think with: set `ANTHROPIC_API_KEY` or",
+            "the agent `builtin` has no model to use: set `ANTHROPIC_API_KEY` or",
         ),
         (format!("run hi {lead} -m ann=nobody"), 2, "there is no agent `nobody`"),
         (format!("run hi {lead} -m ann"), 2, "there is no agent `ann`"),
         (format!("run hi {lead} -m 'a b=command'"), 2, "`a b` is not a name"),
         (format!("run hi {lead} -m user=command"), 2, "`user` is reserved"),
-        (format!("run hi {lead} -m lead=command"), 2, "`lead` is who leads the team"),
-        (
-            format!("run hi {lead} -m script:lead.script"),
-            2,
-            "who is to follow `script:lead.script`?",
-        ),
+        (format!("run hi {lead} -m lead=command"), 2, "`lead` leads the team and"),
+        (format!("run hi {lead} -m script:lead.script"), 2, "`script:lead.script` has no member"),
         (format!("run hi {lead} --max-teammates 0"), 2, "`max_teammates` must be 1 to 1000"),
         (format!("run hi {lead} --max-teammates many"), 2, "invalid value 'many'"),
         (format!("run hi {lead} --grace -1"), 2, "unexpected argument '-1'"),
@@ -79,27 +75,24 @@ fn what_cannot_run_is_refused_and_no_team_is_made() {
 fn who_has_no_agent_is_told_what_to_set_and_what_there_is() {
     let troop = Troop::new();
     let others = "; or a script: `--agent script:FILE`; or your own program, which `.troop/agents/NAME.md` describes (`program: \
-                  [python3, agent.py]`): `--agent NAME`; to see a team at work without any of them: `troop demo`\n";
+                  [python3, agent.py]`): `--agent NAME`; to see a team at work without any of these: `troop demo`\n";
     for line in ["run hi", "run hi --agent command", "run hi --agent claude"] {
         let (_, err) = troop.refused(line);
-        let hint = err.split_once("\nhint: let troop's own agent lead: ").unwrap().1;
-        let key = "`export ANTHROPIC_API_KEY=…` (or `OPENAI_API_KEY`, `GEMINI_API_KEY`, or a model at home: docs/builtin.md), then `--agent builtin`";
+        let hint = err.split_once("\nhint: let the built-in agent lead: ").unwrap().1;
+        let key = "`export ANTHROPIC_API_KEY=…` (or `OPENAI_API_KEY`, `GEMINI_API_KEY`, or a local model: docs/builtin.md), then `--agent builtin`";
         assert_eq!(hint, format!("{key}{others}"), "troop {line}");
         let words: Vec<_> = line.split(' ').collect();
         let output = troop.command(&words).env("OPENAI_API_KEY", "x").output().unwrap();
         let err = String::from_utf8(output.stderr).unwrap();
-        let hint = err.split_once("\nhint: let troop's own agent lead: ").unwrap().1;
-        let here = "`--agent builtin`, which thinks with `gpt-5` here";
+        let hint = err.split_once("\nhint: let the built-in agent lead: ").unwrap().1;
+        let here = "`--agent builtin`, which uses `gpt-5` here";
         assert_eq!(hint, format!("{here}{others}"), "troop {line}");
     }
     write(&troop, "lead.script", GREET);
     let line = ["run", "hi", "--agent", "script:lead.script", "-m", "ann=claude"];
     let output = troop.command(&line).env("OPENAI_API_KEY", "x").output().unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        err.contains("\nhint: say `--member ann=builtin`, which thinks with `gpt-5`, "),
-        "{err}"
-    );
+    assert!(err.contains("\nhint: say `--member ann=builtin`, which uses `gpt-5`, "), "{err}");
 }
 
 #[test]
@@ -125,19 +118,19 @@ fn what_is_not_there_cannot_be_resumed_stopped_or_read() {
         ("resume bleu", 1, "there is no team `bleu`"),
         ("stop bleu", 1, "there is no team `bleu`"),
         ("--team bleu log ann", 1, "there is no team `bleu`"),
-        ("resume", 1, "there is no model for the agent `builtin` to think with"),
-        ("stop", 1, "nobody runs this team now"),
+        ("resume", 1, "the agent `builtin` has no model to use"),
+        ("stop", 1, "this team has never run"),
         ("log amy", 1, "there is no member `amy`; the members are ann, bob, lead"),
         ("log ''", 2, "a name must not be empty"),
         ("log ../../etc/passwd", 2, "`../../etc/passwd` is not a name"),
         ("log ann --lines x", 2, "invalid value 'x'"),
-        ("member spawn eve=command", 1, "nobody runs this team now"),
+        ("member spawn eve=command", 1, "nobody is running this team"),
         ("member spawn eve=nobody", 2, "there is no agent `nobody`"),
         ("member spawn eve", 2, "there is no agent `eve`"),
-        ("member spawn lead=command", 1, "nobody runs this team now"),
-        ("member stop ann", 1, "teammate `ann` does not run; it is stopped"),
+        ("member spawn lead=command", 1, "nobody is running this team"),
+        ("member stop ann", 1, "teammate `ann` is not running; it is stopped"),
         ("member stop amy", 1, "there is no member `amy`"),
-        ("member interrupt ann", 1, "teammate `ann` does not run; it is stopped"),
+        ("member interrupt ann", 1, "teammate `ann` is not running; it is stopped"),
         ("member interrupt amy", 1, "there is no member `amy`"),
         ("stop --wait soon", 2, "invalid value 'soon'"),
     ] {
@@ -178,10 +171,7 @@ fn a_teammate_makes_no_team_and_leads_none() {
         let output = troop.command(&words).env("TROOP_TEAMMATE", "1").output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         let err = String::from_utf8(output.stderr).unwrap();
-        assert!(
-            err.starts_with("error: a teammate makes no team of its own, and leads none\n"),
-            "{err}"
-        );
+        assert!(err.starts_with("error: a teammate can neither create nor lead a team\n"), "{err}");
     }
     assert_eq!(troop.ok("team list"), "no teams\n");
 }
@@ -211,7 +201,7 @@ fn a_run_ends_and_says_so_when_there_is_nobody_to_do_its_tasks() {
     let run = troop.run("--team crew run hi --agent script:lead.script");
     assert_eq!(run.code, 1, "{}", run.out);
     assert!(run.out.contains("lead → user: I have waited"), "{}", run.out);
-    let says = "error: task-1 has nobody to do it\nhint: add somebody: `--member ann=command`, or now: `troop --team crew member add ann=command`, then go on: `troop resume crew`\n";
+    let says = "error: nobody can do task-1\nhint: add somebody: `--member ann=command`, or now: `troop --team crew member add ann=command`, then continue: `troop resume crew`\n";
     assert_eq!(run.err, says);
     // What the hint says works.
     troop.ok("--team crew member add ann=command");
@@ -229,9 +219,9 @@ fn a_run_ends_when_its_only_teammate_cannot_start() {
     let run = troop.run("--team crew run hi --agent script:lead.script -m ann=gone");
     assert_eq!(run.code, 1, "{}", run.out);
     let says =
-        "ann is gone: ann did not start: it cannot be started: `/nowhere/at-all`: No such file";
+        "ann was removed: ann did not start: it cannot be started: `/nowhere/at-all`: No such file";
     assert!(run.out.contains(says), "{}", run.out);
-    assert!(run.err.starts_with("error: task-1 has nobody to do it\n"), "{}", run.err);
+    assert!(run.err.starts_with("error: nobody can do task-1\n"), "{}", run.err);
 }
 
 #[test]
@@ -244,8 +234,8 @@ fn a_run_ends_when_its_only_teammate_crashed_for_good() {
     assert_eq!(run.code, 1, "{}", run.out);
     let line = run.out.lines().find(|line| line.contains("it crashed too often"));
     let line = line.unwrap_or_else(|| panic!("nobody says that it is given up: {}", run.out));
-    assert!(line.contains("ann crashed: ") && line.ends_with("is not started again"), "{line}");
-    assert!(run.err.starts_with("error: task-1 has nobody to do it\n"), "{}", run.err);
+    assert!(line.contains("ann crashed: ") && line.ends_with("will not be restarted"), "{line}");
+    assert!(run.err.starts_with("error: nobody can do task-1\n"), "{}", run.err);
     assert!(run.err.contains("`troop --team crew log ann`"), "{}", run.err);
 }
 
@@ -261,7 +251,7 @@ fn a_team_goes_on_in_the_folder_where_it_worked() {
     assert_eq!(output.status.code(), Some(1), "{err}");
     let folder = troop.folder().canonicalize().unwrap();
     let says = format!(
-        "error: team `crew` works in another folder: `{0}`\nhint: go on there: `cd {0}`, then `troop resume crew`\n",
+        "error: team `crew` works in another folder: `{0}`\nhint: continue there: `cd {0}`, then `troop resume crew`\n",
         folder.display()
     );
     assert_eq!(err, says);
@@ -285,12 +275,12 @@ fn what_a_team_is_can_be_seen_in_lists() {
     troop.ok("stop crew --reason 'lunch time'");
     let run = team.end();
     assert_eq!(run.code, 1);
-    assert!(run.out.contains("\nit was stopped: lunch time\n"), "{}", run.out);
+    assert!(run.out.contains("\nstopped: lunch time\n"), "{}", run.out);
     assert_eq!(state("crew"), "stopped");
     assert!(troop.ok("--team crew team status").starts_with("crew  stopped\n"));
     assert!(troop.ok("team list").contains("stopped"));
     let (_, err) = troop.refused("stop crew");
-    assert!(err.ends_with("hint: go on with it: `troop resume crew`\n"), "{err}");
+    assert!(err.ends_with("hint: continue it: `troop resume crew`\n"), "{err}");
     troop.ok("--team crew task cancel 3 --reason enough");
     assert_eq!(troop.run("resume crew").code, 0);
     assert_eq!(state("crew"), "completed");
@@ -306,7 +296,7 @@ fn what_used_up_its_attempts_is_to_be_retried_not_resumed() {
     let line = "--team crew run hi --agent script:lead.script -m ann=command --set max_attempts=1";
     let run = troop.run(line);
     assert_eq!(run.code, 1, "{}", run.out);
-    assert!(run.err.contains("try again: `troop --team crew task retry 1`"), "{}", run.err);
+    assert!(run.err.contains("retry: `troop --team crew task retry 1`"), "{}", run.err);
     assert!(run.out.contains("  failed     task-1: exit code 3"), "{}", run.out);
     troop.ok("--team crew task retry 1");
     let run = troop.run("resume crew");

@@ -31,7 +31,7 @@ fn a_step_of_the_lead_that_fails_is_a_failed_run_however_well_the_rest_went() {
             assert!(!run.out.contains("all done"), "{}", run.out);
             let line = format!("line 3 of the script: {reason}");
             assert!(run.out.contains(&format!("warning: lead: {line}")), "at once: {}", run.out);
-            let says = format!("error: the lead could not go on: {line}");
+            let says = format!("error: the lead could not continue: {line}");
             assert!(run.err.contains(&says), "in the end: {}", run.err);
             assert_eq!(standing(&troop), "stopped");
             // A script begins anew when its team goes on, as far as it does not need to be told something.
@@ -42,7 +42,7 @@ fn a_step_of_the_lead_that_fails_is_a_failed_run_however_well_the_rest_went() {
                 let run = troop.run("resume crew");
                 let says = "could not do what it was told, and does not go on with that by itself";
                 assert!(run.out.contains(&format!("the lead {says}")), "{nth}: {}", run.out);
-                let error = format!("error: the lead could not go on: it {says}\n");
+                let error = format!("error: the lead could not continue: it {says}\n");
                 assert!(run.err.starts_with(&error), "{nth}: {}", run.err);
                 assert!(!run.out.contains("cut short"), "nobody did that: {}", run.out);
             }
@@ -59,7 +59,7 @@ fn a_script_that_has_nothing_for_the_goal_is_a_failed_run() {
         let run = start(&troop, "-m ann=command").end();
         assert_eq!(run.code, 1, "{script}: {}{}", run.out, run.err);
         let says =
-            "error: the lead could not go on: the script has no `when mail` for `the goal`\n";
+            "error: the lead could not continue: the script has no `when mail` for `the goal`\n";
         assert!(run.err.contains(says), "{}", run.err);
         assert_eq!(standing(&troop), "stopped");
     }
@@ -104,7 +104,7 @@ async fn a_script_that_was_cut_short_is_not_said_to_be_done() {
             let says = "the lead was cut short in the middle of its script, and does not go on with that by itself";
             assert!(run.out.contains(says), "{nth}: {}", run.out);
             let says =
-                "error: the lead could not go on: it was cut short in the middle of its script";
+                "error: the lead could not continue: it was cut short in the middle of its script";
             assert!(run.err.starts_with(says), "{nth}: {}", run.err);
             assert_eq!(
                 (statuses(&troop), standing(&troop)),

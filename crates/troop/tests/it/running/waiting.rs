@@ -27,13 +27,13 @@ fn types(troop: &Troop, team: &mut Printing, words: &str) -> String {
 fn who_watches_is_told_how_to_take_what_is_handed_in_or_send_it_back() {
     let troop = project(GREET);
     let mut team = start(&troop, "-m ann=command --set require_review=true");
-    team.wait_for("ann hands in task-1");
+    team.wait_for("ann submits task-1");
     types(&troop, &mut team, "or send it back: ");
     team.wait_for("sent back task-1");
-    team.wait_for("ann hands in task-1");
-    types(&troop, &mut team, "take it: ");
-    team.wait_for("ann hands in task-2");
-    types(&troop, &mut team, "take it: ");
+    team.wait_for("ann submits task-1");
+    types(&troop, &mut team, "approve it: ");
+    team.wait_for("ann submits task-2");
+    types(&troop, &mut team, "approve it: ");
     assert_eq!(team.end().code, 0);
 }
 
@@ -63,8 +63,8 @@ fn a_lead_that_may_only_plan_is_not_expected_to_answer_plans() {
     team.wait_for("ann plans: ");
     // What a lead is told that tries it works for a person.
     let (_, err) = troop.refused("--team crew --as lead message answer ann yes");
-    assert!(err.contains("the lead cannot allow `ann` what it may not do itself"), "{err}");
-    let pasted = command_after("hint: a person answers: ", &err);
+    assert!(err.contains("the lead cannot allow `ann` more than its own mode"), "{err}");
+    let pasted = command_after("hint: a person can answer: ", &err);
     assert_eq!(pasted, "--team crew message answer ann yes");
     types(&troop, &mut team, "answer, since the lead may not: ");
     assert_eq!(team.end().code, 0);
@@ -75,11 +75,11 @@ fn who_watches_is_told_what_is_asked_and_what_needs_leave_to_begin() {
     let troop = project("when mail * from user\n    wait until all tasks are done\n");
     write(&troop, "ann.script", "when task *\n    wait for mail *\n    complete said\n");
     let mut team = start(&troop, "-m ann=script:ann.script --keep");
-    team.wait_for("ann is there");
+    team.wait_for("ann is ready");
     troop.ok("--team crew task create hello --approve-start");
     let status = troop.ok("--team crew team status");
-    assert!(status.contains("waits    task-1 for leave to begin: hello\n"), "{status}");
-    types(&troop, &mut team, "let it begin: ");
+    assert!(status.contains("waits    task-1 for approval to start: hello\n"), "{status}");
+    types(&troop, &mut team, "let it start: ");
     team.wait_for("task-1 goes to ann");
     troop.ok("--team crew --as ann task ask-user 1 'in which language?'");
     let status = troop.ok("--team crew team status");
@@ -96,9 +96,9 @@ fn a_team_whose_members_take_nothing_by_themselves_ends_and_says_how_to_give_it(
     let troop = project(GREET);
     let run = start(&troop, "-m ann=command --set assignment=claim").end();
     assert_eq!(run.code, 1, "{run:?}");
-    assert!(run.err.starts_with("error: task-1 has nobody to do it\n"), "{}", run.err);
+    assert!(run.err.starts_with("error: nobody can do task-1\n"), "{}", run.err);
     assert_eq!(troop.json("task get 1")["status"], "pending");
-    for (words, n_left) in [("give it away: ", 1), ("task assign 2 ann`, or: ", 0)] {
+    for (words, n_left) in [("assign it: ", 1), ("task assign 2 ann`, or: ", 0)] {
         let err = match n_left {
             1 => run.err.clone(),
             _ => troop.run("resume crew").err,

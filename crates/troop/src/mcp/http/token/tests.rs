@@ -26,8 +26,8 @@ fn a_token_that_others_know_or_guess_is_not_taken() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ann.token");
     for (text, mode, said) in [
-        ("0123456789abcdef0123", 0o644, "others can read"),
-        ("0123456789abcdef0123", 0o620, "others can read"),
+        ("0123456789abcdef0123", 0o644, "other users can read"),
+        ("0123456789abcdef0123", 0o620, "other users can read"),
         ("", 0o600, "there is no token"),
         ("short", 0o600, "there is no token"),
         ("0123456789 abcdef0123", 0o600, "there is no token"),

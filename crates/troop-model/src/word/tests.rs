@@ -1,0 +1,27 @@
+//! What was probably meant.
+
+use super::nearest;
+
+#[test]
+fn a_misspelt_word_is_recognised_however_it_is_written() {
+    let known = ["plan_approval_request", "message", "sqlite"];
+    for (word, meant) in [
+        ("plan-approval-request", Some("plan_approval_request")),
+        ("Mesage", Some("message")),
+        ("sqllite", Some("sqlite")),
+        ("mysql", None),
+        ("", None),
+    ] {
+        assert_eq!(nearest(word, known), meant, "{word}");
+    }
+}
+
+#[test]
+fn of_words_that_are_equally_alike_the_first_is_meant() {
+    assert_eq!(nearest("tesk", ["task", "desk"]), Some("task"));
+}
+
+#[test]
+fn without_known_words_nothing_is_meant() {
+    assert_eq!(nearest("task", []), None);
+}
