@@ -68,7 +68,7 @@ fn show_line(show: &Show, n_lines: &mut u32, line: &str) {
     *n_lines = n_lines.saturating_add(1);
     match *n_lines {
         ..=MAX_LINES => show(line),
-        n if n == MAX_LINES + 1 => show("[what it prints from here on is not shown]"),
+        n if n == MAX_LINES + 1 => show("[the rest of its output is not shown]"),
         _ => {}
     }
 }
