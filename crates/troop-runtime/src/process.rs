@@ -3,6 +3,7 @@
 mod mark;
 
 pub use mark::Mark;
+pub(crate) use mark::RUN;
 
 use std::{ffi::OsStr, io, process::Stdio};
 

@@ -21,7 +21,7 @@ use tokio::{
 use super::{Hook, HookContext, HookOptions};
 use crate::{
     Agreement,
-    process::{Group, command},
+    process::{Group, RUN, command},
 };
 
 /// How much of each output is kept.
@@ -58,6 +58,8 @@ impl Call {
         let mut environment = options.environment.clone();
         // Hooks that were written for Claude Code find their scripts by it.
         environment.push(("CLAUDE_PROJECT_DIR".into(), folder.clone().into()));
+        // A hook runs for no member, also where the lead itself was started by one.
+        environment.retain(|(name, _)| name != RUN);
         // What a hook leaves behind is found by it.
         environment.push(("TROOP_LEAD_SESSION".into(), context.session.clone().into()));
         let variables = context.variables().into_iter();

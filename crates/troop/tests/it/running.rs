@@ -4,6 +4,7 @@ mod agents;
 mod agreed;
 mod away;
 mod delegation;
+mod hooks;
 mod planning;
 mod refusals;
 mod scripts;
