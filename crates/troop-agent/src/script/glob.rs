@@ -9,6 +9,11 @@ impl Glob {
         Self(pattern.chars().collect())
     }
 
+    /// Whether any text is meant, without a word about what is in it.
+    pub(super) fn is_any(&self) -> bool {
+        !self.0.is_empty() && self.0.iter().all(|p| *p == '*')
+    }
+
     /// Whether a text is meant.
     pub(super) fn is_match(&self, text: &str) -> bool {
         let text: Vec<char> = text.chars().collect();

@@ -426,8 +426,10 @@ impl When {
 
 impl Sought {
     fn is(&self, message: &MessageIn) -> bool {
+        // Whoever takes any mail means what others say to it, and not the notices that troop makes when somebody is idle.
+        let is_said = message.kind != MessageKind::Idle || !self.glob.is_any();
         let is_from = self.from.as_ref().is_none_or(|from| *from == message.from);
-        is_from && self.glob.is_match(&message.content)
+        is_said && is_from && self.glob.is_match(&message.content)
     }
 }
 
