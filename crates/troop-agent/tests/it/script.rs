@@ -174,6 +174,21 @@ async fn that_somebody_is_idle_is_mail_only_for_who_asks_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_message_that_nobody_gets_fails_its_step() {
+    let script = "when task *\n  try message ghost boo\n  log {error}\n  message ghost boo";
+    let mut lead = lead(&folder(script)).await;
+    lead.say("team.updateContext", json!({"tasks": [], "leaseSeconds": 300})).await;
+    lead.assign("task-7", "").await;
+    lead.hears("team.taskUpdate").await;
+    let (method, params) = lead.refuses("there is no member `ghost`").await;
+    assert_eq!((method.as_str(), &params["to"]), ("message/send", &json!("ghost")));
+    assert_eq!(lead.hears("team.log").await["text"], "there is no member `ghost`");
+    lead.refuses("nobody").await;
+    let report = lead.hears("team.taskUpdate").await;
+    assert_eq!(report["reason"], "line 4 of the script: nobody");
+}
+
+#[tokio::test(start_paused = true)]
 async fn mail_that_came_too_early_is_there_when_it_is_waited_for() {
     let mut lead = lead(&folder("when task *\n  wait for mail go*\n  complete {mail}")).await;
     lead.mail("go already").await;
