@@ -1,9 +1,11 @@
 //! The one place that starts processes: each leads a group of its own, so that all it starts can be ended with it.
 
 mod mark;
+mod tree;
 
 pub use mark::Mark;
 pub(crate) use mark::RUN;
+pub use tree::{Below, children};
 
 use std::{ffi::OsStr, io, process::Stdio};
 

@@ -26,7 +26,7 @@ use super::{
 use crate::{
     BoardError,
     fault::is_of_machine,
-    process::{self, Mark, Signal},
+    process::{self, Below, Mark, Signal},
 };
 
 /// The longest line of standard error that is taken as one.
@@ -364,8 +364,11 @@ impl Dispatcher {
             .filter(|link| link.exit.is_none())
             .and_then(|link| link.body.own_process())
         {
+            // Looked at before, since nobody can tell any more once the process above is gone.
+            let below = (signal == Signal::KILL).then(|| Below::of(pid));
             // One that has just ended cannot be signalled; its end is on its way.
             drop(process::kill_group(pid, signal));
+            below.iter().for_each(Below::kill);
         }
     }
 
