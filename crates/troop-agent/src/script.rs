@@ -72,6 +72,8 @@ struct Memory {
     done_once: HashSet<usize>,
     /// Mail that nothing was done about: a step may wait for it later.
     aside: Vec<MessageIn>,
+    /// Whether the lead had time to say its first word.
+    has_awaited_context: bool,
     /// Whether a handler was followed for something that a person said.
     has_heard_person: bool,
 }

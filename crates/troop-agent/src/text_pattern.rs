@@ -25,6 +25,11 @@ impl TextPattern {
         Self(pattern.chars().map(piece).collect())
     }
 
+    /// Whether any text is meant, without a word about what is in it.
+    pub(crate) fn is_any(&self) -> bool {
+        !self.0.is_empty() && self.0.iter().all(|piece| *piece == Piece::AnyText)
+    }
+
     /// Whether a text is meant.
     pub(crate) fn is_match(&self, text: &str) -> bool {
         let text: Vec<char> = text.chars().collect();

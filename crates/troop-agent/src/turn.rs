@@ -11,7 +11,7 @@ use std::{
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
-use troop_model::{Command, MessageKind, Permissions};
+use troop_model::{Command, MessageKind, Outgoing, Permissions};
 use troop_protocol::{
     Answer, Call, Calls, Change, ClientError, Failure, FromTeammate, Level, Log, MessageIn,
     MessageOut, Notification, PeerError, Query, TeamContext, UsageReport,
@@ -75,6 +75,16 @@ impl Turn {
     /// Sends a message of any kind.
     pub async fn send(&self, message: MessageOut) -> Result<(), PeerError> {
         self.line.say(&FromTeammate::Message(message)).await
+    }
+
+    /// Sends a message and waits until it is stored. A lead that does not know board calls never answers.
+    pub async fn post(&self, message: MessageOut) -> Result<(), ClientError> {
+        let MessageOut { to, content, kind, summary, request_id, approve } = message;
+        let outgoing = Outgoing { to, kind, content, summary, request_id, approve };
+        let change = Change { command: Command::Send(outgoing), operation: None };
+        // Unlike other calls, this one gives nobody work, so it is not noted.
+        self.line.peer.request::<Answer>(&change).await?;
+        Ok(())
     }
 
     /// Asks for a change and waits until it is durable. A lead that does not know board calls never answers.

@@ -9,6 +9,9 @@ use uuid::Uuid;
 /// How often is looked again for processes that were being started while others were ended.
 const ROUNDS: usize = 10;
 
+/// The variable that tells what runs for a member from what hooks do.
+pub const RUN: &str = "TROOP_RUN";
+
 /// The mark of what runs for one session of a lead, and in it for one run of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
@@ -23,30 +26,26 @@ impl Mark {
     #[must_use]
     pub fn variables(&self) -> Vec<(String, String)> {
         let mut variables = vec![("TROOP_LEAD_SESSION".to_owned(), self.session.to_string())];
-        variables.extend(self.run.map(|run| ("TROOP_RUN".to_owned(), run.to_string())));
+        variables.extend(self.run.map(|run| (RUN.to_owned(), run.to_string())));
         variables
     }
 
     /// The processes that carry the mark. Where the system does not tell, none.
     #[must_use]
     pub fn processes(&self) -> Vec<u32> {
-        let (own, wanted) = (std::process::id(), self.written());
-        let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-        let ids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        ids.filter(|id| *id != own && is_on(*id, &wanted)).collect()
+        processes_with(&self.written())
     }
 
     /// Kills all processes that carry the mark, and those that they start meanwhile. How many there were.
     pub fn kill_all(&self) -> usize {
-        let mut n_killed = 0;
-        for _ in 0..ROUNDS {
-            let found = self.processes();
-            if found.is_empty() {
-                break;
-            }
-            n_killed += found.iter().filter(|id| self.signal(**id, Signal::KILL).is_ok()).count();
-        }
-        n_killed
+        kill_with(&self.written())
+    }
+
+    /// Kills what members of the session left running, in whatever run, and nothing that hooks did.
+    pub fn kill_members(&self) -> usize {
+        let mut wanted = self.written();
+        wanted.push(format!("{RUN}=").into_bytes());
+        kill_with(&wanted)
     }
 
     /// Sends a signal to one process, unless its number has become another's meanwhile.
@@ -55,12 +54,7 @@ impl Mark {
     ///
     /// If the process is gone, or does not carry the mark.
     pub fn signal(&self, id: u32, signal: Signal) -> io::Result<()> {
-        let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
-        let process = pidfd_open(pid.ok_or(io::ErrorKind::NotFound)?, PidfdFlags::empty())?;
-        if !is_on(id, &self.written()) {
-            return Err(io::ErrorKind::NotFound.into());
-        }
-        Ok(pidfd_send_signal(process, signal)?)
+        signal_with(id, &self.written(), signal)
     }
 
     fn written(&self) -> Vec<Vec<u8>> {
@@ -69,9 +63,40 @@ impl Mark {
     }
 }
 
-/// Whether a process carries all of these. One that is dead already carries nothing.
+fn processes_with(wanted: &[Vec<u8>]) -> Vec<u32> {
+    let own = std::process::id();
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let ids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    ids.filter(|id| *id != own && is_on(*id, wanted)).collect()
+}
+
+fn kill_with(wanted: &[Vec<u8>]) -> usize {
+    let mut n_killed = 0;
+    for _ in 0..ROUNDS {
+        let found = processes_with(wanted);
+        if found.is_empty() {
+            break;
+        }
+        let is_killed = |id: &&u32| signal_with(**id, wanted, Signal::KILL).is_ok();
+        n_killed += found.iter().filter(is_killed).count();
+    }
+    n_killed
+}
+
+fn signal_with(id: u32, wanted: &[Vec<u8>], signal: Signal) -> io::Result<()> {
+    let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
+    let process = pidfd_open(pid.ok_or(io::ErrorKind::NotFound)?, PidfdFlags::empty())?;
+    if !is_on(id, wanted) {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    Ok(pidfd_send_signal(process, signal)?)
+}
+
+/// Whether a process has variables that begin like all of these. One that is dead already has none.
 fn is_on(id: u32, wanted: &[Vec<u8>]) -> bool {
     // Other people's processes are not ours to read, and so not ours.
     let Ok(environment) = fs::read(format!("/proc/{id}/environ")) else { return false };
-    wanted.iter().all(|wanted| environment.split(|byte| *byte == 0).any(|it| it == wanted))
+    wanted
+        .iter()
+        .all(|wanted| environment.split(|byte| *byte == 0).any(|it| it.starts_with(wanted)))
 }

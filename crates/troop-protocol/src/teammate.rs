@@ -296,7 +296,8 @@ pub struct MessageIn {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TeamContext {
-    /// The tasks of the board that are not over.
+    /// The first 200 tasks of the board that are not over, in short: without metadata, and with the first 500 characters of
+    /// their descriptions. `task/get` has all of a task.
     #[serde(default)]
     pub tasks: Vec<WireTask>,
     /// What the teammate may do without asking.

@@ -38,7 +38,7 @@ use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{Actor, Command, MemberName, Version};
 use uuid::Uuid;
 
@@ -206,7 +206,7 @@ impl Lead {
         let board = options.board.clone();
         let (inputs, queue) = mpsc::channel(INPUTS);
         let (tracker, fence, heard_until) = (TaskTracker::new(), lock.fence, lock.heard_until);
-        let handle = LeadHandle { inputs: inputs.clone() };
+        let handle = LeadHandle { inputs: inputs.clone(), hurried: CancellationToken::new() };
         let files = files::FileDesk {
             files: Files::new(board.clone(), &options.folder),
             board: board.clone(),
@@ -225,6 +225,7 @@ impl Lead {
             heard_until,
             files,
             inputs,
+            hurried: handle.hurried.clone(),
             tracker: tracker.clone(),
         };
         let (socket, dispatcher) = match prepare(start, &mut lock).await {
@@ -290,6 +291,8 @@ async fn prepare(
 #[derive(Clone, Debug)]
 pub struct LeadHandle {
     inputs: mpsc::Sender<input::Input>,
+    /// Heard also by those for whom the dispatcher waits.
+    hurried: CancellationToken,
 }
 
 impl LeadHandle {
@@ -299,8 +302,9 @@ impl LeadHandle {
         drop(self.inputs.send(input::Input::Until(until)).await);
     }
 
-    /// Ends all teammates that have not stopped yet, at once.
+    /// Ends all teammates that have not stopped yet at once, and hooks soon.
     pub async fn hurry(&self) {
+        self.hurried.cancel();
         drop(self.inputs.send(input::Input::Hurry).await);
     }
 }

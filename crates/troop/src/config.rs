@@ -21,7 +21,7 @@ use troop_store::{StoreError, StoreUrl};
 
 pub(crate) use self::{
     hooks::HookFiles,
-    member::{Starter, Stat, children},
+    member::{Starter, Stat},
     models::{LimitsConfig, ModelConfig, Models, PermissionsConfig},
     teams::{TeammateMode, Teams, TeamsConfig},
 };

@@ -25,9 +25,12 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitC
     // Whether it can be read at all: its end is what counts.
     let n_read = io::copy(&mut io::stdin().lock(), &mut io::sink()).unwrap_or(0);
     let mark = Mark { session, run: None };
-    mark.kill_all();
     if n_read == 0 {
+        mark.kill_all();
         look_again(&mark);
+    } else {
+        // Hooks, and what they left in the background, outlive a team that ended in good order.
+        mark.kill_members();
     }
     Some(ExitCode::SUCCESS)
 }

@@ -71,15 +71,21 @@ pub(crate) struct Leading<'a> {
 pub(crate) struct Begun<'a> {
     leading: Leading<'a>,
     lead: Lead,
-    story: Story,
-    news: Subscription,
+    ears: Ears,
     watch: Watch,
-    /// What is wrong with hooks, what members complain about, and what cannot be kept.
-    warnings: mpsc::Receiver<String>,
-    hooks: TaskTracker,
     isolation: Option<Isolation>,
     /// What people should know about it.
     notices: Vec<String>,
+}
+
+/// All by which is heard how a team is doing.
+struct Ears {
+    story: Story,
+    news: Subscription,
+    signals: Signals,
+    /// What is wrong with hooks, what members complain about, and what cannot be kept.
+    warnings: mpsc::Receiver<String>,
+    hooks: TaskTracker,
 }
 
 impl<'a> Leading<'a> {
@@ -119,9 +125,11 @@ impl<'a> Leading<'a> {
             work: watch.work(),
             warnings: Some(warn),
         };
+        let signals = Signals::listen()?;
         let lead = Lead::start(options).await.map_err(refusal)?;
         let leading = self;
-        Ok(Begun { leading, lead, story, news, watch, warnings, hooks, isolation, notices })
+        let ears = Ears { story, news, signals, warnings, hooks };
+        Ok(Begun { leading, lead, ears, watch, isolation, notices })
     }
 }
 
@@ -137,27 +145,16 @@ async fn follow(board: &Board, desk: &Desk) -> Result<(Story, Subscription)> {
 impl Begun<'_> {
     /// Sets the team to work and follows it until it is over.
     pub(crate) async fn run(self, beginning: Beginning) -> Result<Finished> {
-        let Begun {
-            leading,
-            lead,
-            mut story,
-            mut news,
-            watch,
-            warnings,
-            hooks,
-            isolation,
-            notices,
-        } = self;
+        let Begun { leading, lead, mut ears, watch, isolation, notices } = self;
         let mut notices = notices.iter().filter(|_| !leading.printer.json);
         let told = notices.try_for_each(|notice| leading.printer.line(notice));
         let begun = told.and(leading.set_to_work(beginning, &lead.handle()).await);
         if begun.is_err() {
             lead.stop("it could not begin").await.map_err(refusal)?;
         }
-        let (ended, shown) = leading.watch(lead, &mut story, &mut news, warnings).await;
+        let (ended, shown) = leading.watch(lead, &mut ears).await;
+        let mut story = ears.story;
         story.end(leading.desk.clock.now());
-        hooks.close();
-        hooks.wait().await;
         let home = isolation::land(isolation, &ended, leading.printer).await;
         begun.and(shown)?;
         let (work, fault) = (*watch.work().borrow(), watch.fault());
@@ -198,17 +195,9 @@ impl Leading<'_> {
     }
 
     /// Follows the team until its lead is over. What cannot be shown stops the team, and is told in the end.
-    async fn watch(
-        &self,
-        lead: Lead,
-        story: &mut Story,
-        news: &mut Subscription,
-        mut warnings: mpsc::Receiver<String>,
-    ) -> (Ended, Result<()>) {
-        let mut stopper = match Stopper::new(self, lead.handle()) {
-            Ok(stopper) => stopper,
-            Err(error) => return (lead.ended().await, Err(error)),
-        };
+    async fn watch(&self, lead: Lead, ears: &mut Ears) -> (Ended, Result<()>) {
+        let Ears { story, news, signals, warnings, hooks } = ears;
+        let mut stopper = Stopper::new(self, lead.handle(), signals);
         let (mut view, mut shown) = (View::new(self.printer), Ok(()));
         let (mut frames, mut looks) = (tokio::time::interval(FRAME), tokio::time::interval(LOOK));
         let (mut ended, mut orphans) = (pin!(lead.ended()), pin!(orphans::adopt()));
@@ -242,12 +231,13 @@ impl Leading<'_> {
                 stopper.stop("nobody sees any more what it does").await;
             }
         };
-        // What was said and written last.
-        while let Ok(warning) = warnings.try_recv() {
-            shown = shown.and(view.warn(&warning));
-        }
+        // What was written last, and then what was said last, also by hooks.
         while let Ok(Some(event)) = news.next_stored().await {
             shown = shown.and(view.tell_event(story, &event));
+        }
+        stopper.wait_for(hooks).await;
+        while let Ok(warning) = warnings.try_recv() {
+            shown = shown.and(view.warn(&warning));
         }
         (how, shown.and(view.clear()))
     }
@@ -257,16 +247,26 @@ impl Leading<'_> {
 struct Stopper<'a> {
     leading: &'a Leading<'a>,
     handle: LeadHandle,
-    signals: Signals,
+    signals: &'a mut Signals,
     n_asked: usize,
     /// When nothing more is waited for.
     deadline: Option<Instant>,
 }
 
 impl<'a> Stopper<'a> {
-    fn new(leading: &'a Leading<'a>, handle: LeadHandle) -> Result<Self> {
-        let signals = Signals::listen()?;
-        Ok(Self { leading, handle, signals, n_asked: 0, deadline: None })
+    fn new(leading: &'a Leading<'a>, handle: LeadHandle, signals: &'a mut Signals) -> Self {
+        Self { leading, handle, signals, n_asked: 0, deadline: None }
+    }
+
+    /// Waits for the hooks that outlive their team, unless somebody is in a hurry.
+    async fn wait_for(&mut self, hooks: &TaskTracker) {
+        hooks.close();
+        if self.deadline.is_none() {
+            tokio::select! {
+                () = hooks.wait() => {}
+                _ = self.signals.next() => {}
+            }
+        }
     }
 
     /// Waits for a signal to stop, and says which it was; none if the team had time enough.

@@ -7,8 +7,9 @@ use tokio::{
     signal::unix::{SignalKind, signal},
     time::sleep,
 };
+use troop_process::{Below, children};
 
-use crate::config::{Stat, children};
+use crate::config::Stat;
 
 /// How long who started something has to ask how it ended.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -34,6 +35,11 @@ pub(crate) async fn adopt() -> Infallible {
         }
     }
     std::future::pending().await
+}
+
+/// Ends all that stands below this process, which must have begun without anybody there.
+pub(crate) fn end() {
+    Below::of(std::process::id()).kill();
 }
 
 /// Children that are over, and that nobody has asked how they ended.

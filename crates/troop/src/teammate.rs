@@ -83,6 +83,7 @@ fn serve(arguments: Arguments) -> Result<ExitCode> {
     })?;
     // A thread that still reads the input must not keep the process.
     runtime.shutdown_background();
+    orphans::end();
     Ok(match exit {
         Exit::Shutdown | Exit::LeadGone => ExitCode::SUCCESS,
         Exit::Terminated => ExitCode::from(TERMINATED),

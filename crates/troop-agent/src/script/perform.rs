@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use troop_model::{MessageKind, Party, Permissions};
+use troop_model::{EVERYBODY, MessageKind, Party, Permissions, SYSTEM};
 use troop_protocol::{ClientError, Level, MessageIn, MessageOut, Notification, Query, WireTask};
 
 use super::{
@@ -20,6 +20,8 @@ use crate::{
 
 /// How long a lead may take to answer. One that does not know board calls never does.
 const ANSWER: Duration = Duration::from_secs(30);
+/// How long a lead may take to say its first word to a member that has started.
+const FIRST_WORD: Duration = Duration::from_secs(1);
 /// How long who waits for the end of all tasks hears nothing before it looks again.
 const LOOK: Duration = Duration::from_secs(10);
 /// How much mail is kept for later steps.
@@ -153,7 +155,8 @@ impl<'a> Performance<'a> {
         match &step.act {
             Act::Log(text) => self.turn.log(Level::Info, &self.fill(text)).await,
             Act::Message { to, text } => {
-                self.send(&self.fill(to), MessageKind::Message, text, None).await?;
+                let to = self.fill(to);
+                self.send(&to, MessageKind::Message, text, None).await?;
             }
             Act::Broadcast(text) => self.send("*", MessageKind::Broadcast, text, None).await?,
             Act::Plan { text, if_rejected } => self.plan(text, if_rejected.as_deref()).await?,
@@ -226,8 +229,9 @@ impl<'a> Performance<'a> {
         self.memory.variables.expand(text)
     }
 
+    /// Sends a message, and fails if nobody gets it, as far as the lead tells.
     async fn send(
-        &self,
+        &mut self,
         to: &str,
         kind: MessageKind,
         text: &str,
@@ -241,7 +245,26 @@ impl<'a> Performance<'a> {
             request_id: answers.and_then(|(request, _)| request.request_id),
             approve: answers.map(|(_, approve)| approve),
         };
+        // That nobody is there to hear what is said to all, or to the system, is no reason to stop.
+        if ![EVERYBODY, SYSTEM].contains(&to) && self.lead_answers().await? {
+            return self.within(self.turn.post(message)).await;
+        }
         self.turn.send(message).await.map_err(|error| Stop::Failed(error.to_string()))
+    }
+
+    /// Whether the lead knows board calls. One that does says first of all how long a lease is.
+    async fn lead_answers(&mut self) -> Result<bool, Stop> {
+        let knows = || self.turn.context().lease_seconds.is_some();
+        if !knows() && !self.memory.has_awaited_context {
+            let told = async {
+                while !knows() {
+                    self.turn.news().await;
+                }
+            };
+            drop(self.patiently(timeout(FIRST_WORD, told)).await?);
+            self.memory.has_awaited_context = true;
+        }
+        Ok(self.turn.context().lease_seconds.is_some())
     }
 
     /// Asks for leave until it is given, but not for ever.
@@ -266,14 +289,14 @@ impl<'a> Performance<'a> {
         }
     }
 
-    async fn answer_plan(&self, text: &str, approve: bool) -> Result<(), Stop> {
-        let is_request = |mail: &&MessageIn| mail.kind == MessageKind::PlanApprovalRequest;
-        let Some(request) = self.mail.as_ref().filter(is_request) else {
+    async fn answer_plan(&mut self, text: &str, approve: bool) -> Result<(), Stop> {
+        let is_request = |mail: &MessageIn| mail.kind == MessageKind::PlanApprovalRequest;
+        let Some(request) = self.mail.clone().filter(is_request) else {
             return Err(Stop::Failed("there is no plan to answer here".to_owned()));
         };
         let text = if text.is_empty() { "approved" } else { text };
         let kind = MessageKind::PlanApprovalResponse;
-        self.send(&request.from, kind, text, Some((request, approve))).await
+        self.send(&request.from, kind, text, Some((&request, approve))).await
     }
 
     /// Waits for a message. Other mail is handled meanwhile.
@@ -436,8 +459,10 @@ impl When {
 
 impl Sought {
     fn is(&self, message: &MessageIn) -> bool {
+        // Whoever takes any mail means what others say to it, and not the notices that troop makes when somebody is idle.
+        let is_said = message.kind != MessageKind::Idle || !self.pattern.is_any();
         let is_from = self.from.as_ref().is_none_or(|from| *from == message.from);
-        is_from && self.pattern.is_match(&message.content)
+        is_said && is_from && self.pattern.is_match(&message.content)
     }
 }
 

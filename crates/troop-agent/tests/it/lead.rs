@@ -140,6 +140,15 @@ impl Lead {
         asked
     }
 
+    /// Hears a request and refuses it.
+    pub(crate) async fn refuses(&mut self, message: &str) -> Said {
+        let (id, asked) = self.next().await.expect("the teammate is there");
+        let id = id.unwrap_or_else(|| panic!("{asked:?} asks nothing"));
+        let error = json!({"code": -32000, "message": message});
+        self.write(&format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "error": error}))).await;
+        asked
+    }
+
     /// Hears the next thing. If it asks something it is answered; else it is passed over.
     pub(crate) async fn answers_request(&mut self, result: Value) -> Option<Said> {
         let (id, asked) = self.next().await.expect("the teammate is there");

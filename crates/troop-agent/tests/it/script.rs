@@ -149,6 +149,46 @@ async fn it_waits_for_mail_and_handles_other_mail_meanwhile() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn that_somebody_is_idle_is_mail_only_for_who_asks_for_it() {
+    let idle = json!({"from": "bob", "content": "bob is idle", "kind": "idle"});
+    for (pattern, is_meant) in
+        [("*", false), ("* from bob", false), ("**", false), ("*is idle*", true)]
+    {
+        let script = format!("when task *\n  wait for mail {pattern}\n  complete {{mail}}");
+        let mut waiting = lead(&folder(&script)).await;
+        waiting.say("team.message", idle.clone()).await;
+        waiting.say("team.message", json!({"from": "bob", "content": "here"})).await;
+        let expected = if is_meant { "bob is idle" } else { "here" };
+        assert_eq!(work(&mut waiting).await["result"], expected, "wait for mail {pattern}");
+        let script = format!("when mail {pattern}\n  log {{mail}}\nwhen mail *\n  log last");
+        let mut handling = lead(&folder(&script)).await;
+        handling.say("team.message", idle.clone()).await;
+        handling.mail("x").await;
+        let expected = match pattern {
+            "*is idle*" => "bob is idle",
+            "* from bob" => "last",
+            _ => "x",
+        };
+        assert_eq!(handling.hears("team.log").await["text"], expected, "when mail {pattern}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_nobody_gets_fails_its_step() {
+    let script = "when task *\n  try message ghost boo\n  log {error}\n  message ghost boo";
+    let mut lead = lead(&folder(script)).await;
+    lead.say("team.updateContext", json!({"tasks": [], "leaseSeconds": 300})).await;
+    lead.assign("task-7", "").await;
+    lead.hears("team.taskUpdate").await;
+    let (method, params) = lead.refuses("there is no member `ghost`").await;
+    assert_eq!((method.as_str(), &params["to"]), ("message/send", &json!("ghost")));
+    assert_eq!(lead.hears("team.log").await["text"], "there is no member `ghost`");
+    lead.refuses("nobody").await;
+    let report = lead.hears("team.taskUpdate").await;
+    assert_eq!(report["reason"], "line 4 of the script: nobody");
+}
+
+#[tokio::test(start_paused = true)]
 async fn mail_that_came_too_early_is_there_when_it_is_waited_for() {
     let mut lead = lead(&folder("when task *\n  wait for mail go*\n  complete {mail}")).await;
     lead.mail("go already").await;

@@ -17,7 +17,7 @@ use tokio::{
     task::JoinError,
     time::timeout,
 };
-use troop_process::{Group, command};
+use troop_process::{Group, RUN, command};
 
 use super::{Hook, HookContext, HookOptions};
 use crate::Agreement;
@@ -56,6 +56,8 @@ impl Call {
         let mut environment = options.environment.clone();
         // Hooks that were written for Claude Code find their scripts by it.
         environment.push(("CLAUDE_PROJECT_DIR".into(), folder.clone().into()));
+        // A hook runs for no member, also where the lead itself was started by one.
+        environment.retain(|(name, _)| name != RUN);
         // What a hook leaves behind is found by it.
         environment.push(("TROOP_LEAD_SESSION".into(), context.session.clone().into()));
         let variables = context.variables().into_iter();

@@ -100,6 +100,8 @@ pub(super) struct Dispatcher {
     pub(super) proofs: BTreeMap<OperationId, (TaskNumber, CancellationToken)>,
     /// Ends what would otherwise be waited for at the end.
     pub(super) over: CancellationToken,
+    /// Set when somebody does not want to wait for the end any longer.
+    pub(super) hurried: CancellationToken,
     /// The conversation in which the lead's agent acts.
     pub(super) conversation: Conversation,
     /// How often what TEAM.md is made from has changed.
@@ -122,12 +124,13 @@ pub(super) struct Start {
     pub(super) heard_until: Option<Time>,
     pub(super) files: FileDesk,
     pub(super) inputs: mpsc::Sender<Input>,
+    pub(super) hurried: CancellationToken,
     pub(super) tracker: TaskTracker,
 }
 
 impl Dispatcher {
     pub(super) async fn new(start: Start) -> Result<Self, LeadError> {
-        let Start { options, session, fence, heard_until, files, inputs, tracker } = start;
+        let Start { options, session, fence, heard_until, files, inputs, hurried, tracker } = start;
         let guard = options
             .launch
             .guard(session)
@@ -171,6 +174,7 @@ impl Dispatcher {
             refusals: BTreeMap::new(),
             proofs: BTreeMap::new(),
             over: CancellationToken::new(),
+            hurried,
             tracker,
             conversation: Conversation::default(),
             n_teams: 1,

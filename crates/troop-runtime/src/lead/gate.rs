@@ -1,5 +1,9 @@
 //! Hooks at the gate: some things wait for them, and some they are only told of.
 
+use std::time::Duration;
+
+use tokio::{select, time::sleep};
+use tokio_util::sync::CancellationToken;
 use troop_model::{
     Actor, Command, DelegationOutcome, Event, MemberName, MessageKind, Notice, OperationId,
     Outgoing, RefusedBy, Status, TaskCommand, TaskNumber, TaskRef,
@@ -11,6 +15,9 @@ use crate::{
     Request,
     hooks::{Fired, HookContext, HookEvent, HookTask, Occasion, Verdict},
 };
+
+/// How long hooks may still take once somebody is in a hurry.
+const HURRY: Duration = Duration::from_secs(1);
 
 /// How many deeds are remembered that hooks have seen and the log does not show yet.
 const MAX_GATED: usize = 1_024;
@@ -282,8 +289,10 @@ impl Dispatcher {
         }
         self.n_gated += 1;
         let (hooks, inputs) = (std::sync::Arc::clone(&self.hooks), self.inputs.clone());
+        let hurried = self.hurried.clone();
         self.tracker.spawn(async move {
-            let fired = hooks.fire(&context).await;
+            // What hooks have not judged does not happen.
+            let Some(fired) = unless_hurried(&hurried, hooks.fire(&context)).await else { return };
             drop(inputs.send(Input::Passed(Box::new(Passed { fired, what }))).await);
         });
     }
@@ -341,8 +350,8 @@ impl Dispatcher {
         };
         let session = self.session.to_string();
         let context = HookContext { team: self.team_name(), session, occasion };
-        let fired = self.hooks.fire(&context).await;
-        self.hear_complaints_about_hooks(&fired);
+        let fired = unless_hurried(&self.hurried, self.hooks.fire(&context)).await;
+        self.hear_complaints_about_hooks(&fired.unwrap_or_default());
     }
 
     fn hear_complaints_about_hooks(&mut self, fired: &Fired) {
@@ -351,6 +360,21 @@ impl Dispatcher {
             self.note(&lead, Line::trouble(&complaint.to_string()));
             self.hooks.complain(complaint);
         }
+    }
+}
+
+/// Waits for hooks, but not for long once somebody is in a hurry: those that still run then are killed.
+async fn unless_hurried(
+    hurried: &CancellationToken,
+    hooks: impl Future<Output = Fired>,
+) -> Option<Fired> {
+    let patience = async {
+        hurried.cancelled().await;
+        sleep(HURRY).await;
+    };
+    select! {
+        fired = hooks => Some(fired),
+        () = patience => None,
     }
 }
 

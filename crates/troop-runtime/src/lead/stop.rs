@@ -94,7 +94,14 @@ impl Dispatcher {
         // One that does not read is told by a signal when its grace is over.
         drop(link.tell(&FromLead::Shutdown { reason: stop.reason.clone() }));
         let is_starting = link.phase == Phase::Starting;
-        let is_first = link.stop.replace(stop).is_none();
+        let earlier = link.stop.take();
+        let is_first = earlier.is_none();
+        // Who has to stop with its team has to, whoever asks for the same meanwhile.
+        let forced = earlier.filter(|earlier| earlier.is_forced);
+        link.stop = Some(match forced {
+            Some(forced) => Stop { asked: stop.asked, ..forced },
+            None => stop,
+        });
         if is_starting {
             self.kill(&runner);
         } else if is_first {

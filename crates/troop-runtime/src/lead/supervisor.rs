@@ -12,7 +12,7 @@ use tokio::{
     time::timeout,
 };
 use troop_model::{Command, Member, MemberName, MemberState, Permissions, Role, StateCause};
-use troop_process::{Group, Mark, Signal, kill_group};
+use troop_process::{Below, Group, Mark, Signal, kill_group};
 use troop_protocol::{Peer, PeerOptions, Ready};
 use uuid::Uuid;
 
@@ -374,8 +374,11 @@ impl Dispatcher {
             .filter(|link| link.exit.is_none())
             .and_then(|link| link.body.own_process())
         {
+            // Looked at before, since nobody can tell any more once the process above is gone.
+            let below = (signal == Signal::KILL).then(|| Below::of(pid));
             // One that has just ended cannot be signalled; its end is on its way.
             drop(kill_group(pid, signal));
+            below.iter().for_each(Below::kill);
         }
     }
 

@@ -6,12 +6,14 @@ use troop_model::{
     Assignment, Command, MemberName, MemberState, Role, Status, Task, TaskCommand, TaskNumber,
     TaskView,
 };
-use troop_protocol::{FromLead, TeamContext, WireTask};
+use troop_protocol::{FromLead, PeerError, TeamContext, WireTask};
 
 use super::{Runner, delegations, dispatcher::Dispatcher, link::Link, transcript::Line};
 
-/// How many tasks of the board a member is shown.
+/// How many tasks of the board a member is shown ...
 const MAX_CONTEXT: usize = 200;
+/// ... and how many characters of what is to be done in each.
+const MAX_DESCRIPTION: usize = 500;
 
 impl Dispatcher {
     /// Gives every member without work the next task that it may have.
@@ -125,14 +127,19 @@ impl Dispatcher {
         let Some(link) = self.links.get_mut(member).filter(|link| link.is_open()) else { return };
         let tasks = self.state.tasks();
         let open = tasks.iter().filter(|task| !task.status.is_terminal()).take(MAX_CONTEXT);
-        let views = open.map(|task| TaskView::brief(&self.state, task));
-        let tasks = views.map(|view| WireTask::from(&view)).collect();
+        let tasks = open.map(|task| in_short(TaskView::brief(&self.state, task))).collect();
         let mode = self.state.member(member).map(|it| it.permissions);
         let stuck_at = link.told_stuck;
         let lease_seconds = self.state.team().map(|team| team.settings.lease_seconds);
         let context = TeamContext { tasks, mode, team_md, stuck_at, lease_seconds, spent };
+        let mut told = link.tell(&FromLead::UpdateContext(context.clone()));
+        if let Err(PeerError::TooLong { .. }) = told {
+            // Who cannot be shown the board can ask for it, and must not be kept from work and mail.
+            let context = TeamContext { tasks: Vec::new(), ..context };
+            told = link.tell(&FromLead::UpdateContext(context));
+        }
         // What it could not be told, it is told with the next change, or before its next piece of work.
-        if link.tell(&FromLead::UpdateContext(context)).is_ok() {
+        if told.is_ok() {
             link.told_team = self.n_teams;
         }
     }
@@ -145,4 +152,17 @@ impl Dispatcher {
             self.deliver(&runner.member).await;
         }
     }
+}
+
+/// A task as those see it who do not have it: all of it comes with the task itself, or in answer to `task/get`.
+fn in_short(mut view: TaskView<'_>) -> WireTask {
+    let whole = view.description;
+    let end = whole.char_indices().nth(MAX_DESCRIPTION).map_or(whole.len(), |(at, _)| at);
+    view.description = whole.get(..end).unwrap_or_default();
+    let mut task = WireTask::from(&view);
+    if end < whole.len() {
+        task.description.push('…');
+    }
+    task.metadata.clear();
+    task
 }

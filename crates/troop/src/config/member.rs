@@ -4,6 +4,7 @@ use std::fs;
 
 use anyhow::Result;
 use troop_model::LEAD_ALIASES;
+use troop_process::children;
 
 use crate::{cli::Global, report::Refused};
 
@@ -97,14 +98,6 @@ fn is_started_by(lead: u32, id: u32, environment: &[u8]) -> bool {
     let (Some(above), Some(own)) = (Stat::read(lead), Stat::read(id)) else { return false };
     let is_marked = variable(environment, SESSION).is_some();
     is_marked && own.group == id && own.session == above.session
-}
-
-/// The processes right below one. Where the system does not tell, none.
-pub(crate) fn children(id: u32) -> Vec<u32> {
-    let threads = fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
-    let of_thread = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("children")).ok();
-    let all: Vec<String> = threads.filter_map(of_thread).collect();
-    all.iter().flat_map(|it| it.split_whitespace()).filter_map(|it| it.parse().ok()).collect()
 }
 
 /// What the system says of a process.

@@ -4,6 +4,7 @@ mod agents;
 mod agreed;
 mod away;
 mod delegation;
+mod hooks;
 mod planning;
 mod refusals;
 mod scripts;
@@ -356,6 +357,48 @@ async fn a_second_signal_does_not_wait_for_anybody() {
     // It was in good order all the same: nobody leads.
     let (_, err) = troop.refused("stop");
     assert!(err.starts_with("error: nobody is running this team\n"), "{err}");
+}
+
+/// A lead that has something done which leaves behind what has neither a mark nor its group, and then does this.
+fn leaves_behind(then: &str) -> String {
+    let left = "env -i setsid sh -c 'echo $$ > left; exec sleep 600' > /dev/null 2>&1 &";
+    format!(
+        r#"
+when mail * from user
+    call task/create {{"subject": "leave", "description": "{left} until [ -s left ]; do sleep 0.01; done; {then}"}}
+    wait until all tasks are done
+"#
+    )
+}
+
+async fn what_was_left_ends(troop: &Troop) {
+    let id = fs::read_to_string(troop.folder().join("left")).unwrap();
+    let file = PathBuf::from(format!("/proc/{}/cmdline", id.trim()));
+    wait_for("what was left behind has ended", async || {
+        fs::read(&file).unwrap_or_default().is_empty().then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_has_laid_down_its_mark_ends_with_its_teammate() {
+    let troop = project(&leaves_behind("true"));
+    let run = start(&troop, "-m ann=command").end();
+    assert_eq!(run.code, 0, "{run:?}");
+    what_was_left_ends(&troop).await;
+}
+
+#[tokio::test]
+async fn what_has_laid_down_its_mark_ends_with_a_teammate_that_is_killed() {
+    let troop = project(&leaves_behind("touch ready; sleep 600"));
+    let mut team = start(&troop, "-m ann=command --grace 3600");
+    let ready = troop.folder().join("ready");
+    wait_for("something was left behind", async || ready.exists().then_some(())).await;
+    team.signal(Signal::INT);
+    team.wait_for("asks the team to stop");
+    team.signal(Signal::INT);
+    assert_eq!(team.end().code, 1);
+    what_was_left_ends(&troop).await;
 }
 
 #[tokio::test]

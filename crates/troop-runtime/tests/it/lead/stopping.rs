@@ -37,16 +37,7 @@ async fn a_teammate_may_refuse_to_stop_and_goes_on() {
     );
     stage.spawn("bob", "stubborn").await;
     stage.until_state("bob", MemberState::Idle).await;
-    let ask = Command::Send(Outgoing {
-        to: "bob".to_owned(),
-        kind: MessageKind::ShutdownRequest,
-        content: "enough".to_owned(),
-        summary: None,
-        notice: None,
-        request_id: None,
-        approve: None,
-    });
-    stage.lead_does(ask).await;
+    stage.lead_does(request_to_stop("bob")).await;
     stage
         .until("the lead hears why not", |state| {
             let answer = |it: &&troop_model::Message| it.kind == MessageKind::ShutdownResponse;
@@ -59,6 +50,47 @@ async fn a_teammate_may_refuse_to_stop_and_goes_on() {
     stage.until("it goes on", is_done(1)).await;
     // Who is stopped with its team is not asked for its opinion.
     assert!(matches!(stage.stop().await, Ended::Stopped { .. }));
+}
+
+#[tokio::test]
+async fn who_stops_with_its_team_may_not_refuse_what_it_is_asked_meanwhile() {
+    let timing = Timing { grace: Duration::from_secs(1), ..quick() };
+    let mut stage = Stage::new(Setting { timing, ..Setting::default() }).await;
+    stage.plays.add(
+        "stubborn",
+        play(|mut part| async move {
+            part.ready(true).await;
+            part.idle().await;
+            while let Some(said) = part.hear().await {
+                if let FromLead::Shutdown { .. } = said {
+                    let ack = ShutdownAck::refused("never");
+                    part.say(FromTeammate::ShutdownAck(ack)).await;
+                }
+            }
+        }),
+    );
+    stage.spawn("bob", "stubborn").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    let lead = stage.lead.take().unwrap();
+    lead.stop("lunch").await.unwrap();
+    stage.until_state("bob", MemberState::Stopping).await;
+    stage.lead_does(request_to_stop("bob")).await;
+    assert_eq!(lead.ended().await, Ended::Stopped { reason: "lunch".to_owned() });
+    let why = |state: &troop_model::State| state.member(&name("bob")).unwrap().state_reason.clone();
+    let why = stage.board.look(why).await.unwrap();
+    assert_eq!(why.as_deref(), Some("its team stopped: lunch"), "so it begins again with its team");
+}
+
+fn request_to_stop(member: &str) -> Command {
+    Command::Send(Outgoing {
+        to: member.to_owned(),
+        kind: MessageKind::ShutdownRequest,
+        content: "enough".to_owned(),
+        summary: None,
+        notice: None,
+        request_id: None,
+        approve: None,
+    })
 }
 
 #[tokio::test]

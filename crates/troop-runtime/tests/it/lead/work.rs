@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use troop_model::{
     Actor, Assignment, Command, MemberState, MessageKind, Outgoing, Permissions, Settings, State,
-    Status, TaskNumber,
+    Status, TaskCommand, TaskNumber,
 };
 use troop_protocol::{FromLead, FromTeammate, Level, Log, ReportedStatus};
 use troop_runtime::{Ended, Source, Timing, read_transcript};
@@ -28,6 +28,45 @@ async fn a_teammate_that_is_idle_is_given_work_and_does_it() {
     });
     assert_eq!(result.await, "by bob");
     assert!(matches!(stage.stop().await, Ended::Stopped { .. }));
+}
+
+#[tokio::test]
+async fn a_board_with_more_text_than_a_line_can_hold_keeps_nobody_from_work_and_mail() {
+    let stage = Stage::new(Setting::default()).await;
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    stage.plays.add(
+        "reader",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                part.ready(true).await;
+                part.idle().await;
+                while let Some(said) = part.hear().await {
+                    tell.send(said).unwrap();
+                }
+            }
+        }),
+    );
+    let text = "x".repeat(troop_model::MAX_TEXT);
+    for nth in 0..=troop_protocol::MAX_LINE / text.len() {
+        let (subject, description) = (format!("task {nth}"), text.clone());
+        let new = troop_model::NewTask { subject, description, ..Default::default() };
+        stage.lead_does(Command::Task(TaskCommand::Create(new))).await;
+    }
+    stage.spawn("bob", "reader").await;
+    stage.submit(Actor::human("zoe"), say("bob", "hi")).await.unwrap();
+    let (mut context, mut task, mut mail) = (None, None, None);
+    while context.is_none() || task.is_none() || mail.is_none() {
+        match told.recv().await.unwrap() {
+            FromLead::UpdateContext(it) => context = Some(it),
+            FromLead::AssignTask { task: it } => task = Some(it),
+            FromLead::Message(it) => mail = Some(it),
+            FromLead::Shutdown { .. } | FromLead::Interrupt { .. } => {}
+        }
+    }
+    assert_eq!(task.unwrap().description, text, "what it is given, it is given whole");
+    let shown = context.unwrap().tasks.pop().unwrap();
+    assert!(shown.description.chars().count() < 1_000 && shown.description.ends_with('…'));
 }
 
 #[tokio::test]
@@ -183,7 +222,7 @@ async fn dependents_start_when_what_they_wait_for_is_done() {
         blocked_by: vec![TaskNumber(1).into()],
         ..Default::default()
     };
-    stage.lead_does(Command::Task(troop_model::TaskCommand::Create(new))).await;
+    stage.lead_does(Command::Task(TaskCommand::Create(new))).await;
     stage.until("the second is done", is_done(2)).await;
 }
 
@@ -414,7 +453,7 @@ async fn a_result_that_must_be_revised_comes_back_to_its_holder() {
         (state.tasks().status(TaskNumber(1))? == Status::InReview).then_some(state.version())
     };
     let first = stage.until("it is handed in", in_review).await;
-    let order = troop_model::TaskCommand::Reject {
+    let order = TaskCommand::Reject {
         task: TaskNumber(1).into(),
         reason: "shorter".to_owned(),
         mode: troop_model::RejectMode::Revise,

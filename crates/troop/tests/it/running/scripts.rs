@@ -19,6 +19,7 @@ fn a_step_of_the_lead_that_fails_is_a_failed_run_however_well_the_rest_went() {
             "there is no task `task-7`",
         ),
         ("run exit 3", "`exit 3`: exit code 3"),
+        ("message ghost boo", "there is no member `ghost`"),
     ] {
         for handler in ["when mail * from user", "when started"] {
             let script = format!(
