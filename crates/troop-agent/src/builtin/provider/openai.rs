@@ -232,9 +232,10 @@ struct Choice {
 #[derive(Default, Deserialize)]
 struct Delta {
     content: Option<String>,
-    /// As DeepSeek and vLLM call it; OpenRouter and Ollama say `reasoning`.
-    #[serde(alias = "reasoning")]
+    /// As DeepSeek and vLLM call it.
     reasoning_content: Option<String>,
+    /// As OpenRouter and Ollama call it. Some say both.
+    reasoning: Option<String>,
     tool_calls: Option<Vec<CallDelta>>,
 }
 
@@ -324,7 +325,8 @@ impl Reading {
     }
 
     fn grow(&mut self, delta: Delta, show: &mut dyn FnMut(Shown<'_>)) {
-        if let Some(text) = delta.reasoning_content.filter(|text| !text.is_empty()) {
+        let thoughts = [delta.reasoning_content, delta.reasoning];
+        if let Some(text) = thoughts.into_iter().flatten().find(|text| !text.is_empty()) {
             show(Shown::Thinking(&text));
             self.thinking.push_str(&text);
         }

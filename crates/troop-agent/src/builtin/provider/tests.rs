@@ -231,6 +231,24 @@ fn a_reply_of_openai_is_read_delta_by_delta() {
 }
 
 #[test]
+fn a_thought_is_read_once_under_whichever_names_it_comes() {
+    for delta in [
+        json!({"reasoning_content": "so"}),
+        json!({"reasoning": "so"}),
+        json!({"reasoning": "so", "reasoning_content": "so"}),
+        json!({"reasoning": "so", "reasoning_content": null}),
+        json!({"reasoning": "so", "reasoning_content": ""}),
+    ] {
+        let events = [
+            json!({"choices": [{"delta": delta}]}),
+            json!({"choices": [{"delta": {"content": "hey"}, "finish_reason": "stop"}]}),
+        ];
+        let (reply, seen) = read(Api::OpenAi, &events).unwrap();
+        assert_eq!((reply.unwrap().text().as_str(), seen.as_str()), ("hey", "(so)hey"), "{delta}");
+    }
+}
+
+#[test]
 fn a_reply_of_gemini_is_read_part_by_part() {
     let parts =
         |parts: Value| json!({"candidates": [{"content": {"role": "model", "parts": parts}}]});
