@@ -119,6 +119,8 @@ pub(crate) fn team(team_md: &str) -> String {
 
 pub(crate) const EMPTY: &str = "You said nothing. Go on with the work, or say what came of it.";
 pub(crate) const CUT_OFF: &str = "What you said was cut off, because it was too long. Go on where it ended, and do not say again what you have said.";
+pub(crate) const MAIL_WAITS: &str =
+    "mail from teammates waits until somebody else gives it work: a person, the lead, or a task";
 pub(crate) const TAKEN_AS_PLAN: &str =
     "You may only read until a plan of yours is approved, so what you said was taken as your plan";
 pub(crate) const PLAN_IS_GOOD: &str = "What you said was taken as your plan, because you may only read until one is approved. It was approved: do now what it \

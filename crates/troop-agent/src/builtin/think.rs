@@ -37,6 +37,8 @@ pub(crate) struct Mind {
     pub(crate) told: Usage,
     /// What replies cost that came to nothing.
     cost: Cost,
+    /// What the present work has cost. None begins anew.
+    pub(crate) meter: Option<Meter>,
 }
 
 /// How a piece of work ended.
@@ -57,8 +59,8 @@ pub(crate) enum Thought {
 impl Mind {
     /// Somebody who remembers nothing.
     pub(crate) fn new(model: Model, system: String) -> Self {
-        let (history, team_md, usage, told, cost) = Default::default();
-        Self { model, system, history, team_md, usage, told, cost }
+        let (history, team_md, usage, told, cost, meter) = Default::default();
+        Self { model, system, history, team_md, usage, told, cost, meter }
     }
 
     /// Tells what the team is now, if that is something else than was told last.
@@ -68,9 +70,15 @@ impl Mind {
         self.team_md = Some(team_md);
     }
 
+    /// Whether a limit was reached, so that only new work is thought about.
+    pub(crate) fn is_at_limit(&self) -> bool {
+        self.meter.as_ref().is_some_and(|meter| meter.check().is_err())
+    }
+
     /// Thinks until there is nothing more to do. Whenever it ends, the model can go on from there.
     pub(crate) async fn think(&mut self, hands: &Hands<'_>, options: &Options) -> Thought {
-        let mut meter = Meter::new(options.limits, options.price);
+        let new = || Meter::new(options.limits, options.price);
+        let mut meter = self.meter.take().unwrap_or_else(new);
         let mut thought = loop {
             let thought = self.go_round(hands, options, &mut meter).await;
             let Thought::Said(plan) = &thought else { break thought };
@@ -81,6 +89,7 @@ impl Mind {
                 break thought;
             }
         };
+        self.meter = Some(meter);
         // What it said to be done is done, whatever came after.
         let is_failure =
             matches!(thought, Thought::Spent(_) | Thought::Failed(_) | Thought::Hopeless(_));

@@ -142,6 +142,39 @@ async fn a_model_that_is_cut_off_may_go_on_and_one_that_refuses_fails() {
 }
 
 #[tokio::test]
+async fn mail_of_teammates_is_answered_up_to_the_limit_and_then_waits() {
+    let folder = TempDir::new().unwrap();
+    let mock = MockModel::start(|_| Answer::text("thank you, too")).await;
+    let limits = Limits { rounds: 3, ..Limits::default() };
+    let mut lead = ann(Options { limits, ..options(Api::OpenAi, &mock) }, folder.path()).await;
+    let mut errors = Vec::new();
+    for n in 1..=6 {
+        let message = json!({"from": "bob", "content": format!("thank you {n}")});
+        lead.say("team.message", message).await;
+        loop {
+            match lead.hear().await {
+                (method, params) if method == "team.log" && params["level"] == "error" => {
+                    errors.push(params["text"].as_str().unwrap().to_owned());
+                }
+                (method, _) if method == "turn/end" => break,
+                _ => {}
+            }
+        }
+    }
+    assert_eq!(mock.requests().len(), 3, "no more than the limit, however many messages they are");
+    assert_eq!(errors.len(), 1, "it is told once: {errors:?}");
+    assert!(errors[0].starts_with("it asked the model 3 times, which is the limit (`rounds`)"));
+    assert!(errors[0].contains("mail from teammates waits until"), "{errors:?}");
+    lead.mail("what did bob say?").await;
+    lead.waits_for("turn/end").await;
+    let asked = mock.requests();
+    assert_eq!(asked.len(), 4, "the lead gives new work");
+    let told = asked[3].last();
+    assert!(told.contains("thank you 6") && told.contains("what did bob say?"), "{told}");
+    assert_eq!(does(&mut lead, "work").await, completed("thank you, too"));
+}
+
+#[tokio::test]
 async fn a_task_can_fail_or_be_given_back_and_nothing_more_is_done_then() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::with([
