@@ -128,6 +128,14 @@ says. If nothing is to be done, because it was the result already, say the resul
 pub(crate) const GO_ON: &str =
     "You were interrupted. Go on with your work, and mind what was said since.";
 
+/// What a model hears whose call did not come whole.
+pub(crate) fn call_cut_off(max_tokens: u32) -> String {
+    format!(
+        "this call was cut off after {max_tokens} tokens, which is all that you can say at once, so nothing was done; write it \
+         in smaller pieces: create the file with its first part, and add the others by further calls"
+    )
+}
+
 /// What a model hears whose task is not done, although it said so.
 pub(crate) fn not_done(why: &str) -> String {
     format!("Your task is not done yet: {why}")

@@ -157,14 +157,14 @@ impl Mind {
             let text = hands.without_key(&reply.text());
             let (calls, ending) = self.note(reply);
             if !calls.is_empty() {
-                (n_stumbles, begun) = (0, String::new());
-                let done = hands.use_all(&calls).await;
-                self.tell_results(done.results, options);
-                if let Some(plan) = done.plan {
-                    self.history.tell_plan(format!("Your plan, which was approved:\n{plan}"));
-                }
-                if let Some(outcome) = done.over {
+                begun.clear();
+                let is_cut = ending == Ending::TooLong && calls.iter().any(|it| it.input.is_err());
+                n_stumbles = if is_cut { n_stumbles + 1 } else { 0 };
+                if let Some(outcome) = self.use_all(hands, &calls, (options, is_cut)).await {
                     return Thought::Over(outcome);
+                }
+                if n_stumbles >= MAX_STUMBLES {
+                    return stumbled("was cut off", n_stumbles);
                 }
                 continue;
             }
@@ -193,10 +193,30 @@ impl Mind {
             n_stumbles += 1;
             if n_stumbles >= MAX_STUMBLES {
                 let why = if stumble == prompt::EMPTY { "said nothing" } else { "was cut off" };
-                return Thought::Failed(format!("the model {why}, {n_stumbles} times in a row"));
+                return stumbled(why, n_stumbles);
             }
             self.history.tell(stumble.to_owned());
         }
+    }
+
+    /// Does what the model calls for, and tells it what came of that; gives what ended the work, if something did.
+    async fn use_all(
+        &mut self,
+        hands: &Hands<'_>,
+        calls: &[ToolCall],
+        (options, is_cut): (&Options, bool),
+    ) -> Option<Outcome> {
+        let mut done = hands.use_all(calls).await;
+        for (call, result) in calls.iter().zip(&mut done.results) {
+            if is_cut && call.input.is_err() {
+                result.content = prompt::call_cut_off(options.max_tokens);
+            }
+        }
+        self.tell_results(done.results, options);
+        if let Some(plan) = done.plan {
+            self.history.tell_plan(format!("Your plan, which was approved:\n{plan}"));
+        }
+        done.over
     }
 
     /// Looks at the team as it is now: the tools that the model has in the next request, after it was told what is new.
@@ -367,6 +387,11 @@ impl Mind {
         }
         (calls, reply.ending)
     }
+}
+
+/// How work ends whose model does not get ahead.
+fn stumbled(why: &str, n_stumbles: u32) -> Thought {
+    Thought::Failed(format!("the model {why}, {n_stumbles} times in a row"))
 }
 
 /// How work ends that has no reply.

@@ -142,6 +142,27 @@ async fn a_model_that_is_cut_off_may_go_on_and_one_that_refuses_fails() {
 }
 
 #[tokio::test]
+async fn a_call_that_is_cut_off_is_told_so_and_not_tried_for_ever() {
+    let folder = TempDir::new().unwrap();
+    for (api, too_long) in [(Api::Anthropic, "max_tokens"), (Api::OpenAi, "length")] {
+        let mock = MockModel::start(move |_| {
+            let input = "{\"file_path\": \"a\", \"content\": \"once upon".to_owned();
+            let said = vec![Said::Call { name: "Write".to_owned(), input }];
+            Answer::Reply(Reply { said, ending: Some(too_long.to_owned()), ..Reply::default() })
+        })
+        .await;
+        let mut lead = ann(options(api, &mock), folder.path()).await;
+        let (status, reason) = does(&mut lead, "write a long story").await;
+        assert_eq!(status, "failed");
+        assert_eq!(reason, "the model was cut off, 3 times in a row", "{api}");
+        assert_eq!(mock.requests().len(), 3, "{api}");
+        let told = mock.requests()[1].last();
+        assert!(told.contains("was cut off after 16000 tokens"), "{told}");
+        assert!(told.contains("in smaller pieces"), "{told}");
+    }
+}
+
+#[tokio::test]
 async fn mail_of_teammates_is_answered_up_to_the_limit_and_then_waits() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::start(|_| Answer::text("thank you, too")).await;
