@@ -15,6 +15,9 @@ use crate::builtin::{
     sse::Event,
 };
 
+/// The name of a thought that is sent back, which is noted as its signature.
+const RETURNED: &str = "reasoning_content";
+
 #[derive(Debug)]
 pub(super) struct OpenAi;
 
@@ -30,6 +33,8 @@ impl Provider for OpenAi {
     fn body(&self, options: &Options<'_>, asked: &Asked<'_>) -> Vec<u8> {
         let system = (!asked.system.is_empty()).then_some(Turn::System { content: asked.system });
         let turns = system.into_iter().chain(asked.messages.iter().flat_map(Turn::of));
+        let turns =
+            turns.map(|turn| if options.is_original { turn.without_thoughts() } else { turn });
         let messages = turns.fold(Vec::new(), Turn::add);
         // OpenAI does not take the old name any more, most others do not know the new one.
         let max_tokens = Some(asked.max_tokens);
@@ -103,6 +108,8 @@ enum Turn<'a> {
         #[serde(serialize_with = "content_of")]
         content: &'a ToolResult,
     },
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_content: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -156,19 +163,34 @@ impl<'a> Turn<'a> {
 
     /// None for who only thought: the API takes no turn that says nothing.
     fn of_parts(parts: &'a [Part]) -> Option<Self> {
-        let (mut text, mut tool_calls) = (String::new(), Vec::new());
+        let (mut text, mut thought, mut tool_calls) = (String::new(), None, Vec::new());
         for part in parts {
             match part {
                 Part::Text(part) => text.push_str(part),
                 Part::Call(call) => tool_calls.push(Called::of(call)),
                 // Nobody wants it back here.
-                Part::Thinking { .. } | Part::Hidden { .. } => {}
+                Part::Hidden { .. } => {}
             }
         }
         let content = Some(text).filter(|text| !text.is_empty());
         let says_something = content.is_some() || !tool_calls.is_empty();
-        says_something.then_some(Self::Assistant { content, tool_calls })
+        // DeepSeek takes no calls without the thought behind them, and wants no other thought back.
+        let reasoning_content = thought.filter(|_| !tool_calls.is_empty());
+        says_something.then_some(Self::Assistant { content, reasoning_content, tool_calls })
     }
+
+    /// The same for OpenAI itself, which does not know them.
+    fn without_thoughts(self) -> Self {
+        match self {
+            Self::Assistant { content, tool_calls, .. } => {
+                Self::Assistant { content, reasoning_content: None, tool_calls }
+            }
+            turn @ (Self::System { .. } | Self::User { .. } | Self::Tool { .. }) => turn,
+        }
+    }
+                Part::Thinking { text, signature } => {
+                    thought = signature.as_deref().filter(|it| *it == RETURNED).map(|_| &**text);
+                }
 }
 
 impl<'a> Called<'a> {
@@ -210,6 +232,8 @@ struct Reading {
 /// A call that has begun; its input grows.
 struct Begun {
     index: u64,
+    /// Whether the thought came under the name by which it is sent back.
+    is_returned: bool,
     id: String,
     name: String,
     input: String,
@@ -304,7 +328,8 @@ impl Reader for Reading {
             other => Ending::Other(other.to_owned()),
         };
         let thinking = Some(self.thinking).filter(|text| !text.is_empty());
-        let thinking = thinking.map(|text| Part::Thinking { text, signature: None });
+        let signature = self.is_returned.then(|| RETURNED.to_owned());
+        let thinking = thinking.map(|text| Part::Thinking { text, signature });
         let text = Some(self.text).filter(|text| !text.is_empty()).map(Part::Text);
         let calls = self.calls.into_iter().map(|begun| Part::Call(begun.end()));
         let parts = thinking.into_iter().chain(text).chain(calls).collect();
@@ -333,6 +358,7 @@ impl Reading {
         if let Some(text) = delta.content.filter(|text| !text.is_empty()) {
             show(Shown::Text(&text));
             self.text.push_str(&text);
+        self.is_returned |= delta.reasoning_content.is_some();
         }
         for delta in delta.tool_calls.into_iter().flatten() {
             self.grow_call(delta, show);

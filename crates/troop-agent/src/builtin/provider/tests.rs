@@ -107,6 +107,23 @@ fn openai_hears_all_in_its_own_form() {
 }
 
 #[test]
+fn who_names_a_thought_as_deepseek_does_hears_it_again_with_the_calls_that_came_of_it() {
+    let turns = |field: &str, is_original| {
+        let delta = json!({field: "hm", "tool_calls": [{"id": "a", "function": {"name": "Read"}}]});
+        let events = [json!({"choices": [{"delta": delta, "finish_reason": "tool_calls"}]})];
+        let parts = read(Api::OpenAi, &events).unwrap().0.unwrap().parts;
+        let messages = [Message::Model(parts)];
+        let asked = Asked { system: "", tools: &[], messages: &messages, max_tokens: 1 };
+        let options = Options { model: "m", thinking: None, is_original };
+        let body = Api::OpenAi.provider().body(&options, &asked);
+        serde_json::from_slice::<Value>(&body).unwrap()["messages"].clone()
+    };
+    assert_eq!(turns("reasoning_content", false)[0]["reasoning_content"], "hm");
+    assert_eq!(turns("reasoning_content", true)[0].get("reasoning_content"), None, "OpenAI's own");
+    assert_eq!(turns("reasoning", false)[0].get("reasoning_content"), None, "another name");
+}
+
+#[test]
 fn gemini_hears_all_in_its_own_form() {
     assert_eq!(
         body(Api::Gemini, None),
