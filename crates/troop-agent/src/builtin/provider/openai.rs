@@ -38,7 +38,8 @@ impl Provider for OpenAi {
         let messages = turns.fold(Vec::new(), Turn::add);
         // OpenAI does not take the old name any more, most others do not know the new one.
         let max_tokens = Some(asked.max_tokens);
-        let (old, new) = if options.is_original { (None, max_tokens) } else { (max_tokens, None) };
+        let is_new = options.is_original || takes_new_name(options.model);
+        let (old, new) = if is_new { (None, max_tokens) } else { (max_tokens, None) };
         let body = Body {
             model: options.model,
             stream: true,
@@ -54,6 +55,13 @@ impl Provider for OpenAi {
     fn reader(&self) -> Box<dyn Reader> {
         Box::new(Reading::default())
     }
+}
+
+/// Whether a model is one of OpenAI that refuses `max_tokens`, also behind a proxy: `gpt-5…`, `o1`, `o3-mini`.
+fn takes_new_name(model: &str) -> bool {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    let family = name.split('-').next().unwrap_or(name);
+    name.starts_with("gpt-5") || ["o1", "o3", "o4"].contains(&family)
 }
 
 #[derive(Serialize)]
@@ -100,6 +108,8 @@ enum Turn<'a> {
     },
     Assistant {
         content: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_content: Option<&'a str>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<Called<'a>>,
     },
@@ -108,8 +118,6 @@ enum Turn<'a> {
         #[serde(serialize_with = "content_of")]
         content: &'a ToolResult,
     },
-        #[serde(skip_serializing_if = "Option::is_none")]
-        reasoning_content: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -168,6 +176,9 @@ impl<'a> Turn<'a> {
             match part {
                 Part::Text(part) => text.push_str(part),
                 Part::Call(call) => tool_calls.push(Called::of(call)),
+                Part::Thinking { text, signature } => {
+                    thought = signature.as_deref().filter(|it| *it == RETURNED).map(|_| &**text);
+                }
                 // Nobody wants it back here.
                 Part::Hidden { .. } => {}
             }
@@ -188,9 +199,6 @@ impl<'a> Turn<'a> {
             turn @ (Self::System { .. } | Self::User { .. } | Self::Tool { .. }) => turn,
         }
     }
-                Part::Thinking { text, signature } => {
-                    thought = signature.as_deref().filter(|it| *it == RETURNED).map(|_| &**text);
-                }
 }
 
 impl<'a> Called<'a> {
@@ -224,6 +232,8 @@ fn content_of<S: serde::Serializer>(
 struct Reading {
     text: String,
     thinking: String,
+    /// Whether the thought came under the name by which it is sent back.
+    is_returned: bool,
     calls: Vec<Begun>,
     usage: Usage,
     ending: Option<String>,
@@ -232,8 +242,6 @@ struct Reading {
 /// A call that has begun; its input grows.
 struct Begun {
     index: u64,
-    /// Whether the thought came under the name by which it is sent back.
-    is_returned: bool,
     id: String,
     name: String,
     input: String,
@@ -350,6 +358,7 @@ impl Reading {
     }
 
     fn grow(&mut self, delta: Delta, show: &mut dyn FnMut(Shown<'_>)) {
+        self.is_returned |= delta.reasoning_content.is_some();
         let thoughts = [delta.reasoning_content, delta.reasoning];
         if let Some(text) = thoughts.into_iter().flatten().find(|text| !text.is_empty()) {
             show(Shown::Thinking(&text));
@@ -358,7 +367,6 @@ impl Reading {
         if let Some(text) = delta.content.filter(|text| !text.is_empty()) {
             show(Shown::Text(&text));
             self.text.push_str(&text);
-        self.is_returned |= delta.reasoning_content.is_some();
         }
         for delta in delta.tool_calls.into_iter().flatten() {
             self.grow_call(delta, show);

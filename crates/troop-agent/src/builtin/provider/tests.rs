@@ -124,6 +124,29 @@ fn who_names_a_thought_as_deepseek_does_hears_it_again_with_the_calls_that_came_
 }
 
 #[test]
+fn a_model_of_openai_hears_how_much_it_may_say_by_its_new_name_wherever_it_is() {
+    for (model, is_original, expected) in [
+        ("qwen3", false, "max_tokens"),
+        ("gpt-4o", false, "max_tokens"),
+        ("gpt-4o", true, "max_completion_tokens"),
+        ("gpt-5", false, "max_completion_tokens"),
+        ("openai/gpt-5-mini", false, "max_completion_tokens"),
+        ("o1", false, "max_completion_tokens"),
+        ("o3-mini", false, "max_completion_tokens"),
+        ("o4-mini", false, "max_completion_tokens"),
+        ("o10-of-mine", false, "max_tokens"),
+    ] {
+        let asked = Asked { system: "", tools: &[], messages: &[], max_tokens: 7 };
+        let options = Options { model, thinking: None, is_original };
+        let body = Api::OpenAi.provider().body(&options, &asked);
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        let names: Vec<_> = ["max_tokens", "max_completion_tokens"].into_iter().collect();
+        let said: Vec<_> = names.into_iter().filter(|name| body[name] == 7).collect();
+        assert_eq!(said, [expected], "{model}");
+    }
+}
+
+#[test]
 fn gemini_hears_all_in_its_own_form() {
     assert_eq!(
         body(Api::Gemini, None),
