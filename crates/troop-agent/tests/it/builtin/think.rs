@@ -196,6 +196,19 @@ async fn mail_of_teammates_is_answered_up_to_the_limit_and_then_waits() {
 }
 
 #[tokio::test]
+async fn commands_are_read_by_bash() {
+    let folder = TempDir::new().unwrap();
+    let command = "set -o pipefail; [[ abc == a* ]] && echo n{1..3} $#; false | true";
+    let mock =
+        MockModel::with([Answer::call("Bash", &json!({"command": command})), Answer::text("fine")])
+            .await;
+    let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;
+    assert_eq!(does(&mut lead, "count").await, completed("fine"));
+    let told = mock.requests()[1].last();
+    assert!(told.contains("exit code 1\nn1 n2 n3 0"), "{told}");
+}
+
+#[tokio::test]
 async fn a_task_can_fail_or_be_given_back_and_nothing_more_is_done_then() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::with([
