@@ -40,19 +40,28 @@ impl Sources {
         }
         // What is not kept with the files is only in the project itself.
         let other = self.project.as_deref().filter(|project| *project != folder);
-        for folder in [Some(folder), other].into_iter().flatten() {
+        let other = other.map(up_to_top).unwrap_or_default();
+        let (above, here) = (up_to_top(folder), skills::listed(folder));
+        for folder in above.iter().chain(&other) {
             told.folder(folder, "of this project", |path| {
                 fs::read_to_string(real_inside(folder, path)?).ok()
             });
         }
-        match (skills::listed(folder), other.and_then(skills::told)) {
-            (Some(listed), _) => told.push(&listed),
-            // Nobody can read from here what is not kept with the files.
-            (None, Some(skills)) => told.push(&skills),
-            (None, None) => {}
-        }
+        // Nobody can read from here what is above, or not kept with the files.
+        let above =
+            above.iter().filter(|it| **it != folder).chain(other.iter().filter(|_| here.is_none()));
+        let far: Vec<_> = above.filter_map(|folder| skills::told(folder)).collect();
+        far.iter().chain(&here).for_each(|skills| told.push(skills));
         of_others(&told.text)
     }
+}
+
+/// A folder and those above it, up to the top of the repository that it is in, outermost first.
+fn up_to_top(folder: &Path) -> Vec<&Path> {
+    let n_up = folder.ancestors().position(|folder| folder.join(".git").exists()).unwrap_or(0);
+    let mut folders: Vec<_> = folder.ancestors().take(n_up + 1).collect();
+    folders.reverse();
+    folders
 }
 
 struct Told<'a> {

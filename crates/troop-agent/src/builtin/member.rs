@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use troop_model::{MessageKind, Role, USER};
+use troop_model::{LEAD_ALIASES, MessageKind, Role, USER};
 use troop_protocol::{Level, MessageIn, WireTask};
 
 use super::{
@@ -34,6 +34,8 @@ pub struct BuiltinAgent {
     is_alone: bool,
     /// Who has said that it is idle.
     started: BTreeSet<String>,
+    /// Whether a limit is reached, which was told, so that mail waits for new work.
+    lets_mail_wait: bool,
 }
 
 impl BuiltinAgent {
@@ -41,7 +43,8 @@ impl BuiltinAgent {
     #[must_use]
     pub fn new(options: Arc<Options>) -> Self {
         let (mind, servers, started) = Default::default();
-        Self { options, mind, servers, is_lead: false, is_alone: false, started }
+        let (is_lead, is_alone, lets_mail_wait) = (false, false, false);
+        Self { options, mind, servers, is_lead, is_alone, started, lets_mail_wait }
     }
 
     async fn work(&mut self, work: Work, turn: &Turn) -> Outcome {
@@ -71,10 +74,17 @@ impl BuiltinAgent {
         if mail.is_empty() {
             return Thought::Over(Outcome::Done);
         }
-        let words = prompt::mail(&mail);
-        mail.retain(|message| message.from == USER);
-        let of_people = (!mail.is_empty()).then(|| prompt::mail(&mail));
-        self.think(Told { words, how: Begin::Anew, of_people }, None, turn).await
+        let (words, how) = (prompt::mail(&mail), Begin::Anew);
+        let of_people: Vec<_> = mail.iter().filter(|it| it.from == USER).cloned().collect();
+        let of_people = (!of_people.is_empty()).then(|| prompt::mail(&of_people));
+        let thought = self.think(Told { words, how, of_people, mail }, None, turn).await;
+        if let Thought::Hopeless(limit) = &thought
+            && self.mind.as_ref().is_some_and(Mind::is_at_limit)
+        {
+            self.lets_mail_wait = true;
+            return Thought::Hopeless(format!("{limit}; {}", prompt::MAIL_WAITS));
+        }
+        thought
     }
 
     /// What the lead says at the end of a turn is for the person.
@@ -98,7 +108,11 @@ impl BuiltinAgent {
         if let Some(mail) = mail {
             words = format!("{words}\n{}\n{}", prompt::mail(&mail), prompt::GO_ON);
         }
-        match self.think(Told { words, how, of_people: None }, Some(task), turn).await {
+        let told = Told { words, how, of_people: None, mail: Vec::new() };
+        let thought = self.think(told, Some(task), turn).await;
+        // What a task cost does not count for the mail after it.
+        self.mind.iter_mut().for_each(|mind| mind.meter = None);
+        match thought {
             Thought::Said(_) if !self.is_open(task, turn).await => Outcome::Done,
             Thought::Said(result) => {
                 let result = long::kept(&result, Some(task), turn).await;
@@ -161,9 +175,17 @@ impl BuiltinAgent {
             },
         };
         mind.hear_of_team(turn.team_md());
-        let Told { words, how, of_people } = told;
+        let Told { words, how, of_people, mail } = told;
+        let is_new = mail.is_empty() || gives_work(&mail, team.as_ref());
+        if is_new {
+            (mind.meter, self.lets_mail_wait) = (None, false);
+        }
         of_people.filter(|_| self.is_lead).into_iter().for_each(|it| mind.history.keep_goal(it));
         mind.history.begin(words, how);
+        if self.lets_mail_wait {
+            // What is said now is read with the next work.
+            return Thought::Over(Outcome::Done);
+        }
         let key = mind.model.endpoint().key.clone();
         let key = (key, options.hidden.as_slice());
         let mut hands = Hands::new((turn, &files), &options.rules, task, key);
@@ -185,6 +207,22 @@ struct Told {
     how: Begin,
     /// What of it people said, if they did.
     of_people: Option<String>,
+    /// The messages that it is, if it is mail.
+    mail: Vec<MessageIn>,
+}
+
+/// Whether mail is new work, for which limits begin anew: a person or the lead writes, or the lead hears what came of a task.
+/// What teammates say to each other could go on for ever.
+fn gives_work(mail: &[MessageIn], team: Option<&Team<'_>>) -> bool {
+    let is_of_lead = |name: &str| match team {
+        Some(team) => team.is_led_by(name),
+        None => LEAD_ALIASES.contains(&name),
+    };
+    let is_lead = team.is_some_and(|team| team.role() == Role::Lead);
+    let is_report = |it: &MessageIn| {
+        it.task_id.is_some() && matches!(it.kind, MessageKind::Idle | MessageKind::System)
+    };
+    mail.iter().any(|it| it.from == USER || is_of_lead(&it.from) || is_lead && is_report(it))
 }
 
 impl Options {

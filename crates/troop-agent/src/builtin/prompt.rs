@@ -119,12 +119,22 @@ pub(crate) fn team(team_md: &str) -> String {
 
 pub(crate) const EMPTY: &str = "You said nothing. Go on with the work, or say what came of it.";
 pub(crate) const CUT_OFF: &str = "What you said was cut off, because it was too long. Go on where it ended, and do not say again what you have said.";
+pub(crate) const MAIL_WAITS: &str =
+    "mail from teammates waits until somebody else gives it work: a person, the lead, or a task";
 pub(crate) const TAKEN_AS_PLAN: &str =
     "You may only read until a plan of yours is approved, so what you said was taken as your plan";
 pub(crate) const PLAN_IS_GOOD: &str = "What you said was taken as your plan, because you may only read until one is approved. It was approved: do now what it \
 says. If nothing is to be done, because it was the result already, say the result again, whole: that ends the task.";
 pub(crate) const GO_ON: &str =
     "You were interrupted. Go on with your work, and mind what was said since.";
+
+/// What a model hears whose call did not come whole.
+pub(crate) fn call_cut_off(max_tokens: u32) -> String {
+    format!(
+        "this call was cut off after {max_tokens} tokens, which is all that you can say at once, so nothing was done; write it \
+         in smaller pieces: create the file with its first part, and add the others by further calls"
+    )
+}
 
 /// What a model hears whose task is not done, although it said so.
 pub(crate) fn not_done(why: &str) -> String {

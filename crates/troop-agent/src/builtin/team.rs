@@ -107,6 +107,12 @@ impl<'a> Team<'a> {
         Some(timeout(PATIENCE, asked).await.ok()?.ok()?.team_md)
     }
 
+    pub(crate) fn is_led_by(&self, name: &str) -> bool {
+        let is_lead =
+            |(it, role, _): &(MemberName, Role, String)| *role == Role::Lead && it.as_str() == name;
+        self.now().members.iter().any(is_lead)
+    }
+
     pub(crate) fn role(&self) -> Role {
         self.now().seat.role
     }

@@ -37,6 +37,8 @@ pub(crate) struct Mind {
     pub(crate) told: Usage,
     /// What replies cost that came to nothing.
     cost: Cost,
+    /// What the present work has cost. None begins anew.
+    pub(crate) meter: Option<Meter>,
 }
 
 /// How a piece of work ended.
@@ -57,8 +59,8 @@ pub(crate) enum Thought {
 impl Mind {
     /// Somebody who remembers nothing.
     pub(crate) fn new(model: Model, system: String) -> Self {
-        let (history, team_md, usage, told, cost) = Default::default();
-        Self { model, system, history, team_md, usage, told, cost }
+        let (history, team_md, usage, told, cost, meter) = Default::default();
+        Self { model, system, history, team_md, usage, told, cost, meter }
     }
 
     /// Tells what the team is now, if that is something else than was told last.
@@ -68,9 +70,15 @@ impl Mind {
         self.team_md = Some(team_md);
     }
 
+    /// Whether a limit was reached, so that only new work is thought about.
+    pub(crate) fn is_at_limit(&self) -> bool {
+        self.meter.as_ref().is_some_and(|meter| meter.check().is_err())
+    }
+
     /// Thinks until there is nothing more to do. Whenever it ends, the model can go on from there.
     pub(crate) async fn think(&mut self, hands: &Hands<'_>, options: &Options) -> Thought {
-        let mut meter = Meter::new(options.limits, options.price);
+        let new = || Meter::new(options.limits, options.price);
+        let mut meter = self.meter.take().unwrap_or_else(new);
         let mut thought = loop {
             let thought = self.go_round(hands, options, &mut meter).await;
             let Thought::Said(plan) = &thought else { break thought };
@@ -81,6 +89,7 @@ impl Mind {
                 break thought;
             }
         };
+        self.meter = Some(meter);
         // What it said to be done is done, whatever came after.
         let is_failure =
             matches!(thought, Thought::Spent(_) | Thought::Failed(_) | Thought::Hopeless(_));
@@ -148,14 +157,14 @@ impl Mind {
             let text = hands.without_key(&reply.text());
             let (calls, ending) = self.note(reply);
             if !calls.is_empty() {
-                (n_stumbles, begun) = (0, String::new());
-                let done = hands.use_all(&calls).await;
-                self.tell_results(done.results, options);
-                if let Some(plan) = done.plan {
-                    self.history.tell_plan(format!("Your plan, which was approved:\n{plan}"));
-                }
-                if let Some(outcome) = done.over {
+                begun.clear();
+                let is_cut = ending == Ending::TooLong && calls.iter().any(|it| it.input.is_err());
+                n_stumbles = if is_cut { n_stumbles + 1 } else { 0 };
+                if let Some(outcome) = self.use_all(hands, &calls, (options, is_cut)).await {
                     return Thought::Over(outcome);
+                }
+                if n_stumbles >= MAX_STUMBLES {
+                    return stumbled("was cut off", n_stumbles);
                 }
                 continue;
             }
@@ -184,10 +193,30 @@ impl Mind {
             n_stumbles += 1;
             if n_stumbles >= MAX_STUMBLES {
                 let why = if stumble == prompt::EMPTY { "said nothing" } else { "was cut off" };
-                return Thought::Failed(format!("the model {why}, {n_stumbles} times in a row"));
+                return stumbled(why, n_stumbles);
             }
             self.history.tell(stumble.to_owned());
         }
+    }
+
+    /// Does what the model calls for, and tells it what came of that; gives what ended the work, if something did.
+    async fn use_all(
+        &mut self,
+        hands: &Hands<'_>,
+        calls: &[ToolCall],
+        (options, is_cut): (&Options, bool),
+    ) -> Option<Outcome> {
+        let mut done = hands.use_all(calls).await;
+        for (call, result) in calls.iter().zip(&mut done.results) {
+            if is_cut && call.input.is_err() {
+                result.content = prompt::call_cut_off(options.max_tokens);
+            }
+        }
+        self.tell_results(done.results, options);
+        if let Some(plan) = done.plan {
+            self.history.tell_plan(format!("Your plan, which was approved:\n{plan}"));
+        }
+        done.over
     }
 
     /// Looks at the team as it is now: the tools that the model has in the next request, after it was told what is new.
@@ -359,6 +388,11 @@ impl Mind {
         }
         (calls, reply.ending)
     }
+}
+
+/// How work ends whose model does not get ahead.
+fn stumbled(why: &str, n_stumbles: u32) -> Thought {
+    Thought::Failed(format!("the model {why}, {n_stumbles} times in a row"))
 }
 
 /// How work ends that has no reply.

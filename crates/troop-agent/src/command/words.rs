@@ -37,6 +37,15 @@ impl Line {
         Some(Self { program: first.to_owned(), arguments, written })
     }
 
+    /// A script for a shell that stays until it is done. It would become the last command otherwise, in an environment that
+    /// the script chose, and nobody could see any more whom that runs for.
+    pub(crate) fn script(shell: &str, text: &str) -> Option<Self> {
+        let written = Some(text.trim()).filter(|text| !text.is_empty())?.to_owned();
+        let words = ["-c", r#"eval "shift; $1""#, shell, &written];
+        let arguments = words.map(str::to_owned).to_vec();
+        Some(Self { program: shell.to_owned(), arguments, written })
+    }
+
     /// A command whose words are known, so that no shell looks at them.
     pub(super) fn from_words(words: Vec<String>) -> Option<Self> {
         let written = words.join(" ");

@@ -111,6 +111,28 @@ fn a_person_and_the_project_behind_a_folder_are_heard_too() {
 }
 
 #[test]
+fn in_a_subfolder_all_folders_up_to_the_top_of_the_repository_are_heard_outermost_first() {
+    let outer = folder(&[
+        ("AGENTS.md", "outside of the repository"),
+        ("repo/.git/HEAD", "ref: refs/heads/main"),
+        ("repo/AGENTS.md", "at the top, and @docs/more.md"),
+        ("repo/docs/more.md", "more of the top"),
+        ("repo/.claude/skills/brew/SKILL.md", "---\nname: brew\n---\nBoil water first.\n"),
+        ("repo/crates/CLAUDE.md", "in between"),
+        ("repo/crates/one/AGENTS.md", "right here"),
+    ]);
+    let text = read(&outer.path().join("repo/crates/one"));
+    let told = ["at the top", "more of the top", "in between", "right here", "Boil water first."];
+    let places: Vec<_> = told.iter().map(|it| text.find(it).unwrap_or(usize::MAX)).collect();
+    assert!(places.is_sorted() && !places.contains(&usize::MAX), "{places:?} {text}");
+    assert!(!text.contains("outside of the repository"), "{text}");
+    assert!(!read(&outer.path().join("repo/crates")).contains("right here"));
+    let without_git = folder(&[("AGENTS.md", "above"), ("x/AGENTS.md", "here")]);
+    let text = read(&without_git.path().join("x"));
+    assert!(text.contains("here") && !text.contains("above"), "{text}");
+}
+
+#[test]
 fn very_much_is_cut() {
     let project = folder(&[("AGENTS.md", &"ä".repeat(MAX_CONTEXT))]);
     let text = read(project.path());

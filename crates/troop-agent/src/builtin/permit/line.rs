@@ -1,15 +1,15 @@
 //! The one place where a command line is taken apart as a shell would: into the commands that it runs, and their words.
 
-use std::{iter::Peekable, str::Chars};
+mod read;
 
-/// How deep commands are looked for in commands. Nobody writes more.
+/// How deep commands are looked for in what shells are told. Nobody writes more.
 const MAX_DEPTH: usize = 16;
 /// How many words of a command are looked at for another command that they start.
 const MAX_STARTED: usize = 32;
 
 /// What stands before a command and is none.
-const KEYWORDS: [&str; 10] =
-    ["if", "then", "else", "elif", "do", "while", "until", "!", "{", "coproc"];
+const KEYWORDS: [&str; 11] =
+    ["if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "coproc"];
 /// Programs that start what their arguments name.
 const STARTERS: [&str; 20] = [
     "env", "command", "builtin", "exec", "nohup", "sudo", "doas", "xargs", "nice", "ionice",
@@ -17,7 +17,7 @@ const STARTERS: [&str; 20] = [
     "time",
 ];
 /// Programs that read a whole line from an argument.
-const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "eval"];
+const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "eval", "trap"];
 
 /// A line, taken apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,17 +38,7 @@ pub(super) struct Command {
 
 impl Line {
     pub(super) fn read(text: &str) -> Self {
-        Self::read_at(text, 0)
-    }
-
-    fn read_at(text: &str, depth: usize) -> Self {
-        let line = Self { is_clear: true, ..Self::default() };
-        let mut reader = Reader { rest: text.chars().peekable(), line, depth };
-        // What closes something that was not opened ends nothing.
-        while reader.rest.peek().is_some() {
-            reader.commands(None);
-        }
-        reader.line
+        read::read(text, 0)
     }
 
     /// All commands that run as far as one can see, in every way that they can be said: also what programs start, what
@@ -60,8 +50,7 @@ impl Line {
     }
 
     fn add_ways(&self, all: &mut Vec<Vec<String>>, depth: usize) {
-        let whole = self.commands.iter().map(|it| it.words.as_slice());
-        for words in whole.chain(self.commands.iter().map(Command::without_front)) {
+        for words in self.commands.iter().flat_map(Command::parts) {
             let starts = words.first().is_some_and(|it| STARTERS.contains(&name(it)));
             let n_starts = if starts { words.len().min(MAX_STARTED) } else { 1 };
             for from in 0..n_starts {
@@ -82,6 +71,18 @@ impl Command {
     /// Whether it begins by setting a variable, which can make any program do anything.
     pub(super) fn assigns(&self) -> bool {
         self.words.first().is_some_and(|word| is_assignment(word))
+    }
+
+    /// Its words, and those that may be a command by themselves: behind what stands before commands, as in
+    /// `function f { git push`.
+    fn parts(&self) -> Vec<&[String]> {
+        let mut parts = vec![self.words.as_slice(), self.without_front()];
+        for (n, word) in self.words.iter().enumerate().take(MAX_STARTED) {
+            if KEYWORDS.contains(&word.as_str()) {
+                parts.extend(self.words.get(n + 1..));
+            }
+        }
+        parts
     }
 
     /// The words of what runs, without what assigns variables and what stands before commands.
@@ -121,147 +122,4 @@ fn is_assignment(word: &str) -> bool {
     let Some((name, _)) = word.split_once('=') else { return false };
     let name = name.strip_suffix('+').unwrap_or(name);
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-struct Reader<'a> {
-    rest: Peekable<Chars<'a>>,
-    line: Line,
-    depth: usize,
-}
-
-/// A command that is being read.
-#[derive(Default)]
-struct Draft {
-    words: Vec<String>,
-    /// The word that is being read; an empty one in quotes is one, too.
-    word: Option<String>,
-    /// Whether the next word is the name of a file.
-    is_file: bool,
-}
-
-impl Draft {
-    fn push(&mut self, c: char) {
-        self.word.get_or_insert_default().push(c);
-    }
-
-    fn end_word(&mut self, line: &mut Line) {
-        let Some(word) = self.word.take() else { return };
-        let is_file = std::mem::take(&mut self.is_file);
-        if is_file { line.files.push(word) } else { self.words.push(word) }
-    }
-
-    fn end(&mut self, line: &mut Line) {
-        self.end_word(line);
-        let Self { words, .. } = std::mem::take(self);
-        if !words.is_empty() {
-            line.commands.push(Command { words });
-        }
-    }
-}
-
-impl Reader<'_> {
-    /// Reads commands to the end, or to what closes them.
-    fn commands(&mut self, close: Option<char>) {
-        let mut draft = Draft::default();
-        while let Some(c) = self.rest.next() {
-            if Some(c) == close {
-                break;
-            }
-            match c {
-                ' ' | '\t' => draft.end_word(&mut self.line),
-                // Some take these for space and some do not.
-                '\r' | '\x0b' | '\x0c' => {
-                    self.line.is_clear = false;
-                    draft.end_word(&mut self.line);
-                }
-                '\n' | ';' | '&' | '|' => draft.end(&mut self.line),
-                '\'' => self.quoted(&mut draft),
-                '"' => self.double_quoted(&mut draft),
-                '\\' => self.escaped(&mut draft),
-                '$' | '`' => self.put_in(c, &mut draft),
-                '<' | '>' => self.redirected(&mut draft),
-                '(' => {
-                    draft.end(&mut self.line);
-                    self.nested(')');
-                }
-                ')' => {
-                    self.line.is_clear = false;
-                    draft.end(&mut self.line);
-                }
-                c => draft.push(c),
-            }
-        }
-        draft.end(&mut self.line);
-    }
-
-    /// Commands in the middle of others.
-    fn nested(&mut self, close: char) {
-        self.line.is_clear = false;
-        if self.depth < MAX_DEPTH {
-            self.depth += 1;
-            self.commands(Some(close));
-            self.depth -= 1;
-        }
-    }
-
-    fn quoted(&mut self, draft: &mut Draft) {
-        let word = draft.word.get_or_insert_default();
-        for c in self.rest.by_ref() {
-            if c == '\'' {
-                return;
-            }
-            word.push(c);
-        }
-        self.line.is_clear = false;
-    }
-
-    fn double_quoted(&mut self, draft: &mut Draft) {
-        draft.word.get_or_insert_default();
-        while let Some(c) = self.rest.next() {
-            match c {
-                '"' => return,
-                '\\' if self.rest.peek().is_some_and(|next| "$`\"\\\n".contains(*next)) => {
-                    self.escaped(draft);
-                }
-                '$' | '`' => self.put_in(c, draft),
-                c => draft.push(c),
-            }
-        }
-        self.line.is_clear = false;
-    }
-
-    fn escaped(&mut self, draft: &mut Draft) {
-        match self.rest.next() {
-            Some('\n') => {}
-            Some(c) => draft.push(c),
-            None => self.line.is_clear = false,
-        }
-    }
-
-    /// What is put in from elsewhere: it is nothing as far as one can see, but what prints it is a command.
-    fn put_in(&mut self, mark: char, draft: &mut Draft) {
-        match (mark, self.rest.peek()) {
-            ('`', _) => self.nested('`'),
-            (_, Some('(')) => {
-                self.rest.next();
-                self.nested(')');
-            }
-            // `$'…'` is a quote, too.
-            (_, Some('\'')) => self.line.is_clear = false,
-            _ => draft.push(mark),
-        }
-    }
-
-    fn redirected(&mut self, draft: &mut Draft) {
-        self.line.is_clear = false;
-        // `2>` is no word.
-        draft.word.take_if(|word| word.chars().all(|c| c.is_ascii_digit()));
-        draft.end_word(&mut self.line);
-        while self.rest.next_if(|c| "<>&|-".contains(*c)).is_some() {}
-        if self.rest.next_if_eq(&'(').is_some() {
-            self.nested(')');
-        } else {
-            draft.is_file = true;
-        }
-    }
 }

@@ -222,6 +222,94 @@ fn a_command_that_is_denied_is_denied_however_it_is_written() {
 }
 
 #[test]
+fn nothing_hides_behind_a_comment_or_quotes_that_are_none() {
+    let rules = rules(&["Bash(git status:*)", "Bash(ls:*)"], &[], &[]);
+    for (command, expected) in [
+        ("git status # is it clean?", "yes"),
+        ("# don't ask\ngit status # what's new\nls", "yes"),
+        ("git status a#b '# c' \\# d", "yes"),
+        ("git status \\\n# the rest", "yes"),
+        ("ls $HOME ${HOME}", "yes"),
+        ("git status # '\ntouch OWNED; id > OWNED # '", "ask"),
+        ("git status # '\ntouch OWNED # '", "ask"),
+        ("git status;# \"\nrm x # \"", "ask"),
+        ("git status a#'b\nrm x # '\nls", "yes"),
+        ("ls ''# ; rm x", "ask"),
+        ("ls \"\"# ; rm x", "ask"),
+        ("ls \\ # ; rm x", "ask"),
+        ("ls $'\\'' ; rm x; ls '", "ask"),
+        ("ls \"${x#'\"'}\"; rm x; ls '\"' '\"'''", "ask"),
+        ("ls ${x:- # } ; rm x", "ask"),
+        ("ls ${x@P}", "ask"),
+        ("ls <<E\n'\nE\nrm x # '", "ask"),
+        ("ls {a,b}", "ask"),
+        ("# nothing but words", "ask"),
+    ] {
+        assert_eq!(check(&rules, Default, "Bash", command), expected, "{command}");
+    }
+}
+
+#[test]
+fn what_a_shell_may_run_is_denied_also_where_it_is_hard_to_read() {
+    let rules = rules(&[], &["Bash(git push:*)", "Read(.env)"], &[]);
+    for command in [
+        "echo start # don't stop here\ntouch MARK\ngit push origin main",
+        "echo a #\"\ngit push #\"",
+        "echo $(true)# ; git push",
+        "cat <(true)# ; git push",
+        "shopt -s extglob\necho !(a)# ; git push",
+        "[[ a =~ (a)# ]]; git push",
+        "echo $(echo # ' )\n) ; git push # '",
+        "cat <<E\ndon't\nE\ngit push # '",
+        "cat <<'E F' # '\ndon't\nE F\ngit push",
+        "cat <<-E\n\t\"\n\tE\ngit push # \"",
+        "cat <\\\n<E\n'\nE\ngit push # '",
+        "cat <<A <<B\n'\nA\n'\nB\ngit push",
+        "cat <<E\nit's $(git push)\nE",
+        "cat <<E\nit's `git push`\nE",
+        "cat <<E\\\nF\nit's $(git push)\nEF",
+        "cat <<E\n'\nE ; git push",
+        "sh <<'E'\ngit push\nE",
+        "bash <<< 'git push'",
+        "echo $((1 <<2))\necho don't\n2\ngit push # '",
+        "echo $'\\'' ; git push; echo '",
+        "echo \"$(case x in x) echo \"b\"; git push;; esac)\"",
+        "case x in (x) git push;& esac",
+        "case x in x) :;; y|'z') git push;; esac",
+        "echo `case x in x) echo \"'\"; git push;; esac`",
+        "echo \"`echo \\\"a\\\"; git push`\"",
+        "echo `echo \\`git push\\``",
+        "echo \"${x#'\"'}\"; git push; echo '\"'",
+        "echo ${x:- # } ; git push",
+        "echo ${x:-$(git push)}",
+        "diff <(git push) >(cat)",
+        "tee > >(git push)",
+        "$\"git\" push",
+        "$'git' push",
+        "echo $\\\n(git push)",
+        "{git,push}",
+        "function f { git push; }; f",
+        "for x do git push; done",
+        "if { true; } then git push; fi",
+        "trap 'git push' EXIT",
+        "true ;; git push",
+        "echo ' ; sh -c \"git push\"",
+        "cat <<E\n'\nE\ncat .env # '",
+        "echo 'a ; cat < .env",
+    ] {
+        assert_eq!(check(&rules, Bypass, "Bash", command), "no", "{command}");
+    }
+    for command in [
+        "echo start # then git push",
+        "# git push",
+        "git commit -m \"$(cat <<'EOF'\nfix: don't say git push twice\n\nSo it isn't.\nEOF\n)\"",
+        "echo 'a # b'; git pull # '",
+    ] {
+        assert_eq!(check(&rules, Bypass, "Bash", command), "yes", "{command}");
+    }
+}
+
+#[test]
 fn a_star_in_a_rule_is_any_text_as_in_claude_codes_settings() {
     for (rule, yes, no) in [
         ("Bash(rm*)", &["rm a.txt", "rm", "rmdir x", "true && rm x"][..], &["ls rm"][..]),

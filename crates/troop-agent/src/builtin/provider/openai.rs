@@ -15,6 +15,9 @@ use crate::builtin::{
     sse::Event,
 };
 
+/// The name of a thought that is sent back, which is noted as its signature.
+const RETURNED: &str = "reasoning_content";
+
 #[derive(Debug)]
 pub(super) struct OpenAi;
 
@@ -30,10 +33,13 @@ impl Provider for OpenAi {
     fn body(&self, options: &Options<'_>, asked: &Asked<'_>) -> Vec<u8> {
         let system = (!asked.system.is_empty()).then_some(Turn::System { content: asked.system });
         let turns = system.into_iter().chain(asked.messages.iter().flat_map(Turn::of));
+        let turns =
+            turns.map(|turn| if options.is_original { turn.without_thoughts() } else { turn });
         let messages = turns.fold(Vec::new(), Turn::add);
         // OpenAI does not take the old name any more, most others do not know the new one.
         let max_tokens = Some(asked.max_tokens);
-        let (old, new) = if options.is_original { (None, max_tokens) } else { (max_tokens, None) };
+        let is_new = options.is_original || takes_new_name(options.model);
+        let (old, new) = if is_new { (None, max_tokens) } else { (max_tokens, None) };
         let body = Body {
             model: options.model,
             stream: true,
@@ -49,6 +55,13 @@ impl Provider for OpenAi {
     fn reader(&self) -> Box<dyn Reader> {
         Box::new(Reading::default())
     }
+}
+
+/// Whether a model is one of OpenAI that refuses `max_tokens`, also behind a proxy: `gpt-5…`, `o1`, `o3-mini`.
+fn takes_new_name(model: &str) -> bool {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    let family = name.split('-').next().unwrap_or(name);
+    name.starts_with("gpt-5") || ["o1", "o3", "o4"].contains(&family)
 }
 
 #[derive(Serialize)]
@@ -95,6 +108,8 @@ enum Turn<'a> {
     },
     Assistant {
         content: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_content: Option<&'a str>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<Called<'a>>,
     },
@@ -156,18 +171,33 @@ impl<'a> Turn<'a> {
 
     /// None for who only thought: the API takes no turn that says nothing.
     fn of_parts(parts: &'a [Part]) -> Option<Self> {
-        let (mut text, mut tool_calls) = (String::new(), Vec::new());
+        let (mut text, mut thought, mut tool_calls) = (String::new(), None, Vec::new());
         for part in parts {
             match part {
                 Part::Text(part) => text.push_str(part),
                 Part::Call(call) => tool_calls.push(Called::of(call)),
+                Part::Thinking { text, signature } => {
+                    thought = signature.as_deref().filter(|it| *it == RETURNED).map(|_| &**text);
+                }
                 // Nobody wants it back here.
-                Part::Thinking { .. } | Part::Hidden { .. } => {}
+                Part::Hidden { .. } => {}
             }
         }
         let content = Some(text).filter(|text| !text.is_empty());
         let says_something = content.is_some() || !tool_calls.is_empty();
-        says_something.then_some(Self::Assistant { content, tool_calls })
+        // DeepSeek takes no calls without the thought behind them, and wants no other thought back.
+        let reasoning_content = thought.filter(|_| !tool_calls.is_empty());
+        says_something.then_some(Self::Assistant { content, reasoning_content, tool_calls })
+    }
+
+    /// The same for OpenAI itself, which does not know them.
+    fn without_thoughts(self) -> Self {
+        match self {
+            Self::Assistant { content, tool_calls, .. } => {
+                Self::Assistant { content, reasoning_content: None, tool_calls }
+            }
+            turn @ (Self::System { .. } | Self::User { .. } | Self::Tool { .. }) => turn,
+        }
     }
 }
 
@@ -202,6 +232,8 @@ fn content_of<S: serde::Serializer>(
 struct Reading {
     text: String,
     thinking: String,
+    /// Whether the thought came under the name by which it is sent back.
+    is_returned: bool,
     calls: Vec<Begun>,
     usage: Usage,
     ending: Option<String>,
@@ -232,9 +264,10 @@ struct Choice {
 #[derive(Default, Deserialize)]
 struct Delta {
     content: Option<String>,
-    /// As DeepSeek and vLLM call it; OpenRouter and Ollama say `reasoning`.
-    #[serde(alias = "reasoning")]
+    /// As DeepSeek and vLLM call it.
     reasoning_content: Option<String>,
+    /// As OpenRouter and Ollama call it. Some say both.
+    reasoning: Option<String>,
     tool_calls: Option<Vec<CallDelta>>,
 }
 
@@ -303,7 +336,8 @@ impl Reader for Reading {
             other => Ending::Other(other.to_owned()),
         };
         let thinking = Some(self.thinking).filter(|text| !text.is_empty());
-        let thinking = thinking.map(|text| Part::Thinking { text, signature: None });
+        let signature = self.is_returned.then(|| RETURNED.to_owned());
+        let thinking = thinking.map(|text| Part::Thinking { text, signature });
         let text = Some(self.text).filter(|text| !text.is_empty()).map(Part::Text);
         let calls = self.calls.into_iter().map(|begun| Part::Call(begun.end()));
         let parts = thinking.into_iter().chain(text).chain(calls).collect();
@@ -324,7 +358,9 @@ impl Reading {
     }
 
     fn grow(&mut self, delta: Delta, show: &mut dyn FnMut(Shown<'_>)) {
-        if let Some(text) = delta.reasoning_content.filter(|text| !text.is_empty()) {
+        self.is_returned |= delta.reasoning_content.is_some();
+        let thoughts = [delta.reasoning_content, delta.reasoning];
+        if let Some(text) = thoughts.into_iter().flatten().find(|text| !text.is_empty()) {
             show(Shown::Thinking(&text));
             self.thinking.push_str(&text);
         }

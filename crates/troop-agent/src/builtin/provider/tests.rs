@@ -107,6 +107,46 @@ fn openai_hears_all_in_its_own_form() {
 }
 
 #[test]
+fn who_names_a_thought_as_deepseek_does_hears_it_again_with_the_calls_that_came_of_it() {
+    let turns = |field: &str, is_original| {
+        let delta = json!({field: "hm", "tool_calls": [{"id": "a", "function": {"name": "Read"}}]});
+        let events = [json!({"choices": [{"delta": delta, "finish_reason": "tool_calls"}]})];
+        let parts = read(Api::OpenAi, &events).unwrap().0.unwrap().parts;
+        let messages = [Message::Model(parts)];
+        let asked = Asked { system: "", tools: &[], messages: &messages, max_tokens: 1 };
+        let options = Options { model: "m", thinking: None, is_original };
+        let body = Api::OpenAi.provider().body(&options, &asked);
+        serde_json::from_slice::<Value>(&body).unwrap()["messages"].clone()
+    };
+    assert_eq!(turns("reasoning_content", false)[0]["reasoning_content"], "hm");
+    assert_eq!(turns("reasoning_content", true)[0].get("reasoning_content"), None, "OpenAI's own");
+    assert_eq!(turns("reasoning", false)[0].get("reasoning_content"), None, "another name");
+}
+
+#[test]
+fn a_model_of_openai_hears_how_much_it_may_say_by_its_new_name_wherever_it_is() {
+    for (model, is_original, expected) in [
+        ("qwen3", false, "max_tokens"),
+        ("gpt-4o", false, "max_tokens"),
+        ("gpt-4o", true, "max_completion_tokens"),
+        ("gpt-5", false, "max_completion_tokens"),
+        ("openai/gpt-5-mini", false, "max_completion_tokens"),
+        ("o1", false, "max_completion_tokens"),
+        ("o3-mini", false, "max_completion_tokens"),
+        ("o4-mini", false, "max_completion_tokens"),
+        ("o10-of-mine", false, "max_tokens"),
+    ] {
+        let asked = Asked { system: "", tools: &[], messages: &[], max_tokens: 7 };
+        let options = Options { model, thinking: None, is_original };
+        let body = Api::OpenAi.provider().body(&options, &asked);
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        let names: Vec<_> = ["max_tokens", "max_completion_tokens"].into_iter().collect();
+        let said: Vec<_> = names.into_iter().filter(|name| body[name] == 7).collect();
+        assert_eq!(said, [expected], "{model}");
+    }
+}
+
+#[test]
 fn gemini_hears_all_in_its_own_form() {
     assert_eq!(
         body(Api::Gemini, None),
@@ -228,6 +268,24 @@ fn a_reply_of_openai_is_read_delta_by_delta() {
     assert_eq!(reply.usage, Usage { input: 10, cache_read: 20, cache_write: 0, output: 4 });
     assert_eq!(reply.ending, Ending::Calls);
     assert_eq!(read(Api::OpenAi, &events[..7]).unwrap().0, None, "without its end it is no reply");
+}
+
+#[test]
+fn a_thought_is_read_once_under_whichever_names_it_comes() {
+    for delta in [
+        json!({"reasoning_content": "so"}),
+        json!({"reasoning": "so"}),
+        json!({"reasoning": "so", "reasoning_content": "so"}),
+        json!({"reasoning": "so", "reasoning_content": null}),
+        json!({"reasoning": "so", "reasoning_content": ""}),
+    ] {
+        let events = [
+            json!({"choices": [{"delta": delta}]}),
+            json!({"choices": [{"delta": {"content": "hey"}, "finish_reason": "stop"}]}),
+        ];
+        let (reply, seen) = read(Api::OpenAi, &events).unwrap();
+        assert_eq!((reply.unwrap().text().as_str(), seen.as_str()), ("hey", "(so)hey"), "{delta}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Runs a command. It ends with the turn, after its time, and with all that it started.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -16,6 +16,20 @@ use crate::{
 const USUAL: Duration = Duration::from_secs(120);
 /// How long it may take at most.
 const MOST: Duration = Duration::from_secs(1_800);
+
+/// Where the shell is that models mean, by the name of the tool.
+const BASH: [&str; 3] = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"];
+/// The shell that is everywhere.
+const SH: &str = "sh";
+const WITH_BASH: &str = "Runs a command with `bash` in the working folder, and gives what it printed. It has no input and no terminal. \
+                         What it leaves running in the background ends with it.";
+const WITH_SH: &str = "Runs a command with `sh` in the working folder (there is no `bash` here), and gives what it printed. It has no \
+                       input and no terminal. What it leaves running in the background ends with it.";
+
+/// The shell that there is.
+fn program() -> &'static str {
+    BASH.into_iter().find(|path| Path::new(path).exists()).unwrap_or(SH)
+}
 
 /// For whom commands run.
 #[derive(Clone, Copy, Debug)]
@@ -34,8 +48,7 @@ pub(super) struct Input {
 }
 
 pub(super) fn about() -> (&'static str, Map<String, Value>) {
-    let about = "Runs a command in the working folder, with `sh` where it needs a shell, and gives what it printed. It has no \
-                 input and no terminal. What it leaves running in the background ends with it.";
+    let about = if program() == SH { WITH_SH } else { WITH_BASH };
     let fields = [
         ("command", "string", "The command"),
         (
@@ -50,7 +63,7 @@ pub(super) fn about() -> (&'static str, Map<String, Value>) {
 
 pub(super) async fn run(input: Input, shell: Shell<'_>) -> Result<String, String> {
     let Shell { turn, task, hidden } = shell;
-    let line = Line::parse(&input.command).ok_or("the command is empty")?;
+    let line = Line::script(program(), &input.command).ok_or("the command is empty")?;
     let limit = input.timeout.map_or(USUAL, Duration::from_millis).min(MOST);
     let run = Run { task, turn, shows_output: false, limit: Some(limit), hidden };
     match run_command(&line, run).await {

@@ -142,6 +142,73 @@ async fn a_model_that_is_cut_off_may_go_on_and_one_that_refuses_fails() {
 }
 
 #[tokio::test]
+async fn a_call_that_is_cut_off_is_told_so_and_not_tried_for_ever() {
+    let folder = TempDir::new().unwrap();
+    for (api, too_long) in [(Api::Anthropic, "max_tokens"), (Api::OpenAi, "length")] {
+        let mock = MockModel::start(move |_| {
+            let input = "{\"file_path\": \"a\", \"content\": \"once upon".to_owned();
+            let said = vec![Said::Call { name: "Write".to_owned(), input }];
+            Answer::Reply(Reply { said, ending: Some(too_long.to_owned()), ..Reply::default() })
+        })
+        .await;
+        let mut lead = ann(options(api, &mock), folder.path()).await;
+        let (status, reason) = does(&mut lead, "write a long story").await;
+        assert_eq!(status, "failed");
+        assert_eq!(reason, "the model was cut off, 3 times in a row", "{api}");
+        assert_eq!(mock.requests().len(), 3, "{api}");
+        let told = mock.requests()[1].last();
+        assert!(told.contains("was cut off after 16000 tokens"), "{told}");
+        assert!(told.contains("in smaller pieces"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn mail_of_teammates_is_answered_up_to_the_limit_and_then_waits() {
+    let folder = TempDir::new().unwrap();
+    let mock = MockModel::start(|_| Answer::text("thank you, too")).await;
+    let limits = Limits { rounds: 3, ..Limits::default() };
+    let mut lead = ann(Options { limits, ..options(Api::OpenAi, &mock) }, folder.path()).await;
+    let mut errors = Vec::new();
+    for n in 1..=6 {
+        let message = json!({"from": "bob", "content": format!("thank you {n}")});
+        lead.say("team.message", message).await;
+        loop {
+            match lead.hear().await {
+                (method, params) if method == "team.log" && params["level"] == "error" => {
+                    errors.push(params["text"].as_str().unwrap().to_owned());
+                }
+                (method, _) if method == "turn/end" => break,
+                _ => {}
+            }
+        }
+    }
+    assert_eq!(mock.requests().len(), 3, "no more than the limit, however many messages they are");
+    assert_eq!(errors.len(), 1, "it is told once: {errors:?}");
+    assert!(errors[0].starts_with("it asked the model 3 times, which is the limit (`rounds`)"));
+    assert!(errors[0].contains("mail from teammates waits until"), "{errors:?}");
+    lead.mail("what did bob say?").await;
+    lead.waits_for("turn/end").await;
+    let asked = mock.requests();
+    assert_eq!(asked.len(), 4, "the lead gives new work");
+    let told = asked[3].last();
+    assert!(told.contains("thank you 6") && told.contains("what did bob say?"), "{told}");
+    assert_eq!(does(&mut lead, "work").await, completed("thank you, too"));
+}
+
+#[tokio::test]
+async fn commands_are_read_by_bash() {
+    let folder = TempDir::new().unwrap();
+    let command = "set -o pipefail; [[ abc == a* ]] && echo n{1..3} $#; false | true";
+    let mock =
+        MockModel::with([Answer::call("Bash", &json!({"command": command})), Answer::text("fine")])
+            .await;
+    let mut lead = ann(options(Api::Anthropic, &mock), folder.path()).await;
+    assert_eq!(does(&mut lead, "count").await, completed("fine"));
+    let told = mock.requests()[1].last();
+    assert!(told.contains("exit code 1\nn1 n2 n3 0"), "{told}");
+}
+
+#[tokio::test]
 async fn a_task_can_fail_or_be_given_back_and_nothing_more_is_done_then() {
     let folder = TempDir::new().unwrap();
     let mock = MockModel::with([

@@ -1,0 +1,337 @@
+//! Reads a script as a shell does. Where it cannot be sure of that, it also guesses: nothing that may run is left out.
+
+mod guess;
+mod here;
+
+use std::{iter::Peekable, str::Chars};
+
+use super::{Command, Line};
+use guess::guess;
+use here::Here;
+
+/// How deep commands are looked for in commands. Nobody writes more.
+const MAX_DEPTH: usize = 16;
+
+/// Takes a script apart.
+pub(super) fn read(text: &str, depth: usize) -> Line {
+    Reader::read(text, depth, |reader| {
+        // What closes something that was not opened ends nothing.
+        while reader.rest.peek().is_some() {
+            reader.commands(None);
+        }
+    })
+}
+
+struct Reader<'a> {
+    rest: Peekable<Chars<'a>>,
+    line: Line,
+    depth: usize,
+    /// Here-documents whose text begins after this line.
+    awaited: Vec<Here>,
+    /// Whether shells may take it for something else than was read. Then commands may be where only text was seen.
+    is_unsure: bool,
+}
+
+/// A command that is being read.
+#[derive(Default)]
+struct Draft {
+    words: Vec<String>,
+    /// The word that is being read; an empty one in quotes is one, too.
+    word: Option<String>,
+    /// Whether a word has begun, also if nothing can be seen of it yet.
+    is_begun: bool,
+    has_brace: bool,
+    next: Next,
+}
+
+/// What the next word is.
+#[derive(Default)]
+enum Next {
+    #[default]
+    Word,
+    File,
+    /// What a program gets as its input, which may be a shell.
+    Input,
+}
+
+impl Draft {
+    fn push(&mut self, c: char) {
+        self.begin().push(c);
+    }
+
+    fn begin(&mut self) -> &mut String {
+        self.is_begun = true;
+        self.word.get_or_insert_default()
+    }
+}
+
+impl<'a> Reader<'a> {
+    fn read(text: &'a str, depth: usize, how: impl FnOnce(&mut Self)) -> Line {
+        let line = Line { is_clear: true, ..Line::default() };
+        let rest = text.chars().peekable();
+        let mut reader = Self { rest, line, depth, awaited: Vec::new(), is_unsure: false };
+        how(&mut reader);
+        if reader.is_unsure || !reader.awaited.is_empty() {
+            guess(text, &mut reader.line);
+        }
+        reader.line
+    }
+
+    /// Reads commands to the end, or to what closes them.
+    fn commands(&mut self, close: Option<char>) {
+        let mut draft = Draft::default();
+        let mut is_open = close.is_some();
+        while let Some(c) = self.rest.next() {
+            if Some(c) == close {
+                is_open = false;
+                break;
+            }
+            match c {
+                ' ' | '\t' => self.end_word(&mut draft),
+                // Some take these for space and some do not.
+                '\r' | '\x0b' | '\x0c' => {
+                    self.line.is_clear = false;
+                    self.end_word(&mut draft);
+                }
+                '\n' => {
+                    self.end(&mut draft);
+                    self.here_documents();
+                }
+                ';' | '&' | '|' => self.end(&mut draft),
+                '#' if !draft.is_begun => while self.rest.next_if(|c| *c != '\n').is_some() {},
+                '\'' => self.quoted(&mut draft),
+                '"' => self.double_quoted(&mut draft),
+                '\\' => self.escaped(&mut draft),
+                '$' => self.dollar(&mut draft),
+                '`' => self.put_in(c, &mut draft),
+                '<' | '>' => self.redirected(c, &mut draft),
+                '(' => self.bracket(&mut draft),
+                ')' => {
+                    self.line.is_clear = false;
+                    self.end(&mut draft);
+                }
+                c => self.plain(c, &mut draft),
+            }
+        }
+        self.end(&mut draft);
+        self.is_unsure |= is_open;
+    }
+
+    fn end_word(&mut self, draft: &mut Draft) {
+        (draft.is_begun, draft.has_brace) = (false, false);
+        let Some(word) = draft.word.take() else { return };
+        match std::mem::take(&mut draft.next) {
+            Next::Word => draft.words.push(word),
+            Next::File => self.line.files.push(word),
+            Next::Input => self.also(&word, read),
+        }
+    }
+
+    fn end(&mut self, draft: &mut Draft) {
+        self.end_word(draft);
+        let Draft { words, .. } = std::mem::take(draft);
+        if !words.is_empty() {
+            self.line.commands.push(Command { words });
+        }
+    }
+
+    fn plain(&mut self, c: char, draft: &mut Draft) {
+        draft.has_brace |= c == '{';
+        // `{git,push}` is two words for some shells and one for others.
+        self.is_unsure |= c == ',' && draft.has_brace;
+        draft.push(c);
+    }
+
+    fn bracket(&mut self, draft: &mut Draft) {
+        // In `!(a)`, `a=(b)` and behind `=~` they are part of a word, and what follows may be, too.
+        let is_function = self.rest.peek() == Some(&')');
+        self.is_unsure |= draft.is_begun && !is_function || draft.words.iter().any(|it| it == "=~");
+        self.end(draft);
+        self.nested();
+    }
+
+    /// Commands in brackets, in the middle of others.
+    fn nested(&mut self) {
+        self.line.is_clear = false;
+        if self.depth >= MAX_DEPTH {
+            self.is_unsure = true;
+            return;
+        }
+        let n_before = self.line.commands.len();
+        self.depth += 1;
+        self.commands(Some(')'));
+        self.depth -= 1;
+        // The brackets of its patterns close nothing.
+        let is_case = |command: &Command| command.words.iter().any(|word| word == "case");
+        self.is_unsure |= self.line.commands.iter().skip(n_before).any(is_case);
+        self.is_unsure |= !self.awaited.is_empty();
+    }
+
+    /// Adds what else may run: a text that is read by itself.
+    fn also(&mut self, text: &str, read: fn(&str, usize) -> Line) {
+        self.line.is_clear = false;
+        if self.depth >= MAX_DEPTH {
+            self.is_unsure = true;
+            return;
+        }
+        let Line { commands, files, .. } = read(text, self.depth + 1);
+        self.line.commands.extend(commands);
+        self.line.files.extend(files);
+    }
+
+    fn quoted(&mut self, draft: &mut Draft) {
+        let word = draft.begin();
+        for c in self.rest.by_ref() {
+            if c == '\'' {
+                return;
+            }
+            word.push(c);
+        }
+        self.is_unsure = true;
+    }
+
+    fn double_quoted(&mut self, draft: &mut Draft) {
+        draft.begin();
+        while let Some(c) = self.rest.next() {
+            match c {
+                '"' => return,
+                '\\' if self.rest.peek().is_some_and(|next| "$`\"\\\n".contains(*next)) => {
+                    self.escaped(draft);
+                }
+                '$' | '`' => self.put_in(c, draft),
+                c => draft.push(c),
+            }
+        }
+        self.is_unsure = true;
+    }
+
+    fn escaped(&mut self, draft: &mut Draft) {
+        match self.rest.next() {
+            Some('\n') => {}
+            Some(c) => draft.push(c),
+            None => self.line.is_clear = false,
+        }
+    }
+
+    /// Leaves out line ends that a backslash takes away.
+    fn join(&mut self) {
+        loop {
+            let mut ahead = self.rest.clone();
+            if (ahead.next(), ahead.next()) != (Some('\\'), Some('\n')) {
+                return;
+            }
+            self.rest = ahead;
+        }
+    }
+
+    /// A dollar outside of quotes, where it may stand before some.
+    fn dollar(&mut self, draft: &mut Draft) {
+        self.join();
+        match self.rest.peek() {
+            Some('"') => self.line.is_clear = false,
+            Some('\'') => {
+                self.line.is_clear = false;
+                self.rest.next();
+                self.quoted_with_escapes(draft);
+            }
+            _ => self.put_in('$', draft),
+        }
+    }
+
+    /// `$'…'`, in which not all shells know escapes.
+    fn quoted_with_escapes(&mut self, draft: &mut Draft) {
+        draft.begin();
+        while let Some(c) = self.rest.next() {
+            match c {
+                '\'' => return,
+                '\\' => {
+                    self.is_unsure = true;
+                    self.escaped(draft);
+                }
+                c => draft.push(c),
+            }
+        }
+        self.is_unsure = true;
+    }
+
+    /// What is put in from elsewhere: it is nothing as far as one can see, but what prints it is a command.
+    fn put_in(&mut self, mark: char, draft: &mut Draft) {
+        draft.is_begun = true;
+        if mark == '`' {
+            return self.backticks();
+        }
+        self.join();
+        match self.rest.peek() {
+            Some('(') => {
+                self.rest.next();
+                self.nested();
+            }
+            Some('{') => self.variable(draft),
+            Some('[') => {
+                self.is_unsure = true;
+                draft.push(mark);
+            }
+            _ => draft.push(mark),
+        }
+    }
+
+    /// Shells look for the end of these first, and then at what is in them.
+    fn backticks(&mut self) {
+        let mut text = String::new();
+        while let Some(c) = self.rest.next() {
+            match c {
+                '`' => return self.also(&text, read),
+                '\\' => match self.rest.next() {
+                    Some(c @ ('`' | '\\' | '$')) => text.push(c),
+                    next => {
+                        // Whether the backslash stays depends on the quotes around all of it.
+                        self.is_unsure |= next == Some('"');
+                        text.push('\\');
+                        text.extend(next);
+                    }
+                },
+                c => text.push(c),
+            }
+        }
+        self.is_unsure = true;
+    }
+
+    /// `${NAME}`, or more than that: anything can be in there, with quotes by rules of their own.
+    fn variable(&mut self, draft: &mut Draft) {
+        draft.push('$');
+        let is_end = |c: &char| *c == '}';
+        let inside: String = self.rest.clone().skip(1).take_while(|c| !is_end(c)).collect();
+        if inside.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            while let Some(c) = self.rest.next_if(|c| !is_end(c)) {
+                draft.push(c);
+            }
+        } else {
+            self.is_unsure = true;
+        }
+    }
+
+    fn redirected(&mut self, mark: char, draft: &mut Draft) {
+        self.line.is_clear = false;
+        // `2>` is no word.
+        draft.word.take_if(|word| word.chars().all(|c| c.is_ascii_digit()));
+        self.end_word(draft);
+        self.join();
+        if mark == '<' && self.rest.next_if_eq(&'<').is_some() {
+            self.join();
+            match self.rest.next_if_eq(&'<') {
+                Some(_) => draft.next = Next::Input,
+                None => self.begin_here_document(),
+            }
+            return;
+        }
+        while self.rest.next_if(|c| "<>&|-".contains(*c)).is_some() {
+            self.join();
+        }
+        if self.rest.next_if_eq(&'(').is_some() {
+            self.nested();
+            draft.is_begun = true;
+        } else {
+            draft.next = Next::File;
+        }
+    }
+}

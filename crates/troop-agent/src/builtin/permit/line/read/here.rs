@@ -1,0 +1,96 @@
+//! Here-documents: text for a program, which may be a shell, and in which commands may be put in.
+
+use super::{Draft, Reader, read};
+
+/// A here-document.
+pub(super) struct Here {
+    /// The line that ends it.
+    delimiter: String,
+    /// Whether nothing is put into it.
+    is_literal: bool,
+    strips_tabs: bool,
+}
+
+impl Reader<'_> {
+    pub(super) fn begin_here_document(&mut self) {
+        let strips_tabs = self.rest.next_if_eq(&'-').is_some();
+        self.join();
+        while self.rest.next_if(|c| " \t".contains(*c)).is_some() {
+            self.join();
+        }
+        let (mut word, mut is_literal) = (Draft::default(), false);
+        while let Some(c) = self.next_of_delimiter() {
+            is_literal |= "'\"\\".contains(c);
+            match c {
+                '\'' => self.quoted(&mut word),
+                '"' => self.double_quoted(&mut word),
+                '\\' => self.escaped(&mut word),
+                c => {
+                    self.is_unsure |= "$`".contains(c);
+                    word.push(c);
+                }
+            }
+        }
+        let delimiter = word.word.unwrap_or_default();
+        self.awaited.push(Here { delimiter, is_literal, strips_tabs });
+    }
+
+    fn next_of_delimiter(&mut self) -> Option<char> {
+        self.join();
+        self.rest.next_if(|c| !" \t\n;&|<>()".contains(*c))
+    }
+
+    pub(super) fn here_documents(&mut self) {
+        for here in std::mem::take(&mut self.awaited) {
+            let text = self.here_document(&here);
+            // A shell may read it.
+            self.also(&text, read);
+            if !here.is_literal {
+                self.also(&text, |text, depth| Reader::read(text, depth, Reader::put_ins));
+            }
+        }
+    }
+
+    fn here_document(&mut self, here: &Here) -> String {
+        let mut text = String::new();
+        while self.rest.peek().is_some() {
+            let (mut line, mut is_joined) = (self.rest_of_line(), false);
+            while !here.is_literal && goes_on(&line) && self.rest.peek().is_some() {
+                line.pop();
+                line.push_str(&self.rest_of_line());
+                is_joined = true;
+            }
+            let bare = if here.strips_tabs { line.trim_start_matches('\t') } else { &line };
+            if bare == here.delimiter {
+                // Some shells look for the end in what is written, and some in what is joined.
+                self.is_unsure |= is_joined;
+                return text;
+            }
+            text.push_str(&line);
+            text.push('\n');
+        }
+        self.is_unsure = true;
+        text
+    }
+
+    fn rest_of_line(&mut self) -> String {
+        self.rest.by_ref().take_while(|c| *c != '\n').collect()
+    }
+
+    /// Reads text in which nothing runs but what is put in.
+    fn put_ins(&mut self) {
+        let mut draft = Draft::default();
+        while let Some(c) = self.rest.next() {
+            match c {
+                '\\' => drop(self.rest.next()),
+                '$' | '`' => self.put_in(c, &mut draft),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Whether a line is joined with the next: the backslash at its end is not escaped itself.
+fn goes_on(line: &str) -> bool {
+    line.chars().rev().take_while(|c| *c == '\\').count() % 2 == 1
+}
