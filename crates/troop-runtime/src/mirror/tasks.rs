@@ -6,14 +6,14 @@ use std::{path::Path, sync::Arc};
 
 use serde_json::{Map, Value};
 use troop_model::{
-    Command, Fact, MemberName, Metadata, NewTask, OperationId, Origin, Refusal, State, Task,
-    TaskCommand, TaskNumber, Version,
+    Command, Fact, MemberName, Metadata, NewTask, OperationId, Origin, Refusal, State, Status,
+    Task, TaskCommand, TaskNumber, Version,
 };
 
 use super::{
     Item, Mirror, MirrorError, Settled,
     awaited::Awaits,
-    difference::{Reading, Wanted, difference, named},
+    difference::{Reading, Step, Wanted, difference, named},
     disk::{self, Found, MAX_FILE, Stamp},
     gate::Answer,
     ids::FileId,
@@ -300,7 +300,8 @@ impl Mirror {
         theirs: &Theirs<'_>,
         names: &Names,
     ) -> Result<Settled, MirrorError> {
-        for (nth, Wanted { by, step }) in wanted.drain(..).enumerate() {
+        for (nth, wanted) in wanted.drain(..).enumerate() {
+            let Wanted { by, step } = self.of_who_left(wanted, number, names).await?;
             let nth = nth as u8 + 2;
             let what = step.to_string();
             let ids = Arc::clone(&self.ids);
@@ -328,6 +329,27 @@ impl Mirror {
             }
         }
         Ok(Settled::Done)
+    }
+
+    /// Who is no member any more may have completed a task before it left. That counts if nobody else has begun the task
+    /// since, and is said in the lead's name.
+    async fn of_who_left(
+        &self,
+        wanted: Wanted,
+        number: TaskNumber,
+        names: &Names,
+    ) -> Result<Wanted, MirrorError> {
+        let Wanted { by: Some(who), step: Step::Complete { result } } = &wanted else {
+            return Ok(wanted);
+        };
+        let look = move |state: &State| state.tasks().status(number);
+        let is_free =
+            matches!(self.board.look(look).await?, Some(Status::Pending | Status::Blocked));
+        if names.find(who).is_some() || !is_free {
+            return Ok(wanted);
+        }
+        let result = result.clone().or_else(|| Some(format!("completed by {who}")));
+        Ok(Wanted { by: None, step: Step::Complete { result } })
     }
 
     /// Whoever touches the file of a task that it holds is alive.

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod interleaved;
+mod leaving;
 mod lost;
 mod outside;
 mod own;
