@@ -113,6 +113,8 @@ fn the_transcript_of_2_1_325_has_the_right_roster_board_and_timeline() {
             "team:member:joined bea-2",
             "team:task:updated 1",
             "team:message:received team-lead",
+            "team:message:received ann",
+            "team:message:received bea",
             "team:idle:reported bea",
             "team:member:idle bea",
             "team:idle:reported bea-2",

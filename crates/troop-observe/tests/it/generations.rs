@@ -1,7 +1,7 @@
 //! All generations of the vocabulary, and what is in none of them.
 
 use serde_json::json;
-use troop_observe::{MemberStatus, Observer, TaskId, TeamRole};
+use troop_observe::{MemberStatus, Observer, TaskId, TeamRole, What};
 
 use crate::stream::{Seen, mail, result, team_lines, text, used, uses};
 
@@ -50,6 +50,48 @@ fn what_there_was_to_do_before_the_first_teammate_came_is_the_teams() {
         seen.spawn("b", "bob", "bob");
         assert_eq!(seen.story()[5..], ["team:member:joined bob"]);
     }
+}
+
+/// What is said to a lead while it works, as its transcript has it since 2.1.178.
+fn queued(kind: &str, from: &str, body: &str) -> String {
+    let prompt = format!("<agent-message from=\"{from}\">\n{body}\n</agent-message>");
+    let origin = json!({"kind": kind, "from": from, "body": body});
+    let attachment = json!({"type": "queued_command", "prompt": prompt, "origin": origin});
+    json!({"parentUuid": null, "attachment": attachment, "type": "attachment", "uuid": format!("{from} {body}"),
+        "sessionId": "s"})
+    .to_string()
+}
+
+#[test]
+fn what_reaches_a_lead_in_the_middle_of_its_turn_is_a_message() {
+    let mut seen = Seen::default();
+    seen.line(&queued("peer", "ann", "too early"));
+    seen.spawn("a", "ann", "ann");
+    seen.events.clear();
+    let line = queued("peer", "ann", "task 1 is done");
+    seen.line(&line);
+    seen.line(&line);
+    // The same words stand in what the client notes about its queue and its requests.
+    let words = "<agent-message from=\"ann\">\ntask 1 is done\n</agent-message>";
+    seen.line(
+        &json!({"type": "queue-operation", "operation": "enqueue", "content": words}).to_string(),
+    );
+    let content = json!([{"type": "text", "text": words}]);
+    seen.line(
+        &json!({"type": "api-request-blob", "message": {"role": "user", "content": content}})
+            .to_string(),
+    );
+    // A person may queue something, too.
+    seen.line(&queued("human", "ann", "go on"));
+    assert_eq!(seen.story(), ["team:message:received ann"]);
+    let What::Message { from, to, content, .. } = &seen.events[0].what else {
+        panic!("{:?}", seen.events[0]);
+    };
+    assert_eq!((from.as_str(), to.as_deref()), ("ann", Some("team-lead")));
+    assert_eq!(content, "task 1 is done");
+    let idle = json!({"type": "idle_notification", "from": "ann"});
+    seen.line(&queued("peer", "ann", &idle.to_string()));
+    assert_eq!(seen.story()[1..], ["team:idle:reported ann", "team:member:idle ann"]);
 }
 
 #[test]
