@@ -299,6 +299,14 @@ pub(super) fn is_of(layout: Layout, file: &Map<String, Value>, task: &Task) -> b
         }
 }
 
+/// Whether a file is something that its program notes for itself, and no task for anybody.
+pub(super) fn is_internal(layout: Layout, file: &Map<String, Value>) -> bool {
+    match layout {
+        Layout::Seeds => false,
+        Layout::Claude => claude::is_internal(file),
+    }
+}
+
 /// The task that a file says it is about, if troop wrote it or what it was copied from.
 pub(super) fn own_id(layout: Layout, file: &Map<String, Value>) -> Option<Uuid> {
     let id = match layout {

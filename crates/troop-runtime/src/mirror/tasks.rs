@@ -237,6 +237,9 @@ impl Mirror {
     }
 
     async fn take_new(&mut self, theirs: &Theirs<'_>) -> Result<Settled, MirrorError> {
+        if layout::is_internal(self.places.layout, &theirs.raw) {
+            return Ok(Settled::Done);
+        }
         let names = self.names().await?;
         let (id, path, found) = (theirs.id, theirs.path, theirs.found);
         let file = match read_task(self.places.layout, &theirs.raw, None, &names) {
