@@ -105,6 +105,11 @@ impl Places {
         self.tasks().join(id.file_name())
     }
 
+    /// Where Claude Code notes the highest id that it has used.
+    pub(super) fn mark(&self) -> PathBuf {
+        self.tasks().join(".highwatermark")
+    }
+
     /// A member's inbox: a folder of messages, or one file with all of them.
     pub(super) fn inbox(&self, member: &str) -> PathBuf {
         match self.layout {

@@ -1,6 +1,7 @@
 //! Tasks in files: what others do to them, and what the board says of them.
 
 mod blocks;
+mod gone;
 
 use std::{path::Path, sync::Arc};
 
@@ -79,7 +80,7 @@ impl Mirror {
         self.recall(id, &path)?;
         let settled = match self.read_file(&path)? {
             Some(found) => self.take_in(id, &path, &found).await?,
-            None => self.put(id, &path, None).await?,
+            None => self.settle_gone(id, &path).await?,
         };
         if settled == Settled::Done {
             self.in_step.note(id, self.tasks.get(id).map(|it| it.stamp));
@@ -490,16 +491,22 @@ impl Mirror {
     /// to understand.
     fn raise_mark(&self, id: &FileId) -> Result<(), MirrorError> {
         let Ok(number) = id.as_str().parse::<u64>() else { return Ok(()) };
-        let mark = self.places.tasks().join(".highwatermark");
-        let found = disk::read(&mark).map_err(unusable(&mark))?;
-        let is_lower = found.is_none_or(|found| {
-            let text = found.bytes.and_then(|it| String::from_utf8(it).ok()).unwrap_or_default();
-            text.trim().is_empty() || text.trim().parse().is_ok_and(|it: u64| it < number)
-        });
+        let is_lower = self
+            .mark()?
+            .is_none_or(|text| text.is_empty() || text.parse().is_ok_and(|it: u64| it < number));
         if is_lower {
+            let mark = self.places.mark();
             disk::put(&mark, number.to_string().as_bytes()).map_err(unusable(&mark))?;
         }
         Ok(())
+    }
+
+    /// The highest id that was ever used, as it is noted.
+    fn mark(&self) -> Result<Option<String>, MirrorError> {
+        let mark = self.places.mark();
+        let found = disk::read(&mark).map_err(unusable(&mark))?;
+        let text = |found: Found| found.bytes.and_then(|it| String::from_utf8(it).ok());
+        Ok(found.map(|it| text(it).unwrap_or_default().trim().to_owned()))
     }
 
     async fn ours(

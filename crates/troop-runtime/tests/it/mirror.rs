@@ -10,6 +10,7 @@ mod plan;
 mod programs;
 mod stage;
 mod step;
+mod taken_away;
 mod wishes;
 
 use serde_json::json;
