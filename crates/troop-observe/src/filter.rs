@@ -22,6 +22,8 @@ pub(crate) struct Filter {
     team: Finder<'static>,
     /// Who says that a session begins, or that something ended in the background.
     system: Finder<'static>,
+    /// What is said to a session while it works.
+    queued: Finder<'static>,
     /// A tool result matters if its use is known.
     result: Finder<'static>,
     letter: Finder<'static>,
@@ -42,6 +44,7 @@ impl Filter {
             name: Finder::new("\"name\""),
             team: Finder::new("team"),
             system: Finder::new("\"system\""),
+            queued: Finder::new("\"queued_command\""),
             result: Finder::new("\"tool_use_id\""),
             letter: Finder::new("\\u00"),
         }
@@ -51,7 +54,7 @@ impl Filter {
         let (by_agent, to_agent) = (line.starts_with(BY_AGENT), line.starts_with(TO_AGENT));
         if self.speaks_of_a_team(line)
             || (!to_agent && self.names_a_tool(line))
-            || (!to_agent && !by_agent && self.system.find(line).is_some())
+            || (!to_agent && !by_agent && self.is_of_neither(line))
             || self.has_escaped_letter(line)
         {
             return Look::Read;
@@ -67,6 +70,11 @@ impl Filter {
             }
         }
         if ids.is_empty() { Look::LetGo } else { Look::Early(ids) }
+    }
+
+    /// Whether a line may matter that is neither the agent's nor to it.
+    fn is_of_neither(&self, line: &[u8]) -> bool {
+        self.system.find(line).is_some() || self.queued.find(line).is_some()
     }
 
     fn names_a_tool(&self, line: &[u8]) -> bool {

@@ -1,4 +1,4 @@
-//! What teammates write, as it reaches a session: tags in the text of a user message.
+//! What teammates write, as it reaches a session: tags in the text of a user message, or an attachment.
 
 use memchr::{memchr, memmem};
 use serde::Deserialize;
@@ -34,6 +34,13 @@ pub(crate) enum Content {
     PlanResponse { request_id: Option<String>, approved: bool, feedback: Option<String> },
 }
 
+impl Mail {
+    /// What somebody said, where nothing is around it.
+    pub(crate) fn new(from: String, body: &str) -> Self {
+        Self { from, color: None, summary: None, content: content(body.trim()) }
+    }
+}
+
 /// All that is in a text. What lacks its end, or says not whose it is, is none.
 pub(crate) fn find(text: &str) -> Vec<Mail> {
     let mut found = Vec::new();
@@ -46,7 +53,7 @@ pub(crate) fn find(text: &str) -> Vec<Mail> {
             continue;
         };
         let (color, summary) = (attribute(head, "color"), attribute(head, "summary"));
-        found.push(Mail { from, color, summary, content: content(body.trim()) });
+        found.push(Mail { color, summary, ..Mail::new(from, body) });
     }
     found
 }

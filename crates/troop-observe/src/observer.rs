@@ -14,7 +14,7 @@ use crate::{
     follower::{Feed, Follower},
     lines::bare,
     recognise::{Ended, Recognised, Signal, Speaker, ToolResult, ToolUse, recognise},
-    reduce::{find_team, imagine, reduce, reduce_mail, set_status},
+    reduce::{Shelf, find_team, imagine, reduce, reduce_mail, set_status},
     source::Source,
     supplement::Supplement,
     team::{MemberStatus, Session, TaskId, TaskStatus, Team, TeamRole},
@@ -41,6 +41,9 @@ pub struct Observer {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Memory {
     session: Session,
+    /// What there is to do, while there is no team.
+    #[serde(default)]
+    shelf: Shelf,
     correlator: Correlator,
     /// Who completed which task and has not begun another since.
     completed: BTreeMap<String, TaskId>,
@@ -321,7 +324,8 @@ impl Observer {
         self.has_changed = true;
         let answer = Answer::new(result);
         let had_team = self.memory.session.team.is_some();
-        let changes = reduce(&mut self.memory.session.team, &asked, &answer);
+        let Memory { session, shelf, .. } = &mut self.memory;
+        let changes = reduce(&mut session.team, shelf, &asked, &answer);
         if let (false, Session { version: Some(_), team: Some(team), .. }) =
             (had_team, &mut self.memory.session)
         {

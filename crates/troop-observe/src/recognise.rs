@@ -6,7 +6,7 @@ use troop_model::Time;
 
 use crate::{
     mail::{self, Mail},
-    raw::{Part, Raw, elements, id, is, object, said, text},
+    raw::{Part, Raw, elements, filled, id, is, object, said, text},
     team::Session,
     vocabulary::{Meaning, understand},
 };
@@ -90,6 +90,7 @@ struct Line<'a> {
     role: Raw<'a>,
     message: Part<Message<'a>>,
     content: Raw<'a>,
+    attachment: Raw<'a>,
     uuid: Raw<'a>,
     timestamp: Raw<'a>,
     session_id: Raw<'a>,
@@ -134,6 +135,24 @@ struct Block<'a> {
     text: Raw<'a>,
 }
 
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Attachment<'a> {
+    #[serde(borrow)]
+    r#type: Raw<'a>,
+    origin: Part<Origin<'a>>,
+}
+
+/// Whose words an attachment holds.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Origin<'a> {
+    #[serde(borrow)]
+    kind: Raw<'a>,
+    from: Raw<'a>,
+    body: Raw<'a>,
+}
+
 /// What a line says; an error if it is no JSON object.
 pub(crate) fn recognise(line: &[u8]) -> Result<Option<Recognised<'_>>, NotAnObject> {
     let line = std::str::from_utf8(line.trim_ascii()).map_err(|_| NotAnObject)?;
@@ -150,6 +169,7 @@ pub(crate) fn recognise(line: &[u8]) -> Result<Option<Recognised<'_>>, NotAnObje
         Some("user") => (Speaker::User, answers(content, &line)),
         Some("system") => (Speaker::System, news(&line)),
         Some("result") => (Speaker::Result, Vec::new()),
+        Some("attachment") => (Speaker::User, queued(line.attachment)),
         None => untyped(content, &line),
         Some(_) => return Ok(None),
     };
@@ -242,6 +262,16 @@ fn answers<'a>(content: Raw<'a>, line: &Line<'a>) -> Vec<Signal<'a>> {
         }
     }
     signals
+}
+
+/// What a teammate says while the session works: since 2.1.178 a transcript has that as an attachment.
+fn queued(attachment: Raw<'_>) -> Vec<Signal<'_>> {
+    let peer = object::<Attachment<'_>>(attachment)
+        .filter(|it| is(it.r#type, "queued_command"))
+        .and_then(|it| it.origin.0)
+        .filter(|it| is(it.kind, "peer"));
+    let mail = peer.and_then(|it| Some(Mail::new(filled(it.from)?, &text(it.body)?)));
+    mail.map(Signal::Mail).into_iter().collect()
 }
 
 fn news<'a>(line: &Line<'a>) -> Vec<Signal<'a>> {

@@ -1,9 +1,11 @@
 //! What changes in a team by what was asked and what came of it. The same again changes nothing.
 
 mod mail;
+mod shelf;
 mod tentative;
 
 pub(crate) use mail::reduce_mail;
+pub(crate) use shelf::Shelf;
 pub(crate) use tentative::imagine;
 
 use crate::{
@@ -18,24 +20,37 @@ use crate::{
 /// What a member is where nobody says.
 const GENERAL: &str = "general-purpose";
 
-/// Changes the team; what is an error changes nothing.
-pub(crate) fn reduce(team: &mut Option<Team>, asked: &Pending, answer: &Answer) -> Vec<Change> {
+/// Changes the team, or what is kept for one; what is an error changes nothing.
+pub(crate) fn reduce(
+    team: &mut Option<Team>,
+    shelf: &mut Shelf,
+    asked: &Pending,
+    answer: &Answer,
+) -> Vec<Change> {
     if answer.is_error {
         return Vec::new();
     }
-    match &asked.operation {
-        Operation::CreateTeam { name } => create_team(team, answer.team().unwrap_or(name)),
-        Operation::DeleteTeam => {
+    match (&asked.operation, team) {
+        (Operation::CreateTeam { name }, team) => {
+            // A team that somebody makes has a list of its own.
+            shelf.clear();
+            create_team(team, answer.team().unwrap_or(name))
+        }
+        (Operation::DeleteTeam, team) => {
+            shelf.clear();
             team.take().map(|team| Change::TeamGone(Box::new(team))).into_iter().collect()
         }
-        Operation::Spawn(it) => spawn(team, it, &asked.id, answer),
-        operation @ (Operation::CreateTask { .. }
-        | Operation::UpdateTask(_)
-        | Operation::ListTasks
-        | Operation::GetTask { .. }
-        | Operation::Send(_)) => {
-            team.as_mut().map(|it| within(it, operation, asked, answer)).unwrap_or_default()
+        (Operation::Spawn(it), team) => {
+            let mut changes = find_team_of(team, shelf, answer);
+            changes.extend(spawn(team.as_mut(), it, &asked.id, answer));
+            changes
         }
+        (operation, Some(team)) => within(team, operation, asked, answer),
+        (operation @ (Operation::CreateTask { .. } | Operation::UpdateTask(_)), None) => {
+            shelf.change(|team| within(team, operation, asked, answer));
+            Vec::new()
+        }
+        (Operation::ListTasks | Operation::GetTask { .. } | Operation::Send(_), None) => Vec::new(),
     }
 }
 
@@ -84,22 +99,26 @@ pub(crate) fn find_team(team: &mut Option<Team>, name: &str, role: TeamRole) -> 
     Some(Change::TeamMade(role))
 }
 
-fn spawn(team: &mut Option<Team>, spawn: &Spawn, id: &str, answer: &Answer) -> Vec<Change> {
-    let mut changes = Vec::new();
-    if let (true, Some(name)) = (answer.has_spawned(), answer.team()) {
-        // Who spawns, leads.
-        changes.extend(find_team(team, name, TeamRole::Lead));
-    } else if spawn.team.is_none() {
-        return changes;
+/// The team whose name comes with its first teammate. Who spawns, leads; and what there was to do is the team's.
+fn find_team_of(team: &mut Option<Team>, shelf: &mut Shelf, answer: &Answer) -> Vec<Change> {
+    let name = answer.team().filter(|_| answer.has_spawned());
+    let made = name.and_then(|name| find_team(team, name, TeamRole::Lead));
+    let given = team.as_mut().filter(|_| made.is_some()).map(|team| shelf.give_to(team));
+    made.into_iter().chain(given.into_iter().flatten()).collect()
+}
+
+fn spawn(team: Option<&mut Team>, spawn: &Spawn, id: &str, answer: &Answer) -> Option<Change> {
+    if !answer.has_spawned() && spawn.team.is_none() {
+        return None;
     }
-    let Some(team) = team else { return changes };
+    let team = team?;
     // What is taken already gets another name.
     let name = answer.name().unwrap_or(&spawn.name);
     let known = team.member(name);
     if known.is_some_and(|it| {
         it.status != MemberStatus::Shutdown || it.tool_use_id.as_deref() == Some(id)
     }) {
-        return changes;
+        return None;
     }
     let before = known.cloned();
     let given = |of_answer: Option<&str>, of_spawn: &Option<String>| {
@@ -116,8 +135,7 @@ fn spawn(team: &mut Option<Team>, spawn: &Spawn, id: &str, answer: &Answer) -> V
         tool_use_id: Some(id.to_owned()),
         tentative: false,
     };
-    changes.push(put_member(team, before, after));
-    changes
+    Some(put_member(team, before, after))
 }
 
 fn put_member(team: &mut Team, before: Option<Member>, after: Member) -> Change {

@@ -48,7 +48,7 @@ use self::{
     layout::{Names, Places},
     lock::Lock,
     mail::Inbox,
-    roster::Config,
+    roster::{Config, Leavers},
     step::InStep,
     tasks::Known,
 };
@@ -157,6 +157,8 @@ enum Item {
     Config,
     Inbox(String),
     Task(FileId),
+    /// Who was taken out of the config. Last, so that what it did before is taken first.
+    Leaving,
 }
 
 /// What came of looking at an item.
@@ -180,6 +182,8 @@ pub struct Mirror {
     tasks: BTreeMap<FileId, Known>,
     inboxes: BTreeMap<String, Inbox>,
     config: Option<Config>,
+    /// The config whose newcomers were let in or refused, which is told once.
+    joined: Option<Stamp>,
     dirty: BTreeSet<Item>,
     later: BTreeSet<Item>,
     /// What was locked or half written when it was looked at last.
@@ -226,6 +230,7 @@ impl Mirror {
             tasks: BTreeMap::new(),
             inboxes: BTreeMap::new(),
             config: None,
+            joined: None,
             dirty: BTreeSet::new(),
             later: BTreeSet::new(),
             locked: BTreeSet::new(),
@@ -354,7 +359,7 @@ impl Mirror {
 
     /// Looks at all that is marked.
     async fn settle(&mut self) -> Result<(), MirrorError> {
-        // Members first, so that their names are known; then what they do.
+        // Who joins comes first, so that its name is known; then what members do; then who leaves.
         while let Some(item) = self.dirty.pop_first() {
             if self.gate.holds(&item) {
                 continue;
@@ -362,9 +367,10 @@ impl Mirror {
             // What was locked before is tried once: others must not wait for it.
             self.patience = if self.locked.contains(&item) { Duration::ZERO } else { LOCKED };
             let settled = match &item {
-                Item::Config => self.settle_config().await,
+                Item::Config => self.settle_config(Leavers::Stay).await,
                 Item::Inbox(owner) => self.settle_inbox(owner).await,
                 Item::Task(id) => self.settle_task(id).await,
+                Item::Leaving => self.settle_leaving().await,
             };
             match self.bear(settled)? {
                 Some(Settled::Later) => {

@@ -56,26 +56,18 @@ impl Printer {
         Some(Screen { width: width.0.into(), height: height.0.into() })
     }
 
-    /// Writes a text over the last lines of the screen, which are cleared one by one: some terminals keep what is cleared
-    /// all at once.
+    /// Writes a text over the last lines of the screen.
     pub(crate) fn redraw(&self, n_lines: usize, text: &str) -> Result<()> {
         let mut out = io::stdout();
-        let has_colours = anstream::AutoStream::choice(&out) != anstream::ColorChoice::Never;
-        let text = if has_colours {
-            text.to_owned()
-        } else {
-            anstream::adapter::strip_str(text).to_string()
-        };
-        let up = |n_lines: usize| match n_lines {
-            0 => String::new(),
-            n_lines => format!("\r\u{1b}[{n_lines}A"),
-        };
-        let mut screen = up(n_lines);
-        text.lines().for_each(|line| screen.push_str(&format!("{line}\u{1b}[K\n")));
-        let n_left = n_lines.saturating_sub(text.lines().count());
-        screen.push_str(&"\u{1b}[K\n".repeat(n_left));
-        screen.push_str(&up(n_left));
-        write_all(&mut out, &screen)
+        let text = coloured(&out, text);
+        write_all(&mut out, over_lines(n_lines, &text))
+    }
+
+    /// Writes a text over the whole screen: what stood there has moved, and nobody knows where to.
+    pub(crate) fn redraw_all(&self, text: &str) -> Result<()> {
+        let mut out = io::stdout();
+        let text = coloured(&out, text);
+        write_all(&mut out, over_screen(&text))
     }
 
     /// Prints text for people. Colours are taken out where nobody would see them.
@@ -135,6 +127,35 @@ impl Printer {
     pub(crate) fn error_line(&self, text: &str) {
         error_line(text);
     }
+}
+
+/// A text without its colours, where nobody would see them.
+fn coloured(out: &io::Stdout, text: &str) -> String {
+    match anstream::AutoStream::choice(out) {
+        anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),
+        _ => text.to_owned(),
+    }
+}
+
+/// What draws a text over the last lines of a screen, which are cleared one by one: some terminals keep what is cleared all
+/// at once.
+fn over_lines(n_lines: usize, text: &str) -> String {
+    let up = |n_lines: usize| match n_lines {
+        0 => String::new(),
+        n_lines => format!("\r\u{1b}[{n_lines}A"),
+    };
+    let n_left = n_lines.saturating_sub(text.lines().count());
+    up(n_lines) + &cleared(text) + &"\u{1b}[K\n".repeat(n_left) + &up(n_left)
+}
+
+/// What draws a text at the top of a screen and clears the rest.
+fn over_screen(text: &str) -> String {
+    format!("\u{1b}[H{}\u{1b}[J", cleared(text))
+}
+
+/// The lines of a text, with nothing behind them.
+fn cleared(text: &str) -> String {
+    text.lines().map(|line| format!("{line}\u{1b}[K\n")).collect()
 }
 
 /// Tells a person something that changes nothing.

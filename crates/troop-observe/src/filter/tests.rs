@@ -34,6 +34,7 @@ fn whatever_may_be_about_a_team_is_read() {
         r#"{"name":"Team\u0043reate"}"#,
         r#"{"text":"\u003cteammate-message"}"#,
         r#"{"teamName":"x"}"#,
+        r#"{"parentUuid":null,"attachment":{"type":"queued_command","prompt":"x"},"type":"attachment"}"#,
     ] {
         assert_eq!(look(line), Look::Read, "{line}");
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use troop_observe::{MemberStatus, TaskStatus, TeamRole, What};
 
-use crate::stream::{Seen, V47, V177};
+use crate::stream::{Seen, V47, V177, V325};
 
 #[test]
 fn the_stream_of_2_1_47_has_the_right_roster_board_and_timeline() {
@@ -84,6 +84,50 @@ fn the_stream_of_2_1_177_has_the_right_roster_board_and_timeline() {
     assert_eq!(team.member("alice").unwrap().status, MemberStatus::Shutdown);
     assert_eq!(team.task("1").unwrap().owner.as_deref(), Some("alice"));
     assert!(team.tasks().all(|task| task.status == TaskStatus::Pending));
+}
+
+#[test]
+fn the_transcript_of_2_1_325_has_the_right_roster_board_and_timeline() {
+    let seen = Seen::of(V325.lines());
+    let team = seen.team_now();
+    assert_eq!((team.name(), team.role()), ("session-9c51253b", TeamRole::Lead));
+    assert_eq!(seen.session().agents, ["bea", "ann", "bea-2"]);
+    let board: Vec<_> = team.tasks().map(|it| serde_json::to_value(it).unwrap()).collect();
+    assert_eq!(
+        board,
+        [
+            json!({"id": "1", "subject": "Task A", "description": "first", "status": "pending", "owner": "ann",
+                "blocked_by": [], "blocks": ["2"]}),
+            json!({"id": "2", "subject": "Task B", "description": "second", "status": "pending",
+                "blocked_by": ["1"], "blocks": []}),
+        ]
+    );
+    assert_eq!(
+        seen.story(),
+        [
+            "team:created session-9c51253b",
+            "team:task:created 1",
+            "team:task:created 2",
+            "team:member:joined bea",
+            "team:member:joined ann",
+            "team:member:joined bea-2",
+            "team:task:updated 1",
+            "team:message:received team-lead",
+            "team:message:received ann",
+            "team:message:received bea",
+            "team:idle:reported bea",
+            "team:member:idle bea",
+            "team:idle:reported bea-2",
+            "team:member:idle bea-2",
+            "team:idle:reported ann",
+            "team:member:idle ann",
+            "team:idle:reported ann",
+            "team:idle:reported bea",
+            "team:shutdown:requested team-lead",
+            "team:idle:reported ann",
+        ]
+    );
+    assert_eq!(seen.observer.counts().unreadable, 0);
 }
 
 #[test]

@@ -1,23 +1,15 @@
 //! All generations of the vocabulary, and what is in none of them.
 
 use serde_json::json;
-use troop_observe::{MemberStatus, TeamRole};
+use troop_observe::{MemberStatus, Observer, TaskId, TeamRole, What};
 
-use crate::stream::{Seen, mail, result, spawned, text, used, uses};
+use crate::stream::{Seen, mail, result, team_lines, text, used, uses};
 
 #[test]
 fn a_team_that_nobody_makes_is_there_when_somebody_joins_it() {
     let mut seen = Seen::default();
-    // `team_name` is ignored by this generation.
-    let input =
-        json!({"name": "ann", "team_name": "mine", "subagent_type": "tester", "prompt": "p"});
-    seen.pair("a", "Agent", input, spawned("ann", "session-0123abcd"));
-    seen.pair(
-        "b",
-        "Agent",
-        json!({"name": "ann", "prompt": "p"}),
-        spawned("ann-2", "session-0123abcd"),
-    );
+    seen.spawn("a", "ann", "ann");
+    seen.spawn("b", "ann", "ann-2");
     let team = seen.team_now();
     assert_eq!((team.name(), team.role()), ("session-0123abcd", TeamRole::Lead));
     assert_eq!(seen.session().agents, ["ann", "ann-2"], "a name that is taken becomes another");
@@ -30,16 +22,113 @@ fn a_team_that_nobody_makes_is_there_when_somebody_joins_it() {
 }
 
 #[test]
+fn what_there_was_to_do_before_the_first_teammate_came_is_the_teams() {
+    for is_restarted in [false, true] {
+        let mut seen = Seen::default();
+        seen.add_task(1);
+        seen.add_task(2);
+        seen.add_task(3);
+        seen.update("2", json!({"addBlockedBy": ["1"]}));
+        seen.update("3", json!({"status": "deleted"}));
+        assert_eq!((seen.session().team, seen.story()), (None, Vec::new()), "nobody is there yet");
+        if is_restarted {
+            seen.observer = Observer::restore(&seen.observer.save()).unwrap();
+        }
+        seen.spawn("a", "ann", "ann");
+        seen.update("1", json!({"owner": "ann", "status": "in_progress"}));
+        let story = [
+            "team:created session-0123abcd",
+            "team:task:created 1",
+            "team:task:created 2",
+            "team:member:joined ann",
+            "team:task:claimed 1",
+        ];
+        assert_eq!(seen.story(), story);
+        assert_eq!(seen.task("1").owner.as_deref(), Some("ann"));
+        assert_eq!(seen.task("2").blocked_by.iter().map(TaskId::as_str).collect::<Vec<_>>(), ["1"]);
+        // Who comes later finds the board as it is.
+        seen.spawn("b", "bob", "bob");
+        assert_eq!(seen.story()[5..], ["team:member:joined bob"]);
+    }
+}
+
+/// What is said to a lead while it works, as its transcript has it since 2.1.178.
+fn queued(kind: &str, from: &str, body: &str) -> String {
+    let prompt = format!("<agent-message from=\"{from}\">\n{body}\n</agent-message>");
+    let origin = json!({"kind": kind, "from": from, "body": body});
+    let attachment = json!({"type": "queued_command", "prompt": prompt, "origin": origin});
+    json!({"parentUuid": null, "attachment": attachment, "type": "attachment", "uuid": format!("{from} {body}"),
+        "sessionId": "s"})
+    .to_string()
+}
+
+#[test]
+fn what_reaches_a_lead_in_the_middle_of_its_turn_is_a_message() {
+    let mut seen = Seen::default();
+    seen.line(&queued("peer", "ann", "too early"));
+    seen.spawn("a", "ann", "ann");
+    seen.events.clear();
+    let line = queued("peer", "ann", "task 1 is done");
+    seen.line(&line);
+    seen.line(&line);
+    // The same words stand in what the client notes about its queue and its requests.
+    let words = "<agent-message from=\"ann\">\ntask 1 is done\n</agent-message>";
+    seen.line(
+        &json!({"type": "queue-operation", "operation": "enqueue", "content": words}).to_string(),
+    );
+    let content = json!([{"type": "text", "text": words}]);
+    seen.line(
+        &json!({"type": "api-request-blob", "message": {"role": "user", "content": content}})
+            .to_string(),
+    );
+    // A person may queue something, too.
+    seen.line(&queued("human", "ann", "go on"));
+    assert_eq!(seen.story(), ["team:message:received ann"]);
+    let What::Message { from, to, content, .. } = &seen.events[0].what else {
+        panic!("{:?}", seen.events[0]);
+    };
+    assert_eq!((from.as_str(), to.as_deref()), ("ann", Some("team-lead")));
+    assert_eq!(content, "task 1 is done");
+    let idle = json!({"type": "idle_notification", "from": "ann"});
+    seen.line(&queued("peer", "ann", &idle.to_string()));
+    assert_eq!(seen.story()[1..], ["team:idle:reported ann", "team:member:idle ann"]);
+}
+
+#[test]
+fn a_team_that_somebody_makes_begins_with_an_empty_board() {
+    let mut seen = Seen::default();
+    seen.add_task(1);
+    team_lines().iter().for_each(|line| seen.line(line));
+    assert_eq!(seen.team_now().tasks().len(), 0);
+    // It took what was there before with it.
+    seen.pair("d", "TeamDelete", json!({}), "ok");
+    seen.spawn("a", "ann", "ann");
+    assert_eq!(seen.team_now().tasks().len(), 0);
+}
+
+#[test]
+fn a_session_without_a_team_keeps_little_of_its_tasks() {
+    let mut seen = Seen::default();
+    for number in 1..=1000 {
+        seen.add_task(number);
+        let text = "x".repeat(10_000);
+        seen.update(&number.to_string(), json!({"description": text, "addBlocks": [number + 1]}));
+    }
+    assert!(seen.observer.save().len() < 2 << 20, "{}", seen.observer.save().len());
+    seen.spawn("a", "ann", "ann");
+    assert_eq!(seen.task("1000").subject, "task 1000", "the last ones are known");
+    assert!(seen.team_now().task("1").is_none());
+}
+
+#[test]
 fn the_team_of_a_session_is_seen_whole_if_its_session_is() {
     let init = json!({"type": "system", "subtype": "init", "session_id": "s", "claude_code_version": "2.1.200"});
-    let (input, answer) =
-        (json!({"name": "ann", "prompt": "p"}), spawned("ann", "session-0123abcd"));
     for (first, is_partial) in [(init.to_string(), false), (text("t"), true)] {
         let mut seen = Seen::default();
         // Some programs begin a file with a mark.
         seen.line(&format!("\u{feff}{first}"));
         assert_eq!(seen.observer.counts().unreadable, 0, "{first}");
-        seen.pair("a", "Agent", input.clone(), answer.clone());
+        seen.spawn("a", "ann", "ann");
         assert_eq!(seen.team_now().is_partial(), is_partial, "{first}");
         // What was made before anybody joined is told by a list.
         seen.pair("l", "TaskList", json!({}), "#1 [pending] Task A");

@@ -6,6 +6,8 @@ use troop_observe::{Observer, Output, Session, Supplement, Task, Team, TeamEvent
 
 pub(crate) const V47: &str = include_str!("fixtures/stream-2.1.47.ndjson");
 pub(crate) const V177: &str = include_str!("fixtures/stream-2.1.177.ndjson");
+/// What a lead's transcript says, cut to what matters.
+pub(crate) const V325: &str = include_str!("fixtures/transcript-2.1.325.ndjson");
 
 pub(crate) fn at(seconds: i64) -> Time {
     Time::from_micros(seconds * 1_000_000)
@@ -60,6 +62,15 @@ pub(crate) fn spawned(name: &str, team: &str) -> String {
     format!(
         "Spawned successfully.\nagent_id: {name}@{team}\nname: {name}\nteam_name: {team}\nIt runs."
     )
+}
+
+/// What comes of a spawn since 2.1.178: only what is for programs names the team.
+pub(crate) fn joined(id: &str, name: &str, team: &str) -> String {
+    let text = format!("Spawned successfully.\nagent_id: a{name}-0123\nname: {name}\nIt runs.");
+    let mut line: Value = serde_json::from_str(&result(id, text)).unwrap();
+    line["toolUseResult"] = json!({"status": "teammate_spawned", "agent_id": format!("a{name}-0123"),
+        "name": name, "team_name": team});
+    line.to_string()
 }
 
 /// An observer, and all it said.
@@ -118,6 +129,15 @@ impl Seen {
         let id = format!("create {number}");
         let said = format!("Task #{number} created successfully: task {number}");
         self.pair(&id, "TaskCreate", json!({"subject": format!("task {number}")}), said);
+    }
+
+    /// Spawns a teammate as versions since 2.1.178 do.
+    pub(crate) fn spawn(&mut self, id: &str, name: &str, becomes: &str) {
+        // `team_name` is ignored by this generation.
+        let input =
+            json!({"name": name, "team_name": "mine", "subagent_type": "tester", "prompt": "p"});
+        self.line(&used(id, "Agent", input));
+        self.line(&joined(id, becomes, "session-0123abcd"));
     }
 
     /// Updates a task, with an id that is new each time.

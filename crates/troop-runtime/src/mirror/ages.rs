@@ -30,9 +30,11 @@ impl Ages {
         now: Time,
         limit: Duration,
     ) -> bool {
-        if now.since(stamp.at) > limit {
-            return true;
-        }
+        now.since(stamp.at) > limit || self.is_seen_for(path, stamp, limit)
+    }
+
+    /// Whether something was seen as it is for so long.
+    pub(super) fn is_seen_for(&mut self, path: &Path, stamp: Stamp, limit: Duration) -> bool {
         let entry = (stamp, Instant::now());
         let seen = self.seen.entry(path.to_owned()).or_insert(entry);
         if seen.0 != stamp {

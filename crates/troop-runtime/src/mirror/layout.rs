@@ -105,6 +105,11 @@ impl Places {
         self.tasks().join(id.file_name())
     }
 
+    /// Where Claude Code notes the highest id that it has used.
+    pub(super) fn mark(&self) -> PathBuf {
+        self.tasks().join(".highwatermark")
+    }
+
     /// A member's inbox: a folder of messages, or one file with all of them.
     pub(super) fn inbox(&self, member: &str) -> PathBuf {
         match self.layout {
@@ -297,6 +302,14 @@ pub(super) fn is_of(layout: Layout, file: &Map<String, Value>, task: &Task) -> b
             Layout::Seeds => seeds::is_of(file, task),
             Layout::Claude => claude::is_of(file, task),
         }
+}
+
+/// Whether a file is something that its program notes for itself, and no task for anybody.
+pub(super) fn is_internal(layout: Layout, file: &Map<String, Value>) -> bool {
+    match layout {
+        Layout::Seeds => false,
+        Layout::Claude => claude::is_internal(file),
+    }
 }
 
 /// The task that a file says it is about, if troop wrote it or what it was copied from.

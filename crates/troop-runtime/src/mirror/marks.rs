@@ -164,7 +164,9 @@ impl Mirror {
             }
             seen.insert(id);
         }
-        let gone = self.tasks.keys().chain(self.in_step.ids()).filter(|id| !seen.contains(*id));
+        let noted = self.noted_tasks()?;
+        let known = self.tasks.keys().chain(self.in_step.ids()).chain(&noted);
+        let gone = known.filter(|id| !seen.contains(*id));
         self.dirty.extend(gone.cloned().map(Item::Task));
         self.dirty.insert(Item::Config);
         self.mark_inboxes()

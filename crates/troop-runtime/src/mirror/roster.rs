@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 use troop_model::{Command, EXTERNAL, MemberName, NewMember, OperationId, State};
 
 use super::{
-    Mirror, MirrorError, Settled,
+    Item, Mirror, MirrorError, Settled,
     disk::{self, Found, Stamp},
     is_external_in,
     layout::{self, MEMBER_ID, Unreadable},
@@ -22,8 +22,16 @@ pub(super) struct Config {
     raw: Map<String, Value>,
 }
 
+/// What becomes of those who were taken out of the config.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leavers {
+    /// They are members until all is taken that they did before.
+    Stay,
+    Go,
+}
+
 impl Mirror {
-    pub(super) async fn settle_config(&mut self) -> Result<Settled, MirrorError> {
+    pub(super) async fn settle_config(&mut self, leavers: Leavers) -> Result<Settled, MirrorError> {
         let path = self.places.config();
         let stamp = Stamp::of(&path).map_err(unusable(&path))?;
         if let Some(known) = self.config.clone().filter(|it| Some(it.stamp) == stamp)
@@ -60,7 +68,11 @@ impl Mirror {
             return self.put_config(&path, kept).await;
         };
         self.let_join(&theirs, found).await?;
-        self.let_go(&theirs).await?;
+        let gone = self.gone(&theirs).await?;
+        if leavers == Leavers::Stay && !gone.is_empty() {
+            return self.hear_out();
+        }
+        self.let_go(gone).await?;
         let raw = self.config_now(&theirs).await?;
         if raw != theirs {
             return self.put_config(&path, theirs).await;
@@ -93,6 +105,9 @@ impl Mirror {
         theirs: &Map<String, Value>,
         found: &Found,
     ) -> Result<(), MirrorError> {
+        if self.joined.replace(found.stamp) == Some(found.stamp) {
+            return Ok(());
+        }
         let names = self.names().await?;
         let path = self.places.config();
         let at = found.stamp.at;
@@ -125,12 +140,35 @@ impl Mirror {
         Ok(())
     }
 
-    /// Lets those go who came through the config and were taken out of it. A config that lists nobody at all, not even the
-    /// lead, is not about members.
-    async fn let_go(&mut self, theirs: &Map<String, Value>) -> Result<(), MirrorError> {
+    /// Has all looked at that somebody may have written before it left.
+    fn hear_out(&mut self) -> Result<Settled, MirrorError> {
+        if !self.later.contains(&Item::Leaving) && self.dirty.insert(Item::Leaving) {
+            self.mark_changed()?;
+        }
+        Ok(Settled::Done)
+    }
+
+    /// Lets those go who were taken out of the config, unless something that they may have written waits to be taken. A file
+    /// that is locked is not waited for longer than half a file is.
+    pub(super) async fn settle_leaving(&mut self) -> Result<Settled, MirrorError> {
+        let path = self.places.config();
+        let stamp = Stamp::of(&path).map_err(unusable(&path))?;
+        let is_old = stamp.is_none_or(|stamp| self.is_abandoned(&path, stamp));
+        if !self.gate.is_empty() || (!self.later.is_empty() && !is_old) {
+            return Ok(Settled::Later);
+        }
+        self.settle_config(Leavers::Go).await
+    }
+
+    /// Who was taken out of the config, and whether it is external. A config that lists nobody at all, not even the lead, is not
+    /// about members.
+    async fn gone(
+        &self,
+        theirs: &Map<String, Value>,
+    ) -> Result<Vec<(MemberName, bool)>, MirrorError> {
         let Some(known) = self.config.as_ref().filter(|_| !layout::entries(theirs).is_empty())
         else {
-            return Ok(());
+            return Ok(Vec::new());
         };
         let names = self.names().await?;
         let listed = |config: &Map<String, Value>| -> BTreeSet<MemberName> {
@@ -141,8 +179,13 @@ impl Mirror {
             let gone = gone.into_iter().map(|it| (is_external_in(state, &it), it));
             gone.map(|(is_external, it)| (it, is_external)).collect()
         };
+        Ok(self.board.look(look).await?)
+    }
+
+    /// Lets those go who came through the config; others leave in another way.
+    async fn let_go(&mut self, gone: Vec<(MemberName, bool)>) -> Result<(), MirrorError> {
         let path = self.places.config();
-        for (member, is_external) in self.board.look(look).await? {
+        for (member, is_external) in gone {
             let operation = OperationId(uuid::Uuid::now_v7());
             if !is_external {
                 let reason = format!(

@@ -1,19 +1,20 @@
 //! Tasks in files: what others do to them, and what the board says of them.
 
 mod blocks;
+mod gone;
 
 use std::{path::Path, sync::Arc};
 
 use serde_json::{Map, Value};
 use troop_model::{
-    Command, Fact, MemberName, Metadata, NewTask, OperationId, Origin, Refusal, State, Task,
-    TaskCommand, TaskNumber, Version,
+    Command, Fact, MemberName, Metadata, NewTask, OperationId, Origin, Refusal, State, Status,
+    Task, TaskCommand, TaskNumber, Version,
 };
 
 use super::{
     Item, Mirror, MirrorError, Settled,
     awaited::Awaits,
-    difference::{Reading, Wanted, difference, named},
+    difference::{Reading, Step, Wanted, difference, named},
     disk::{self, Found, MAX_FILE, Stamp},
     gate::Answer,
     ids::FileId,
@@ -79,7 +80,7 @@ impl Mirror {
         self.recall(id, &path)?;
         let settled = match self.read_file(&path)? {
             Some(found) => self.take_in(id, &path, &found).await?,
-            None => self.put(id, &path, None).await?,
+            None => self.settle_gone(id, &path).await?,
         };
         if settled == Settled::Done {
             self.in_step.note(id, self.tasks.get(id).map(|it| it.stamp));
@@ -237,6 +238,9 @@ impl Mirror {
     }
 
     async fn take_new(&mut self, theirs: &Theirs<'_>) -> Result<Settled, MirrorError> {
+        if layout::is_internal(self.places.layout, &theirs.raw) {
+            return Ok(Settled::Done);
+        }
         let names = self.names().await?;
         let (id, path, found) = (theirs.id, theirs.path, theirs.found);
         let file = match read_task(self.places.layout, &theirs.raw, None, &names) {
@@ -300,7 +304,8 @@ impl Mirror {
         theirs: &Theirs<'_>,
         names: &Names,
     ) -> Result<Settled, MirrorError> {
-        for (nth, Wanted { by, step }) in wanted.drain(..).enumerate() {
+        for (nth, wanted) in wanted.drain(..).enumerate() {
+            let Wanted { by, step } = self.of_who_left(wanted, number, names).await?;
             let nth = nth as u8 + 2;
             let what = step.to_string();
             let ids = Arc::clone(&self.ids);
@@ -328,6 +333,27 @@ impl Mirror {
             }
         }
         Ok(Settled::Done)
+    }
+
+    /// Who is no member any more may have completed a task before it left. That counts if nobody else has begun the task
+    /// since, and is said in the lead's name.
+    async fn of_who_left(
+        &self,
+        wanted: Wanted,
+        number: TaskNumber,
+        names: &Names,
+    ) -> Result<Wanted, MirrorError> {
+        let Wanted { by: Some(who), step: Step::Complete { result } } = &wanted else {
+            return Ok(wanted);
+        };
+        let look = move |state: &State| state.tasks().status(number);
+        let is_free =
+            matches!(self.board.look(look).await?, Some(Status::Pending | Status::Blocked));
+        if names.find(who).is_some() || !is_free {
+            return Ok(wanted);
+        }
+        let result = result.clone().or_else(|| Some(format!("completed by {who}")));
+        Ok(Wanted { by: None, step: Step::Complete { result } })
     }
 
     /// Whoever touches the file of a task that it holds is alive.
@@ -465,16 +491,22 @@ impl Mirror {
     /// to understand.
     fn raise_mark(&self, id: &FileId) -> Result<(), MirrorError> {
         let Ok(number) = id.as_str().parse::<u64>() else { return Ok(()) };
-        let mark = self.places.tasks().join(".highwatermark");
-        let found = disk::read(&mark).map_err(unusable(&mark))?;
-        let is_lower = found.is_none_or(|found| {
-            let text = found.bytes.and_then(|it| String::from_utf8(it).ok()).unwrap_or_default();
-            text.trim().is_empty() || text.trim().parse().is_ok_and(|it: u64| it < number)
-        });
+        let is_lower = self
+            .mark()?
+            .is_none_or(|text| text.is_empty() || text.parse().is_ok_and(|it: u64| it < number));
         if is_lower {
+            let mark = self.places.mark();
             disk::put(&mark, number.to_string().as_bytes()).map_err(unusable(&mark))?;
         }
         Ok(())
+    }
+
+    /// The highest id that was ever used, as it is noted.
+    fn mark(&self) -> Result<Option<String>, MirrorError> {
+        let mark = self.places.mark();
+        let found = disk::read(&mark).map_err(unusable(&mark))?;
+        let text = |found: Found| found.bytes.and_then(|it| String::from_utf8(it).ok());
+        Ok(found.map(|it| text(it).unwrap_or_default().trim().to_owned()))
     }
 
     async fn ours(

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod interleaved;
+mod leaving;
 mod lost;
 mod outside;
 mod own;
@@ -9,6 +10,7 @@ mod plan;
 mod programs;
 mod stage;
 mod step;
+mod taken_away;
 mod wishes;
 
 use serde_json::json;

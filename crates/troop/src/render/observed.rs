@@ -166,9 +166,15 @@ pub(crate) fn observed_screen(seen: &Seen<'_>, recent: &Recent, screen: Screen) 
     }
     add(&mut lines, tasks);
     let n_recent = room.saturating_sub(n_members + n_tasks);
-    add(&mut lines, recent.last(n_recent).map(str::to_owned).collect());
+    add(&mut lines, recent.last(n_recent).map(|line| narrow(line, width)).collect());
     lines.truncate(height.saturating_sub(1).max(1));
     lines.join("\n") + "\n"
+}
+
+/// A line that may have been told on a wider screen.
+fn narrow(line: &str, width: usize) -> String {
+    let plain = anstream::adapter::strip_str(line).to_string();
+    if plain.width() <= width { line.to_owned() } else { fit(&plain, width) }
 }
 
 fn add(lines: &mut Vec<String>, more: Vec<String>) {

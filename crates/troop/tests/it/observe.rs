@@ -7,7 +7,7 @@ mod stopping;
 use std::{
     fs::{self, File, OpenOptions},
     io::{Read as _, Write as _},
-    process::Stdio,
+    process::{Command, Stdio},
 };
 
 use rustix::{
@@ -117,6 +117,36 @@ fn people_get_a_story_and_the_team_at_the_end() {
         assert!(text.contains("  team-lead → alice: sum\n"), "{text}");
         assert!(text.ends_with("  ○ 1  Task A  alice\n  ◌ 2  Task B  after 1\n"), "{text}");
     }
+}
+
+#[test]
+fn a_screen_that_was_made_smaller_is_drawn_anew_from_its_top() {
+    let troop = with_streams();
+    let used = json!({"type": "assistant", "message": {"id": "m", "content": [
+        {"type": "tool_use", "id": "more", "name": "TaskCreate", "input": {"subject": "Task C"}}]}});
+    let result = json!({"type": "user", "message": {"content": [
+        {"type": "tool_result", "tool_use_id": "more", "content": "Task #3 created successfully: Task C"}]}});
+    fs::write(troop.folder().join("more"), format!("{used}\n{result}\n")).unwrap();
+    let line = format!(
+        "stty rows 24 cols 80; {} observe 47.ndjson --follow --watch & read key; \
+         stty rows 12 cols 50; cat more >> 47.ndjson; read key; kill $!; wait; true",
+        env!("CARGO_BIN_EXE_troop")
+    );
+    let mut command = Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]).current_dir(troop.folder());
+    command.env("TROOP_HOME", troop.folder().join("home")).env("SHELL", "/bin/sh");
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut terminal = command.spawn().unwrap();
+    let mut keyboard = terminal.stdin.take().unwrap();
+    let mut screen = Printing::new(terminal);
+    screen.wait_for("Task B");
+    keyboard.write_all(b"\n").unwrap();
+    screen.wait_for("Task C");
+    keyboard.write_all(b"\n").unwrap();
+    drop(keyboard);
+    let drawn = screen.end().out;
+    let (_, last) = drawn.rsplit_once("\u{1b}[H").unwrap_or_else(|| panic!("{drawn:?}"));
+    assert!(last.contains("my-team") && last.contains("Task C"), "{last:?}");
 }
 
 #[test]

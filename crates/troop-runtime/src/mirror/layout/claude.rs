@@ -90,6 +90,11 @@ fn was_failed(file: &Map<String, Value>) -> bool {
     status == Some(Status::Failed.as_str())
 }
 
+/// 2.1.47 keeps such a file for every teammate.
+pub(super) fn is_internal(file: &Map<String, Value>) -> bool {
+    file.get("metadata").and_then(|it| it.get("_internal")) == Some(&Value::Bool(true))
+}
+
 pub(super) fn is_of(file: &Map<String, Value>, task: &Task) -> bool {
     let id = file.get("metadata").and_then(|it| it.get("troop")).and_then(|it| it.get("id"));
     id.and_then(Value::as_str) == Some(task.id.to_string().as_str())

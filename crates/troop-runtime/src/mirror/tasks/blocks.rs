@@ -40,6 +40,10 @@ impl Mirror {
             }
         }
         for other in before.iter().filter(|it| !now.contains(it)) {
+            if FileId::new(other).is_some_and(|it| !self.places.task(&it).exists()) {
+                // Whoever deletes a task takes it out of what others say.
+                continue;
+            }
             let reason =
                 format!("`blocks` no longer has `{other}`; remove it from `blockedBy` there");
             self.refuse_block(theirs, other, &reason).await?;

@@ -150,6 +150,40 @@ async fn a_hook_that_takes_its_time_holds_up_no_other_file_and_no_lock() {
 }
 
 #[tokio::test]
+async fn who_leaves_stays_until_a_hook_has_judged_what_it_did() {
+    let folder = tempfile::tempdir().unwrap();
+    let gate = folder.path().join("gate");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &gate, rustix::fs::Mode::RWXU).unwrap();
+    let hooks = hooks(folder.path(), &[("TaskCompleted", "echo >> asked; read word < gate")]);
+    let stage = Stage::new(Setting { hooks, ..Setting::default() }).await;
+    join(&stage, "pat").await;
+    stage.task("write").await;
+    let shared = tempfile::tempdir().unwrap();
+    let mut mirror = mirror(&stage, shared.path()).await;
+    mirror.pass().await.unwrap();
+    change(
+        &shared.path().join("tasks/crew/task-1.json"),
+        &json!({"status": "done", "claimed_by": "pat"}),
+    );
+    let config = shared.path().join("teams/crew/config.json");
+    let file: Value = serde_json::from_slice(&fs::read(&config).unwrap()).unwrap();
+    let mut members = file["members"].as_array().unwrap().clone();
+    members.retain(|it| it["name"] != "pat");
+    change(&config, &json!({"members": members}));
+    let stop = CancellationToken::new();
+    let kept = tokio_util::task::TaskTracker::new().spawn(mirror.run(stop.clone()));
+    let asked = folder.path().join("asked");
+    wait_for("the hook is asked", async || asked.exists().then_some(())).await;
+    let is_there = |state: &State| state.member(&name("pat")).is_some();
+    assert!(stage.board.look(is_there).await.unwrap());
+    tokio::task::spawn_blocking(move || fs::write(gate, "go\n")).await.unwrap().unwrap();
+    stage.until("it is done", is_done(1)).await;
+    stage.until("pat has left", move |state| (!is_there(state)).then_some(())).await;
+    stop.cancel();
+    kept.await.unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn a_team_whose_work_is_for_programs_elsewhere_waits_for_them() {
     let (tell, mut told) = mpsc::unbounded_channel();
     // The lead has a second step in mind, for when the first is done.

@@ -56,15 +56,17 @@ async fn whoever_begins_opens_only_what_changed() {
         assert!(n_read <= 4 && n_written == 1, "{layout}: {n_read} {n_written}");
         let owner = if layout == Layout::Seeds { "claimed_by" } else { "owner" };
         assert_eq!(stage.read(&task_file(layout, 8))[owner], "bob");
-        // What is lost is written again, and what is gone is gone.
+        // What is lost is written again, what the client takes away is deleted, and what is gone is gone.
         fs::remove_file(stage.path(&task_file(layout, 9))).unwrap();
         let delete = |number| Command::Task(TaskCommand::Delete { task: numbered(number) });
         let (task, reason) = (numbered(10), "no".to_owned());
         stage.submit("ann", Command::Task(TaskCommand::Cancel { task, reason })).await;
         stage.submit("ann", delete(10)).await;
         look_anew(&stage).await;
-        assert!(stage.path(&task_file(layout, 9)).exists());
+        let n_deleted = if layout == Layout::Seeds { 1 } else { 2 };
+        assert_eq!(stage.path(&task_file(layout, 9)).exists(), layout == Layout::Seeds);
         assert!(!stage.path(&task_file(layout, 10)).exists());
+        assert_eq!(stage.n_tasks().await, N_TASKS as usize - n_deleted, "{layout}");
     }
 }
 

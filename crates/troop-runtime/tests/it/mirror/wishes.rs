@@ -140,3 +140,34 @@ async fn a_task_that_is_not_over_is_deleted_by_its_file() {
         assert!(matches!(&*told, [one] if one.contains("task-4")), "{layout}: {told:?}");
     }
 }
+
+#[tokio::test]
+async fn what_the_client_notes_for_itself_is_left_alone() {
+    let stage = Stage::new(Layout::Claude).await;
+    stage.submit("ann", create("ours")).await;
+    let mut mirror = stage.mirror().await;
+    let mut notices = mirror.notices();
+    mirror.pass().await.unwrap();
+    // As 2.1.47 does for every teammate, under the next id.
+    for (id, name) in [("2", "pat"), ("3", "quin")] {
+        let internal = json!({"id": id, "subject": name, "description": "its prompt", "status": "in_progress",
+            "blocks": [], "blockedBy": [], "metadata": {"_internal": true}});
+        stage.write(&format!("tasks/crew/{id}.json"), &internal);
+    }
+    let before = stage.bytes("tasks/crew/2.json");
+    for _ in 0..2 {
+        mirror.pass().await.unwrap();
+        assert_eq!(stage.n_tasks().await, 1);
+        assert_eq!(stage.bytes("tasks/crew/2.json"), before);
+    }
+    // A task of the board that would have its id gets another.
+    stage.submit("ann", create("second")).await;
+    for _ in 0..2 {
+        mirror.pass().await.unwrap();
+        assert_eq!(stage.n_tasks().await, 2);
+        assert_eq!(stage.bytes("tasks/crew/2.json"), before);
+        assert_eq!(stage.read("tasks/crew/2-troop.json")["subject"], "second");
+        mirror = stage.mirror().await;
+    }
+    assert_eq!(refused(&mut notices), [""; 0]);
+}

@@ -11,7 +11,7 @@ use troop_observe::{Counts, Lines, Observer, Output, Session};
 use crate::{
     cli::ObserveArgs,
     output::Printer,
-    render::{self, Recent, Seen, Told},
+    render::{self, Recent, Screen, Seen, Told},
     report::Refused,
 };
 
@@ -56,8 +56,15 @@ pub(super) struct Showing<'a> {
     page: Page,
     printer: &'a Printer,
     has_changed: bool,
-    /// How many lines of the screen are ours, and since when.
-    drawn: Option<(usize, Instant)>,
+    drawn: Option<Drawn>,
+}
+
+/// What was drawn last: how many lines of which screen, and when.
+#[derive(Clone, Copy, Debug)]
+struct Drawn {
+    n_lines: usize,
+    screen: Screen,
+    at: Instant,
 }
 
 /// What is known at the end.
@@ -133,9 +140,10 @@ impl<'a> Showing<'a> {
 
     /// Draws the screen anew, if there is one; while there is more to see, not too often.
     pub(super) fn draw(&mut self, is_quiet: bool) -> Result<()> {
-        let is_due = self.drawn.is_none_or(|(_, at)| at.elapsed() >= STANDS);
+        let is_due = self.drawn.is_none_or(|it| it.at.elapsed() >= STANDS);
         let screen = self.printer.screen().filter(|_| self.page.form == Form::Screen);
         if let (Some(screen), true) = (screen, is_quiet || is_due) {
+            self.page.width = screen.width;
             let session = self.observer.session();
             let seen = match (&session.team, self.observer.over()) {
                 (Some(team), _) => Seen::Team(team),
@@ -143,9 +151,12 @@ impl<'a> Showing<'a> {
                 (None, None) => Seen::Nothing,
             };
             let text = render::observed_screen(&seen, &self.page.recent, screen);
-            let n_lines = self.drawn.map_or(0, |(n_lines, _)| n_lines);
-            self.printer.redraw(n_lines, &text)?;
-            self.drawn = Some((text.lines().count(), Instant::now()));
+            match self.drawn {
+                // The terminal has broken lines anew, or lost some, so ours are not where they were.
+                Some(drawn) if drawn.screen != screen => self.printer.redraw_all(&text)?,
+                drawn => self.printer.redraw(drawn.map_or(0, |it| it.n_lines), &text)?,
+            }
+            self.drawn = Some(Drawn { n_lines: text.lines().count(), screen, at: Instant::now() });
         }
         Ok(())
     }
