@@ -18,6 +18,8 @@ use troop_runtime::{Board, BoardError, Clock, Following, Signature, find_lead};
 use troop_store::Store;
 use uuid::Uuid;
 
+use super::hold;
+
 /// How long a lead has to take up a conversation. One that was stopped, or hangs, must not hold up everybody else.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -86,20 +88,23 @@ impl Caller {
         self.board.subscribe()
     }
 
-    /// The member's place in the team as it is now, with all that was acknowledged to anybody.
+    /// The member's place in the team as it is now, with all that was acknowledged to anybody. Who asks for it is there, so
+    /// it keeps what it holds.
     pub(crate) async fn seat(&self) -> Result<Seat, Failure> {
         let board = self.board();
         board.catch_up().await.map_err(|error| broken(&error))?;
-        let member = self.member.clone();
+        let (member, now) = (self.member.clone(), self.clock.now());
         let look = move |state: &State| {
             let found =
                 state.find_member(member.as_str()).map_err(|refusal| Failure::from(&refusal));
             let found = found.map(|it| (it.name.clone(), it.role, it.permissions))?;
             let team = state.team().map(|team| (team.status, team.settings.clone()));
-            Ok::<_, Failure>((found, team))
+            let due = hold::due(state, &found.0, now);
+            Ok::<_, Failure>((found, team, due))
         };
-        let ((member, role, permissions), team) =
+        let ((member, role, permissions), team, due) =
             board.look(look).await.map_err(|error| broken(&error))??;
+        self.renew(due).await;
         let (status, settings) = team.unwrap_or((TeamStatus::Deleted, Settings::default()));
         Ok(Seat {
             member,
