@@ -2,6 +2,7 @@
 
 mod fuzz;
 mod install;
+mod map;
 mod run;
 
 #[cfg(test)]
@@ -11,7 +12,8 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask test         install what is missing, then format, lints and all tests
        cargo xtask campaign     real teams under random faults; [--minutes N] [--seed S] [--store sqlite|files|postgres]
-       cargo xtask fuzz         any bytes for all that reads what others wrote; [TARGET] [--seconds N] [--seed S]";
+       cargo xtask fuzz         any bytes for all that reads what others wrote; [TARGET] [--seconds N] [--seed S]
+       cargo xtask map          every source file with what it is for, as a tree; [CRATE]";
 
 fn main() -> ExitCode {
     let argument = std::env::args().nth(1);
@@ -19,6 +21,7 @@ fn main() -> ExitCode {
         Some("test") => test(),
         Some("campaign") => campaign(),
         Some("fuzz") => fuzz::run(),
+        Some("map") => map::run(),
         _ => Err(anyhow::anyhow!(USAGE)),
     };
     match result {

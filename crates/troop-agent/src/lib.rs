@@ -11,9 +11,10 @@ mod turn;
 
 mod command;
 mod definition;
-mod process;
+mod files;
 mod registry;
 mod script;
+mod text_pattern;
 
 pub use agent::{Agent, BoxFuture, Outcome, Thinking, Work};
 pub use command::CommandAgent;

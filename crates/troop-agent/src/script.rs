@@ -2,8 +2,6 @@
 //!
 //! `docs/script.md` describes the language.
 
-mod files;
-mod glob;
 mod lines;
 mod mischief;
 mod parse;

@@ -12,7 +12,8 @@ use tokio::time::{Instant, sleep};
 use troop_model::{
     Event, Fact, MemberName, MemberState, Party, State, Status, TaskNumber, Version, decode,
 };
-use troop_runtime::{Board, Clock, Following, process::Mark};
+use troop_process::Mark;
+use troop_runtime::{Board, Clock, Following};
 use troop_store::Missing;
 use uuid::Uuid;
 

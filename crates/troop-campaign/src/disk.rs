@@ -7,7 +7,6 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
-use troop_runtime::process;
 
 /// Large enough for a trial, and soon full.
 const SIZE: &str = "size=16m";
@@ -34,7 +33,7 @@ pub(crate) struct Disk {
 impl Disk {
     pub(crate) async fn mount(folder: &Path) -> Result<Self> {
         fs::create_dir_all(folder)?;
-        let mut mount = process::command("mount");
+        let mut mount = troop_process::command("mount");
         mount.args(["-t", "tmpfs", "-o", SIZE, "tmpfs"]).arg(folder);
         let output = mount.output().await.context("`mount` cannot be run")?;
         ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -56,7 +55,7 @@ impl Disk {
 
     /// Takes it away; what is on it goes with it.
     pub(crate) async fn unmount(self) {
-        let mut unmount = process::command("umount");
+        let mut unmount = troop_process::command("umount");
         unmount.arg("--lazy").arg(&self.folder);
         // What cannot be unmounted stays until the machine is started again; it is small.
         drop(unmount.output().await);

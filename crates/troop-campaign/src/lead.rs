@@ -11,13 +11,11 @@ use std::{
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
-use tokio::{io::DuplexStream, sync::watch};
-use tokio_util::task::TaskTracker;
-use troop_model::{Role, TeamId};
-use troop_protocol::{FromLead, FromTeammate, Incoming, Peer, Ready};
+use tokio::sync::watch;
+use troop_model::TeamId;
 use troop_runtime::{
-    Agreement, Board, BoxFuture, Clock, Ended, Following, Hooks, InProcess, LaunchSpec, Lead,
-    LeadOptions, LeadWork, Programs, Timing, Until,
+    Agreement, Board, Clock, Ended, Following, Hooks, InProcess, Lead, LeadOptions, LeadWork,
+    Programs, Timing, Until, silent_lead,
 };
 use troop_store::{Missing, StoreUrl};
 use troop_testkit::{Fault, FaultyStore};
@@ -107,22 +105,4 @@ fn timing() -> Timing {
         max_restarts: 5,
         last_words: Duration::from_millis(200),
     }
-}
-
-/// The lead's own member hears everything and says nothing.
-fn silent_lead(spec: &LaunchSpec, wire: DuplexStream) -> Option<BoxFuture<'static, ()>> {
-    let name = (spec.role == Role::Lead).then(|| spec.member.to_string())?;
-    Some(Box::pin(async move {
-        let tracker = TaskTracker::new();
-        let (reader, writer) = tokio::io::split(wire);
-        let (peer, mut heard) = Peer::channel(reader, writer, &tracker);
-        let ready = FromTeammate::Ready(Ready { name, acknowledges: false, version: None });
-        // A wire that has ended ends this too.
-        drop(peer.notify(&ready).await);
-        while let Some(Incoming::Notification(said)) = heard.recv().await {
-            if let Ok(FromLead::Shutdown { .. }) = FromLead::try_from(&said) {
-                break;
-            }
-        }
-    }))
 }

@@ -21,7 +21,8 @@ use troop_model::{
     NewTeamCommand, Outgoing, Party, Role, Settings, Spawn, State, Status, TaskCommand, TaskNumber,
     TeamId,
 };
-use troop_runtime::{Board, BoardError, Clock, Following, Request, Signature, process::Mark};
+use troop_process::Mark;
+use troop_runtime::{Board, BoardError, Clock, Following, Request, Signature};
 use troop_store::{Missing, Store, StoreUrl};
 use uuid::Uuid;
 

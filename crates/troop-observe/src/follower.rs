@@ -1,6 +1,7 @@
 //! The typed, read-only view for consumers: a team's name, what its source can tell, and events as they happen.
 //!
-//! There is no way to say anything to the team from here.
+//! There is no way to say anything to the team from here. It is for programs that build on this crate (claim 002-12 in
+//! `docs/coverage.md`); troop's own commands use the observer directly.
 
 use std::{
     collections::VecDeque,

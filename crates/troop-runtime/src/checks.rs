@@ -15,12 +15,10 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 use troop_model::Evidence;
+use troop_process::{Group, Mark, command};
 use uuid::Uuid;
 
-use crate::{
-    Agreement, BoxFuture, Clock,
-    process::{self, Group, Mark, Signal, command},
-};
+use crate::{Agreement, BoxFuture, Clock};
 use tail::Tail;
 
 /// As shells have it: it took too long, it could not be run, it was ended by a signal.
@@ -135,7 +133,6 @@ impl Checks {
     /// Listens to a check until it ends or its time is up.
     async fn attend(&self, mut child: Child, reader: pipe::Receiver) -> io::Result<(i32, String)> {
         let group = Group::led_by(&child);
-        let pid = child.id();
         let mut tail = Tail::new(self.show.clone());
         let status = select! {
             status = child.wait() => Some(status?),
@@ -156,9 +153,8 @@ impl Checks {
                 format!("{tail}\n[killed, because it took longer than {seconds}s]"),
             ));
         };
-        group.release();
-        // Its group keeps its number as long as somebody is left in it.
-        pid.map(|pid| process::kill_group(pid, Signal::KILL));
+        // What it left running is not waited for.
+        drop(group);
         let rest = tokio::time::timeout(LAST_WORDS, tail.listen(&reader));
         drop(rest.await);
         Ok((code(status), tail.into_text()))
@@ -192,4 +188,4 @@ pub fn complaint(evidence: &[Evidence]) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

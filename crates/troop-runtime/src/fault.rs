@@ -1,19 +1,38 @@
-//! Faults of the machine, known by what the system says of them: whoever meets one is not to blame, and it may pass.
+//! Faults of the machine: whoever meets one is not to blame, and it may pass.
 
-/// What the system says when a disk takes no more, or nothing more can be started or opened.
-const FAULTS: [&str; 9] = [
-    "No space left on device",
-    "Disk quota exceeded",
-    "File too large",
-    "Read-only file system",
-    "Input/output error",
-    "Too many open files",
-    "Cannot allocate memory",
-    "Resource temporarily unavailable",
-    "out of memory",
+use std::{error::Error, io, iter::successors};
+
+use rustix::io::Errno;
+
+/// That a disk takes no more, or nothing more can be started or opened: as the system tells us, and as other programs pass
+/// it on to people.
+const FAULTS: [(Errno, &str); 9] = [
+    (Errno::NOSPC, "No space left on device"),
+    (Errno::DQUOT, "Disk quota exceeded"),
+    (Errno::FBIG, "File too large"),
+    (Errno::ROFS, "Read-only file system"),
+    (Errno::IO, "Input/output error"),
+    (Errno::MFILE, "Too many open files"),
+    (Errno::NFILE, "Too many open files in system"),
+    (Errno::NOMEM, "Cannot allocate memory"),
+    (Errno::AGAIN, "Resource temporarily unavailable"),
 ];
 
-/// Whether the machine is to blame for something, by what was said about it.
-pub(crate) fn is_of_machine(said: &str) -> bool {
-    FAULTS.iter().any(|fault| said.contains(fault))
+/// What programs say of themselves where the system gave them no memory.
+const NO_MEMORY: &str = "out of memory";
+
+/// Whether the machine is to blame for an error of our own.
+pub(crate) fn is_of_machine(error: &io::Error) -> bool {
+    let first: &(dyn Error + 'static) = error;
+    successors(Some(first), |it| (*it).source())
+        .filter_map(|it| Errno::from_io_error(it.downcast_ref()?))
+        .any(|errno| FAULTS.iter().any(|(fault, _)| *fault == errno))
 }
+
+/// Whether the machine is to blame by what another program said: there is nothing else to know that from.
+pub(crate) fn is_said_of_machine(said: &str) -> bool {
+    said.contains(NO_MEMORY) || FAULTS.iter().any(|(_, text)| said.contains(text))
+}
+
+#[cfg(test)]
+mod tests;

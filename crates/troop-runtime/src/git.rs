@@ -10,11 +10,11 @@ use std::{
 
 use thiserror::Error;
 use tokio::time::{sleep, timeout};
+use troop_process::{Group, command};
 
 use crate::{
-    fault::is_of_machine,
+    fault::{is_of_machine, is_said_of_machine},
     isolation::Torn,
-    process::{Group, command},
 };
 
 /// How long git may take. What takes longer waits for something that will not come.
@@ -162,9 +162,9 @@ impl GitError {
             Self::NotStarted { .. } => !self.is_missing(),
             Self::Hangs { .. } => true,
             Self::Failed { says, .. } => {
-                is_of_machine(says) || NOT_WRITTEN.iter().any(|it| says.contains(it))
+                is_said_of_machine(says) || NOT_WRITTEN.iter().any(|it| says.contains(it))
             }
-            Self::File { source, .. } => is_of_machine(&source.to_string()),
+            Self::File { source, .. } => is_of_machine(source),
             Self::Nonsense { .. }
             | Self::Torn { .. }
             | Self::InTheWay { .. }

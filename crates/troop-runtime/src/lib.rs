@@ -1,22 +1,30 @@
 //! Runs teams: the board, which is the only writer of a team's log in a process, and the lead, which runs its members.
+//!
+//! Read in this order: the [`Board`] of a team, the [`Session`] of who works with it, and [`relay`] by way of a lead; then the
+//! [`Lead`] itself with what it runs, the git work behind [`Isolation`], the [`Mirror`] of a team in files; then what stands alone.
 
-mod agreement;
 mod board;
-mod checks;
 mod clock;
 mod error;
-mod export;
-mod fault;
-mod git;
-mod hooks;
-mod isolation;
-mod lead;
-mod mirror;
-pub mod process;
-mod profile;
 mod relay;
 mod session;
+
+mod agreement;
+mod checks;
+mod hooks;
+mod lead;
 mod workspace;
+
+mod git;
+mod isolation;
+
+mod mirror;
+
+mod export;
+mod profile;
+
+mod disk;
+mod fault;
 
 pub use agreement::Agreement;
 pub use board::{Board, Done, Following, Given, Request, Signature, Subscription, TaskPage};
@@ -38,7 +46,7 @@ pub use lead::{
     Ended, Entry, InProcess, Launch, LaunchSpec, Launched, Lead, LeadEntry, LeadError, LeadHandle,
     LeadOptions, LeadWork, Life, Line, Programs, REFUSED, Source, Timing, Until, VETOED,
     VETOED_DEED, answer, find_lead, is_to_start_again, last_project, lead_has_died,
-    read_transcript, was_cut_short,
+    read_transcript, silent_lead, was_cut_short,
 };
 pub use mirror::{Layout, Mirror, MirrorError, MirrorOptions, Notice, UnknownLayout};
 pub use profile::{Language, Location, Profile, Severity, Signal, Structure, Suggestion, profile};

@@ -7,7 +7,6 @@
 mod ages;
 mod awaited;
 mod difference;
-mod disk;
 mod ear;
 mod folders;
 mod gate;
@@ -43,7 +42,6 @@ use troop_model::{Member, MemberName, Refusal, State, TeamName, TeamStatus};
 use self::{
     ages::Ages,
     awaited::Awaited,
-    disk::Stamp,
     ear::Ear,
     gate::Gate,
     ids::{FileId, Ids},
@@ -54,7 +52,10 @@ use self::{
     step::InStep,
     tasks::Known,
 };
-use crate::{Board, BoardError, Clock, Subscription};
+use crate::{
+    Board, BoardError, Clock, Subscription,
+    disk::{self, Stamp},
+};
 
 pub use layout::{Layout, UnknownLayout};
 

@@ -1,5 +1,5 @@
 //! What tests of every crate share: throw-away stores and servers, faults, named waits, committed files,
-//! a model that says what it is told to, a fuzzer.
+//! git, a model that says what it is told to, a fuzzer.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -10,6 +10,7 @@
 mod committed;
 mod faulty;
 mod fuzz;
+mod git;
 pub mod mock;
 pub mod postgres;
 mod stores;
@@ -18,5 +19,6 @@ mod wait;
 pub use committed::{assert_current, repository};
 pub use faulty::{Fault, FaultyStore};
 pub use fuzz::fuzz;
+pub use git::{git, git_may_fail};
 pub use stores::{TestStore, files_store, memory_store, postgres_store, sqlite_store};
-pub use wait::wait_for;
+pub use wait::{wait_for, wait_until_gone};

@@ -23,3 +23,17 @@ pub async fn wait_for<T>(what: &str, mut check: impl AsyncFnMut() -> Option<T>) 
         sleep(STEP).await;
     }
 }
+
+/// Waits until a process has ended. One that nobody has waited for yet has ended as well.
+///
+/// # Panics
+///
+/// If it lives on for too long.
+pub async fn wait_until_gone(process: &str) {
+    let stat = format!("/proc/{}/stat", process.trim());
+    wait_for(&format!("the end of process {process}"), async || {
+        let state = std::fs::read_to_string(&stat);
+        state.map_or(true, |state| state.contains(") Z ")).then_some(())
+    })
+    .await;
+}

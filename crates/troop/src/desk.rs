@@ -16,9 +16,10 @@ use troop_model::{
     Actor, Command, LEAD_ENDED, LeadLease, Member, MemberName, MemberState, Origin, Refusal, Role,
     State, Team, TeamId, TeamStatus,
 };
+use troop_process::is_stopped;
 use troop_runtime::{
     Board, Clock, Done, Following, Request, Session, Signature, TeamSummary, find_lead,
-    lead_has_died, process::is_stopped,
+    lead_has_died,
 };
 use troop_store::{Missing, Store};
 

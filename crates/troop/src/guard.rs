@@ -3,7 +3,7 @@
 
 use std::{ffi::OsString, io, process::ExitCode, thread, time::Duration};
 
-use troop_runtime::process::Mark;
+use troop_process::Mark;
 
 use crate::report::{self, Usage};
 

@@ -16,6 +16,7 @@ mod signals;
 mod teammate;
 mod thinking;
 mod trust;
+mod whole_file;
 
 use std::process::ExitCode;
 

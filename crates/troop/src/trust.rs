@@ -6,7 +6,7 @@ mod import;
 use std::{
     collections::BTreeMap,
     fs::{self, File},
-    io::{self, Write as _},
+    io,
     os::unix::fs::PermissionsExt as _,
     path::{Component, Path, PathBuf},
 };
@@ -14,7 +14,6 @@ use std::{
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use tempfile::NamedTempFile;
 use troop_agent::{
     Definition,
     builtin::{Agreed, Server},
@@ -25,6 +24,7 @@ use troop_runtime::HooksConfig;
 use crate::{
     config::{self, CheckFiles, Surroundings},
     report::quoted_path,
+    whole_file::{self, Access},
 };
 pub(crate) use agreed::{AgreedAgents, agreement};
 pub(crate) use import::imported_runs;
@@ -381,13 +381,8 @@ impl Kept {
         turn.lock().with_context(cannot)?;
         let mut kept = Self::read(home)?;
         change(&mut kept);
-        // Such a file is for its owner alone from the beginning.
-        let mut file = NamedTempFile::new_in(home).with_context(cannot)?;
         let text = serde_json::to_string_pretty(&kept)? + "\n";
-        file.write_all(text.as_bytes()).with_context(cannot)?;
-        file.as_file().sync_all().with_context(cannot)?;
-        file.persist(&path).with_context(cannot)?;
-        Ok(())
+        whole_file::write(&path, text.as_bytes(), Access::Owner).with_context(cannot)
     }
 }
 

@@ -19,9 +19,12 @@ use super::{
     secret::Secret,
     servers::Servers,
     team::Team,
-    tools::{Files, Own, Shell, Spot, Used},
+    tools::{Own, Shell, Used},
 };
-use crate::{Outcome, Turn};
+use crate::{
+    Outcome, Turn,
+    files::{Files, Spot},
+};
 
 mod ask;
 mod start;

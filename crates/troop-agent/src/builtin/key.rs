@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::secret::Secret;
-use crate::{Turn, process};
+use crate::Turn;
 
 /// How long a person has to unlock what the key is in.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Runs the command. What it prints is shown to nobody.
 pub(crate) async fn printed_by(command: &str, turn: &Turn) -> Result<Secret, String> {
     let wrong = |why: &str| format!("the command for the key, `{command}`, {why}");
-    let mut process = process::command("sh");
+    let mut process = troop_process::command("sh");
     process.arg("-c").arg(command).current_dir(turn.path());
     let output = timeout(PATIENCE, process.output()).await.map_err(|_| wrong("takes too long"))?;
     let output = output.map_err(|error| wrong(&format!("cannot be started: {error}")))?;

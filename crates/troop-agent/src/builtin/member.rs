@@ -17,9 +17,9 @@ use super::{
     servers::{Host, Servers},
     team::Team,
     think::{Mind, Thought},
-    tools::{Files, Own},
+    tools::Own,
 };
-use crate::{Agent, BoxFuture, Definition, Outcome, Thinking, Turn, Work};
+use crate::{Agent, BoxFuture, Definition, Outcome, Thinking, Turn, Work, files::Files};
 
 /// Thinks with a model.
 #[derive(Debug)]

@@ -2,26 +2,27 @@
 
 mod edit;
 mod end;
-mod files;
 mod find;
 mod read;
 mod search;
 mod shell;
 
-use std::sync::atomic::AtomicBool;
+use std::{io, path::Path, sync::atomic::AtomicBool};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use troop_protocol::Category;
 
-pub(crate) use files::{Files, Spot};
 pub(crate) use shell::Shell;
 
 use super::{
     chat::ToolSpec,
     permit::{Rules, Veil},
 };
-use crate::Outcome;
+use crate::{
+    Outcome,
+    files::{Files, NoFile, Spot},
+};
 use find::in_background;
 
 /// How much of a result a model is told.
@@ -217,6 +218,23 @@ pub(crate) fn shortened(text: String, n_bytes: usize) -> String {
     let (head, tail) =
         (text.get(..front).unwrap_or_default(), text.get(back..).unwrap_or_default());
     format!("{head}\n[{} bytes are not shown here]\n{tail}", back - front)
+}
+
+/// What went wrong with a file, for a model.
+fn fault(path: &Path, error: &io::Error) -> String {
+    let path = path.display();
+    if matches!(error.get_ref(), Some(it) if it.is::<NoFile>()) {
+        return format!("`{path}` {error}");
+    }
+    let (is_missing, is_folder) =
+        (error.kind() == io::ErrorKind::NotFound, error.kind() == io::ErrorKind::IsADirectory);
+    if is_missing {
+        format!("there is no `{path}`; look with LS or Glob what there is")
+    } else if is_folder {
+        format!("`{path}` is a folder; look into it with LS")
+    } else {
+        format!("`{path}`: {error}")
+    }
 }
 
 #[cfg(test)]

@@ -7,16 +7,14 @@ use tokio::{
     process::Child,
     time::{sleep, timeout},
 };
+use troop_process::{Group, Tail};
 use troop_protocol::WireTask;
 
 use super::{
     Line,
-    output::{Shown, Tail},
+    output::{MAX_TAIL, Shown, told},
 };
-use crate::{
-    Turn,
-    process::{self, Group},
-};
+use crate::Turn;
 
 /// How long a command that is interrupted may take to end by itself.
 const GRACE: Duration = Duration::from_secs(1);
@@ -79,7 +77,7 @@ pub(crate) async fn run(line: &Line, run: Run<'_>) -> io::Result<(Ended, String)
     // One pipe for both, so that what is printed stays in its order.
     let (reader, writer) = io::pipe()?;
     let place = run.turn.place();
-    let mut command = process::command(&line.program);
+    let mut command = troop_process::command(&line.program);
     command
         .args(&line.arguments)
         .current_dir(&place.path)
@@ -103,7 +101,7 @@ pub(crate) async fn run(line: &Line, run: Run<'_>) -> io::Result<(Ended, String)
     drop(command);
     let group = Group::led_by(&child);
     let mut output =
-        Output { tail: Tail::default(), shown: run.shows_output.then(|| Shown::new(run.turn)) };
+        Output { tail: Tail::of(MAX_TAIL), shown: run.shows_output.then(|| Shown::new(run.turn)) };
     let reader = pipe::Receiver::from_owned_fd(reader.into())?;
     let watched = watch(&mut child, &reader, &mut output);
     let ended = tokio::select! {
@@ -125,7 +123,7 @@ pub(crate) async fn run(line: &Line, run: Run<'_>) -> io::Result<(Ended, String)
     if let Some(shown) = output.shown {
         shown.finish();
     }
-    Ok((ended, output.tail.into_text()))
+    Ok((ended, told(&output.tail)))
 }
 
 /// Waits until the time is over, if there is a limit.

@@ -3,10 +3,10 @@
 mod step;
 
 use super::{
-    glob::Glob,
     lines::{Block, Line},
     syntax::{Handler, Script, Sought, When},
 };
+use crate::text_pattern::TextPattern;
 
 const HANDLERS: &str = "`when started`, `when task PATTERN`, `when mail PATTERN [from NAME]`, `when plan PATTERN [from \
                         NAME]`, `when shutdown`";
@@ -66,7 +66,7 @@ fn handler(line: &Line<'_>) -> Result<Handler, Problem> {
         ("when", "started", "") => When::Started,
         ("when", "shutdown", "") => When::Shutdown,
         ("when", "task", "") => return Err(line.problem("which tasks? `when task *` means all")),
-        ("when", "task", pattern) => When::Task(Glob::new(unquoted(pattern))),
+        ("when", "task", pattern) => When::Task(TextPattern::new(unquoted(pattern))),
         ("when", "mail", pattern) => When::Mail(sought(pattern)),
         ("when", "plan", pattern) => When::Plan(sought(pattern)),
         _ => return Err(unknown()),
@@ -90,7 +90,7 @@ fn sought(text: &str) -> Sought {
         _ => (text, None),
     };
     let pattern = if pattern.is_empty() { "*" } else { unquoted(pattern) };
-    Sought { glob: Glob::new(pattern), from }
+    Sought { pattern: TextPattern::new(pattern), from }
 }
 
 fn is_word(text: &str) -> bool {

@@ -1,6 +1,6 @@
 //! Does what the steps of a script say.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -8,13 +8,14 @@ use troop_model::{MessageKind, Party, Permissions};
 use troop_protocol::{ClientError, Level, MessageIn, MessageOut, Notification, Query, WireTask};
 
 use super::{
-    Memory, files,
+    Memory,
     syntax::{Act, End, Script, Sought, Step, When},
 };
 use crate::{
     Outcome, Turn,
     agent::BoxFuture,
     command::{Ended, Line, Run, run},
+    files::Files,
 };
 
 /// How long a lead may take to answer. One that does not know board calls never does.
@@ -165,12 +166,12 @@ impl<'a> Performance<'a> {
             }
             Act::WaitUntilDone => self.wait_until_done().await?,
             Act::Write { file, content } => {
-                let (path, content) = (self.change(file)?, self.fill(content));
-                files::write(&path, &content).map_err(|error| in_file(file, &error))?;
+                let ((files, path), content) = (self.change(file)?, self.fill(content));
+                files.write(&path, &content).map_err(|error| in_file(file, &error))?;
             }
             Act::Append { file, content } => {
-                let (path, content) = (self.change(file)?, self.fill(content));
-                files::append(&path, &content).map_err(|error| in_file(file, &error))?;
+                let ((files, path), content) = (self.change(file)?, self.fill(content));
+                files.append(&path, &content).map_err(|error| in_file(file, &error))?;
             }
             Act::Replace { old, new, file } => self.replace(old, new, file)?,
             Act::Run(command) => self.run(command).await?,
@@ -354,10 +355,17 @@ impl<'a> Performance<'a> {
         awaited.ok_or(Stop::End(Outcome::Interrupted))
     }
 
-    /// A file that may be changed.
-    fn change(&self, file: &str) -> Result<std::path::PathBuf, Stop> {
+    /// A file that may be changed, in the folder that it is in.
+    fn change(&self, file: &str) -> Result<(Files, PathBuf), Stop> {
         self.check_mode()?;
-        files::inside(self.turn.path(), &self.fill(file)).map_err(Stop::Failed)
+        let (folder, file) = (self.turn.path(), self.fill(file));
+        let files = Files::open(folder).map_err(|error| {
+            Stop::Failed(format!("the working folder `{}`: {error}", folder.display()))
+        })?;
+        let path = files.inside(&file);
+        let path =
+            path.map_err(|_| Stop::Failed(format!("`{file}` is not inside the working folder")))?;
+        Ok((files, path))
     }
 
     pub(super) fn check_mode(&self) -> Result<(), Stop> {
@@ -368,14 +376,16 @@ impl<'a> Performance<'a> {
         Ok(())
     }
 
+    /// Replaces the first place where a text stands.
     fn replace(&self, old: &str, new: &str, file: &str) -> Result<(), Stop> {
-        let path = self.change(file)?;
+        let (files, path) = self.change(file)?;
         let (old, new) = (self.fill(old), self.fill(new));
-        match files::replace(&path, &old, &new) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(Stop::Failed(format!("`{file}` has no `{old}`"))),
-            Err(error) => Err(in_file(file, &error)),
+        let wrong = |error| in_file(file, &error);
+        let text = files.read(&path).map_err(wrong)?;
+        if !text.contains(&old) {
+            return Err(Stop::Failed(format!("`{file}` has no `{old}`")));
         }
+        files.write(&path, &text.replacen(&old, &new, 1)).map_err(wrong)
     }
 
     async fn run(&mut self, command: &str) -> Result<(), Stop> {
@@ -427,7 +437,7 @@ impl When {
 impl Sought {
     fn is(&self, message: &MessageIn) -> bool {
         let is_from = self.from.as_ref().is_none_or(|from| *from == message.from);
-        is_from && self.glob.is_match(&message.content)
+        is_from && self.pattern.is_match(&message.content)
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::glob::Glob;
+use crate::text_pattern::TextPattern;
 
 /// What a member does, and when.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,7 +21,7 @@ pub(super) struct Handler {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum When {
     Started,
-    Task(Glob),
+    Task(TextPattern),
     Mail(Sought),
     Plan(Sought),
     Shutdown,
@@ -30,7 +30,7 @@ pub(super) enum When {
 /// Which message is meant.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sought {
-    pub(super) glob: Glob,
+    pub(super) pattern: TextPattern,
     pub(super) from: Option<String>,
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use troop_agent::{CommandAgent, Exit};
-use troop_testkit::wait_for;
+use troop_testkit::wait_until_gone;
 
 use crate::lead::Lead;
 
@@ -31,15 +31,6 @@ async fn reason(lead: &mut Lead, description: &str) -> String {
     let report = run(lead, description).await;
     assert_eq!(report["status"], "failed", "{report}");
     report["reason"].as_str().unwrap().to_owned()
-}
-
-/// Waits until a process has ended.
-async fn is_gone(pid: &str) {
-    wait_for("the process is gone", async || {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
-        stat.map_or(Some(()), |stat| stat.contains(") Z ").then_some(()))
-    })
-    .await;
 }
 
 /// A command that starts a process of its own and waits for it; gives the number of that process.
@@ -120,9 +111,9 @@ async fn of_a_long_output_the_end_is_kept_and_few_lines_are_shown() {
 async fn what_a_command_leaves_running_ends_with_it() {
     let mut lead = lead().await;
     let pid = result(&mut lead, "sleep 600 & echo $!").await;
-    is_gone(&pid).await;
+    wait_until_gone(&pid).await;
     let pid = result(&mut lead, "sleep 600 >/dev/null 2>&1 & echo $!").await;
-    is_gone(&pid).await;
+    wait_until_gone(&pid).await;
 }
 
 #[tokio::test]
@@ -130,12 +121,12 @@ async fn an_interruption_ends_all_that_runs_and_mail_runs_it_again() {
     let mut lead = lead().await;
     let pid = start_family(&mut lead).await;
     lead.say("turn/interrupt", json!({})).await;
-    is_gone(&pid).await;
+    wait_until_gone(&pid).await;
     lead.mail("once more").await;
     let again = lead.hears("team.log").await["text"].as_str().unwrap().to_owned();
     assert_ne!(again, pid);
     assert_eq!(lead.leave().await, Exit::LeadGone);
-    is_gone(&again).await;
+    wait_until_gone(&again).await;
 }
 
 #[tokio::test]
@@ -143,7 +134,7 @@ async fn without_a_lead_nothing_runs_on() {
     let mut lead = lead().await;
     let pid = start_family(&mut lead).await;
     assert_eq!(lead.leave().await, Exit::LeadGone);
-    is_gone(&pid).await;
+    wait_until_gone(&pid).await;
 }
 
 #[tokio::test]

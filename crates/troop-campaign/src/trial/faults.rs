@@ -6,7 +6,7 @@ use anyhow::Result;
 use rustix::process::pidfd_send_signal;
 use tokio::time::{Instant, sleep};
 use troop_model::{MemberName, State};
-use troop_runtime::process::{Mark, Signal};
+use troop_process::{Mark, Signal};
 use uuid::Uuid;
 
 use super::{Trial, letter};

@@ -9,7 +9,6 @@ use tokio::{
     process::Child,
     time::{Duration, Instant},
 };
-use troop_runtime::process;
 
 use crate::lead::Orders;
 
@@ -35,7 +34,7 @@ impl LeadProcess {
     pub(super) async fn start(&mut self) -> Result<()> {
         let (program, arguments) = self.command.split_first().context("a lead is a program")?;
         let log = OpenOptions::new().create(true).append(true).open(&self.log)?;
-        let mut command = process::command(program);
+        let mut command = troop_process::command(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log);
         let mut child = command.spawn()?;
         let mut input = child.stdin.take().context("a lead has an input")?;

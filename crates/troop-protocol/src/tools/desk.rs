@@ -32,7 +32,8 @@ pub(super) struct Turn {
 }
 
 impl<C: Calls> Toolbox<C> {
-    /// Tools whose calls are answered by `calls`.
+    /// Tools for one turn, whose calls are answered by `calls`: what was listed in another turn does not count, because others
+    /// may have worked since.
     #[must_use]
     pub fn new(calls: C) -> Self {
         Self { calls, turn: Turn { listed_at: Mutex::new(None), creating: Semaphore::new(1) } }
@@ -41,11 +42,6 @@ impl<C: Calls> Toolbox<C> {
     /// Who answers.
     pub fn calls(&self) -> &C {
         &self.calls
-    }
-
-    /// Begins a turn: what was listed before it is forgotten, because others may have worked since.
-    pub fn begin_turn(&self) {
-        self.turn.set_listed(None);
     }
 
     /// Runs a tool for somebody in this seat. The result is text for the model; so is a failure.
@@ -79,8 +75,8 @@ fn unknown(name: &str, seat: &Seat) -> Failure {
 }
 
 impl Turn {
-    fn set_listed(&self, version: Option<Version>) {
-        *self.listed_at.lock().unwrap_or_else(PoisonError::into_inner) = version;
+    fn set_listed(&self, version: Version) {
+        *self.listed_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(version);
     }
 
     fn listed_at(&self) -> Option<Version> {
@@ -141,7 +137,7 @@ impl<C: Calls> Desk<'_, C> {
 
     /// Notes that the board was listed in this turn.
     pub(super) fn has_listed(&self, version: Version) {
-        self.turn.set_listed(Some(version));
+        self.turn.set_listed(version);
     }
 
     /// Creates a task, if nobody put another on the board since it was listed in this turn. None if it was not listed.

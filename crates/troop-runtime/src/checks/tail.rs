@@ -1,9 +1,10 @@
 //! What a check prints: its lines as they come, not too many, and the end of it.
 
-use std::{collections::VecDeque, io};
+use std::io;
 
 use tokio::net::unix::pipe::Receiver;
 use troop_model::MAX_TAIL;
+use troop_process::Lines;
 
 use super::Show;
 
@@ -15,15 +16,15 @@ const CHUNK: usize = 8 * 1024;
 
 /// The end of what a check printed.
 pub(super) struct Tail {
-    show: Option<Show>,
-    bytes: VecDeque<u8>,
-    line: Vec<u8>,
-    n_lines: u32,
+    end: troop_process::Tail,
+    shown: Option<Shown>,
 }
 
 impl Tail {
     pub(super) fn new(show: Option<Show>) -> Self {
-        Self { show, bytes: VecDeque::new(), line: Vec::new(), n_lines: 0 }
+        let shown = show.map(|show| Shown { show, lines: Lines::of(MAX_LINE), n_lines: 0 });
+        // A character has at most four bytes.
+        Self { end: troop_process::Tail::of(4 * MAX_TAIL), shown }
     }
 
     /// Takes what comes, to the end. Nothing is lost when it is not waited for any more.
@@ -39,44 +40,35 @@ impl Tail {
     }
 
     fn take(&mut self, bytes: &[u8]) {
-        self.bytes.extend(bytes);
-        // A character has at most four bytes.
-        let n_over = self.bytes.len().saturating_sub(4 * MAX_TAIL);
-        self.bytes.drain(..n_over);
-        if self.show.is_none() || self.n_lines > MAX_LINES {
-            return;
-        }
-        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
-            let room = MAX_LINE.saturating_sub(self.line.len());
-            self.line.extend_from_slice(part.get(..room).unwrap_or(part));
-            if part.ends_with(b"\n") {
-                self.show_line();
-            }
-        }
-    }
-
-    fn show_line(&mut self) {
-        let line = std::mem::take(&mut self.line);
-        let text = String::from_utf8_lossy(&line);
-        self.n_lines += 1;
-        let text = match self.n_lines {
-            ..=MAX_LINES => text.trim_end(),
-            n if n == MAX_LINES + 1 => "[what it prints from here on is not shown]",
-            _ => return,
-        };
-        if let (Some(show), false) = (&self.show, text.is_empty()) {
-            show(text);
+        self.end.push(bytes);
+        if let Some(Shown { show, lines, n_lines }) = &mut self.shown {
+            lines.push(bytes, |line| show_line(show, n_lines, line));
         }
     }
 
     /// The end as text; what is no text in it is replaced.
     pub(super) fn into_text(mut self) -> String {
-        if !self.line.is_empty() {
-            self.show_line();
+        if let Some(Shown { show, lines, n_lines }) = &mut self.shown {
+            lines.finish(|line| show_line(show, n_lines, line));
         }
-        let bytes: Vec<u8> = self.bytes.into();
-        let text = String::from_utf8_lossy(&bytes).trim_end().to_owned();
+        let text = self.end.text();
         let n_chars = text.chars().count();
         text.chars().skip(n_chars.saturating_sub(MAX_TAIL)).collect()
+    }
+}
+
+/// What people see of it.
+struct Shown {
+    show: Show,
+    lines: Lines,
+    n_lines: u32,
+}
+
+fn show_line(show: &Show, n_lines: &mut u32, line: &str) {
+    *n_lines = n_lines.saturating_add(1);
+    match *n_lines {
+        ..=MAX_LINES => show(line),
+        n if n == MAX_LINES + 1 => show("[what it prints from here on is not shown]"),
+        _ => {}
     }
 }

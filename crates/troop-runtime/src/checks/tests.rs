@@ -12,7 +12,8 @@ use uuid::Uuid;
 use super::{Checks, Wanted, complaint};
 use crate::{Agreement, Clock};
 
-fn checks(commands: &[&str]) -> Checks {
+/// Checks as a team without odd wishes has them.
+pub(crate) fn checks(commands: &[&str]) -> Checks {
     Checks {
         commands: commands.iter().map(|it| (*it).to_owned()).collect(),
         timeout: Duration::from_secs(30),
@@ -50,18 +51,13 @@ async fn a_check_that_hangs_is_killed_with_all_that_it_started() {
     let says = "begun\n[killed, because it took longer than 0s]";
     assert_eq!(ended(&evidence), [(124, says)]);
     let pid = std::fs::read_to_string(folder.path().join("pid")).unwrap();
-    let is_alive = || {
-        std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()))
-            .is_ok_and(|stat| !stat.contains(") Z"))
-    };
     // Who is killed is gone soon after, not at once.
-    let is_gone = async || (!is_alive()).then_some(());
-    troop_testkit::wait_for("what it started is gone", is_gone).await;
+    troop_testkit::wait_until_gone(&pid).await;
     all_gone(&checks).await;
 }
 
 async fn all_gone(checks: &Checks) {
-    let mark = crate::process::Mark { session: checks.session, run: None };
+    let mark = troop_process::Mark { session: checks.session, run: None };
     let are_gone = async || mark.processes().is_empty().then_some(());
     troop_testkit::wait_for("all that it started is gone", are_gone).await;
 }

@@ -17,12 +17,10 @@ use tokio::{
     task::JoinError,
     time::timeout,
 };
+use troop_process::{Group, command};
 
 use super::{Hook, HookContext, HookOptions};
-use crate::{
-    Agreement,
-    process::{Group, command},
-};
+use crate::Agreement;
 
 /// How much of each output is kept.
 const MAX_OUTPUT: usize = 64 * 1024;

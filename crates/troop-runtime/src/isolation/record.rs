@@ -9,7 +9,10 @@ use serde::{Deserialize, Serialize};
 use troop_model::TeamName;
 
 use super::{elsewhere::Elsewhere, names, repository::Repository};
-use crate::git::{Git, GitError, GitResult};
+use crate::{
+    disk,
+    git::{Git, GitError, GitResult},
+};
 
 /// How many names are tried for a team's branch.
 const MAX_NAMES: u32 = 100;
@@ -50,10 +53,8 @@ impl Record {
     /// At once, so that none is half.
     pub(super) fn write(&self, folder: &Path) -> GitResult<()> {
         let path = Self::path(folder);
-        let beside = path.with_extension("new");
-        let text = serde_json::to_vec_pretty(self).expect("a record is JSON");
-        let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, &path));
-        written.map_err(GitError::file(&path))
+        let written = disk::pretty(self).and_then(|text| disk::put(&path, &text));
+        written.map(drop).map_err(GitError::file(&path))
     }
 
     /// Whether the repository is not where it was: it was moved, or deleted.

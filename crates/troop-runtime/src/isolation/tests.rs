@@ -14,18 +14,16 @@ use std::{
     ffi::OsString,
     fs,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use tempfile::TempDir;
 use troop_model::{MemberName, TaskNumber};
-use uuid::Uuid;
 
 use super::{
     Aim, Ending, Finished, Git, GitError, Isolation, IsolationOptions, Merge, NotMerged, Opened,
     Outcome, Work, names,
 };
-use crate::{Agreement, Checks, Clock, Wanted};
+use crate::checks::tests::checks;
 
 /// A repository of somebody, and a team's folder beside it.
 struct Scene {
@@ -137,19 +135,6 @@ fn member(name: &str) -> MemberName {
 fn work(name: &str, task: u32) -> Work {
     let subject = format!("subject of {task}");
     Work { member: member(name), task: TaskNumber(task), attempt: 1, subject }
-}
-
-fn checks(commands: &[&str]) -> Checks {
-    Checks {
-        commands: commands.iter().map(|it| (*it).to_owned()).collect(),
-        timeout: Duration::from_secs(30),
-        environment: std::env::vars_os().collect(),
-        clock: Clock::system(),
-        session: Uuid::now_v7(),
-        show: None,
-        wanted: Wanted::default(),
-        agreement: Agreement::default(),
-    }
 }
 
 async fn finish(isolation: &Isolation, work: &Work) -> Finished {

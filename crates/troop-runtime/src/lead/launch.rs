@@ -5,14 +5,18 @@ use std::{
 };
 
 use smol_str::SmolStr;
+use thiserror::Error;
 use tokio::{
     io::{AsyncRead, AsyncWrite, DuplexStream},
     process::Child,
 };
+use tokio_util::task::TaskTracker;
 use troop_model::{MemberName, Role, TeamName};
+use troop_process::Mark;
+use troop_protocol::{FromLead, FromTeammate, Incoming, Peer, Ready};
 use uuid::Uuid;
 
-use crate::{BoxFuture, process};
+use crate::BoxFuture;
 
 /// How much may be on its way inside this process.
 const PIPE: usize = 64 * 1024;
@@ -67,7 +71,7 @@ pub struct LaunchSpec {
     /// What it finds in its environment besides what others do.
     pub variables: Vec<(&'static str, &'static str)>,
     /// Told to all that runs for it, so that what it leaves behind can be found.
-    pub mark: process::Mark,
+    pub mark: Mark,
 }
 
 impl LaunchSpec {
@@ -110,13 +114,21 @@ pub struct Programs {
     pub environment: Vec<(OsString, OsString)>,
 }
 
+/// A program that the system does not start, with what the system says.
+#[derive(Debug, Error)]
+#[error("`{program}`: {source}")]
+struct NotStarted {
+    program: String,
+    source: io::Error,
+}
+
 impl Launch for Programs {
     fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched> {
         let (program, first) = match self.own.get(&spec.agent).and_then(|it| it.split_first()) {
             Some((program, first)) => (program.clone(), first),
             None => (self.troop.clone().into_os_string(), [].as_slice()),
         };
-        let mut command = process::command(&program);
+        let mut command = troop_process::command(&program);
         let first = first.iter().map(|argument| found_from(spec, argument));
         command.args(first).args(arguments(spec)).current_dir(&spec.path);
         // What is described beside the project's files, and not among them, is found there.
@@ -125,11 +137,11 @@ impl Launch for Programs {
         command.env("TROOP_TEAMMATE", "1").envs(spec.variables.iter().copied());
         command.envs(spec.own_variables());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let named = |error: io::Error| {
-            let text = format!("`{}`: {error}", program.to_string_lossy());
-            io::Error::new(error.kind(), text)
+        let not_started = |source: io::Error| {
+            let program = program.to_string_lossy().into_owned();
+            io::Error::new(source.kind(), NotStarted { program, source })
         };
-        let mut child = command.spawn().map_err(named)?;
+        let mut child = command.spawn().map_err(not_started)?;
         let (Some(writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("a started process has no pipes"));
         };
@@ -138,7 +150,7 @@ impl Launch for Programs {
     }
 
     fn guard(&self, session: Uuid) -> io::Result<Option<Child>> {
-        let mut command = process::command(&self.troop);
+        let mut command = troop_process::command(&self.troop);
         command.arg("--guard").arg(session.to_string());
         // It must outlive us, and nobody reads what it says.
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -201,6 +213,25 @@ impl<F> fmt::Debug for InProcess<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("InProcess").field("others", &self.others).finish_non_exhaustive()
     }
+}
+
+/// For [`InProcess`]: a lead's own member that hears everything and says nothing, for teams whose lead has no agent.
+#[must_use]
+pub fn silent_lead(spec: &LaunchSpec, wire: DuplexStream) -> Option<BoxFuture<'static, ()>> {
+    let name = (spec.role == Role::Lead).then(|| spec.member.to_string())?;
+    Some(Box::pin(async move {
+        let tracker = TaskTracker::new();
+        let (reader, writer) = tokio::io::split(wire);
+        let (peer, mut heard) = Peer::channel(reader, writer, &tracker);
+        let ready = FromTeammate::Ready(Ready { name, acknowledges: false, version: None });
+        // A wire that has ended ends this too.
+        drop(peer.notify(&ready).await);
+        while let Some(Incoming::Notification(said)) = heard.recv().await {
+            if let Ok(FromLead::Shutdown { .. }) = FromLead::try_from(&said) {
+                break;
+            }
+        }
+    }))
 }
 
 impl fmt::Debug for Launched {

@@ -4,6 +4,7 @@ use troop_model::{
     Assignment, Command, Member, MemberName, MemberState, Party, Role, Status, Team, Version,
     WITH_TEAM,
 };
+use troop_process::Signal;
 use troop_protocol::FromLead;
 use uuid::Uuid;
 
@@ -13,7 +14,6 @@ use super::{
     input::Due,
     link::{Link, Phase},
 };
-use crate::process::Signal;
 
 /// A member that is being stopped.
 #[derive(Clone, Debug)]

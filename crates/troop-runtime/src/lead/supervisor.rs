@@ -12,6 +12,7 @@ use tokio::{
     time::timeout,
 };
 use troop_model::{Command, Member, MemberName, MemberState, Permissions, Role, WITH_TEAM};
+use troop_process::{Group, Mark, Signal, kill_group};
 use troop_protocol::{Peer, PeerOptions, Ready};
 use uuid::Uuid;
 
@@ -25,8 +26,7 @@ use super::{
 };
 use crate::{
     BoardError,
-    fault::is_of_machine,
-    process::{self, Mark, Signal},
+    fault::{is_of_machine, is_said_of_machine},
 };
 
 /// The longest line of standard error that is taken as one.
@@ -102,7 +102,11 @@ impl Dispatcher {
         };
         let launched = match self.launch.launch(&spec) {
             Ok(launched) => launched,
-            Err(error) if self.fails_for_now(member, &error.to_string()) => return,
+            Err(error)
+                if is_of_machine(&error) && self.starts_later(member, &error.to_string()) =>
+            {
+                return;
+            }
             Err(error) => return self.cannot_start(member, error).await,
         };
         let ear = Ear { runner: runner.clone(), inputs: self.inputs.clone() };
@@ -112,11 +116,6 @@ impl Dispatcher {
         self.note(member, Line::note(&format!("started in process {}", body.process())));
         self.timers.set(self.timing.ready, Due::Ready(runner.clone()));
         self.links.insert(member.clone(), Link::new(runner, peer, body, is_new));
-    }
-
-    /// Whether a member cannot be started because of a fault of the machine, and is tried again.
-    fn fails_for_now(&mut self, member: &MemberName, why: &str) -> bool {
-        is_of_machine(why) && self.starts_later(member, why)
     }
 
     /// Starts a member later that a fault of the machine keeps from starting: that is no crash, and the fault of no task. Not
@@ -273,7 +272,10 @@ impl Dispatcher {
                 self.tell_lead(member, format!("Teammate {member} has shut down.")).await;
             }
             self.restarts.forget(member);
-        } else if link.phase == Phase::Starting && self.fails_for_now(member, &reason) {
+        } else if link.phase == Phase::Starting
+            && is_said_of_machine(&reason)
+            && self.starts_later(member, &reason)
+        {
             // It is tried again.
         } else if link.phase == Phase::Starting && link.is_new {
             self.not_started(member, &Exit::NotStarted(io::Error::other(reason))).await;
@@ -365,7 +367,7 @@ impl Dispatcher {
             .and_then(|link| link.body.own_process())
         {
             // One that has just ended cannot be signalled; its end is on its way.
-            drop(process::kill_group(pid, signal));
+            drop(kill_group(pid, signal));
         }
     }
 
@@ -388,11 +390,11 @@ fn is_new(member: &Member) -> bool {
 
 /// Waits for a process to end and ends all that it left behind.
 async fn see_out(mut child: Child, mark: Mark) -> Exit {
-    let pid = child.id();
+    let group = Group::led_by(&child);
     let status = child.wait().await;
     let sweep = move || {
-        // Its group keeps its number as long as somebody is left in it.
-        pid.map(|pid| process::kill_group(pid, Signal::KILL));
+        drop(group);
+        // What it left in another group is found by its mark.
         mark.kill_all()
     };
     drop(tokio::task::spawn_blocking(sweep).await);

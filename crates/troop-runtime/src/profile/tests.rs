@@ -8,13 +8,13 @@ use std::{
 };
 
 use tempfile::TempDir;
+use troop_testkit::git;
 
 use super::{
     MAX_LOCATIONS, MAX_SCANNED, Profile, Severity,
     recognise::{languages, manifests, severity},
     scan::n_words,
 };
-use crate::process;
 
 async fn profile_of(path: &Path) -> Profile {
     let environment: Vec<_> = std::env::vars_os().collect();
@@ -39,15 +39,9 @@ fn write(folder: &Path, path: &str, text: &str) {
 /// The same, and all of them tracked by git.
 async fn repository(files: &[(&str, &str)]) -> TempDir {
     let folder = folder(files);
-    git(folder.path(), &["init", "--quiet"]).await;
-    git(folder.path(), &["add", "--all"]).await;
+    git(folder.path(), &["init", "--quiet"]);
+    git(folder.path(), &["add", "--all"]);
     folder
-}
-
-async fn git(folder: &Path, arguments: &[&str]) {
-    let mut command = process::command("git");
-    let status = command.arg("-C").arg(folder).args(arguments).status().await.unwrap();
-    assert!(status.success(), "git {arguments:?}");
 }
 
 fn kinds(profile: &Profile) -> Vec<&str> {
@@ -251,11 +245,11 @@ async fn whatever_lies_there_there_is_a_profile() {
     fs::write(root.join("new\nline.rs"), "// TODO\n").unwrap();
     symlink(outside.path().join("secret.rs"), root.join("link.rs")).unwrap();
     symlink(outside.path(), root.join("out")).unwrap();
-    git(root, &["init", "--quiet"]).await;
-    git(root, &["add", "--all"]).await;
+    git(root, &["init", "--quiet"]);
+    git(root, &["add", "--all"]);
     // Tracked, and gone.
     write(root, "gone.rs", "// TODO");
-    git(root, &["add", "gone.rs"]).await;
+    git(root, &["add", "gone.rs"]);
     fs::remove_file(root.join("gone.rs")).unwrap();
     let profile = profile_of(root).await;
     let todo = &profile.signals[0];

@@ -7,11 +7,11 @@ use tempfile::TempDir;
 use tokio::{sync::mpsc, time};
 use tokio_util::task::TaskTracker;
 use troop_model::TaskNumber;
+use troop_process::{Signal, kill_group};
 use troop_runtime::{
     Fired, HookContext, HookEvent, HookOptions, HookTask, Hooks, HooksConfig, Occasion, Verdict,
-    process::{Signal, kill_group},
 };
-use troop_testkit::wait_for;
+use troop_testkit::{wait_for, wait_until_gone};
 
 /// More than any pipe holds.
 const MUCH: usize = 1_000_000;
@@ -148,14 +148,6 @@ fn waiting_for(file: &str) -> String {
     format!("until [ -e {file} ]; do sleep 0.01; done")
 }
 
-async fn is_gone(pid: &str) {
-    wait_for("the process is gone", async || {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
-        stat.map_or(true, |stat| stat.contains(") Z ")).then_some(())
-    })
-    .await;
-}
-
 #[tokio::test]
 async fn a_hook_that_goes_well_lets_things_go_on() {
     let project = Project::on_completion(&["true", "echo fine", "echo '[1, 2'", "echo '{}'"]);
@@ -290,7 +282,7 @@ async fn a_hook_that_hangs_is_killed_with_all_that_it_started() {
     let fired = firing.await.unwrap();
     time::resume();
     assert!(complaint(&fired).ends_with("took longer than 60s and was killed"), "{fired:?}");
-    is_gone(&child).await;
+    wait_until_gone(&child).await;
 }
 
 #[tokio::test]
@@ -308,7 +300,7 @@ async fn a_hook_that_nobody_waits_for_any_more_is_killed() {
     let firing = project.tracker.spawn(async move { hooks.fire(&completed("done")).await });
     let child = project.line("child").await;
     firing.abort();
-    is_gone(&child).await;
+    wait_until_gone(&child).await;
     project.all_ended().await;
 }
 

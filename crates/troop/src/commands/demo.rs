@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use serde_json::json;
 use troop_model::{NewMember, NewTeamCommand, Settings, TeamId, quoted};
-use troop_runtime::{Following, HooksConfig, process};
+use troop_runtime::{Following, HooksConfig};
 use troop_store::Missing;
 use uuid::Uuid;
 
@@ -112,7 +112,7 @@ async fn lead(args: &DemoArgs, desk: &mut Desk, printer: &Printer) -> Result<Fin
 
 /// Lets the sample's own tests say what the team's work is worth.
 async fn conclude(finished: &Finished, place: &Place, printer: &Printer) -> Result<()> {
-    let tested = process::command("python3")
+    let tested = troop_process::command("python3")
         .args(["-B", "-m", "unittest"])
         .current_dir(place.project())
         .output()
@@ -194,7 +194,7 @@ impl Place {
             ],
         ];
         for step in steps {
-            let git = process::command("git")
+            let git = troop_process::command("git")
                 .args(identity)
                 .args(step)
                 .current_dir(self.project())

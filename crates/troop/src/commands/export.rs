@@ -18,6 +18,7 @@ use crate::{
     render,
     report::{Refused, Typed, Usage, quoted_path},
     trust::imported_runs,
+    whole_file::{Access, Draft},
 };
 
 pub(super) async fn export(
@@ -49,18 +50,12 @@ async fn to_file(
     desk: &Desk,
 ) -> Result<ExportHeader> {
     let unwritten = || format!("`{}` cannot be written", path.display());
-    let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    // Nobody knows the name that it has until it is whole.
-    let nameless = |error: std::io::Error| std::io::Error::from(error.kind());
-    let file = tempfile::NamedTempFile::new_in(folder).map_err(nameless).with_context(unwritten)?;
-    let mut file = BufWriter::new(file);
+    let mut file = BufWriter::new(Draft::new(path).with_context(unwritten)?);
     let write = |lines: &str| file.write_all(lines.as_bytes()).with_context(unwritten);
     let header = troop_runtime::export(desk.store.as_ref(), team, write).await?;
     let file =
         file.into_inner().map_err(std::io::IntoInnerError::into_error).with_context(unwritten)?;
-    file.as_file().sync_all().with_context(unwritten)?;
-    file.persist(path).with_context(unwritten)?;
+    file.put(Access::Owner).with_context(unwritten)?;
     Ok(header)
 }
 

@@ -7,7 +7,8 @@ use troop_model::{
     ActorKind, Command, Context, Evidence, Isolation, Proof, Refusal, State, Status, TaskCommand,
     TaskRef, decide,
 };
-use troop_runtime::{Agreement, Checks, Request, Wanted, complaint, find_lead, process::Mark};
+use troop_process::Mark;
+use troop_runtime::{Agreement, Checks, Request, Wanted, complaint, find_lead};
 use uuid::Uuid;
 
 use crate::{

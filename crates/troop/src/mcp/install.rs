@@ -9,7 +9,11 @@ use std::{
 
 use anyhow::{Context as _, Result};
 
-use crate::{cli::Client, report::Refused};
+use crate::{
+    cli::Client,
+    report::Refused,
+    whole_file::{self, Access},
+};
 
 /// The name under which clients know the server.
 const NAME: &str = "troop";
@@ -105,25 +109,17 @@ impl Change {
     /// Writes it, all or nothing, and keeps what was there. Says where that is.
     pub(crate) fn write(&self) -> Result<Option<PathBuf>> {
         let failed = || format!("`{}` cannot be written", self.path.display());
-        let folder = self.path.parent().unwrap_or(Path::new("."));
+        let folder = whole_file::folder(&self.path);
         fs::create_dir_all(folder).with_context(failed)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
-        io::Write::write_all(&mut file, self.after.as_bytes()).with_context(failed)?;
-        file.as_file().sync_all().with_context(failed)?;
         let mut backup = None;
         if self.before.is_some() {
             let name = self.path.file_name().unwrap_or_default().to_string_lossy();
             let kept = folder.join(format!("{name}.{BACKUP}"));
             fs::copy(&self.path, &kept).with_context(failed)?;
-            let permissions = fs::metadata(&self.path).with_context(failed)?.permissions();
-            fs::set_permissions(file.path(), permissions).with_context(failed)?;
             backup = Some(kept);
-        } else {
-            // A new file is as open as the folder's others are; a temporary one would be for its owner alone.
-            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-            fs::set_permissions(file.path(), mode).with_context(failed)?;
         }
-        file.persist(&self.path).with_context(failed)?;
+        let written = whole_file::write(&self.path, self.after.as_bytes(), Access::LikeOthers);
+        written.with_context(failed)?;
         Ok(backup)
     }
 }

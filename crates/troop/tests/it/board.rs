@@ -308,11 +308,7 @@ async fn a_check_ends_with_who_waits_for_it() {
     assert!(run.err.contains("it was stopped by SIGINT"), "{run:?}");
     for file in ["pid", "left"] {
         let pid = std::fs::read_to_string(troop.folder().join(file)).unwrap();
-        let is_gone = async || {
-            let status = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
-            status.map_or(true, |it| it.contains(") Z ")).then_some(())
-        };
-        troop_testkit::wait_for("it has ended", is_gone).await;
+        troop_testkit::wait_until_gone(&pid).await;
     }
     assert_eq!(troop.json("task get 1")["status"], "pending");
 }

@@ -9,25 +9,19 @@ mod words;
 
 use std::{
     fs,
-    path::Path,
     process::{Command, Stdio},
 };
 
 use serde_json::json;
-use troop_testkit::mock::{MockModel, Seen};
+use troop_testkit::{
+    git,
+    mock::{MockModel, Seen},
+};
 
 use crate::troop::{Printing, Run, Troop};
 
 /// What nothing may show.
 const KEY: &str = "sk-very-secret";
-
-fn git(folder: &Path, arguments: &[&str]) -> String {
-    let mut git = Command::new("git");
-    git.args(["-c", "user.name=pat", "-c", "user.email=pat@localhost"]).args(arguments);
-    let output = git.current_dir(folder).output().unwrap();
-    assert!(output.status.success(), "git {arguments:?}: {output:?}");
-    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
-}
 
 /// A repository of somebody who lets agents do all these things.
 fn repository(allowed: &[&str]) -> Troop {

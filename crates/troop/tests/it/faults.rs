@@ -2,10 +2,9 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _, process::Command};
 
-use crate::{
-    isolation::{git, repository},
-    troop::Troop,
-};
+use troop_testkit::git;
+
+use crate::{isolation::repository, troop::Troop};
 
 /// A lead that has one file written.
 const WRITE: &str = r#"

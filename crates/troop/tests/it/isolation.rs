@@ -3,6 +3,7 @@
 use std::{fs, path::Path, process::Command};
 
 use serde_json::{Value, json};
+use troop_testkit::git;
 
 use crate::{
     mcp::Client,
@@ -23,14 +24,6 @@ when mail * from user
     call task/create {"subject": "one", "description": "echo half > half; exit 1"}
     wait for mail *failed after* from system
 "#;
-
-pub(crate) fn git(folder: &Path, arguments: &[&str]) -> String {
-    let mut git = Command::new("git");
-    git.args(["-c", "user.name=pat", "-c", "user.email=pat@localhost"]).args(arguments);
-    let output = git.current_dir(folder).output().unwrap();
-    assert!(output.status.success(), "git {arguments:?}: {output:?}");
-    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
-}
 
 /// A repository whose lead follows a script.
 pub(crate) fn repository(script: &str) -> Troop {

@@ -2,10 +2,9 @@
 
 use std::{fs, process::Command};
 
-use crate::{
-    isolation::{git, repository},
-    troop::Troop,
-};
+use troop_testkit::git;
+
+use crate::{isolation::repository, troop::Troop};
 
 /// The words that a shell makes of a command.
 fn words(command: &str) -> Vec<String> {

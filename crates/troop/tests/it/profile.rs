@@ -1,6 +1,8 @@
 //! `troop profile`
 
-use std::{fs, process::Command};
+use std::fs;
+
+use troop_testkit::git;
 
 use crate::troop::Troop;
 
@@ -11,10 +13,8 @@ fn a_repository_is_described_and_a_team_suggested() {
     fs::create_dir_all(folder.join("docs")).unwrap();
     fs::write(folder.join("Cargo.toml"), "[package]").unwrap();
     fs::write(folder.join("main.rs"), "fn main() {} // TODO: all of it").unwrap();
-    for line in ["init --quiet", "add --all"] {
-        let status = Command::new("git").arg("-C").arg(&folder).args(line.split(' ')).status();
-        assert!(status.unwrap().success());
-    }
+    git(&folder, &["init", "--quiet"]);
+    git(&folder, &["add", "--all"]);
     let profile = troop.json("profile 'my project'");
     assert_eq!(profile["languages"][0]["name"], "Rust");
     assert_eq!(
@@ -67,10 +67,8 @@ fn a_foreign_repository_in_the_environment_is_not_followed() {
         let folder = troop.folder().join(folder);
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join(file), "").unwrap();
-        for line in ["init --quiet", "add --all"] {
-            let status = Command::new("git").arg("-C").arg(&folder).args(line.split(' ')).status();
-            assert!(status.unwrap().success());
-        }
+        git(&folder, &["init", "--quiet"]);
+        git(&folder, &["add", "--all"]);
     }
     let mut command = troop.command(&["profile", "own", "--json"]);
     let output = command.env("GIT_DIR", troop.folder().join("foreign/.git")).output().unwrap();

@@ -14,7 +14,8 @@ use std::{fs, path::PathBuf};
 
 use rustix::process::Signal;
 use serde_json::Value;
-use troop_runtime::{find_lead, process::Mark};
+use troop_process::Mark;
+use troop_runtime::find_lead;
 use troop_testkit::wait_for;
 
 use crate::{

@@ -8,7 +8,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use troop_testkit::wait_for;
+use troop_testkit::{wait_for, wait_until_gone};
 
 use crate::troop::Troop;
 
@@ -87,14 +87,6 @@ impl Drop for Mate {
     }
 }
 
-async fn is_gone(pid: &str) {
-    wait_for("the process is gone", async || {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
-        stat.map_or(Some(()), |stat| stat.contains(") Z ").then_some(()))
-    })
-    .await;
-}
-
 fn with_script(script: &str) -> Troop {
     let troop = Troop::new();
     std::fs::write(troop.folder().join("ann.script"), script).unwrap();
@@ -123,7 +115,7 @@ async fn a_teammate_whose_lead_is_gone_ends_with_all_that_it_runs() {
     let grandchild = mate.start_family();
     drop(mate.input.take());
     assert_eq!(mate.exit().await.code(), Some(0));
-    is_gone(&grandchild).await;
+    wait_until_gone(&grandchild).await;
 }
 
 #[tokio::test]
@@ -133,7 +125,7 @@ async fn a_teammate_that_is_terminated_ends_with_all_that_it_runs() {
     let grandchild = mate.start_family();
     mate.signal(Signal::TERM);
     assert_eq!(mate.exit().await.code(), Some(143));
-    is_gone(&grandchild).await;
+    wait_until_gone(&grandchild).await;
 }
 
 #[tokio::test]
@@ -142,7 +134,7 @@ async fn an_interrupted_teammate_lives_on() {
     let mut mate = Mate::start(&troop, "command");
     let grandchild = mate.start_family();
     mate.say("turn/interrupt", &json!({"reason": "wait"}));
-    is_gone(&grandchild).await;
+    wait_until_gone(&grandchild).await;
     mate.say("team.shutdown", &json!({}));
     assert_eq!(mate.hears("team.taskUpdate")["status"], "pending");
     mate.hears("team.shutdownAck");

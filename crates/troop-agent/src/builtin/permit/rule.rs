@@ -12,6 +12,7 @@ use super::{
     line::{Command, Line},
     named::{self, Use},
 };
+use crate::text_pattern::TextPattern;
 
 /// A rule about what may be done.
 #[derive(Clone, Debug)]
@@ -113,8 +114,9 @@ impl Pattern {
     fn is_like(&self, words: &[String], shown: fn(&str) -> String) -> bool {
         let all = |words: &[String]| words.iter().map(|it| shown(it)).collect::<Vec<_>>().join(" ");
         let (pattern, text) = (all(&self.words), all(words));
-        let goes_on = || self.is_prefix && is_wild_match(&format!("{pattern} *"), &text);
-        is_wild_match(&pattern, &text) || goes_on()
+        let goes_on =
+            || self.is_prefix && TextPattern::of_stars(&format!("{pattern} *")).is_match(&text);
+        TextPattern::of_stars(&pattern).is_match(&text) || goes_on()
     }
 
     /// Whether it lets a command run. What sets variables is only meant where the rule says so.
@@ -128,19 +130,6 @@ impl Pattern {
 fn marked(word: &str) -> String {
     let is_plain = !word.is_empty() && !word.contains([' ', '\t', '\n', '\'', '"']);
     if is_plain { word.to_owned() } else { format!("{word:?}") }
-}
-
-/// Whether a text is like a pattern in which `*` is any text.
-fn is_wild_match(pattern: &str, text: &str) -> bool {
-    let mut pieces = pattern.split('*');
-    let Some(mut rest) = text.strip_prefix(pieces.next().unwrap_or_default()) else { return false };
-    let pieces: Vec<_> = pieces.collect();
-    let Some((last, middle)) = pieces.split_last() else { return rest.is_empty() };
-    for piece in middle {
-        let Some((_, after)) = rest.split_once(piece) else { return false };
-        rest = after;
-    }
-    rest.ends_with(last)
 }
 
 impl Rule {

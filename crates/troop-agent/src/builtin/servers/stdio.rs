@@ -1,7 +1,7 @@
 //! A server that is a program, spoken to over its standard input and output. It ends with us.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::BTreeMap,
     pin::pin,
     process::{ExitStatus, Stdio},
     sync::{Arc, Mutex, PoisonError},
@@ -19,10 +19,10 @@ use tokio_util::{
     sync::{CancellationToken, DropGuard},
     task::TaskTracker,
 };
+use troop_process::{Group, Tail};
 use troop_protocol::{Failure, FailureKind, Incoming, Notification, Peer, PeerError};
 
 use super::{Fault, Host};
-use crate::process::{self, Group};
 
 /// How much is kept of what it says besides.
 const MAX_SAID: usize = 1_000;
@@ -40,7 +40,7 @@ pub(super) struct Local {
     /// How it ended.
     ended: watch::Receiver<Option<ExitStatus>>,
     /// The last that it said on its standard error.
-    said: Arc<Mutex<VecDeque<u8>>>,
+    said: Arc<Mutex<Tail>>,
 }
 
 impl Local {
@@ -50,7 +50,7 @@ impl Local {
         environment: &BTreeMap<String, String>,
         host: &Host,
     ) -> Result<Self, String> {
-        let mut command = process::command(program);
+        let mut command = troop_process::command(program);
         command.args(arguments).current_dir(&host.folder);
         command.envs(host.environment.iter().map(|(name, value)| (name, value)));
         // Keys are for the agent alone, unless the file names one for this server.
@@ -68,7 +68,8 @@ impl Local {
         };
         let tracker = TaskTracker::new();
         let (peer, incoming) = Peer::channel(reader, writer, &tracker);
-        let (said, (tell, ended)) = (Arc::default(), watch::channel(None));
+        let said = Arc::new(Mutex::new(Tail::of(MAX_SAID)));
+        let (tell, ended) = watch::channel(None);
         tracker.spawn(hear(incoming));
         let over = CancellationToken::new();
         let running = Running { child, group, over: over.clone() };
@@ -101,9 +102,7 @@ impl Local {
             Some((status, None)) => format!("it ended: {status}"),
             None => "it says no more".to_owned(),
         };
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let said: Vec<u8> = said.into();
-        let said = String::from_utf8_lossy(&said);
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner).text();
         if said.trim().is_empty() { how } else { format!("{how}; it said: {}", said.trim()) }
     }
 }
@@ -113,13 +112,11 @@ fn told(error: &dyn std::fmt::Display) -> Fault {
 }
 
 /// Keeps the end of what a server says to people. It is read for as long as it speaks, so that it never waits for us.
-async fn keep(mut errors: impl AsyncRead + Unpin, said: Arc<Mutex<VecDeque<u8>>>) {
+async fn keep(mut errors: impl AsyncRead + Unpin, said: Arc<Mutex<Tail>>) {
     let mut piece = [0; 1_024];
     while let Ok(n @ 1..) = errors.read(&mut piece).await {
         let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-        said.extend(piece.get(..n).unwrap_or_default());
-        let n_over = said.len().saturating_sub(MAX_SAID);
-        said.drain(..n_over);
+        said.push(piece.get(..n).unwrap_or_default());
     }
 }
 
@@ -131,11 +128,11 @@ struct Running {
 }
 
 /// Hears what a server says to people, and tells how it ended once the last of that has come. What it started ends right
-/// after it: later its number may be somebody else's.
+/// after it.
 async fn watch_over(
     Running { mut child, group, over }: Running,
     errors: impl AsyncRead + Unpin,
-    said: Arc<Mutex<VecDeque<u8>>>,
+    said: Arc<Mutex<Tail>>,
     tell: watch::Sender<Option<ExitStatus>>,
 ) {
     let mut kept = pin!(keep(errors, said));

@@ -1,15 +1,13 @@
 //! Writes files and changes parts of them.
 
-use std::{
-    io::{Read as _, Write as _},
-    path::Path,
-};
+use std::{io::Read as _, path::Path};
 
 use cap_std::fs::OpenOptions;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Files, files::fault, schema};
+use super::{fault, schema};
+use crate::files::Files;
 
 /// How long a file may be that is changed in part.
 const MAX_EDITED: u64 = 16 * 1024 * 1024;
@@ -53,11 +51,8 @@ pub(super) fn about_edit() -> (&'static str, Map<String, Value>) {
 pub(super) fn write(input: &Write, files: &Files) -> Result<String, String> {
     let path = files.inside(&input.file_path)?;
     let wrong = |error| fault(&path, &error);
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        files.dir().create_dir_all(folder).map_err(wrong)?;
-    }
     let was_there = files.dir().exists(&path);
-    replace(&input.content, &path, files)?;
+    files.write(&path, &input.content).map_err(wrong)?;
     let n_lines = input.content.lines().count();
     let how = if was_there { "wrote" } else { "made" };
     Ok(format!("{how} `{}`, {n_lines} lines", path.display()))
@@ -66,7 +61,7 @@ pub(super) fn write(input: &Write, files: &Files) -> Result<String, String> {
 pub(super) fn edit(input: &Edit, files: &Files) -> Result<String, String> {
     let path = files.inside(&input.file_path)?;
     let wrong = |error| fault(&path, &error);
-    let mut file = files.open_file(&path, OpenOptions::new().read(true))?;
+    let mut file = files.open_file(&path, OpenOptions::new().read(true)).map_err(wrong)?;
     if file.metadata().map_err(wrong)?.len() > MAX_EDITED {
         return Err(format!(
             "`{}` is too long to be edited; change it by a command",
@@ -77,17 +72,9 @@ pub(super) fn edit(input: &Edit, files: &Files) -> Result<String, String> {
     file.read_to_string(&mut text).map_err(wrong)?;
     let n_found = count(&text, input, &path)?;
     let changed = text.replace(&input.old_string, &input.new_string);
-    replace(&changed, &path, files)?;
+    files.write(&path, &changed).map_err(wrong)?;
     let places = if n_found == 1 { "1 place".to_owned() } else { format!("{n_found} places") };
     Ok(format!("changed {places} in `{}`", path.display()))
-}
-
-/// Writes a file, which is only emptied once it is known to be one.
-fn replace(text: &str, path: &Path, files: &Files) -> Result<(), String> {
-    let wrong = |error| fault(path, &error);
-    let mut file = files.open_file(path, OpenOptions::new().write(true).create(true))?;
-    file.set_len(0).map_err(wrong)?;
-    file.write_all(text.as_bytes()).map_err(wrong)
 }
 
 /// How often the old text is there; as often as it may be.

@@ -13,8 +13,9 @@ use ignore::WalkBuilder;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Files, files::fault, schema};
+use super::{fault, schema};
 use crate::builtin::permit::Veil;
+use crate::files::Files;
 
 const MAX_FOUND: usize = 500;
 

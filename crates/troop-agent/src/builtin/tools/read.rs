@@ -9,7 +9,8 @@ use cap_std::fs::OpenOptions;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Files, files::fault, schema};
+use super::{fault, schema};
+use crate::files::Files;
 
 const LINES: usize = 2_000;
 const MAX_LINE: usize = 2_000;
@@ -35,7 +36,8 @@ pub(super) fn about() -> (&'static str, Map<String, Value>) {
 pub(super) fn read(input: &Input, files: &Files, is_over: &AtomicBool) -> Result<String, String> {
     let path = files.inside(&input.file_path)?;
     let wrong = |error| fault(&path, &error);
-    let mut reader = BufReader::new(files.open_file(&path, OpenOptions::new().read(true))?);
+    let mut reader =
+        BufReader::new(files.open_file(&path, OpenOptions::new().read(true)).map_err(wrong)?);
     let first = input.offset.unwrap_or(1).max(1);
     let limit = input.limit.unwrap_or(LINES).min(LINES);
     let (mut text, mut line, mut number) = (String::new(), Vec::new(), 0_usize);

@@ -12,11 +12,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
-    Files,
     find::{folder, from, veiled, walk},
     schema,
 };
-use crate::builtin::permit::Veil;
+use crate::{builtin::permit::Veil, files::Files};
 
 const MAX_LINES: usize = 300;
 const MAX_LINE: usize = 500;

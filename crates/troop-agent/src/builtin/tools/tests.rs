@@ -5,7 +5,8 @@ use std::{fs, os::unix::fs::symlink, path::Path};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-use super::{Files, Own, Rules, Spot, cut, in_background, schema};
+use super::{Own, Rules, cut, in_background, schema};
+use crate::files::{Files, Spot};
 
 fn folder(files: &[(&str, &str)]) -> (TempDir, Files) {
     let folder = TempDir::new().unwrap();

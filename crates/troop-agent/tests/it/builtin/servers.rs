@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use troop_agent::builtin::{Agreed, Api, How, Options, Server, Waits};
-use troop_testkit::mock::{Answer, MockModel, Seen};
+use troop_testkit::{
+    mock::{Answer, MockModel, Seen},
+    wait_until_gone,
+};
 
 use super::{ann, completed, does, ended, options, set_mode};
 use crate::lead::Lead;
@@ -70,12 +73,7 @@ async fn the_tools_of_a_server_are_offered_and_used_and_bad_servers_are_left_out
     let pid = fs::read_to_string(folder.path().join("pids")).unwrap();
     assert_eq!(pid.lines().count(), 1, "it is started once");
     lead.leave().await;
-    let process = format!("/proc/{}", pid.trim());
-    let is_gone = async || {
-        let state = fs::read_to_string(format!("{process}/stat")).unwrap_or_default();
-        (state.is_empty() || state.contains(") Z ")).then_some(())
-    };
-    troop_testkit::wait_for("the end of the server", is_gone).await;
+    wait_until_gone(&pid).await;
 }
 
 /// The next warning that people are given.

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use troop_agent::builtin::{Api, Limits, Options, Price};
 use troop_testkit::{
     mock::{Answer, Break, MockModel, Reply, Said, Way},
-    wait_for,
+    wait_for, wait_until_gone,
 };
 
 use super::{KEY, ann, completed, does, ended, options};
@@ -224,9 +224,7 @@ async fn an_interruption_while_tools_run_gives_every_call_a_result_and_kills_com
     })
     .await;
     lead.say("turn/interrupt", json!({})).await;
-    let process = format!("/proc/{}", pid.trim());
-    wait_for("the end of the command", async || (!fs::exists(&process).unwrap()).then_some(()))
-        .await;
+    wait_until_gone(&pid).await;
     lead.mail("never mind").await;
     lead.waits_for("team.taskUpdate").await;
     assert_eq!(ended(&mut lead).await, completed("stopped"));

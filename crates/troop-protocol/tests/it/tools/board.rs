@@ -38,7 +38,7 @@ async fn a_task_is_created_for_somebody_after_the_board_was_listed() {
     let stranger = json!({"action": "create", "subject": "B", "assignee": "carol"});
     let told = lead.told("team_tasks", stranger).await;
     assert_eq!(told, "there is no member `carol`; the members are ann, bob, lead");
-    lead.tools.begin_turn();
+    let lead = stage.hand("lead");
     assert_eq!(lead.told("team_tasks", create("B")).await, LIST_FIRST);
     lead.ok("team_tasks", json!({"action": "search", "query": "a"})).await;
     lead.ok("team_tasks", create("B")).await;

@@ -10,7 +10,7 @@ use troop_runtime::Timing;
 use super::{
     branches::person,
     is_done,
-    isolation::{Project, git, write},
+    isolation::{Project, write},
     stage::{Part, Play, Stage, play, quick, without_restarts},
 };
 
@@ -84,8 +84,7 @@ async fn what_is_still_written_for_a_task_that_was_called_off_does_not_come_in_w
     person(&stage, cancel(1)).await;
     stage.task("write two 2").await;
     stage.until("task 2 is done", is_done(2)).await;
-    let files = git(&project.path(), &["ls-tree", "--name-only", "troop/crew"]);
-    assert_eq!(files, "text\ntwo");
+    assert_eq!(project.files_of_team(), "text\ntwo");
     stage.stop().await;
 }
 

@@ -117,10 +117,7 @@ fn attentive(
 ) -> impl FnOnce(Part) -> troop_runtime::BoxFuture<'static, ()> + Send {
     move |mut part: Part| {
         Box::pin(async move {
-            let name = part.spec.member.to_string();
-            let version = Some(troop_protocol::PROTOCOL_VERSION);
-            let ready = troop_protocol::Ready { name, acknowledges: true, version };
-            part.say(FromTeammate::Ready(ready)).await;
+            part.ready_acknowledging().await;
             part.idle().await;
             loop {
                 tokio::select! {

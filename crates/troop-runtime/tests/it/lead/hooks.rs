@@ -10,11 +10,11 @@ use troop_model::{
 };
 use troop_protocol::{FromLead, ReportedStatus};
 use troop_runtime::{Agreement, HookOptions, Hooks, HooksConfig};
-use troop_testkit::wait_for;
+use troop_testkit::{git, wait_for};
 
 use super::{
     is_done,
-    isolation::{Project, git, writer},
+    isolation::{Project, writer},
     processes::programs,
     stage::{Part, Setting, Stage, play, raw, worker},
     starting::add,

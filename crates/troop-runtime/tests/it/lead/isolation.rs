@@ -20,6 +20,7 @@ use troop_model::{
 };
 use troop_protocol::{Client, FromLead, ReportedStatus, Session, WireTask};
 use troop_runtime::{Ended, Isolation, IsolationOptions, Timing, find_lead};
+use troop_testkit::{git, git_may_fail};
 use uuid::Uuid;
 
 use super::{
@@ -87,17 +88,11 @@ impl Project {
     pub(super) fn in_team(&self, file: &str) -> String {
         git(&self.path(), &["show", &format!("troop/crew:{file}")])
     }
-}
 
-pub(super) fn git(folder: &Path, arguments: &[&str]) -> String {
-    let identity = ["-c", "user.name=t", "-c", "user.email=t@t"];
-    let output = std::process::Command::new("git")
-        .args(identity)
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .unwrap();
-    String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    /// The names of the files that the team's branch has.
+    pub(super) fn files_of_team(&self) -> String {
+        git(&self.path(), &["ls-tree", "--name-only", "troop/crew"])
+    }
 }
 
 /// Says what its folder holds in `a` when it gets a task.
@@ -210,7 +205,7 @@ async fn what_does_not_fit_comes_back_to_its_owner_who_repairs_it() {
                     let FromLead::Message(message) = said else { continue };
                     let says = "your work conflicts with what is in `troop/crew` now: `text`, changed by task-2 (cyd)";
                     assert!(message.content.starts_with(says), "{}", message.content);
-                    git(&part.spec.path, &["merge", "troop/crew"]);
+                    git_may_fail(&part.spec.path, &["merge", "troop/crew"]);
                     write(&part.spec.path, "write text one|both|three|");
                     part.complete(&task).await;
                 }

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use troop_model::{
     Actor, COULD_NOT, Fact, LEFT_OPEN, MemberState, MessageKind, Party, Settings, State,
 };
-use troop_protocol::{FromLead, FromTeammate, MessageIn, MessageOut, PROTOCOL_VERSION, Ready};
+use troop_protocol::{FromLead, FromTeammate, MessageIn, MessageOut};
 use troop_runtime::{LeadWork, Request, Signature, Timing};
 
 use super::{
@@ -310,9 +310,7 @@ async fn who_gives_no_sign_of_life_over_its_mail_has_crashed() {
         play(move |mut part: Part| {
             let tell = tell.clone();
             async move {
-                let name = part.spec.member.to_string();
-                let ready = Ready { name, acknowledges: true, version: Some(1) };
-                part.say(FromTeammate::Ready(ready)).await;
+                part.ready_acknowledging().await;
                 part.idle().await;
                 while let Some(said) = part.hear().await {
                     let FromLead::Message(message) = said else { continue };
@@ -379,9 +377,7 @@ async fn what_a_person_told_the_lead_is_known_to_be_open_before_it_counts_as_rea
         stage.plays.add(
             "person",
             play(|mut part: Part| async move {
-                let (name, version) = (part.spec.member.to_string(), Some(PROTOCOL_VERSION));
-                let ready = Ready { name, acknowledges: true, version };
-                part.say(FromTeammate::Ready(ready)).await;
+                part.ready_acknowledging().await;
                 part.idle().await;
                 while let Some(said) = part.hear().await {
                     if let FromLead::Message(message) = said {

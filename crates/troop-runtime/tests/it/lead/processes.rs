@@ -6,7 +6,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use troop_model::{
     Command, MemberState, MessageKind, Outgoing, Settings, State, Status, TaskNumber,
 };
-use troop_runtime::{Ended, Launch, Programs, Timing, process::Mark, read_transcript};
+use troop_process::Mark;
+use troop_runtime::{Ended, Launch, Programs, Timing, read_transcript};
 use troop_testkit::wait_for;
 
 use super::{

@@ -13,13 +13,13 @@ use troop_model::{
 use troop_runtime::{
     Clock, Ended, Layout, Mirror, MirrorOptions, Notice, Signature, Timing, Until, find_lead,
 };
-use troop_testkit::wait_for;
+use troop_testkit::{git, wait_for};
 
 use super::{
     delegations::{ask, leading, led_by, led_in, setting},
     hooks::hooks,
     is_done,
-    isolation::{Project, git},
+    isolation::Project,
     stage::{Setting, Stage, quick},
     takeover::leaderless,
 };

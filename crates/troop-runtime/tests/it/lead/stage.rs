@@ -14,8 +14,8 @@ use tokio::{
 use tokio_util::task::TaskTracker;
 use troop_model::{Actor, Command, MemberState, NewMember, Settings, Spawn, State, TaskCommand};
 use troop_protocol::{
-    FromLead, FromTeammate, Idle, Incoming, Notification, Peer, Ready, ReportedStatus, TaskReport,
-    WireTask,
+    FromLead, FromTeammate, Idle, Incoming, Notification, PROTOCOL_VERSION, Peer, Ready,
+    ReportedStatus, TaskReport, WireTask,
 };
 use troop_runtime::{
     Board, BoardResult, BoxFuture, Clock, Done, Ended, Following, Hooks, InProcess, Isolation,
@@ -43,6 +43,12 @@ impl Part {
     pub(crate) async fn ready(&self, acknowledges: bool) {
         let name = self.spec.member.to_string();
         self.say(FromTeammate::Ready(Ready { name, acknowledges, version: None })).await;
+    }
+
+    /// Ready like an agent that speaks this version of the protocol and acknowledges what it gets.
+    pub(crate) async fn ready_acknowledging(&self) {
+        let (name, version) = (self.spec.member.to_string(), Some(PROTOCOL_VERSION));
+        self.say(FromTeammate::Ready(Ready { name, acknowledges: true, version })).await;
     }
 
     pub(crate) async fn idle(&self) {

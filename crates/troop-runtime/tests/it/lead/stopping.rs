@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use troop_model::{Actor, Command, MemberState, MessageKind, Outgoing, Status};
-use troop_protocol::{FromLead, FromTeammate, Ready, ReportedStatus, ShutdownAck};
+use troop_protocol::{FromLead, FromTeammate, ReportedStatus, ShutdownAck};
 use troop_runtime::{Ended, Timing, Until};
 
 use super::{
@@ -157,9 +157,7 @@ async fn a_team_is_not_at_rest_while_somebody_thinks_about_its_mail() {
         play(move |mut part: Part| {
             let tell = tell.clone();
             async move {
-                let name = part.spec.member.to_string();
-                let ready = Ready { name, acknowledges: true, version: Some(1) };
-                part.say(FromTeammate::Ready(ready)).await;
+                part.ready_acknowledging().await;
                 part.idle().await;
                 while let Some(said) = part.hear().await {
                     match &said {

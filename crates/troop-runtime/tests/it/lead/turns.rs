@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tokio::sync::mpsc;
 use troop_model::{Actor, MemberState};
-use troop_protocol::{FromLead, FromTeammate, Idle, Ready, ReportedStatus};
+use troop_protocol::{FromLead, FromTeammate, Idle, ReportedStatus};
 use troop_runtime::{Ended, Until};
 
 use super::{
@@ -17,9 +17,7 @@ fn goes_on(tell: mpsc::UnboundedSender<FromLead>) -> Play {
     play(move |mut part: Part| {
         let tell = tell.clone();
         async move {
-            let name = part.spec.member.to_string();
-            let ready = Ready { name, acknowledges: true, version: Some(1) };
-            part.say(FromTeammate::Ready(ready)).await;
+            part.ready_acknowledging().await;
             part.idle().await;
             let Some(task) = part.task().await else { return };
             part.report(&task, ReportedStatus::InProgress, "").await;

@@ -9,16 +9,13 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, Result, anyhow};
 use smol_str::SmolStr;
-use tokio::{io::DuplexStream, sync::watch};
-use tokio_util::task::TaskTracker;
+use tokio::sync::watch;
 use troop_model::{
-    Command, Event, Fact, MemberName, MemberState, NewMember, NewTask, Role, Settings, Spawn,
-    TaskCommand,
+    Command, Event, Fact, MemberName, MemberState, NewMember, NewTask, Settings, Spawn, TaskCommand,
 };
-use troop_protocol::{FromLead, FromTeammate, Incoming, Peer, Ready};
 use troop_runtime::{
-    Agreement, Board, BoxFuture, Clock, Done, Hooks, InProcess, LaunchSpec, Lead, LeadOptions,
-    LeadWork, Programs, Request, Subscription, Timing, Until,
+    Agreement, Board, Clock, Done, Hooks, InProcess, Lead, LeadOptions, LeadWork, Programs,
+    Request, Subscription, Timing, Until, silent_lead,
 };
 
 pub(super) use idle::memory;
@@ -170,7 +167,7 @@ pub(super) async fn lead(board: &Board, place: &Place, name: &str) -> Result<Lea
         folder: place.join(name),
         project: place.path().to_owned(),
         holder: "bench".to_owned(),
-        launch: Arc::new(InProcess { run: only_lead, others }),
+        launch: Arc::new(InProcess { run: silent_lead, others }),
         hooks: Hooks::none(),
         isolation: None,
         checks: Vec::new(),
@@ -182,22 +179,4 @@ pub(super) async fn lead(board: &Board, place: &Place, name: &str) -> Result<Lea
         warnings: None,
     });
     Ok(lead.await?)
-}
-
-/// The lead of a team that is measured says nothing and hears everything.
-fn only_lead(spec: &LaunchSpec, wire: DuplexStream) -> Option<BoxFuture<'static, ()>> {
-    let name = (spec.role == Role::Lead).then(|| spec.member.to_string())?;
-    Some(Box::pin(async move {
-        let tracker = TaskTracker::new();
-        let (reader, writer) = tokio::io::split(wire);
-        let (peer, mut heard) = Peer::channel(reader, writer, &tracker);
-        let ready = FromTeammate::Ready(Ready { name, acknowledges: false, version: None });
-        // A wire that has ended ends this too.
-        drop(peer.notify(&ready).await);
-        while let Some(Incoming::Notification(said)) = heard.recv().await {
-            if let Ok(FromLead::Shutdown { .. }) = FromLead::try_from(&said) {
-                break;
-            }
-        }
-    }))
 }

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Write as _},
+    io,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     time::Duration,
@@ -12,12 +12,14 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
-use tempfile::NamedTempFile;
 use tokio::time::Instant;
 use troop_observe::Observer;
 
 use super::pieces::Tail;
-use crate::report::{Refused, moved_away, quoted_path};
+use crate::{
+    report::{Refused, moved_away, quoted_path},
+    whole_file::{self, Access},
+};
 
 /// Saving takes at most one part in this many of the time, while there is more to read.
 const SHARE: u32 = 10;
@@ -125,7 +127,7 @@ impl Keeper {
         let start = Instant::now();
         let saved = String::from_utf8(observer.save())?;
         let kept = Kept { read: self.place.clone(), observer: serde_json::from_str(&saved)? };
-        write(path, &serde_json::to_vec(&kept)?)
+        whole_file::write(path, &serde_json::to_vec(&kept)?, Access::Owner)
             .with_context(|| format!("`{}` cannot be written", path.display()))?;
         self.saved = Some((Instant::now(), start.elapsed()));
         Ok(())
@@ -172,23 +174,11 @@ fn refuse(path: &Path, error: &dyn std::error::Error) -> anyhow::Error {
 
 /// Refuses to begin what could not be kept.
 fn check_folder(path: &Path) -> Result<()> {
-    let folder = folder(path);
+    let folder = whole_file::folder(path);
     if folder.is_dir() {
         return Ok(());
     }
     let (shown, missing) = (path.display(), folder.display());
     let message = format!("`{shown}` cannot be written: there is no folder `{missing}`");
     Err(Refused::new(message, format!("make it: `mkdir -p {}`", quoted_path(folder))).into())
-}
-
-fn folder(path: &Path) -> &Path {
-    path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Whole or not at all, whenever the program ends.
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = NamedTempFile::new_in(folder(path))?;
-    file.write_all(bytes)?;
-    file.persist(path)?;
-    Ok(())
 }

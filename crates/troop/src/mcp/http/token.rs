@@ -1,13 +1,13 @@
 //! The token that clients show: kept in a file that only its owner can read, so that others on the machine have none.
 
-use std::{fmt, fs, io::Write as _, os::unix::fs::PermissionsExt as _, path::Path};
+use std::{fmt, fs, os::unix::fs::PermissionsExt as _, path::Path};
 
 use anyhow::{Context as _, Result};
 use sha2::{Digest as _, Sha256};
 use troop_model::quoted_path;
 use uuid::Uuid;
 
-use crate::report::Refused;
+use crate::{report::Refused, whole_file};
 
 /// Less than this is guessed.
 const MIN_LENGTH: usize = 16;
@@ -58,17 +58,10 @@ impl Token {
 /// Makes a token, whole or not at all. Of two at once the first one's counts.
 fn make(path: &Path) -> Result<String> {
     let cannot = || format!("`{}` cannot be made", path.display());
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).with_context(cannot)?;
-    // For its owner alone from the beginning.
-    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(cannot)?;
-    writeln!(file, "{}", Uuid::new_v4().simple()).with_context(cannot)?;
-    match file.persist_noclobber(path) {
-        Err(error) if error.error.kind() != std::io::ErrorKind::AlreadyExists => {
-            Err(error.error).with_context(cannot)
-        }
-        _ => fs::read_to_string(path).with_context(cannot),
-    }
+    fs::create_dir_all(whole_file::folder(path)).with_context(cannot)?;
+    let token = format!("{}\n", Uuid::new_v4().simple());
+    whole_file::write_new(path, token.as_bytes()).with_context(cannot)?;
+    fs::read_to_string(path).with_context(cannot)
 }
 
 #[cfg(test)]

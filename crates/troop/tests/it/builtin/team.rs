@@ -4,11 +4,12 @@ use std::fs;
 
 use serde_json::json;
 use troop_testkit::{
+    git,
     mock::{Answer, MockModel, Reply, Said, Seen},
     wait_for,
 };
 
-use super::{KEY, git, member, output, repository, run};
+use super::{KEY, member, output, repository, run};
 
 /// A lead that has two files written, and says so.
 pub(super) fn leads(seen: &Seen) -> Answer {

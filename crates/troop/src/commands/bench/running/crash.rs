@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use tokio::time::Instant;
 use troop_model::{Event, Fact, MemberName, Metadata, NewTask, TaskNumber};
-use troop_runtime::process::{Signal, kill_group};
+use troop_process::{Signal, kill_group};
 
 use super::{Bench, Running};
 use crate::{

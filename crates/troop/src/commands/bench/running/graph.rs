@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _, process::Stdio};
 use anyhow::{Context as _, Result, ensure};
 use tokio::time::Instant;
 use troop_model::{Command, Fact, NewTask, TaskCommand, TaskNumber, Version};
-use troop_runtime::{Request, process};
+use troop_runtime::Request;
 
 use super::{Bench, Running};
 use crate::{
@@ -83,7 +83,7 @@ fn written_for_make() -> String {
 
 /// Lets `make` do the graph; gives the microseconds for each task.
 async fn make(bench: &Bench) -> Result<f64> {
-    let mut make = process::command("make");
+    let mut make = troop_process::command("make");
     make.args(["-j5", "-f", "Makefile"]).current_dir(bench.place.path()).stdout(Stdio::null());
     let start = Instant::now();
     let status = make.status().await.context("`make` is needed for the comparison")?;

@@ -8,7 +8,6 @@ use std::{
 use anyhow::{Context as _, Result};
 use tokio::time::Instant;
 use troop_model::{Fact, MemberName, NewTask};
-use troop_runtime::process;
 
 use super::{Bench, MATE, Running};
 use crate::{
@@ -101,7 +100,7 @@ impl Hop {
     fn new(bench: &Bench) -> Result<Self> {
         let path = bench.place.join("echo.sock");
         let listener = UnixListener::bind(&path)?;
-        let mut echo = process::command(std::env::current_exe()?);
+        let mut echo = troop_process::command(std::env::current_exe()?);
         echo.args(["bench", "child", "echo"]).arg(&path);
         let echo = echo.spawn()?;
         let (stream, _) = listener.accept().context("nobody echoes")?;

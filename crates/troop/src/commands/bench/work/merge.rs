@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 use tokio::time::Instant;
 use troop_model::{MemberName, TaskNumber};
 use troop_runtime::{
-    Agreement, Aim, Checks, Clock, Isolation, IsolationOptions, Outcome as Ended, Wanted, process,
+    Agreement, Aim, Checks, Clock, Isolation, IsolationOptions, Outcome as Ended, Wanted,
 };
 use uuid::Uuid;
 
@@ -123,7 +123,7 @@ async fn repository(folder: &Path) -> Result<PathBuf> {
 
 async fn git(folder: &Path, arguments: &[&str]) -> Result<()> {
     let identity = ["-c", "user.name=troop", "-c", "user.email=troop@localhost"];
-    let mut git = process::command("git");
+    let mut git = troop_process::command("git");
     let output = git.args(identity).args(arguments).current_dir(folder).output().await?;
     if !output.status.success() {
         bail!("git {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr));

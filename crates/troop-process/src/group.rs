@@ -1,8 +1,9 @@
 //! The one place that starts processes: each leads a group of its own, so that all it starts can be ended with it.
-
-mod mark;
-
-pub use mark::Mark;
+//!
+//! **When a group may be killed.** While its leader lives, or right after the leader was waited for, and not later. A group
+//! keeps its number as long as anybody is left in it, so whatever the leader left behind is hit and nobody else. Where
+//! nobody is left the number is free, but the system goes through all numbers before it gives one out again: right after
+//! the wait it cannot be somebody else's, some thousands of processes later it can.
 
 use std::{ffi::OsStr, io, process::Stdio};
 
@@ -16,6 +17,8 @@ pub use rustix::process::Signal;
 
 /// A program about to be started: in a process group of its own, with nothing to read, killed when nobody holds it
 /// any more. What it starts itself is only killed through its [`Group`].
+///
+/// Nothing here needs code to run between fork and exec, so the system's own fast way to start a program is used.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that starts processes")]
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
@@ -23,12 +26,11 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Sends a signal to the group that a process leads. A group that is gone already is no error.
+/// Sends a signal to the group that a process leads, or led until just now. A group that is gone already is no error.
 ///
 /// # Errors
 ///
-/// If the group may not be signalled. The leader must not have been waited for, else its number may be somebody
-/// else's by now.
+/// If the group may not be signalled.
 pub fn kill_group(leader: u32, signal: Signal) -> io::Result<()> {
     let leader = i32::try_from(leader).ok().and_then(Pid::from_raw);
     let Some(leader) = leader else { return Err(Errno::SRCH.into()) };
@@ -48,7 +50,8 @@ pub fn is_stopped(process: u32) -> bool {
     matches!(state, Some('T' | 't'))
 }
 
-/// The group of a running child. Kills all of it when dropped: hold it after, and drop it before, the child itself.
+/// The group of a child. All of it is killed when this is dropped: drop it at the latest right after the child was waited
+/// for. Made after the child, it is dropped before it.
 #[derive(Debug)]
 pub struct Group {
     leader: Option<u32>,
@@ -61,18 +64,27 @@ impl Group {
         Self { leader: child.id() }
     }
 
-    /// Lets the group live on. Due once its leader was waited for.
+    /// Asks all of it to end.
+    pub fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    /// Lets what the leader left behind live on.
     pub fn release(mut self) {
         self.leader = None;
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(leader) = self.leader {
+            // One that may not be signalled, such as a program of another user, cannot be helped here.
+            drop(kill_group(leader, signal));
+        }
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if let Some(leader) = self.leader {
-            // One that may not be killed, such as a program of another user, cannot be helped here.
-            drop(kill_group(leader, Signal::KILL));
-        }
+        self.signal(Signal::KILL);
     }
 }
 

@@ -14,23 +14,23 @@ use troop_model::Time;
 use uuid::Uuid;
 
 /// The largest file that is read.
-pub(super) const MAX_FILE: u64 = 16 << 20;
+pub(crate) const MAX_FILE: u64 = 16 << 20;
 
 /// The most bytes of a name that more can be added to.
 const LONGEST: usize = 240;
 
 /// By what it is seen that a file was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(super) struct Stamp {
-    pub(super) at: Time,
+pub(crate) struct Stamp {
+    pub(crate) at: Time,
     nanos: i64,
     inode: u64,
-    pub(super) size: u64,
+    pub(crate) size: u64,
 }
 
 impl Stamp {
     /// None if there is no such file.
-    pub(super) fn of(path: &Path) -> io::Result<Option<Self>> {
+    pub(crate) fn of(path: &Path) -> io::Result<Option<Self>> {
         match fs::symlink_metadata(path) {
             Ok(found) => Ok(Some(Self::new(&found))),
             Err(error) if is_missing(&error) => Ok(None),
@@ -39,7 +39,7 @@ impl Stamp {
     }
 
     /// Whether it was written before the other was.
-    pub(super) fn is_before(self, other: Self) -> bool {
+    pub(crate) fn is_before(self, other: Self) -> bool {
         (self.at, self.nanos) < (other.at, other.nanos)
     }
 
@@ -57,14 +57,14 @@ impl Stamp {
 
 /// A file that was read.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
-    pub(super) stamp: Stamp,
+pub(crate) struct Found {
+    pub(crate) stamp: Stamp,
     /// None if it is too large to be read.
-    pub(super) bytes: Option<Vec<u8>>,
+    pub(crate) bytes: Option<Vec<u8>>,
 }
 
 /// Reads a file; none if there is none. What is no file is not waited for, and a link is not followed: it may lead anywhere.
-pub(super) fn read(path: &Path) -> io::Result<Option<Found>> {
+pub(crate) fn read(path: &Path) -> io::Result<Option<Found>> {
     let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32;
     let file = match File::options().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
@@ -89,25 +89,25 @@ pub(super) fn read(path: &Path) -> io::Result<Option<Found>> {
 }
 
 /// Puts a value in its place in one step, so that nobody reads half of it.
-pub(super) fn write(path: &Path, value: &Value) -> io::Result<Stamp> {
+pub(crate) fn write(path: &Path, value: &Value) -> io::Result<Stamp> {
     put(path, &pretty(value)?)
 }
 
 /// Puts bytes in their place in one step.
-pub(super) fn put(path: &Path, bytes: &[u8]) -> io::Result<Stamp> {
+pub(crate) fn put(path: &Path, bytes: &[u8]) -> io::Result<Stamp> {
     let (half, stamp) = write_beside(path, bytes)?;
-    // The log is the truth, so nothing is lost if the machine stops before this is on the disk.
+    // The log is the truth, and so is git, so nothing is lost if the machine stops before this is on the disk.
     in_place(&half, path).map(|()| stamp).inspect_err(|_| drop(fs::remove_file(&half)))
 }
 
-pub(super) fn pretty(value: &impl Serialize) -> io::Result<Vec<u8>> {
+pub(crate) fn pretty(value: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec_pretty(value)?;
     bytes.push(b'\n');
     Ok(bytes)
 }
 
 /// Writes a file that nobody looks at yet.
-pub(super) fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<(PathBuf, Stamp)> {
+pub(crate) fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<(PathBuf, Stamp)> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let half = path.with_file_name(format!(".{name}.tmp.{}", Uuid::now_v7().simple()));
     let mut file = File::options().create_new(true).write(true).open(&half)?;
@@ -121,12 +121,12 @@ pub(super) fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<(PathBuf, St
 }
 
 /// Puts it in its place.
-pub(super) fn in_place(half: &Path, path: &Path) -> io::Result<()> {
+pub(crate) fn in_place(half: &Path, path: &Path) -> io::Result<()> {
     fs::rename(half, path)
 }
 
 /// Does so only where there is no file; says whether it did.
-pub(super) fn in_empty_place(half: &Path, path: &Path) -> io::Result<bool> {
+pub(crate) fn in_empty_place(half: &Path, path: &Path) -> io::Result<bool> {
     match fs::hard_link(half, path) {
         Ok(()) => fs::remove_file(half).map(|()| true),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
@@ -137,7 +137,7 @@ pub(super) fn in_empty_place(half: &Path, path: &Path) -> io::Result<bool> {
 }
 
 /// Moves away what cannot be taken, so that it is neither lost nor looked at again.
-pub(super) fn set_aside(path: &Path) -> io::Result<()> {
+pub(crate) fn set_aside(path: &Path) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // A name may be as long as names can be.
     let (name, _) = name.split_at(name.floor_char_boundary(LONGEST));
@@ -152,7 +152,7 @@ pub(super) fn set_aside(path: &Path) -> io::Result<()> {
 }
 
 /// Removes a file that may be gone already.
-pub(super) fn remove(path: &Path) -> io::Result<()> {
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if !is_missing(&error) => Err(error),
         _ => Ok(()),
@@ -160,7 +160,7 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// The names of the JSON files in a folder, without what is half written or hidden.
-pub(super) fn list(folder: &Path) -> io::Result<Vec<String>> {
+pub(crate) fn list(folder: &Path) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if is_missing(&error) => return Ok(Vec::new()),
@@ -176,7 +176,7 @@ pub(super) fn list(folder: &Path) -> io::Result<Vec<String>> {
 }
 
 /// Whether a file of this name says something.
-pub(super) fn is_meant(name: &str) -> bool {
+pub(crate) fn is_meant(name: &str) -> bool {
     !name.starts_with('.') && name.ends_with(".json")
 }
 

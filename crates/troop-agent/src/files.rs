@@ -1,9 +1,10 @@
-//! The files of the working folder. No path and no link leads out of it.
+//! The files of the working folder, for every agent that changes them itself. No path and no link leads out of it.
 
 use std::{
     collections::VecDeque,
     ffi::OsString,
-    fs, io,
+    fmt, fs,
+    io::{self, Read as _, Write as _},
     path::{Component, Path, PathBuf},
     sync::Arc,
 };
@@ -38,7 +39,7 @@ impl Files {
         Ok(Self { root, dir: Arc::new(dir) })
     }
 
-    pub(super) fn dir(&self) -> &Dir {
+    pub(crate) fn dir(&self) -> &Dir {
         &self.dir
     }
 
@@ -47,7 +48,7 @@ impl Files {
     }
 
     /// A path as it is from the working folder on, with nothing in it that leads out.
-    pub(super) fn inside(&self, path: &str) -> Result<PathBuf, String> {
+    pub(crate) fn inside(&self, path: &str) -> Result<PathBuf, String> {
         let path = Path::new(path.trim());
         let relative = if path.is_absolute() {
             path.strip_prefix(&self.root).map_err(|_| self.outside(path))?
@@ -129,18 +130,44 @@ impl Files {
     }
 
     /// Opens a file without waiting for anybody: what is no file, such as a pipe that nobody writes to, is refused.
-    pub(super) fn open_file(&self, path: &Path, options: &mut OpenOptions) -> Result<File, String> {
+    pub(crate) fn open_file(&self, path: &Path, options: &mut OpenOptions) -> io::Result<File> {
         let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
-        let wrong = |error| fault(path, &error);
-        let file = self.dir.open_with(path, options.custom_flags(flags)).map_err(wrong)?;
-        let kind = file.metadata().map_err(wrong)?;
+        let file = self.dir.open_with(path, options.custom_flags(flags))?;
+        let kind = file.metadata()?;
         if kind.is_dir() {
-            Err(fault(path, &io::ErrorKind::IsADirectory.into()))
+            Err(io::ErrorKind::IsADirectory.into())
         } else if kind.is_file() {
             Ok(file)
         } else {
-            Err(format!("`{}` is no file, but a pipe, a socket or a device", path.display()))
+            Err(io::Error::other(NoFile))
         }
+    }
+
+    /// All of a text.
+    pub(crate) fn read(&self, path: &Path) -> io::Result<String> {
+        let mut text = String::new();
+        self.open_file(path, OpenOptions::new().read(true))?.read_to_string(&mut text)?;
+        Ok(text)
+    }
+
+    /// Writes a whole file, and makes the folders on the way. What is there is only emptied once it is known to be a file.
+    pub(crate) fn write(&self, path: &Path, text: &str) -> io::Result<()> {
+        self.make_folder_of(path)?;
+        let mut file = self.open_file(path, OpenOptions::new().write(true).create(true))?;
+        file.set_len(0)?;
+        file.write_all(text.as_bytes())
+    }
+
+    /// Writes at the end of a file, which is made if it is not there.
+    pub(crate) fn append(&self, path: &Path, text: &str) -> io::Result<()> {
+        self.make_folder_of(path)?;
+        let mut file = self.open_file(path, OpenOptions::new().append(true).create(true))?;
+        file.write_all(text.as_bytes())
+    }
+
+    fn make_folder_of(&self, path: &Path) -> io::Result<()> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        folder.map_or(Ok(()), |folder| self.dir.create_dir_all(folder))
     }
 
     fn outside(&self, path: &Path) -> String {
@@ -149,16 +176,17 @@ impl Files {
     }
 }
 
-/// What went wrong with a file, for a model.
-pub(super) fn fault(path: &Path, error: &io::Error) -> String {
-    let path = path.display();
-    let (is_missing, is_folder) =
-        (error.kind() == io::ErrorKind::NotFound, error.kind() == io::ErrorKind::IsADirectory);
-    if is_missing {
-        format!("there is no `{path}`; look with LS or Glob what there is")
-    } else if is_folder {
-        format!("`{path}` is a folder; look into it with LS")
-    } else {
-        format!("`{path}`: {error}")
+/// What keeps whoever opens it waiting, or does something else than keep bytes.
+#[derive(Debug)]
+pub(crate) struct NoFile;
+
+impl fmt::Display for NoFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("is no file, but a pipe, a socket or a device")
     }
 }
+
+impl std::error::Error for NoFile {}
+
+#[cfg(test)]
+mod tests;

@@ -8,28 +8,18 @@ use tokio::{
     process::Child,
     time::timeout,
 };
-use troop_testkit::wait_for;
+use troop_testkit::wait_until_gone;
 
 use super::{Group, Signal, command, kill_group};
 
 /// A shell with a child of its own, and the number of that child.
-async fn family() -> (Child, Pid) {
+async fn family() -> (Child, String) {
     let mut shell = command("sh");
     shell.args(["-c", "sleep 600 & echo $!; wait"]).stdout(Stdio::piped());
     let mut shell = shell.spawn().unwrap();
     let mut lines = BufReader::new(shell.stdout.take().unwrap()).lines();
     let line = lines.next_line().await.unwrap().unwrap();
-    (shell, Pid::from_raw(line.parse().unwrap()).unwrap())
-}
-
-async fn is_gone(process: Pid) {
-    wait_for("the grandchild is gone", async || {
-        // An orphan that nobody waits for yet is gone as well.
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.as_raw_pid()));
-        let is_dead = stat.is_ok_and(|stat| stat.contains(") Z "));
-        (is_dead || test_kill_process(process).is_err()).then_some(())
-    })
-    .await;
+    (shell, line)
 }
 
 #[tokio::test]
@@ -37,14 +27,27 @@ async fn a_signal_to_the_group_reaches_what_the_child_started() {
     let (mut shell, grandchild) = family().await;
     kill_group(shell.id().unwrap(), Signal::TERM).unwrap();
     assert!(!shell.wait().await.unwrap().success());
-    is_gone(grandchild).await;
+    wait_until_gone(&grandchild).await;
 }
 
 #[tokio::test]
 async fn a_dropped_group_takes_all_of_it_along() {
     let (shell, grandchild) = family().await;
     drop(Group::led_by(&shell));
-    is_gone(grandchild).await;
+    wait_until_gone(&grandchild).await;
+}
+
+#[tokio::test]
+async fn what_is_left_after_its_leader_was_waited_for_ends_as_well() {
+    let mut shell = command("sh");
+    shell.args(["-c", "sleep 600 & echo $!"]).stdout(Stdio::piped());
+    let mut shell = shell.spawn().unwrap();
+    let group = Group::led_by(&shell);
+    let mut lines = BufReader::new(shell.stdout.take().unwrap()).lines();
+    let left = lines.next_line().await.unwrap().unwrap();
+    assert!(shell.wait().await.unwrap().success());
+    drop(group);
+    wait_until_gone(&left).await;
 }
 
 #[tokio::test]
@@ -54,6 +57,7 @@ async fn a_released_group_lives_on() {
     let leader = shell.id().unwrap();
     group.release();
     assert!(shell.try_wait().unwrap().is_none());
+    let grandchild = Pid::from_raw(grandchild.parse().unwrap()).unwrap();
     test_kill_process(grandchild).unwrap();
     kill_group(leader, Signal::KILL).unwrap();
 }

@@ -1,0 +1,63 @@
+//! Patterns for texts, in which `*` is any text. Paths have patterns of their own (`globset`), in which folders count.
+
+/// A pattern for a whole text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TextPattern(Vec<Piece>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Piece {
+    AnyText,
+    AnyCharacter,
+    Character(char),
+}
+
+impl TextPattern {
+    /// `*` is any text, `?` any character, all else itself.
+    pub(crate) fn new(pattern: &str) -> Self {
+        let is_any =
+            |piece| if piece == Piece::Character('?') { Piece::AnyCharacter } else { piece };
+        Self(Self::of_stars(pattern).0.into_iter().map(is_any).collect())
+    }
+
+    /// `*` is any text, all else itself: a rule about commands must not mean more than its writer saw.
+    pub(crate) fn of_stars(pattern: &str) -> Self {
+        let piece = |c| if c == '*' { Piece::AnyText } else { Piece::Character(c) };
+        Self(pattern.chars().map(piece).collect())
+    }
+
+    /// Whether a text is meant.
+    pub(crate) fn is_match(&self, text: &str) -> bool {
+        let text: Vec<char> = text.chars().collect();
+        let (mut at, mut place) = (0, 0);
+        // Where the last `*` is, and how much of the text it takes.
+        let mut star: Option<(usize, usize)> = None;
+        while let Some(c) = text.get(place) {
+            match self.0.get(at) {
+                Some(Piece::AnyText) => {
+                    star = Some((at, place));
+                    at += 1;
+                }
+                Some(piece) if piece.is(*c) => (at, place) = (at + 1, place + 1),
+                _ => {
+                    let Some((star_at, taken)) = star else { return false };
+                    (at, place) = (star_at + 1, taken + 1);
+                    star = Some((star_at, taken + 1));
+                }
+            }
+        }
+        self.0.iter().skip(at).all(|piece| *piece == Piece::AnyText)
+    }
+}
+
+impl Piece {
+    fn is(self, c: char) -> bool {
+        match self {
+            Self::AnyText => false,
+            Self::AnyCharacter => true,
+            Self::Character(own) => own == c,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
