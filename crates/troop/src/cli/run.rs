@@ -42,7 +42,7 @@ pub(crate) struct ResumeArgs {
     /// The team
     #[arg(value_name = "TEAM")]
     pub(crate) name: Option<String>,
-    /// What thinks for the lead this time, if not what did before: builtin, script:FILE, or an agent of your own
+    /// What thinks for the lead this time, if not what did before: builtin, script:FILE, an agent of your own, or external: an MCP client
     #[arg(long, short = 'a', value_name = "AGENT")]
     pub(crate) agent: Option<String>,
     #[command(flatten)]

@@ -4,6 +4,7 @@ mod clients;
 mod conformance;
 mod http;
 mod install;
+mod leading;
 mod mail;
 
 use std::{
