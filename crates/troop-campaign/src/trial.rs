@@ -370,6 +370,7 @@ fn letter(to: usize, content: &str) -> Command {
         kind: MessageKind::Message,
         content: content.to_owned(),
         summary: None,
+        notice: None,
         request_id: None,
         approve: None,
     })

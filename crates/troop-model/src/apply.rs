@@ -19,7 +19,7 @@ impl State {
     pub fn apply(&mut self, event: &Event) {
         self.head.version = event.version;
         self.head.latest = self.head.latest.max(event.at);
-        self.operations.get_mut().note(event.operation, event.version, event.at);
+        self.operations.get_mut().note(event.operation, event.version, event.at, &self.limits);
         match &event.fact {
             Fact::TeamCreated { .. } => self.apply_team_created(event),
             Fact::TeamUpdated { description, settings } => self.update_team(|team| {
@@ -33,17 +33,7 @@ impl State {
             }
             Fact::MemberAdded { .. } => self.apply_member_added(event),
             Fact::MemberRemoved { member, .. } => self.apply_member_removed(member),
-            Fact::MemberStateChanged { member, state, reason, pid } => {
-                self.roster.update(member, |member| {
-                    member.state = *state;
-                    member.state_since = event.at;
-                    member.state_reason.clone_from(reason);
-                    member.pid = *pid;
-                });
-                if matches!(state, MemberState::Stopped | MemberState::Crashed) {
-                    self.withdraw_requests(member);
-                }
-            }
+            Fact::MemberStateChanged { .. } => self.apply_member_state(event),
             // It waits for nothing any more; if it still wants something, it asks again.
             Fact::MemberInterrupted { member, .. } => self.withdraw_requests(member),
             Fact::MemberModeChanged { member, permissions } => {
@@ -55,7 +45,8 @@ impl State {
                 self.update_team(|team| team.usage += *usage);
                 self.roster.update(member, |member| member.usage += *usage);
                 if let Some(task) = task {
-                    self.tasks.update(*task, event.version, |task| task.usage += *usage);
+                    let n_finished = self.limits.finished;
+                    self.tasks.update(*task, event.version, n_finished, |it| it.usage += *usage);
                 }
             }
             Fact::LinkSet { link } => {
@@ -68,6 +59,7 @@ impl State {
             }
             Fact::MessageRead { reader, messages } => {
                 self.mailbox.get_mut().mark_read(reader, messages, event.at);
+                self.forget_settled();
             }
             Fact::DelegationStarted { .. }
             | Fact::DelegationCompleted { .. }
@@ -166,6 +158,7 @@ impl State {
             state: MemberState::Stopped,
             state_since: event.at,
             state_reason: None,
+            state_cause: None,
             pid: None,
             joined_at: event.at,
             usage: Usage::default(),
@@ -173,9 +166,26 @@ impl State {
         self.roster.insert(member.name.clone(), member);
     }
 
+    fn apply_member_state(&mut self, event: &Event) {
+        let Fact::MemberStateChanged { member, state, reason, cause, pid } = &event.fact else {
+            return;
+        };
+        self.roster.update(member, |member| {
+            member.state = *state;
+            member.state_since = event.at;
+            member.state_reason.clone_from(reason);
+            member.state_cause = *cause;
+            member.pid = *pid;
+        });
+        if matches!(state, MemberState::Stopped | MemberState::Crashed) {
+            self.withdraw_requests(member);
+        }
+    }
+
     fn apply_member_removed(&mut self, member: &MemberName) {
         self.roster.remove(member);
         self.mailbox.get_mut().drop_reader(&Party::member(member));
+        self.forget_settled();
         let keys: Vec<_> = self
             .links
             .entries()
@@ -220,6 +230,7 @@ impl State {
             readers,
             supersedes,
             origin,
+            notice: _,
         } = &event.fact
         else {
             return;
@@ -246,6 +257,7 @@ impl State {
             readers.iter().for_each(|reader| self.mailbox.get_mut().drop_message(reader, *older));
         }
         self.mailbox.get_mut().insert(event.version, message);
+        self.forget_settled();
         if let Some(request_id) = request_id {
             match message_kind {
                 MessageKind::ShutdownRequest
@@ -271,6 +283,10 @@ impl State {
                 | MessageKind::System => {}
             }
         }
+    }
+
+    fn forget_settled(&mut self) {
+        self.mailbox.get_mut().forget_settled(self.limits.settled);
     }
 
     /// A member that takes a task works. The supervisor may know better and says so in its own events.
@@ -300,6 +316,7 @@ impl State {
                 member.state = to;
                 member.state_since = at;
                 member.state_reason = None;
+                member.state_cause = None;
             });
         }
     }

@@ -1,24 +1,22 @@
 //! Events as lines of JSON: the form in which they are stored, streamed and read by people.
 
+mod upgrade;
+
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
+pub(crate) use upgrade::{UPGRADES, Upgrade};
+
 use crate::{Actor, Event, Fact, OperationId, Time, Version};
 
 /// The form of events that this program writes.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// How many bytes most events take.
 const USUAL_LINE: usize = 384;
-
-/// One step from an older form of events to the next: changes the JSON of one event in place.
-pub(crate) type Upgrade = fn(&mut Map<String, Value>);
-
-/// How events of older forms become current ones: the first entry takes form 1 to form 2, and so on.
-pub(crate) const UPGRADES: &[Upgrade] = &[];
 
 /// Why a line is not an event that this program understands.
 #[derive(Debug, Error)]

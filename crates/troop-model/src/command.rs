@@ -8,9 +8,9 @@ use smol_str::SmolStr;
 use uuid::Uuid;
 
 use crate::{
-    Actor, Condition, Link, MemberName, MemberState, MessageKind, Metadata, Permissions, Proof,
-    RefusedBy, RejectMode, Settings, TaskRef, TeamId, TeamName, Usage, Version, WorkspaceFolder,
-    event::nullable,
+    Actor, Condition, Link, MemberName, MemberState, MessageKind, Metadata, Notice, Permissions,
+    Proof, RefusedBy, RejectMode, Settings, StateCause, TaskRef, TeamId, TeamName, Usage, Version,
+    WorkspaceFolder, event::nullable,
 };
 pub use action::TaskAction;
 
@@ -56,8 +56,10 @@ pub enum Command {
         member: MemberName,
         /// What.
         state: MemberState,
-        /// Why.
+        /// Why, for people.
         reason: Option<String>,
+        /// Why, for programs.
+        cause: Option<StateCause>,
         /// Its process, once it runs.
         pid: Option<u32>,
     },
@@ -301,6 +303,8 @@ pub struct Outgoing {
     pub content: String,
     /// The same in a few words.
     pub summary: Option<String>,
+    /// What troop gives notice of; only messages of its own kind have that.
+    pub notice: Option<Notice>,
     /// The request that it answers.
     pub request_id: Option<Uuid>,
     /// The answer to that request.

@@ -14,7 +14,6 @@ mod usage;
 mod work;
 mod workspace;
 
-pub use lead::{COULD_NOT, LEAD_ENDED, LEFT_OPEN, WITH_TEAM};
 pub use proof::checks as named_checks;
 
 use smol_str::SmolStr;
@@ -22,7 +21,6 @@ use smol_str::SmolStr;
 use crate::{
     Actor, ActorKind, Command, Context, Event, Fact, MemberName, MessageKind, Origin, Party,
     Refusal, Role, State, Task, TaskCommand, TaskNumber, TaskRef, Team, access,
-    message::MAX_UNREAD,
 };
 
 /// Decides a command: the facts that it makes, or why it is refused. No facts means that things are so already.
@@ -57,8 +55,8 @@ fn carry_out(draft: &mut Draft<'_>, command: &Command) -> Result<(), Refusal> {
         Command::RemoveMember { member, reason } => {
             team::remove_member(draft, member, reason.as_deref())
         }
-        Command::SetMemberState { member, state, reason, pid } => {
-            supervision::set_state(draft, member, *state, reason.as_deref(), *pid)
+        Command::SetMemberState { member, state, reason, cause, pid } => {
+            supervision::set_state(draft, member, *state, reason.as_deref(), *cause, *pid)
         }
         Command::SpawnMember(spawn) => supervision::spawn(draft, spawn),
         Command::InterruptMember { member, reason } => {
@@ -281,7 +279,7 @@ impl<'a> Draft<'a> {
     /// Whether somebody's mailbox takes a message that troop sends by itself. Beyond the bound the facts are in the log
     /// alone, so that one who never reads does not fill the team.
     pub(crate) fn has_room(&self, reader: &Party) -> bool {
-        self.state.mailbox().n_unread(reader) < MAX_UNREAD
+        self.state.mailbox().n_unread(reader) < self.state.limits.unread
     }
 
     /// A message from troop itself.
@@ -306,6 +304,7 @@ impl<'a> Draft<'a> {
             message_kind: kind,
             content,
             summary: None,
+            notice: None,
             request_id: None,
             approve: None,
             task,

@@ -4,9 +4,11 @@ mod about;
 mod absent;
 mod change;
 mod kind;
+mod record;
 
 pub use change::{RejectMode, TaskChange};
 pub use kind::Surface;
+pub use record::Event;
 
 pub(crate) use change::nullable;
 
@@ -17,25 +19,10 @@ use smol_str::SmolStr;
 use uuid::Uuid;
 
 use crate::{
-    Actor, Dependency, Evidence, Link, MemberName, MemberState, MessageKind, Metadata, OperationId,
-    Origin, Party, Permissions, Progress, RefusedBy, Role, Settings, TaskNumber, TeamId, TeamName,
-    Time, Usage, Version, WorkspaceFolder,
+    Actor, Dependency, Evidence, Link, MemberName, MemberState, MessageKind, Metadata, Notice,
+    Origin, Party, Permissions, Progress, RefusedBy, Role, Settings, StateCause, TaskNumber,
+    TeamId, TeamName, Time, Usage, WorkspaceFolder,
 };
-
-/// One fact in a team's log.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Event {
-    /// Its position in the log.
-    pub version: Version,
-    /// When it happened.
-    pub at: Time,
-    /// Who did it.
-    pub actor: Actor,
-    /// Which attempt it belongs to.
-    pub operation: OperationId,
-    /// What happened.
-    pub fact: Fact,
-}
 
 /// What can happen to a team. The name of each kind is fixed: logs, scripts and pages rely on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -136,9 +123,12 @@ pub enum Fact {
         member: MemberName,
         /// What it is now.
         state: MemberState,
-        /// Why.
+        /// Why, for people.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        /// Why, for programs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<StateCause>,
         /// Its process, while it runs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pid: Option<u32>,
@@ -485,6 +475,9 @@ pub enum Fact {
         /// The same in a few words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<String>,
+        /// What troop gives notice of, if it does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        notice: Option<Notice>,
         /// The request that it makes or answers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request_id: Option<Uuid>,

@@ -15,6 +15,7 @@ mod access;
 mod actor;
 mod delegation;
 mod ids;
+mod limits;
 mod message;
 mod name;
 mod proof;
@@ -45,16 +46,17 @@ pub use command::{
     Command, DelegationOutcome, NewMember, NewTask, NewTeamCommand, Outgoing, Spawn, TaskAction,
     TaskCommand, TaskUpdate,
 };
-pub use decide::{COULD_NOT, LEAD_ENDED, LEFT_OPEN, WITH_TEAM, decide, named_checks};
+pub use decide::{decide, named_checks};
 pub use delegation::{Delegation, DelegationStatus, SessionKey};
 pub use event::{Event, Fact, RejectMode, Surface, TaskChange};
 pub use ids::{IdPrefix, OperationId, TaskNumber, TeamId, Version};
-pub use message::{MAX_UNREAD, Mailbox, Message, MessageKind, Party, Receipt};
+pub use limits::Limits;
+pub use message::{Mailbox, Message, MessageKind, Notice, Party, Receipt};
 pub use name::{EVERYBODY, LEAD_ALIASES, MAX_NAME, MemberName, NameError, SYSTEM, TeamName, USER};
 pub use proof::{Evidence, MAX_CHECKS, MAX_TAIL, Merged, Proof, RefusedBy};
 pub use query::{MAX_SHOWN_RESULT, MAX_SNIPPET, PAGE, Search, TaskFilter, is_visible};
 pub use refusal::{Refusal, RefusalKind};
-pub use roster::{EXTERNAL, Link, Member, MemberState, Permissions, Role};
+pub use roster::{EXTERNAL, Link, Member, MemberState, Permissions, Role, StateCause};
 pub use settings::{
     Assignment, Condition, DelegationSettings, Dialect, Escalation, Isolation, Settings,
     TaskCreation, WorkspaceScope,
@@ -62,8 +64,8 @@ pub use settings::{
 pub use snapshot::{SNAPSHOT_FORMAT, SnapshotError};
 pub use state::{LeadLease, Request, Span, State, Team, TeamStatus};
 pub use task::{
-    Attachment, Comment, Dependency, Finished, LIVE_FINISHED, Metadata, Progress, Question,
-    StartGate, Status, Task, TaskRef, TaskTable, TrailEntry,
+    Attachment, Comment, Dependency, Finished, Metadata, Progress, Question, StartGate, Status,
+    Task, TaskRef, TaskTable, TrailEntry,
 };
 pub use team_md::{BOARD_ACTIONS, NO_TEAM, WITHOUT_TASK, team_md};
 pub use text::{MAX_LINE, MAX_TEXT, is_unprintable, preview, quoted, quoted_path};

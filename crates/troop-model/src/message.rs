@@ -11,11 +11,6 @@ use crate::{
     Journaled, MemberName, Origin, TaskNumber, Time, Version, name, roster::shown_as_word,
 };
 
-/// How many messages a reader may leave unread before senders are told to wait.
-pub const MAX_UNREAD: usize = if cfg!(test) { 40 } else { 20_000 };
-/// How many messages that everybody has read stay at hand; older ones are in the log alone.
-const LIVE_SETTLED: usize = if cfg!(test) { 8 } else { 1_000 };
-
 /// What a message is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -88,6 +83,18 @@ impl MessageKind {
             other => other.parse(),
         }
     }
+}
+
+/// What troop gives a member notice of, where that decides something. People read the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Notice {
+    /// A hook said no to something, and nothing else in the log says so.
+    Vetoed,
+    /// A hook said no to what it did. An event of its own says so, too.
+    DeedVetoed,
+    /// What it did does not count as done yet: it could not be merged, or a check failed. An event of its own says so, too.
+    NotDone,
 }
 
 /// Who speaks or is spoken to: a member, the person, or troop itself.
@@ -214,7 +221,7 @@ impl Mailbox {
             self.unread.insert((receipt.reader.clone(), version), ());
         }
         if message.receipts.is_empty() {
-            self.settle(version);
+            self.settled.insert(version, ());
         }
         self.messages.insert(version, message);
     }
@@ -245,7 +252,7 @@ impl Mailbox {
                 all_read = message.receipts.iter().all(|receipt| receipt.read_at.is_some());
             });
             if all_read {
-                self.settle(version);
+                self.settled.insert(version, ());
             }
         }
     }
@@ -271,7 +278,7 @@ impl Mailbox {
             all_read = message.receipts.iter().all(|receipt| receipt.read_at.is_some());
         });
         if all_read {
-            self.settle(key.1);
+            self.settled.insert(key.1, ());
         }
     }
 
@@ -289,9 +296,9 @@ impl Mailbox {
         self.settled.rollback();
     }
 
-    fn settle(&mut self, version: Version) {
-        self.settled.insert(version, ());
-        while self.settled.entries().len() > LIVE_SETTLED {
+    /// Forgets the oldest messages that all have read, but for so many.
+    pub(crate) fn forget_settled(&mut self, n_kept: usize) {
+        while self.settled.entries().len() > n_kept {
             let Some(oldest) = self.settled.entries().keys().next().copied() else { return };
             self.settled.remove(&oldest);
             self.messages.remove(&oldest);
@@ -327,7 +334,7 @@ impl Mailbox {
 #[cfg(test)]
 impl Mailbox {
     /// Holds what is kept about the messages against what the messages themselves say.
-    pub(crate) fn check(&self) {
+    pub(crate) fn check(&self, n_settled: usize) {
         let mut unread = BTreeSet::new();
         let mut settled = BTreeSet::new();
         for (version, message) in self.messages.entries() {
@@ -340,7 +347,7 @@ impl Mailbox {
         }
         assert!(self.unread.entries().keys().eq(&unread), "who has not read what");
         assert!(self.settled.entries().keys().eq(&settled), "what all have read");
-        assert!(settled.len() <= LIVE_SETTLED, "what all have read leaves the mailbox");
+        assert!(settled.len() <= n_settled, "what all have read leaves the mailbox");
         for (reader, n_unread) in self.n_unread.entries() {
             assert_eq!(self.unread_range(reader).count(), *n_unread, "unread of {reader}");
         }

@@ -1,5 +1,7 @@
 //! Why a command is refused: a typed value whose text tells an agent what to do next.
 
+mod name;
+
 use smol_str::SmolStr;
 use thiserror::Error;
 use uuid::Uuid;

@@ -42,6 +42,24 @@ pub enum MemberState {
     Crashed,
 }
 
+/// Why a member is in its state, where that decides something. People read the reason beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StateCause {
+    /// Somebody wanted this member alone to stop.
+    Asked,
+    /// It was stopped with all others.
+    TeamStopped,
+    /// Its lead ended without stopping it.
+    LeadEnded,
+    /// What it did was broken off; it goes on with the next message.
+    Interrupted,
+    /// A lead has not done yet what it was told.
+    LeftOpen,
+    /// A lead tried what it was told, and could not do it.
+    CouldNot,
+}
+
 /// What a member may do without asking. From narrow to wide.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
@@ -79,8 +97,10 @@ pub struct Member {
     pub state: MemberState,
     /// Since when.
     pub state_since: Time,
-    /// Why.
+    /// Why, for people.
     pub state_reason: Option<String>,
+    /// Why, for programs.
+    pub state_cause: Option<StateCause>,
     /// Its process, while a supervisor runs one.
     pub pid: Option<u32>,
     /// When it joined.
@@ -122,6 +142,21 @@ impl Member {
     #[must_use]
     pub fn is_running(&self) -> bool {
         self.pid.is_some() || self.state == MemberState::Spawning
+    }
+}
+
+impl StateCause {
+    /// The same in words, for people.
+    #[must_use]
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Asked => "it was asked to stop",
+            Self::TeamStopped => "its team stopped",
+            Self::LeadEnded => "its lead ended",
+            Self::Interrupted => "interrupted; it goes on with the next message",
+            Self::LeftOpen => "it has not done yet what it was told",
+            Self::CouldNot => "it could not do what it was told",
+        }
     }
 }
 

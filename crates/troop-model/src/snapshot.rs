@@ -12,14 +12,14 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use crate::{
-    Link, Member, MemberName, Origin, State, TaskNumber, TaskTable,
+    Limits, Link, Member, MemberName, Origin, State, TaskNumber, TaskTable,
     packed::Parts,
     state::{Head, Request},
     task::PackedTable,
 };
 
 /// Changes whenever anything that a snapshot holds changes its shape.
-pub const SNAPSHOT_FORMAT: u32 = 10;
+pub const SNAPSHOT_FORMAT: u32 = 11;
 
 /// Why bytes are not a snapshot that this program can use.
 #[derive(Debug, Error)]
@@ -83,6 +83,7 @@ impl State {
         let front: Front = postcard::from_bytes(front).map_err(|_| SnapshotError)?;
         let mut parts = Parts(bytes.slice(start..));
         let state = Self {
+            limits: Limits::SHIPPED,
             before: front.head.clone(),
             head: front.head,
             roster: front.roster.into(),

@@ -8,22 +8,16 @@ use smol_str::SmolStr;
 use uuid::Uuid;
 
 use crate::{
-    Actor, Delegation, Journaled, Link, Mailbox, Member, MemberName, MessageKind, OperationId,
-    Origin, Party, Refusal, Role, Settings, Spending, TaskNumber, TaskRef, TaskTable, TeamId,
-    TeamName, Time, Usage, Version, name, packed::Packed, workspace::Files,
+    Actor, Delegation, Journaled, Limits, Link, Mailbox, Member, MemberName, MessageKind,
+    OperationId, Origin, Party, Refusal, Role, Settings, Spending, TaskNumber, TaskRef, TaskTable,
+    TeamId, TeamName, Time, Usage, Version, name, packed::Packed, workspace::Files,
 };
 
-/// A repeated operation has one effect. For this, a team remembers the operations of this long, in the time of its log ...
+/// How old an operation is, in the time of its log, that a team may forget; see also [`Limits`].
 const REMEMBERED_SPAN: Duration = Duration::from_secs(600);
-/// ... and so many at least, however old they are ...
-const MIN_OPERATIONS: usize = if cfg!(test) { 16 } else { 1_024 };
-/// ... but so many at most, so that snapshots stay small. Beyond that a repetition is refused, not done again.
-const MAX_OPERATIONS: usize = if cfg!(test) { 32 } else { 4_096 };
 /// What was made this recently, by the clock of who decides, is no repetition of what was forgotten. Without this, one
 /// machine whose clock is far ahead would keep all others from working.
 const FRESH: Duration = Duration::from_secs(2);
-/// How many ended delegations stay at hand; older ones are in the log alone.
-const LIVE_DELEGATIONS: usize = if cfg!(test) { 4 } else { 1_000 };
 
 /// Whether a team is at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -115,6 +109,8 @@ pub struct Span {
 /// All that a team's log amounts to.
 #[derive(Clone, Debug, Default)]
 pub struct State {
+    /// No part of what the log amounts to, and in no snapshot.
+    pub(crate) limits: Limits,
     pub(crate) head: Head,
     pub(crate) roster: Journaled<MemberName, Member>,
     pub(crate) links: Journaled<(MemberName, MemberName), Link>,
@@ -176,6 +172,13 @@ struct Remembered {
 }
 
 impl State {
+    /// The same under other limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
     /// How many events this state amounts to.
     #[must_use]
     pub fn version(&self) -> Version {
@@ -433,10 +436,16 @@ impl PartialEq for State {
 }
 
 impl Delegations {
-    pub(crate) fn end(&mut self, id: Uuid, at: Version, change: impl FnOnce(&mut Delegation)) {
+    pub(crate) fn end(
+        &mut self,
+        id: Uuid,
+        at: Version,
+        n_kept: usize,
+        change: impl FnOnce(&mut Delegation),
+    ) {
         self.all.update(&id, change);
         self.ended.insert((at, id), ());
-        while self.ended.entries().len() > LIVE_DELEGATIONS {
+        while self.ended.entries().len() > n_kept {
             let Some(oldest) = self.ended.entries().keys().next().copied() else { return };
             self.ended.remove(&oldest);
             self.all.remove(&oldest.1);
@@ -446,7 +455,13 @@ impl Delegations {
 
 impl Operations {
     /// Remembers that an event of this operation is at `version`.
-    pub(crate) fn note(&mut self, operation: OperationId, version: Version, at: Time) {
+    pub(crate) fn note(
+        &mut self,
+        operation: OperationId,
+        version: Version,
+        at: Time,
+        limits: &Limits,
+    ) {
         if let Some(after) = self.by_id.entries().get(&operation) {
             self.by_age.update(after, |it| it.n_events += 1);
             return;
@@ -455,7 +470,7 @@ impl Operations {
         self.by_id.insert(operation, after);
         self.by_age.insert(after, Remembered { operation, n_events: 1, at });
         while let Some((oldest, it)) = self.by_age.entries().first_key_value()
-            && is_forgettable(self.by_age.entries().len(), at.since(it.at))
+            && is_forgettable(self.by_age.entries().len(), at.since(it.at), limits)
         {
             let (oldest, operation) = (*oldest, it.operation);
             let before = self.forgotten.entries().get(&()).copied().unwrap_or_default();
@@ -479,8 +494,9 @@ impl Operations {
 }
 
 /// Whether the oldest of so many operations, which is so old, need not be remembered.
-fn is_forgettable(n_operations: usize, age: Duration) -> bool {
-    n_operations > MAX_OPERATIONS || (n_operations > MIN_OPERATIONS && age > REMEMBERED_SPAN)
+fn is_forgettable(n_operations: usize, age: Duration, limits: &Limits) -> bool {
+    n_operations > limits.max_operations
+        || (n_operations > limits.min_operations && age > REMEMBERED_SPAN)
 }
 
 impl From<PackedOperations> for Operations {
@@ -491,5 +507,14 @@ impl From<PackedOperations> for Operations {
             by_age: packed.by_age.into(),
             forgotten: packed.forgotten.into(),
         }
+    }
+}
+
+#[cfg(test)]
+impl State {
+    /// Holds what is kept about tasks and messages against what these themselves say.
+    pub(crate) fn check(&self) {
+        self.tasks.check();
+        self.mailbox().check(self.limits.settled);
     }
 }

@@ -10,7 +10,7 @@ use std::fmt;
 use uuid::Uuid;
 
 pub(crate) use table::PackedTable;
-pub use table::{Finished, LIVE_FINISHED, TaskTable};
+pub use table::{Finished, TaskTable};
 
 use crate::{
     Actor, Condition, Evidence, MemberName, Merged, Origin, TaskNumber, Time, Usage, Version,

@@ -120,6 +120,8 @@ pub struct Failure {
     pub kind: FailureKind,
     /// One line.
     pub message: String,
+    /// The name of the refusal, if a rule of the board is against it.
+    pub refusal: Option<String>,
     /// What to do next.
     pub hint: Option<String>,
 }
@@ -127,13 +129,14 @@ pub struct Failure {
 /// What an error carries for programs.
 #[derive(Deserialize)]
 struct Data {
+    refusal: Option<String>,
     hint: Option<String>,
 }
 
 impl Failure {
     /// A failure without a hint.
     pub fn new(kind: impl Into<FailureKind>, message: &(impl ToString + ?Sized)) -> Self {
-        Self { kind: kind.into(), message: message.to_string(), hint: None }
+        Self { kind: kind.into(), message: message.to_string(), refusal: None, hint: None }
     }
 }
 
@@ -150,7 +153,8 @@ impl Failure {
 
 impl From<&Refusal> for Failure {
     fn from(refusal: &Refusal) -> Self {
-        Self { hint: next::next_step(refusal), ..Self::new(refusal.kind(), refusal) }
+        let (name, hint) = (refusal.name().to_owned(), next::next_step(refusal));
+        Self { refusal: Some(name), hint, ..Self::new(refusal.kind(), refusal) }
     }
 }
 
@@ -166,8 +170,8 @@ impl From<&MethodError> for Failure {
 
 impl From<Failure> for ErrorObject {
     fn from(failure: Failure) -> Self {
-        let Failure { kind, message, hint } = failure;
-        let data = Some(json!({"kind": kind.as_str(), "hint": hint}));
+        let Failure { kind, message, refusal, hint } = failure;
+        let data = Some(json!({"kind": kind.as_str(), "refusal": refusal, "hint": hint}));
         Self { code: kind.code(), message, data }
     }
 }
@@ -177,11 +181,8 @@ impl From<ErrorObject> for Failure {
     fn from(error: ErrorObject) -> Self {
         let kind = FailureKind::ALL.into_iter().find(|kind| kind.code() == error.code);
         let data = error.data.map(serde_json::from_value::<Data>).and_then(Result::ok);
-        Self {
-            kind: kind.unwrap_or(FailureKind::Bug),
-            message: error.message,
-            hint: data.and_then(|data| data.hint),
-        }
+        let (refusal, hint) = data.map(|data| (data.refusal, data.hint)).unwrap_or_default();
+        Self { kind: kind.unwrap_or(FailureKind::Bug), message: error.message, refusal, hint }
     }
 }
 

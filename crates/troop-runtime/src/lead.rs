@@ -46,7 +46,6 @@ use crate::{Agreement, Board, BoardError, Clock, Hooks, Isolation, Request, work
 
 pub use answers::answer;
 pub(crate) use answers::failure;
-pub use gate::{REFUSED, VETOED, VETOED_DEED};
 pub use launch::{InProcess, Launch, LaunchSpec, Launched, Life, Programs, silent_lead};
 pub use lease::{LeadEntry, find as find_lead, has_died as lead_has_died, last_project};
 pub use stop::{is_to_start_again, was_cut_short};

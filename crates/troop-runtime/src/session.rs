@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use troop_model::{
-    Actor, Command, Context, Event, Fact, LEFT_OPEN, MemberState, NewTeamCommand, OperationId,
-    Origin, Refusal, Role, State, TeamId, TeamName, TeamStatus, Time, Version, WITH_TEAM, decide,
-    encode,
+    Actor, Command, Context, Event, Fact, MemberState, NewTeamCommand, OperationId, Origin,
+    Refusal, Role, State, StateCause, TeamId, TeamName, TeamStatus, Time, Version, decide, encode,
 };
 use troop_store::{Batch, NewTeam, Store, TeamEntry};
 use uuid::Uuid;
@@ -183,10 +182,12 @@ fn set_at_rest(state: &mut State, now: Time) -> BoardResult<Vec<Event>> {
     let stopped = running.map(|it| {
         // What a lead had in mind does not come with its log.
         let is_open = it.role == Role::Lead && it.state == MemberState::Working;
-        let open = if is_open { format!("; {LEFT_OPEN}") } else { String::new() };
-        let reason = Some(format!("{WITH_TEAM}: this is a copy{open}"));
+        let cause = if is_open { StateCause::LeftOpen } else { StateCause::TeamStopped };
+        let open = if is_open { format!("; {}", cause.in_words()) } else { String::new() };
+        let reason = Some(format!("its team stopped: this is a copy{open}"));
+        let cause = Some(cause);
         let (member, state) = (it.name.clone(), MemberState::Stopped);
-        Command::SetMemberState { member, state, reason, pid: None }
+        Command::SetMemberState { member, state, reason, cause, pid: None }
     });
     let commands: Vec<_> = stopped.chain([Command::ReleaseLead]).collect();
     let mut made = Vec::new();

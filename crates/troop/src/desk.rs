@@ -13,8 +13,8 @@ use std::{
 use anyhow::{Context as _, Result};
 use smol_str::SmolStr;
 use troop_model::{
-    Actor, Command, LEAD_ENDED, LeadLease, Member, MemberName, MemberState, Origin, Refusal, Role,
-    State, Team, TeamId, TeamStatus,
+    Actor, Command, LeadLease, Member, MemberName, MemberState, Origin, Refusal, Role, State,
+    StateCause, Team, TeamId, TeamStatus,
 };
 use troop_process::is_stopped;
 use troop_runtime::{
@@ -239,7 +239,8 @@ impl Desk {
             let as_it_is = |it: &Member| {
                 if it.state == MemberState::Working && it.pid.is_none() && !has_begun(it) {
                     let state_reason = Some("nobody leads the team".to_owned());
-                    Member { state: MemberState::Stopped, state_reason, ..it.clone() }
+                    let state = MemberState::Stopped;
+                    Member { state, state_reason, state_cause: None, ..it.clone() }
                 } else {
                     it.clone()
                 }
@@ -251,13 +252,15 @@ impl Desk {
         if lease.is_some_and(|lease| lead_has_died(&folder, lease.session)) {
             for member in members.iter_mut().filter(|it| it.is_running()) {
                 member.state = MemberState::Crashed;
-                member.state_reason = Some(LEAD_ENDED.to_owned());
+                member.state_reason = Some(StateCause::LeadEnded.in_words().to_owned());
+                member.state_cause = Some(StateCause::LeadEnded);
                 member.pid = None;
             }
         } else if let Some(stopped) = self.stopped_lead(board.team()) {
             // Whatever stands there was so before.
             for member in members.iter_mut().filter(|it| it.role == Role::Lead) {
                 member.state_reason = Some(format!("stopped: `kill -CONT {}`", stopped.process));
+                member.state_cause = None;
             }
         }
         Ok(members)

@@ -187,6 +187,7 @@ impl Leading<'_> {
                 kind: MessageKind::Message,
                 content,
                 summary: None,
+                notice: None,
                 request_id: None,
                 approve: None,
             };

@@ -16,7 +16,7 @@ mod wait;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Color, Style};
-use troop_model::{Delegation, LEAD_ENDED, MemberState, Status, Time, is_unprintable};
+use troop_model::{Delegation, MemberState, Status, Time, is_unprintable};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 pub(crate) use board::{Row, board};
@@ -162,12 +162,9 @@ pub(crate) fn bytes(n_bytes: u64) -> String {
     }
 }
 
-/// How long a delegation took, if that is known: when a lead dies nobody sees when its members end.
+/// How long a delegation took, if it has ended.
 pub(crate) fn delegation_took(delegation: &Delegation) -> Option<String> {
-    let is_known =
-        |_: &Time| !delegation.result.as_deref().is_some_and(|it| it.ends_with(LEAD_ENDED));
-    let ended_at = delegation.ended_at.filter(is_known)?;
-    Some(took(ended_at.since(delegation.started_at)))
+    delegation.ended_at.map(|ended_at| took(ended_at.since(delegation.started_at)))
 }
 
 /// How long something took, as exactly as people care.

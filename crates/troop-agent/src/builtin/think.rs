@@ -290,7 +290,8 @@ impl Mind {
         let mut screen =
             Screen::new(hands.turn, self.model.endpoint().key.clone(), self.cost.clone());
         let mut room = options.room();
-        for n_cuts in 0.. {
+        let mut n_cuts = 0;
+        loop {
             if self.history.n_tokens() > room {
                 self.cut(room / 4, (&mut screen, &mut *meter)).await;
             }
@@ -315,8 +316,8 @@ impl Mind {
             }
             // We thought it were shorter, or the model's window larger.
             room = self.history.n_tokens() / 2;
+            n_cuts += 1;
         }
-        unreachable!("the loop ends by its own")
     }
 
     /// Tells what came of calls, as much of it as the model can take in beside everything else.

@@ -67,7 +67,7 @@ impl State {
         {
             self.delegated.remove(&task);
         }
-        self.delegations.get_mut().end(id, event.version, |delegation| {
+        self.delegations.get_mut().end(id, event.version, self.limits.delegations, |delegation| {
             delegation.status = status;
             delegation.ended_at = Some(event.at);
             // The whole of it is with the task.

@@ -23,7 +23,7 @@ impl State {
             fact => {
                 let lease = self.settings_lease(event.at);
                 let before = self.holder(number);
-                self.tasks.update(number, event.version, |task| {
+                self.tasks.update(number, event.version, self.limits.finished, |task| {
                     change(task, fact, event, lease);
                     task.updated_at = event.at;
                     if !matches!(fact, Fact::TaskRenewed { .. } | Fact::TaskStale { .. }) {

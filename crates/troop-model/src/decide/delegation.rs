@@ -7,15 +7,10 @@ mod announcement;
 
 use uuid::Uuid;
 
-use super::{
-    Draft, Standing,
-    lead::{LEAD_ENDED, WITH_TEAM},
-    task, usage, work,
-    work::Again,
-};
+use super::{Draft, Standing, task, usage, work, work::Again};
 use crate::{
     Delegation, DelegationOutcome, DelegationStatus, Fact, MemberName, MemberState, MessageKind,
-    NewTask, Origin, Party, Refusal, State, Status, TaskNumber, TaskRef, access, text,
+    NewTask, Origin, Party, Refusal, State, StateCause, Status, TaskNumber, TaskRef, access, text,
 };
 
 pub(super) fn start(
@@ -302,11 +297,11 @@ fn outcome(draft: &Draft<'_>, delegation: &Delegation, fact: &Fact) -> Option<De
 /// Whether a member ends with its team, which may go on under another lead.
 fn is_cut_short(draft: &Draft<'_>, member: &MemberName) -> bool {
     let ends_with_team = |fact: &Fact| {
-        let Fact::MemberStateChanged { member: who, state, reason: Some(reason), .. } = fact else {
+        let Fact::MemberStateChanged { member: who, state, cause: Some(cause), .. } = fact else {
             return false;
         };
-        let with_lead = *state == MemberState::Crashed && reason == LEAD_ENDED;
-        let with_team = *state == MemberState::Stopped && reason.starts_with(WITH_TEAM);
+        let with_lead = *state == MemberState::Crashed && *cause == StateCause::LeadEnded;
+        let with_team = *state == MemberState::Stopped && *cause == StateCause::TeamStopped;
         who == member && (with_lead || with_team)
     };
     draft.facts.iter().any(ends_with_team)
@@ -348,6 +343,7 @@ fn report(draft: &mut Draft<'_>, delegation: &Delegation, outcome: &DelegationOu
         message_kind: MessageKind::Message,
         content: format!("{what} {}: {said}", delegation.task),
         summary: None,
+        notice: None,
         request_id: None,
         approve: None,
         task: Some(delegation.task),

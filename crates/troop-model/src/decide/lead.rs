@@ -1,26 +1,9 @@
 //! Rules of supervising a team: one session at a time, and what a former one still says does not count.
 
-use std::time::Duration;
-
 use uuid::Uuid;
 
 use super::{Draft, Standing, delegation, proof, supervision, team};
-use crate::{Fact, LeadLease, Refusal, Role, text};
-
-/// How long a session supervises without saying that it still does.
-const LEASE: Duration = Duration::from_secs(if cfg!(test) { 240 * 60 } else { 60 });
-
-/// Why a member does not run whose lead ended without stopping it.
-pub const LEAD_ENDED: &str = "its lead ended";
-
-/// How the reason begins for which a member does not run that was stopped with all others.
-pub const WITH_TEAM: &str = "its team stopped";
-
-/// How the reason ends for the state of a lead that has not done what it was told.
-pub const LEFT_OPEN: &str = "it has not done yet what it was told";
-
-/// The same for one that tried, and could not.
-pub const COULD_NOT: &str = "it could not do what it was told";
+use crate::{Fact, LeadLease, Refusal, Role, StateCause, text};
 
 /// Refuses what a session passes on that no longer supervises the team.
 pub(super) fn check_fence(draft: &Draft<'_>) -> Result<(), Refusal> {
@@ -46,7 +29,7 @@ pub(super) fn take(
 ) -> Result<(), Refusal> {
     only_system(draft)?;
     let team = draft.team()?;
-    let until = draft.ctx.now + LEASE;
+    let until = draft.ctx.now + draft.state.limits.lead_lease;
     match current(draft) {
         Ok(lease) if lease.session == session => {
             draft.push(Fact::LeadRenewed { until });
@@ -62,7 +45,7 @@ pub(super) fn take(
     // No child outlives its lead: whoever ran under the former one does not run any more.
     let orphans = draft.state.members().filter(|it| it.role == Role::Member && it.is_running());
     for member in orphans {
-        supervision::lose(draft, member, LEAD_ENDED);
+        supervision::lose(draft, member, StateCause::LeadEnded);
     }
     delegation::begin_again(draft)
 }
@@ -72,7 +55,8 @@ pub(super) fn renew(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if draft.team()?.lead_lease.is_none() {
         return Err(Refusal::NobodyLeads);
     }
-    draft.push(Fact::LeadRenewed { until: draft.ctx.now + LEASE });
+    let until = draft.ctx.now + draft.state.limits.lead_lease;
+    draft.push(Fact::LeadRenewed { until });
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{Draft, Standing, supervision};
 use crate::{
     Fact, Member, MemberName, MemberState, MessageKind, Outgoing, Party, Permissions, Refusal,
-    message::MAX_UNREAD, name, text,
+    name, text,
 };
 
 pub(super) fn send(draft: &mut Draft<'_>, outgoing: &Outgoing) -> Result<(), Refusal> {
@@ -56,6 +56,7 @@ pub(super) fn send(draft: &mut Draft<'_>, outgoing: &Outgoing) -> Result<(), Ref
         message_kind: kind,
         content,
         summary,
+        notice: outgoing.notice.filter(|_| kind == MessageKind::System),
         request_id,
         approve,
         task: None,
@@ -95,6 +96,7 @@ fn move_to(draft: &mut Draft<'_>, member: &Member, state: MemberState, reason: &
         member: member.name.clone(),
         state,
         reason: Some(reason.to_owned()),
+        cause: None,
         pid: member.pid,
     });
 }
@@ -198,7 +200,7 @@ fn readers(draft: &Draft<'_>, from: &Party, to: &Party) -> Result<Vec<Party>, Re
     }
     for reader in &readers {
         let n_unread = draft.state.mailbox().n_unread(reader);
-        if n_unread >= MAX_UNREAD {
+        if n_unread >= draft.state.limits.unread {
             return Err(Refusal::MailboxFull { reader: reader.clone(), n_unread });
         }
     }

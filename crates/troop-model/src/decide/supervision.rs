@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::{Draft, Standing, delegation, lead, mail, team, usage, work};
 use crate::{
     Assignment, EXTERNAL, Fact, Member, MemberName, MemberState, MessageKind, Party, Permissions,
-    Refusal, Request, Role, Spawn, Status, Task, TaskRef, text,
+    Refusal, Request, Role, Spawn, StateCause, Status, Task, TaskRef, text,
 };
 
 /// How many characters of a result a notice carries.
@@ -39,6 +39,7 @@ pub(super) fn spawn(draft: &mut Draft<'_>, spawn: &Spawn) -> Result<(), Refusal>
             member: new.name.clone(),
             state: MemberState::Spawning,
             reason: None,
+            cause: None,
             pid: None,
         });
     }
@@ -53,6 +54,7 @@ pub(super) fn spawn(draft: &mut Draft<'_>, spawn: &Spawn) -> Result<(), Refusal>
             message_kind: MessageKind::Message,
             content,
             summary: None,
+            notice: None,
             request_id: None,
             approve: None,
             task: None,
@@ -68,6 +70,7 @@ pub(super) fn set_state(
     member: &MemberName,
     state: MemberState,
     reason: Option<&str>,
+    cause: Option<StateCause>,
     pid: Option<u32>,
 ) -> Result<(), Refusal> {
     if !matches!(draft.who, Standing::System | Standing::Person) {
@@ -78,15 +81,15 @@ pub(super) fn set_state(
         });
     }
     let member = draft.state.find_member(member.as_str())?;
-    let is_so = member.state == state && member.state_reason.as_deref() == reason;
-    if is_so && member.pid == pid {
+    let is_so = member.state == state && member.state_cause == cause;
+    if is_so && member.state_reason.as_deref() == reason && member.pid == pid {
         return Ok(());
     }
     if state == MemberState::Spawning && !member.is_running() {
         check_room(draft)?;
     }
     let (name, reason) = (member.name.clone(), team::checked_reason(reason)?);
-    draft.push(Fact::MemberStateChanged { member: name.clone(), state, reason, pid });
+    draft.push(Fact::MemberStateChanged { member: name.clone(), state, reason, cause, pid });
     match state {
         MemberState::Crashed => {
             for task in held_by(draft, &name) {
@@ -119,12 +122,13 @@ fn release_all(draft: &mut Draft<'_>, member: &MemberName, reason: &str) {
 }
 
 /// Records that a member ended with those who ran it.
-pub(super) fn lose(draft: &mut Draft<'_>, member: &Member, reason: &str) {
-    let name = &member.name;
+pub(super) fn lose(draft: &mut Draft<'_>, member: &Member, cause: StateCause) {
+    let (name, reason) = (&member.name, cause.in_words());
     draft.push(Fact::MemberStateChanged {
         member: name.clone(),
         state: MemberState::Crashed,
         reason: Some(reason.to_owned()),
+        cause: Some(cause),
         pid: None,
     });
     release_all(draft, name, &format!("{name} crashed: {reason}"));
@@ -144,7 +148,8 @@ pub(super) fn interrupt(
     draft.push(Fact::MemberInterrupted { member: name, reason });
     // What it asked is withdrawn with what it was at.
     if !open_plans(draft, &Party::member(&member.name)).is_empty() {
-        wait_no_more(draft, member, member.permissions, "interrupted");
+        let cause = Some(StateCause::Interrupted);
+        wait_no_more(draft, member, member.permissions, "interrupted", cause);
     }
     Ok(())
 }
@@ -178,6 +183,7 @@ pub(super) fn report_idle(
             member: member.name.clone(),
             state: MemberState::Idle,
             reason: None,
+            cause: None,
             pid: member.pid,
         });
     }
@@ -221,6 +227,7 @@ fn tell_idle(draft: &mut Draft<'_>, member: &Member, last_task: Option<&TaskRef>
         message_kind: MessageKind::Idle,
         content,
         summary: Some(summary),
+        notice: None,
         request_id: None,
         approve: None,
         task: last.map(|task| task.number),
@@ -239,7 +246,7 @@ pub(super) fn plan_was_answered(draft: &mut Draft<'_>, party: &Party, is_yes: bo
         draft.push(Fact::MemberModeChanged { member: member.name.clone(), permissions });
     }
     let why = if is_yes { "its plan was approved" } else { "its plan was rejected" };
-    wait_no_more(draft, member, permissions, why);
+    wait_no_more(draft, member, permissions, why, None);
 }
 
 /// A member may do more than plan, so that nobody has to say a word about its plan any more: who waits for one gets it.
@@ -256,6 +263,7 @@ pub(super) fn may_do_more(draft: &mut Draft<'_>, member: &Member, permissions: P
             message_kind: MessageKind::PlanApprovalResponse,
             content: why.clone(),
             summary: None,
+            notice: None,
             request_id: Some(request_id),
             approve: Some(true),
             task: None,
@@ -263,7 +271,7 @@ pub(super) fn may_do_more(draft: &mut Draft<'_>, member: &Member, permissions: P
             origin: draft.conversation(),
         });
     }
-    wait_no_more(draft, member, permissions, &why);
+    wait_no_more(draft, member, permissions, &why, None);
 }
 
 fn open_plans(draft: &Draft<'_>, of: &Party) -> Vec<Uuid> {
@@ -272,7 +280,13 @@ fn open_plans(draft: &Draft<'_>, of: &Party) -> Vec<Uuid> {
 }
 
 /// Says what a member is that waits with its plan no more.
-fn wait_no_more(draft: &mut Draft<'_>, member: &Member, permissions: Permissions, why: &str) {
+fn wait_no_more(
+    draft: &mut Draft<'_>,
+    member: &Member,
+    permissions: Permissions,
+    why: &str,
+    cause: Option<StateCause>,
+) {
     if member.state != MemberState::Planning {
         return;
     }
@@ -283,6 +297,7 @@ fn wait_no_more(draft: &mut Draft<'_>, member: &Member, permissions: Permissions
         member: member.name.clone(),
         state: if only_plans { MemberState::Planning } else { otherwise },
         reason: Some(why.to_owned()),
+        cause,
         pid: member.pid,
     });
 }

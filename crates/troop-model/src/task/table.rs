@@ -20,9 +20,6 @@ use slots::{PackedSlots, Slot, Slots};
 use super::{Dependency, StartGate, Status, Task};
 use crate::{Condition, IdPrefix, MemberName, SnapshotError, TaskNumber, Version, packed::Parts};
 
-/// How many finished tasks stay on the live board; older ones are archived.
-pub const LIVE_FINISHED: usize = if cfg!(test) { 4 } else { 1_000 };
-
 /// How a task that is no longer live ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Finished {
@@ -278,11 +275,13 @@ impl TaskTable {
         self.refresh(number);
     }
 
-    /// Changes a live task; does nothing if it is not live. `at` is the version at which it does.
+    /// Changes a live task; does nothing if it is not live. `at` is the version at which it does, and `n_finished` how many
+    /// finished tasks stay live.
     pub(crate) fn update(
         &mut self,
         number: TaskNumber,
         at: Version,
+        n_finished: usize,
         change: impl FnOnce(&mut Task),
     ) {
         self.remember(number);
@@ -297,7 +296,7 @@ impl TaskTable {
         self.refresh(number);
         if has_moved {
             self.refresh_dependents(number);
-            self.let_the_oldest_go();
+            self.let_the_oldest_go(n_finished);
         }
     }
 
@@ -370,8 +369,8 @@ impl TaskTable {
     }
 
     /// The same log gives the same live board everywhere, so what leaves it is a matter of counting.
-    fn let_the_oldest_go(&mut self) {
-        while self.index.finished().len() > LIVE_FINISHED {
+    fn let_the_oldest_go(&mut self, n_kept: usize) {
+        while self.index.finished().len() > n_kept {
             let Some((_, number)) = self.index.finished().first().copied() else { return };
             self.remember(number);
             self.leave(number);

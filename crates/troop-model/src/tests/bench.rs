@@ -5,12 +5,25 @@ use std::{fmt::Debug, time::Duration};
 use uuid::Uuid;
 
 use crate::{
-    Actor, Command, Context, Event, Mailbox, MemberName, NewMember, NewTeamCommand, OperationId,
-    Origin, Party, Refusal, Settings, State, Status, Task, TaskNumber, TeamId, Time, decide,
+    Actor, Command, Context, Event, Limits, Mailbox, MemberName, NewMember, NewTeamCommand,
+    OperationId, Origin, Party, Refusal, Settings, State, Status, Task, TaskNumber, TeamId, Time,
+    decide,
 };
 
 /// Ten o'clock on the day on which all stories begin.
 pub(crate) const TEN: Time = Time::from_micros(1_767_261_600_000_000);
+
+/// The limits on the bench: small, so that a short story reaches them, and with a patient lead lease, so that a story may take
+/// hours. Stories about the limits themselves say `Bench::shipped`.
+pub(crate) const SMALL: Limits = Limits {
+    unread: 40,
+    settled: 8,
+    finished: 4,
+    delegations: 4,
+    min_operations: 16,
+    max_operations: 32,
+    lead_lease: Duration::from_secs(4 * 60 * 60),
+};
 
 /// A team with the lead `lead` and the members `ann` and `bob`, at ten o'clock.
 #[derive(Clone, Debug)]
@@ -86,7 +99,16 @@ impl Bench {
 
     /// A log without events.
     pub(crate) fn empty() -> Self {
-        Self { state: State::default(), log: Vec::new(), now: TEN, n_operations: 0 }
+        let state = State::default().with_limits(SMALL);
+        Self { state, log: Vec::new(), now: TEN, n_operations: 0 }
+    }
+
+    /// A team with the usual settings under the limits that troop ships.
+    pub(crate) fn shipped() -> Self {
+        let mut bench = Self::empty();
+        bench.state = State::default();
+        bench.person().ok(Command::CreateTeam(new_team(Settings::default(), &["ann", "bob"])));
+        bench
     }
 
     /// Sets the clock to so many minutes after ten.
@@ -156,6 +178,11 @@ impl Bench {
     }
 }
 
+/// The same state, as a snapshot brings it back.
+pub(crate) fn reopened(state: &State) -> State {
+    State::from_snapshot(state.to_snapshot()).unwrap().with_limits(state.limits)
+}
+
 pub(crate) fn party(text: &str) -> Party {
     match text {
         "user" => Party::user(),
@@ -182,8 +209,7 @@ impl Asking<'_> {
         let ctx = Context { fence: self.fence, ..ctx };
         let events = decide(&self.bench.state, command, &ctx)?;
         self.bench.apply(&events);
-        self.bench.state.tasks().check();
-        self.bench.state.mailbox().check();
+        self.bench.state.check();
         Ok(events)
     }
 

@@ -4,12 +4,12 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{
-    bench::{Bench, kinds, number, user},
+    bench::{Bench, SMALL, kinds, number, user},
     commands::*,
 };
 use crate::{
-    Actor, ActorKind, Finished, LIVE_FINISHED, Metadata, NewTask, RefusalKind, Status, TaskCommand,
-    TaskCreation, TaskRef, TaskUpdate, TaskView,
+    Actor, ActorKind, Finished, Metadata, NewTask, RefusalKind, Status, TaskCommand, TaskCreation,
+    TaskRef, TaskUpdate, TaskView,
 };
 
 fn object(value: serde_json::Value) -> Metadata {
@@ -306,8 +306,8 @@ fn only_what_ended_is_deleted() {
 
 #[test]
 fn old_finished_tasks_are_archived() {
-    let mut team = after(LIVE_FINISHED + 2);
-    assert_eq!((team.state.tasks().n_archived(), team.state.tasks().len()), (2, LIVE_FINISHED));
+    let mut team = after(SMALL.finished + 2);
+    assert_eq!((team.state.tasks().n_archived(), team.state.tasks().len()), (2, SMALL.finished));
     assert!(team.state.tasks().get(number(1)).is_none());
     assert_eq!(team.status(1), Status::Completed, "it is still known how it ended");
     assert_eq!(team.state.tasks().departed(number(1)).unwrap().subject, "task 1");
@@ -324,11 +324,11 @@ fn archived_tasks_still_unblock() {
     let mut team = Bench::new();
     team.lead().ok(create("cancelled"));
     team.lead().ok(cancel(1));
-    for n in 2..=(LIVE_FINISHED as u32 + 2) {
+    for n in 2..=(SMALL.finished as u32 + 2) {
         team.lead().ok(create("more"));
         team.member("ann").ok(complete(n));
     }
-    let next = LIVE_FINISHED as u32 + 3;
+    let next = SMALL.finished as u32 + 3;
     assert_eq!(team.state.tasks().end(number(1)), Some(Finished::Cancelled));
     assert_eq!(team.state.tasks().end(number(2)), Some(Finished::Completed));
     team.lead().ok(create_after("waits", &[2]));

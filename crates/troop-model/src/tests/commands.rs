@@ -211,6 +211,7 @@ pub(crate) fn send(to: &str, kind: MessageKind, content: &str) -> Outgoing {
         kind,
         content: content.to_owned(),
         summary: None,
+        notice: None,
         request_id: None,
         approve: None,
     }
@@ -225,13 +226,19 @@ pub(crate) fn read_all() -> Command {
 }
 
 pub(crate) fn set_state(member: &str, state: MemberState) -> Command {
-    Command::SetMemberState { member: name(member), state, reason: None, pid: None }
+    Command::SetMemberState { member: name(member), state, reason: None, cause: None, pid: None }
 }
 
 /// The process of a member that runs is known by the length of its name.
 pub(crate) fn ready(member: &str) -> Command {
     let pid = Some(member.len() as u32);
-    Command::SetMemberState { member: name(member), state: MemberState::Idle, reason: None, pid }
+    Command::SetMemberState {
+        member: name(member),
+        state: MemberState::Idle,
+        reason: None,
+        cause: None,
+        pid,
+    }
 }
 
 pub(crate) fn spawn(member: &str) -> Command {

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Command, DelegationOutcome, DelegationStatus, DelegationView, Fact, Link, MemberState,
-    RefusalKind, SessionKey, Status, WITH_TEAM,
+    RefusalKind, SessionKey, StateCause, Status,
 };
 
 /// What the end of a delegation leaves behind: the member's word for the record, and what the lead is told.
@@ -394,9 +394,10 @@ fn cut_short(end: fn(&mut Bench)) -> (Bench, Uuid) {
 }
 
 fn stopped_with_team(team: &mut Bench) {
-    let reason = Some(format!("{WITH_TEAM}: enough"));
+    let reason = Some("enough".to_owned());
+    let cause = Some(StateCause::TeamStopped);
     let (member, state) = (name("ann"), MemberState::Stopped);
-    team.system().ok(Command::SetMemberState { member, state, reason, pid: None });
+    team.system().ok(Command::SetMemberState { member, state, reason, cause, pid: None });
     team.system().ok(Command::ReleaseLead);
 }
 

@@ -6,8 +6,8 @@ use uuid::Uuid;
 use super::bench::{TEN, name, number};
 use crate::{
     Actor, Condition, Dependency, Dollars, Evidence, Fact, Link, MemberState, MessageKind,
-    Metadata, Origin, Party, Permissions, Progress, RefusedBy, RejectMode, Role, Settings,
-    TaskChange, TeamId, Usage, WorkspaceFolder,
+    Metadata, Notice, Origin, Party, Permissions, Progress, RefusedBy, RejectMode, Role, Settings,
+    StateCause, TaskChange, TeamId, Usage, WorkspaceFolder,
 };
 
 const ID: Uuid = Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0001);
@@ -69,6 +69,7 @@ fn team_facts() -> Vec<Fact> {
             member: name("ann"),
             state: MemberState::Crashed,
             reason: Some("exit 9".into()),
+            cause: Some(StateCause::LeadEnded),
             pid: Some(9),
         },
         Fact::MemberInterrupted { member: name("ann"), reason: Some("wait".into()) },
@@ -174,6 +175,7 @@ fn mail_and_delegation_facts() -> Vec<Fact> {
             message_kind: MessageKind::ShutdownResponse,
             content: "no".into(),
             summary: Some("n".into()),
+            notice: Some(Notice::NotDone),
             request_id: Some(ID),
             approve: Some(false),
             task: Some(number(7)),

@@ -4,13 +4,13 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::{
-    bench::{Bench, TEN},
+    bench::{Bench, SMALL, TEN, reopened},
     commands::*,
     facts,
 };
 use crate::{
-    Actor, CodecError, Command, Event, Fact, OperationId, RefusalKind, SCHEMA, Span, State,
-    Surface, Version,
+    Actor, CodecError, Command, Event, Fact, Notice, OperationId, RefusalKind, SCHEMA, Span,
+    StateCause, Surface, Version,
     codec::{decode, decode_with, encode},
 };
 
@@ -43,10 +43,10 @@ fn a_line_of_the_log_can_be_read_by_people() {
         let fact = facts::all().into_iter().find(|fact| fact.kind() == kind).unwrap();
         encode(&event(fact))
     };
-    insta::assert_snapshot!(line("task.claimed"), @r#"{"version":3,"schema":1,"at":"2026-01-01T10:00:00Z","actor":{"kind":"human","name":"pat"},"operation":"00000000-0000-0000-0000-000000000005","kind":"task.claimed","task":7,"owner":"ann","attempt":1,"lease_until":"2026-01-01T10:00:00Z"}"#);
-    insta::assert_snapshot!(line("team.completed"), @r#"{"version":3,"schema":1,"at":"2026-01-01T10:00:00Z","actor":{"kind":"human","name":"pat"},"operation":"00000000-0000-0000-0000-000000000005","kind":"team.completed"}"#);
-    insta::assert_snapshot!(line("task.updated"), @r#"{"version":3,"schema":1,"at":"2026-01-01T10:00:00Z","actor":{"kind":"human","name":"pat"},"operation":"00000000-0000-0000-0000-000000000005","kind":"task.updated","task":7,"change":{"subject":"new","assignee":null,"metadata":{"a":[1,2.5,"x",null],"nested":{"b":true},"tiny":1e-300}}}"#);
-    insta::assert_snapshot!(line("message.delivered"), @r#"{"version":3,"schema":1,"at":"2026-01-01T10:00:00Z","actor":{"kind":"human","name":"pat"},"operation":"00000000-0000-0000-0000-000000000005","kind":"message.delivered","reader":"user","messages":["01900000-0000-7000-8000-000000000001"]}"#);
+    insta::assert_snapshot!(line("task.claimed"), @r#"{"version":3,"schema":2,"at":"2026-01-01T10:00:00Z","actor":{"kind":"human","name":"pat"},"operation":"00000000-0000-0000-0000-000000000005","kind":"task.claimed","task":7,"owner":"ann","attempt":1,"lease_until":"2026-01-01T10:00:00Z"}"#);
+    insta::assert_snapshot!(line("team.completed"), @r#"{"version":3,"schema":2,"at":"2026-01-01T10:00:00Z","actor":{"kind":"human","name":"pat"},"operation":"00000000-0000-0000-0000-000000000005","kind":"team.completed"}"#);
+    insta::assert_snapshot!(line("task.updated"), @r#"{"version":3,"schema":2,"at":"2026-01-01T10:00:00Z","actor":{"kind":"human","name":"pat"},"operation":"00000000-0000-0000-0000-000000000005","kind":"task.updated","task":7,"change":{"subject":"new","assignee":null,"metadata":{"a":[1,2.5,"x",null],"nested":{"b":true},"tiny":1e-300}}}"#);
+    insta::assert_snapshot!(line("message.delivered"), @r#"{"version":3,"schema":2,"at":"2026-01-01T10:00:00Z","actor":{"kind":"human","name":"pat"},"operation":"00000000-0000-0000-0000-000000000005","kind":"message.delivered","reader":"user","messages":["01900000-0000-7000-8000-000000000001"]}"#);
 }
 
 #[test]
@@ -72,9 +72,9 @@ fn numbers_in_free_data_are_kept_to_the_last_digit() {
 
 #[test]
 fn an_event_of_a_newer_form_is_refused() {
-    let line = encode(&event(Fact::TeamCompleted {})).replace("\"schema\":1", "\"schema\":9");
+    let line = encode(&event(Fact::TeamCompleted {})).replace("\"schema\":2", "\"schema\":9");
     let error = decode(&line).unwrap_err();
-    assert_eq!(error.to_string(), "event 3 has form 9; this troop knows forms up to 1");
+    assert_eq!(error.to_string(), "event 3 has form 9; this troop knows forms up to 2");
     assert!(error.is_newer());
 }
 
@@ -125,7 +125,6 @@ fn older_events_are_brought_up_to_date() {
         panic!("this event is newer than this upgrade");
     }
     let line = encode(&event(Fact::TeamCompleted {})).replace("team.completed", "team.ended");
-    let line = line.replace("\"schema\":1", "\"schema\":2");
     let read = |line: &str| decode_with(line, 3, &[never, rename]);
     assert_eq!(read(&line).unwrap(), event(Fact::TeamCompleted {}));
     let unknown = line.replace("team.ended", "team.sang");
@@ -134,6 +133,68 @@ fn older_events_are_brought_up_to_date() {
         "event 3 is a `team.sang`, which this troop does not know"
     );
     assert_eq!(SCHEMA as usize, crate::codec::UPGRADES.len() + 1, "each form has its upgrade");
+}
+
+/// An event as the first form of the log had it.
+fn of_form_1(fact: &Value) -> Fact {
+    let mut line = json!({
+        "version": 3, "schema": 1, "at": "2026-01-01T10:00:00Z", "actor": {"kind": "system", "name": "system"},
+        "operation": "00000000-0000-0000-0000-000000000005",
+    });
+    line.as_object_mut().unwrap().extend(fact.as_object().unwrap().clone());
+    decode(&line.to_string()).unwrap().fact
+}
+
+#[test]
+fn why_a_member_stopped_is_still_known_from_logs_that_said_it_in_words_alone() {
+    use StateCause::{Asked, CouldNot, Interrupted, LeadEnded, LeftOpen, TeamStopped};
+    for (state, reason, cause) in [
+        ("crashed", "its lead ended", Some(LeadEnded)),
+        ("crashed", "exit code 1", None),
+        ("stopped", "its team stopped", Some(TeamStopped)),
+        ("stopped", "its team stopped: nobody has anything left to do", Some(TeamStopped)),
+        ("stopped", "its team stopped: this is a copy", Some(TeamStopped)),
+        ("stopped", "its team stopped early", Some(Asked)),
+        ("stopped", "pat asked it to", Some(Asked)),
+        ("stopped", "it has not done yet what it was told", Some(Asked)),
+        (
+            "stopped",
+            "its team stopped: enough; it has not done yet what it was told",
+            Some(LeftOpen),
+        ),
+        ("stopped", "its team stopped: enough; it could not do what it was told", Some(CouldNot)),
+        ("working", "it has not done yet what it was told", Some(LeftOpen)),
+        ("idle", "it could not do what it was told", Some(CouldNot)),
+        ("working", "interrupted; it goes on with the next message", Some(Interrupted)),
+        ("planning", "interrupted", Some(Interrupted)),
+        ("idle", "its plan was approved", None),
+    ] {
+        let line = json!({"kind": "member.state_changed", "member": "ann", "state": state, "reason": reason});
+        let Fact::MemberStateChanged { reason: kept, cause: found, .. } = of_form_1(&line) else {
+            panic!()
+        };
+        assert_eq!((kept.as_deref(), found), (Some(reason), cause));
+    }
+    let silent = json!({"kind": "member.state_changed", "member": "ann", "state": "stopped"});
+    assert!(matches!(of_form_1(&silent), Fact::MemberStateChanged { cause: None, .. }));
+}
+
+#[test]
+fn what_troop_gave_notice_of_is_still_known_from_logs_that_said_it_in_words_alone() {
+    for (kind, summary, notice) in [
+        ("system", "a hook said no to being idle", Some(Notice::Vetoed)),
+        ("system", "a hook said no to what it did", Some(Notice::DeedVetoed)),
+        ("system", "it is not done yet", Some(Notice::NotDone)),
+        ("system", "2 of 3 delegations completed", None),
+        ("message", "a hook said no to what it did", None),
+    ] {
+        let line = json!({
+            "kind": "message.sent", "id": Uuid::nil(), "from": "system", "to": "ann", "message_kind": kind,
+            "content": "why not", "summary": summary, "readers": ["ann"],
+        });
+        let Fact::MessageSent { notice: found, .. } = of_form_1(&line) else { panic!() };
+        assert_eq!(found, notice, "{kind}: {summary}");
+    }
 }
 
 #[test]
@@ -181,7 +242,7 @@ fn knows_its_first(team: &Bench) -> bool {
 #[test]
 fn operations_are_remembered_for_ten_minutes_but_not_beyond_a_number() {
     let mut team = Bench::new();
-    for _ in 1..32 {
+    for _ in 1..SMALL.max_operations {
         team.lead().ok(create("more"));
     }
     assert!(knows_its_first(&team), "all of the last ten minutes");
@@ -195,7 +256,7 @@ fn operations_are_remembered_for_ten_minutes_but_not_beyond_a_number() {
     team.state.rollback();
     assert_eq!(team.state, full.state, "forgetting is taken back");
     let mut team = Bench::new();
-    for _ in 1..16 {
+    for _ in 1..SMALL.min_operations {
         team.lead().ok(create("more"));
     }
     let few = team.clone();
@@ -215,7 +276,7 @@ fn made(minutes: u64, nth: u128) -> OperationId {
 
 #[test]
 fn a_request_that_may_have_been_forgotten_is_refused() {
-    let mut team = Bench::new();
+    let mut team = Bench::shipped();
     let check = |team: &Bench, operation: OperationId, minutes: u64| {
         let now = TEN + std::time::Duration::from_secs(60 * minutes);
         team.state.check_age(operation, now)
@@ -228,23 +289,41 @@ fn a_request_that_may_have_been_forgotten_is_refused() {
         operation: made(nth, 0),
         fact: Fact::TeamCompleted {},
     };
-    let later: Vec<Event> = (1..=40).map(event).collect();
-    assert!(check(&team, made(0, 1), 60).is_ok(), "nothing is forgotten yet");
+    // One a minute: ten minutes are far fewer than are remembered however old they are.
+    let later: Vec<Event> = (1..=1_100).map(event).collect();
+    assert!(check(&team, made(0, 1), 1_101).is_ok(), "nothing is forgotten yet");
     team.apply(&later);
-    let opened = State::from_snapshot(team.state.to_snapshot()).unwrap();
-    assert_eq!(opened, team.state);
-    let opened = Bench { state: opened, ..team.clone() };
+    let opened = Bench { state: reopened(&team.state), ..team.clone() };
     for team in [&team, &opened] {
         let known = |minutes| team.state.operation(made(minutes, 0)).is_some();
-        assert!(!known(24) && known(25) && known(40));
-        let refusal = check(team, made(24, 0), 41).unwrap_err();
+        assert!(!known(76) && known(77) && known(1_100), "the newest 1,024");
+        let refusal = check(team, made(76, 0), 1_101).unwrap_err();
         assert_eq!(refusal.kind(), RefusalKind::Conflict);
         assert!(refusal.to_string().contains("give it again as a new request"), "{refusal}");
-        assert!(check(team, made(3, 9), 41).is_err(), "it may have been one of the forgotten");
-        assert!(check(team, OperationId(Uuid::nil()), 41).is_err(), "nobody knows how old it is");
-        assert!(check(team, made(24, 1), 24).is_ok(), "it was made just now by a slow clock");
-        assert!(check(team, made(25, 1), 41).is_ok(), "it would be remembered");
+        assert!(check(team, made(3, 9), 1_101).is_err(), "it may have been one of the forgotten");
+        assert!(
+            check(team, OperationId(Uuid::nil()), 1_101).is_err(),
+            "nobody knows how old it is"
+        );
+        assert!(check(team, made(76, 1), 76).is_ok(), "it was made just now by a slow clock");
+        assert!(check(team, made(77, 1), 1_101).is_ok(), "it would be remembered");
     }
+}
+
+#[test]
+fn of_a_busy_team_the_last_4096_operations_are_remembered() {
+    let mut team = Bench::shipped();
+    let event = |nth: u64| Event {
+        version: Version(team.state.version().0 + nth),
+        at: TEN,
+        actor: Actor::human("pat"),
+        operation: made(0, u128::from(nth)),
+        fact: Fact::TeamCompleted {},
+    };
+    let later: Vec<Event> = (1..=4_100).map(event).collect();
+    team.apply(&later);
+    let known = |nth| team.state.operation(made(0, nth)).is_some();
+    assert!(!known(4) && known(5) && known(4_100));
 }
 
 #[test]

@@ -3,12 +3,11 @@
 use uuid::Uuid;
 
 use super::{
-    bench::{Bench, kinds, name, newcomer, party},
+    bench::{Bench, SMALL, kinds, name, newcomer, party},
     commands::*,
 };
 use crate::{
-    Command, MAX_UNREAD, MemberState, MessageKind, MessageView, Outgoing, RefusalKind, Settings,
-    Time,
+    Command, MemberState, MessageKind, MessageView, Outgoing, RefusalKind, Settings, Time,
 };
 
 /// The id of the last message.
@@ -162,11 +161,12 @@ fn the_mail_of_others_is_not_read_by_members() {
 #[test]
 fn a_full_mailbox_takes_no_more() {
     let mut team = Bench::new();
-    for _ in 0..MAX_UNREAD {
+    for _ in 0..SMALL.unread {
         team.lead().ok(say("ann", "again"));
     }
     let said = format!(
-        "the mailbox of `ann` is full: {MAX_UNREAD} unread messages; wait until some are read"
+        "the mailbox of `ann` is full: {} unread messages; wait until some are read",
+        SMALL.unread
     );
     assert_eq!(team.lead().refused(say("ann", "more")), said);
     let refusal = team.lead().refusal(say("*", "more"));
@@ -183,22 +183,22 @@ fn troop_itself_does_not_fill_a_mailbox_that_nobody_reads() {
     team.lead().ok(create("delegated"));
     team.member("ann").ok(claim(1));
     team.member("ann").ok(ask_user(1));
-    for nth in 1..=(MAX_UNREAD as u64 + 5) {
+    for nth in 1..=(SMALL.unread as u64 + 5) {
         team.at(nth * 31).member("ann").ok(progress(1, 1));
         let events = team.tick();
         assert!(kinds(&events).contains(&"task.reminded"), "the fact is in the log");
     }
-    assert_eq!(team.unread("user").len(), MAX_UNREAD);
+    assert_eq!(team.unread("user").len(), SMALL.unread);
     team.person().ok(read_all());
     team.at(10_000).member("ann").ok(progress(1, 2));
     team.tick();
     assert_eq!(team.unread("user").len(), 1);
-    while team.unread("lead").len() < MAX_UNREAD {
+    while team.unread("lead").len() < SMALL.unread {
         team.member("ann").ok(say("lead", "again"));
     }
     team.lead().ok(delegate(2, "bob"));
     team.member("bob").ok(complete(2));
-    assert_eq!(team.unread("lead").len(), MAX_UNREAD);
+    assert_eq!(team.unread("lead").len(), SMALL.unread);
     // It is told with what ends next.
     team.lead().ok(read_all());
     team.lead().ok(create("another"));

@@ -26,6 +26,7 @@ fn answer(to: &str, kind: MessageKind, request: Uuid, approve: bool) -> Outgoing
         kind,
         content: "so be it".to_owned(),
         summary: None,
+        notice: None,
         request_id: Some(request),
         approve: Some(approve),
     }

@@ -1,7 +1,9 @@
 //! Members that run: who supervises them, how they start, idle, plan and end.
 
+use std::time::Duration;
+
 use super::{
-    bench::{Bench, kinds, name, newcomer, party},
+    bench::{Bench, SMALL, TEN, kinds, name, newcomer, party},
     commands::*,
 };
 use crate::{
@@ -44,8 +46,14 @@ fn one_session_leads_at_a_time() {
 
 #[test]
 fn a_lead_that_is_silent_for_too_long_is_replaced() {
-    let mut bench = led();
-    bench.at(240).system().ok(take_lead(2, None));
+    let mut bench = Bench::shipped();
+    bench.system().ok(take_lead(1, None));
+    bench.now = TEN + Duration::from_secs(59);
+    assert!(
+        bench.system().refused(take_lead(2, None)).contains("wait"),
+        "it may still say something"
+    );
+    bench.at(1).system().ok(take_lead(2, None));
     assert_eq!(bench.state.team().unwrap().lead_lease.as_ref().unwrap().fence, 2);
 }
 
@@ -140,7 +148,7 @@ fn a_newcomer_has_an_identity_of_its_own_and_is_in_the_log() {
     let (yan, zoe) = (of(&bench.state, "yan"), of(&bench.state, "zoe"));
     assert!(yan.id != zoe.id && !yan.id.is_nil());
     assert_eq!((yan.state, zoe.state), (MemberState::Spawning, MemberState::Spawning));
-    let mut replayed = crate::State::default();
+    let mut replayed = crate::State::default().with_limits(SMALL);
     bench.log.iter().for_each(|event| replayed.apply(event));
     assert_eq!([of(&replayed, "yan"), of(&replayed, "zoe")], [yan, zoe]);
 }
@@ -243,7 +251,7 @@ fn who_has_ended_asks_for_nothing_any_more() {
         bench.member("ann").ok(Command::Send(question));
         assert_eq!(bench.state.requests().count(), 1);
         let (member, reason, pid) = (name("ann"), None, None);
-        bench.system().ok(Command::SetMemberState { member, state, reason, pid });
+        bench.system().ok(Command::SetMemberState { member, state, reason, cause: None, pid });
         assert_eq!(bench.state.requests().count(), 0, "{state}");
     }
 }

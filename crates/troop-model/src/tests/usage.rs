@@ -153,7 +153,7 @@ fn what_is_spent_begins_nothing_and_loses_nothing_and_more_lets_it_go_on() {
     assert_eq!(team.lead().refused(delegate(2, "bob")), spent);
     let state = MemberState::Spawning;
     let member = name("bob");
-    let again = Command::SetMemberState { member, state, reason: None, pid: None };
+    let again = Command::SetMemberState { member, state, reason: None, cause: None, pid: None };
     assert_eq!(team.system().refused(again), spent);
     team.lead().ok(create("three"));
     // Who has it may finish it, or gives it back, however often.

@@ -48,6 +48,7 @@ fn a_command_in_json_says_only_what_matters() {
             kind: MessageKind::Message,
             content: "hi".to_owned(),
             summary: None,
+            notice: None,
             request_id: None,
             approve: None,
         }

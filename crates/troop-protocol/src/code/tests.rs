@@ -19,7 +19,8 @@ fn every_kind_has_a_number_and_a_word_of_its_own() {
 fn a_failure_comes_back_as_it_went() {
     for kind in FailureKind::ALL {
         for hint in [None, Some("do this".to_owned())] {
-            let failure = Failure { kind, message: "no".to_owned(), hint };
+            let refusal = Some("task_held".to_owned());
+            let failure = Failure { kind, message: "no".to_owned(), refusal, hint };
             assert_eq!(Failure::from(ErrorObject::from(failure.clone())), failure);
         }
     }
@@ -32,7 +33,10 @@ fn a_refusal_is_told_with_its_text_and_its_kind() {
         (error.code, error.message.as_str()),
         (-32_004, "a message to yourself goes nowhere")
     );
-    assert_eq!(error.data, Some(json!({"kind": "invalid", "hint": null})));
+    assert_eq!(
+        error.data,
+        Some(json!({"kind": "invalid", "refusal": "to_yourself", "hint": null}))
+    );
 }
 
 #[test]
@@ -47,6 +51,6 @@ fn the_numbers_of_json_rpc_mean_what_they_mean_there() {
 #[test]
 fn an_error_with_a_number_of_its_own_is_a_fault_over_there() {
     let error = ErrorObject { code: 7, message: "strange".into(), data: Some(json!([1])) };
-    let failure = Failure { kind: FailureKind::Bug, message: "strange".into(), hint: None };
+    let failure = Failure::new(FailureKind::Bug, "strange");
     assert_eq!(Failure::from(error), failure);
 }

@@ -42,6 +42,7 @@ async fn answer(request: Request) {
             let failure = Failure {
                 kind: FailureKind::Forbidden,
                 message: "`ann` may not".into(),
+                refusal: Some("forbidden".into()),
                 hint: Some("ask the lead".into()),
             };
             responder.refuse(failure)

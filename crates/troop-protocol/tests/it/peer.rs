@@ -92,6 +92,7 @@ async fn a_refusal_reaches_who_asked_with_kind_and_hint() {
     let sent = Failure {
         kind: FailureKind::Conflict,
         message: "task-7 is held by bob".into(),
+        refusal: Some("task_held".into()),
         hint: Some("claim another".into()),
     };
     let handling = async {

@@ -10,8 +10,8 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
-    Actor, COULD_NOT, Command, Context, LEFT_OPEN, Member, MemberName, MemberState, MessageKind,
-    OperationId, Origin, Outgoing, Spending, State, TaskNumber, TeamName, Time, decide,
+    Actor, Command, Context, Member, MemberName, MemberState, MessageKind, OperationId, Origin,
+    Outgoing, Spending, State, StateCause, TaskNumber, TeamName, Time, decide,
 };
 use uuid::Uuid;
 
@@ -330,8 +330,8 @@ impl Dispatcher {
 
     /// Says that nothing is left of what the lead was told, although it still waits for the end of something.
     async fn note_end_of_work_of_lead(&mut self) {
-        let why = self.state.lead().and_then(|lead| lead.state_reason.as_deref());
-        if why == Some(LEFT_OPEN) && self.left_open().is_none() {
+        let cause = self.state.lead().and_then(|lead| lead.state_cause);
+        if cause == Some(StateCause::LeftOpen) && self.left_open().is_none() {
             self.note_work_of_lead().await;
         }
     }
@@ -345,22 +345,22 @@ impl Dispatcher {
         let Some(link) = link.filter(|link| link.is_at_rest == rests && !holds_task) else {
             return;
         };
-        let is_left = |it: &&str| matches!(*it, LEFT_OPEN | COULD_NOT);
-        let known = lead.state_reason.as_deref().filter(is_left);
-        if lead.state == to && known == self.left_open() {
+        let is_left = |it: &StateCause| matches!(it, StateCause::LeftOpen | StateCause::CouldNot);
+        let cause = self.left_open();
+        if lead.state == to && lead.state_cause.filter(is_left) == cause {
             return;
         }
         let (member, pid) = (lead.name.clone(), Some(link.body.process()));
-        let reason = self.left_open().map(str::to_owned);
-        self.give(Command::SetMemberState { member, state: to, reason, pid }).await;
+        let reason = cause.map(|it| it.in_words().to_owned());
+        self.set_state(&member, to, reason, cause, pid).await;
     }
 
     /// How the log says that the lead's agent has not done what it was told, if it has not.
-    pub(super) fn left_open(&self) -> Option<&'static str> {
+    pub(super) fn left_open(&self) -> Option<StateCause> {
         match *self.work.borrow() {
             LeadWork::Done => None,
-            LeadWork::Open | LeadWork::Interrupted => Some(LEFT_OPEN),
-            LeadWork::Failed => Some(COULD_NOT),
+            LeadWork::Open | LeadWork::Interrupted => Some(StateCause::LeftOpen),
+            LeadWork::Failed => Some(StateCause::CouldNot),
         }
     }
 
@@ -522,6 +522,7 @@ impl Dispatcher {
             kind: MessageKind::System,
             content,
             summary: None,
+            notice: None,
             request_id: None,
             approve: None,
         }))

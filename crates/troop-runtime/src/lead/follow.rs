@@ -1,16 +1,13 @@
 //! What the log says, and what a lead does about it.
 
 use troop_model::{
-    Command, Event, Fact, Member, MemberName, MemberState, MessageKind, Party, RejectMode,
+    Event, Fact, Member, MemberName, MemberState, MessageKind, Party, RejectMode, StateCause,
     TaskNumber,
 };
 use troop_protocol::FromLead;
 
 use super::{Ended, dispatcher::Dispatcher, transcript::Line};
 use crate::LateDone;
-
-/// Why a member that holds a task does nothing.
-const INTERRUPTED: &str = "interrupted; it goes on with the next message";
 
 impl Dispatcher {
     /// Takes one event into account and acts on it.
@@ -115,7 +112,7 @@ impl Dispatcher {
         );
         let holds_task = self.state.tasks().held_by(member).next().is_some();
         if is_told && holds_task {
-            self.work_because(member, Some(INTERRUPTED)).await;
+            self.work_because(member, Some(StateCause::Interrupted)).await;
         } else if let Some(link) = self.links.get_mut(member) {
             // What it was at is over, so it need not go on with it.
             link.is_in_turn = false;
@@ -124,17 +121,16 @@ impl Dispatcher {
     }
 
     /// Says why a member that works does nothing, or that it goes on.
-    async fn work_because(&mut self, member: &MemberName, why: Option<&str>) {
+    async fn work_because(&mut self, member: &MemberName, cause: Option<StateCause>) {
         let found = self.state.member(member).filter(|it| it.state == MemberState::Working);
         let Some(pid) = found.map(|it| it.pid) else { return };
-        let (member, state) = (member.clone(), MemberState::Working);
-        let reason = why.map(str::to_owned);
-        self.give(Command::SetMemberState { member, state, reason, pid }).await;
+        let reason = cause.map(|it| it.in_words().to_owned());
+        self.set_state(member, MemberState::Working, reason, cause, pid).await;
     }
 
     /// Who was interrupted goes on with what it has read.
     async fn goes_on(&mut self, reader: &Party) {
-        let is_held = |it: &Member| it.state_reason.as_deref() == Some(INTERRUPTED);
+        let is_held = |it: &Member| it.state_cause == Some(StateCause::Interrupted);
         let held = self.state.members().find(|it| *reader == it.name && is_held(it));
         if let Some(member) = held.map(|it| it.name.clone()) {
             self.work_because(&member, None).await;

@@ -1,8 +1,8 @@
 //! Hooks at the gate: some things wait for them, and some they are only told of.
 
 use troop_model::{
-    Actor, Command, DelegationOutcome, Event, MemberName, MessageKind, OperationId, Outgoing,
-    RefusedBy, Status, TaskCommand, TaskNumber, TaskRef,
+    Actor, Command, DelegationOutcome, Event, MemberName, MessageKind, Notice, OperationId,
+    Outgoing, RefusedBy, Status, TaskCommand, TaskNumber, TaskRef,
 };
 use troop_protocol::{Failure, FailureKind, Responder};
 
@@ -11,15 +11,6 @@ use crate::{
     Request,
     hooks::{Fired, HookContext, HookEvent, HookTask, Occasion, Verdict},
 };
-
-/// How the summary of a message begins by which a member hears that a hook was against what it wanted.
-pub const VETOED: &str = "a hook said no";
-/// The same about what it did, which is in the log besides.
-pub const VETOED_DEED: &str = "a hook said no to what it did";
-const VETOED_IDLE: &str = "a hook said no to being idle";
-/// The summary of a message by which a member hears that something does not count as done, because it could not be merged or
-/// a check was not content.
-pub const REFUSED: &str = "it is not done yet";
 
 /// How many deeds are remembered that hooks have seen and the log does not show yet.
 const MAX_GATED: usize = 1_024;
@@ -115,7 +106,7 @@ impl Dispatcher {
                 self.report_idle(&runner, last_task).await;
             }
             (Gated::Idle(runner, _), Verdict::Veto { feedback }) => {
-                self.tell_member(&runner.member, feedback, VETOED_IDLE).await;
+                self.tell_member(&runner.member, feedback, Notice::Vetoed).await;
             }
             (Gated::Created(task), Verdict::Veto { feedback }) => {
                 let order = TaskCommand::Cancel { task: task.into(), reason: feedback };
@@ -136,9 +127,9 @@ impl Dispatcher {
                 self.record_refusal(&deed.request, RefusedBy::Hook, &feedback).await;
                 match self.said_done(&deed.request) {
                     Some((task, ..)) if self.would_be_taken(&deed.request) => {
-                        self.not_done(deed, task, feedback, VETOED_DEED).await;
+                        self.not_done(deed, task, feedback, Notice::DeedVetoed).await;
                     }
-                    _ => self.vetoed(deed, feedback, VETOED_DEED).await,
+                    _ => self.vetoed(deed, feedback, Notice::DeedVetoed).await,
                 }
             }
         }
@@ -160,9 +151,9 @@ impl Dispatcher {
     }
 
     /// A hook or a check is against it. Who asked hears why; a task that is not done after all is given to it once more.
-    pub(super) async fn vetoed(&mut self, deed: Deed, feedback: String, summary: &str) {
+    pub(super) async fn vetoed(&mut self, deed: Deed, feedback: String, notice: Notice) {
         let command = deed.request.command.clone();
-        let Some(runner) = self.say_no(deed, feedback, summary).await else { return };
+        let Some(runner) = self.say_no(deed, feedback, notice).await else { return };
         if let Command::Task(TaskCommand::Complete { task, .. }) = &command
             && let Ok(number) = self.state.resolve(task)
         {
@@ -194,7 +185,7 @@ impl Dispatcher {
         &mut self,
         deed: Deed,
         feedback: String,
-        summary: &str,
+        notice: Notice,
     ) -> Option<Runner> {
         self.gated.remove(&deed.request.operation);
         if let Some(responder) = deed.responder {
@@ -203,7 +194,7 @@ impl Dispatcher {
             return None;
         }
         let runner = deed.runner?;
-        self.tell_member(&runner.member, feedback, summary).await;
+        self.tell_member(&runner.member, feedback, notice).await;
         Some(runner)
     }
 
@@ -211,7 +202,7 @@ impl Dispatcher {
     pub(super) async fn say_no_with_hint(&mut self, deed: Deed, message: String, hint: String) {
         let Some(responder) = deed.responder else {
             let feedback = format!("{message}; {hint}");
-            drop(self.say_no(deed, feedback, REFUSED).await);
+            drop(self.say_no(deed, feedback, Notice::NotDone).await);
             return;
         };
         self.gated.remove(&deed.request.operation);
@@ -220,12 +211,18 @@ impl Dispatcher {
     }
 
     /// Tells a member in a way that lasts what was against something.
-    async fn tell_member(&mut self, member: &MemberName, content: String, summary: &str) {
+    async fn tell_member(&mut self, member: &MemberName, content: String, notice: Notice) {
+        let summary = match notice {
+            Notice::Vetoed => "a hook said no to being idle",
+            Notice::DeedVetoed => "a hook said no to what it did",
+            Notice::NotDone => "it is not done yet",
+        };
         self.give(Command::Send(Outgoing {
             to: member.to_string(),
             kind: MessageKind::System,
             content,
             summary: Some(summary.to_owned()),
+            notice: Some(notice),
             request_id: None,
             approve: None,
         }))

@@ -125,7 +125,7 @@ impl Dispatcher {
             return self.note(&runner.member, Line::trouble(&what));
         }
         let MessageOut { to, content, kind, summary, request_id, approve } = message;
-        let outgoing = Outgoing { to, kind, content, summary, request_id, approve };
+        let outgoing = Outgoing { to, kind, content, summary, notice: None, request_id, approve };
         let request = self.signed(Actor::agent(&runner.member), Command::Send(outgoing));
         self.do_for(runner, request).await;
     }
@@ -226,6 +226,7 @@ impl Dispatcher {
                 kind: MessageKind::ShutdownResponse,
                 content: ack.reason.unwrap_or_default(),
                 summary: None,
+                notice: None,
                 request_id: Some(request_id),
                 approve: Some(ack.approve),
             };

@@ -394,6 +394,7 @@ impl Dispatcher {
             kind: MessageKind::System,
             content,
             summary: None,
+            notice: None,
             request_id: None,
             approve: None,
         }))

@@ -4,17 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 use troop_model::{
-    ActorKind, Command, Context, DelegationOutcome, Fact, MemberName, Merged, Origin, Proof,
-    Refusal, RefusedBy, RejectMode, State, Status, TaskCommand, TaskNumber, Time, decide,
+    ActorKind, Command, Context, DelegationOutcome, Fact, MemberName, Merged, Notice, Origin,
+    Proof, Refusal, RefusedBy, RejectMode, State, Status, TaskCommand, TaskNumber, Time, decide,
 };
 
 use super::{
-    Runner,
-    dispatcher::Dispatcher,
-    gate::{Deed, REFUSED},
-    input::Input,
-    patience::Patience,
-    places::at_work,
+    Runner, dispatcher::Dispatcher, gate::Deed, input::Input, patience::Patience, places::at_work,
 };
 use crate::{
     Aim, Checks, Finished, GitError, Isolation, Merge, NotMerged, Outcome, Request, Wanted, Work,
@@ -234,7 +229,7 @@ impl Dispatcher {
                     self.record_refusal(&deed.request, RefusedBy::Merge, &reason).await;
                 }
                 let feedback = complaint.unwrap_or_else(|| why.to_string());
-                self.not_done(deed, task, feedback, REFUSED).await;
+                self.not_done(deed, task, feedback, Notice::NotDone).await;
             }
             Ok(Finished { outcome: Outcome::Merged(merge), evidence }) => {
                 self.keep_proof(task, evidence, Some(merge)).await;
@@ -249,13 +244,13 @@ impl Dispatcher {
                 let feedback =
                     format!("{task} could not be merged, and waits for approval as before: {why}");
                 self.record_refusal(&deed.request, RefusedBy::Merge, &why).await;
-                self.vetoed(deed, feedback, REFUSED).await;
+                self.vetoed(deed, feedback, Notice::NotDone).await;
             }
             Err(error) => {
                 let why = error.chain();
                 self.record_refusal(&deed.request, RefusedBy::Merge, &why).await;
                 let feedback = format!("your work could not be merged, and is as it was: {why}");
-                self.not_done(deed, task, feedback, REFUSED).await;
+                self.not_done(deed, task, feedback, Notice::NotDone).await;
             }
         }
         if let Some(runner) = runner {
@@ -282,7 +277,7 @@ impl Dispatcher {
     async fn is_unwanted(&mut self, deed: Deed) {
         if self.would_be_taken(&deed.request) {
             let feedback = "the task was taken away meanwhile; look at it, and complete it again";
-            self.vetoed(deed, feedback.to_owned(), REFUSED).await;
+            self.vetoed(deed, feedback.to_owned(), Notice::NotDone).await;
         } else {
             self.carry_out(deed).await;
         }
@@ -344,7 +339,7 @@ impl Dispatcher {
             Some((task, ..)) if is_at(task) => {
                 self.tell_people(format!("{}: {task} is not done yet: {why}", runner.member));
                 let deed = Deed { runner: Some(runner), request, responder: None };
-                self.not_done(deed, task, why, REFUSED).await;
+                self.not_done(deed, task, why, Notice::NotDone).await;
             }
             _ => self.refused(&runner, why),
         }
@@ -356,7 +351,7 @@ impl Dispatcher {
         deed: Deed,
         task: TaskNumber,
         feedback: String,
-        summary: &str,
+        notice: Notice,
     ) {
         let (attempt, can_repair) = (self.attempt_at(task), self.can_repair(task));
         let n_refusals = self.refusals.entry((task, attempt)).or_default();
@@ -371,9 +366,9 @@ impl Dispatcher {
             };
             self.give(Command::Task(order)).await;
             self.refusals.remove(&(task, attempt));
-            self.say_no(deed, feedback, summary).await;
+            self.say_no(deed, feedback, notice).await;
         } else {
-            self.vetoed(deed, feedback, summary).await;
+            self.vetoed(deed, feedback, notice).await;
         }
     }
 }

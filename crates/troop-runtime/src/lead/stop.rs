@@ -1,8 +1,8 @@
 //! Stopping: asked first, then told by a signal, then killed.
 
 use troop_model::{
-    Assignment, Command, Member, MemberName, MemberState, Party, Role, Status, Team, Version,
-    WITH_TEAM,
+    Assignment, Command, Member, MemberName, MemberState, Party, Role, StateCause, Status, Team,
+    Version,
 };
 use troop_process::Signal;
 use troop_protocol::FromLead;
@@ -27,9 +27,19 @@ pub(super) struct Stop {
 }
 
 impl Stop {
-    /// The reason as the log has it.
+    /// Why, as the log says it to people.
     pub(super) fn recorded(&self) -> String {
-        if self.is_forced { format!("{WITH_TEAM}: {}", self.reason) } else { self.reason.clone() }
+        let team_stopped = StateCause::TeamStopped.in_words();
+        if self.is_forced {
+            format!("{team_stopped}: {}", self.reason)
+        } else {
+            self.reason.clone()
+        }
+    }
+
+    /// Why, as the log says it to programs.
+    pub(super) fn cause(&self) -> StateCause {
+        if self.is_forced { StateCause::TeamStopped } else { StateCause::Asked }
     }
 }
 
@@ -42,9 +52,8 @@ pub fn was_cut_short(member: &Member) -> bool {
 /// Whether a member runs again with its team: nobody wanted it alone to stop. Also who has never run does.
 #[must_use]
 pub fn is_to_start_again(member: &Member) -> bool {
-    let is_with_team = || member.state_reason.as_deref().is_none_or(|it| it.starts_with(WITH_TEAM));
-    let has_stopped = member.role == Role::Member && !member.is_running();
-    !member.is_external() && (was_cut_short(member) || has_stopped && is_with_team())
+    let is_down = member.role == Role::Member && !member.is_running();
+    !member.is_external() && is_down && member.state_cause != Some(StateCause::Asked)
 }
 
 /// A team that is being stopped.
@@ -69,9 +78,8 @@ impl Dispatcher {
             content => content.to_owned(),
         };
         if !self.links.contains_key(member) && self.starts.forget(member) {
-            let (state, reason) = (MemberState::Stopped, Some(reason.clone()));
-            let member = member.clone();
-            self.give(Command::SetMemberState { member, state, reason, pid: None }).await;
+            let (reason, cause) = (Some(reason.clone()), Some(StateCause::Asked));
+            self.set_state(member, MemberState::Stopped, reason, cause, None).await;
         }
         let stop = Stop { reason, asked: Some((id, from)), is_forced: false };
         self.ask_to_stop(member, stop);
@@ -133,8 +141,7 @@ impl Dispatcher {
             let reason = reason.to_owned();
             self.ask_to_stop(&member, Stop { reason, asked: None, is_forced: true });
             let pid = self.links.get(&member).map(|link| link.body.process());
-            let state = MemberState::Stopping;
-            self.give(Command::SetMemberState { member, state, reason: None, pid }).await;
+            self.set_state(&member, MemberState::Stopping, None, None, pid).await;
         }
     }
 
@@ -286,8 +293,7 @@ impl Dispatcher {
         let is_given = self.state.team().is_some_and(is_given);
         let here = self.links.values().filter(|link| is_given || !link.tells_end);
         let here = here.map(|link| &link.runner.member).filter(|it| !self.is_lead(it));
-        // Who has never done anything has not stopped for a reason.
-        let has_left = |it: &Member| it.state == MemberState::Stopped && it.state_reason.is_some();
+        let has_left = |it: &Member| it.state_cause == Some(StateCause::Asked);
         let is_there = |it: &&Member| it.is_external() && !has_left(it);
         let elsewhere = self.state.members().filter(is_there).map(|it| &it.name);
         let mut members = here.chain(elsewhere);

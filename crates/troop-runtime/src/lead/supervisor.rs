@@ -11,7 +11,7 @@ use tokio::{
     sync::mpsc,
     time::timeout,
 };
-use troop_model::{Command, Member, MemberName, MemberState, Permissions, Role, WITH_TEAM};
+use troop_model::{Command, Member, MemberName, MemberState, Permissions, Role, StateCause};
 use troop_process::{Group, Mark, Signal, kill_group};
 use troop_protocol::{Peer, PeerOptions, Ready};
 use uuid::Uuid;
@@ -70,8 +70,9 @@ impl Dispatcher {
             return;
         }
         if self.is_ending() {
-            let reason = Some(WITH_TEAM.to_owned());
-            return self.set_state(member, MemberState::Stopped, reason, None).await;
+            let cause = StateCause::TeamStopped;
+            let reason = Some(cause.in_words().to_owned());
+            return self.set_state(member, MemberState::Stopped, reason, Some(cause), None).await;
         }
         if !self.make_place(member) {
             self.start_in(member, self.project.clone()).await;
@@ -212,7 +213,7 @@ impl Dispatcher {
             Some(Permissions::Plan) => MemberState::Planning,
             _ => MemberState::Idle,
         };
-        self.set_state(member, state, None, pid).await;
+        self.set_state(member, state, None, None, pid).await;
         self.fire_spawned(member, own);
         self.send_context(member);
         self.send_held_tasks(member);
@@ -262,11 +263,13 @@ impl Dispatcher {
         }
         let reason = link.why_ended(&exit);
         if let Some(stop) = &link.stop {
-            let (mut reason, is_forced) = (stop.recorded(), stop.is_forced);
+            let (mut reason, mut cause) = (stop.recorded(), stop.cause());
+            let is_forced = stop.is_forced;
             if let Some(left) = self.left_open().filter(|_| self.is_lead(member)) {
-                reason = format!("{reason}; {left}");
+                reason = format!("{reason}; {}", left.in_words());
+                cause = left;
             }
-            self.set_state(member, MemberState::Stopped, Some(reason), None).await;
+            self.set_state(member, MemberState::Stopped, Some(reason), Some(cause), None).await;
             // When all stop, the lead does too, and would find it unread when it begins again.
             if !is_forced {
                 self.tell_lead(member, format!("Teammate {member} has shut down.")).await;
@@ -299,7 +302,7 @@ impl Dispatcher {
             true => format!("{reason}; it crashed too often and is not started again"),
             false => reason.clone(),
         };
-        self.set_state(member, MemberState::Crashed, Some(said), None).await;
+        self.set_state(member, MemberState::Crashed, Some(said), None, None).await;
         if is_given_up {
             let what = format!("{member} crashed too often and is not started again: {reason}");
             self.tell_lead(member, what).await;
@@ -325,8 +328,13 @@ impl Dispatcher {
             // The log says that it starts, and then it does.
             let (member, reason) = (member.clone(), Some("starts again".to_owned()));
             let state = MemberState::Spawning;
-            let command =
-                Command::SetMemberState { member: member.clone(), state, reason, pid: None };
+            let command = Command::SetMemberState {
+                member: member.clone(),
+                state,
+                reason,
+                cause: None,
+                pid: None,
+            };
             let request = self.own(command);
             let Some(given) = self.enqueue(request.clone()).await else { return };
             let (inputs, board) = (self.inputs.clone(), self.board.clone());
@@ -371,15 +379,16 @@ impl Dispatcher {
         }
     }
 
-    async fn set_state(
+    pub(super) async fn set_state(
         &mut self,
         member: &MemberName,
         state: MemberState,
         reason: Option<String>,
+        cause: Option<StateCause>,
         pid: Option<u32>,
     ) {
         let member = member.clone();
-        self.give(Command::SetMemberState { member, state, reason, pid }).await;
+        self.give(Command::SetMemberState { member, state, reason, cause, pid }).await;
     }
 }
 

@@ -12,7 +12,7 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 use troop_model::{OperationId, Refusal};
-use troop_protocol::{ClientError, FailureKind};
+use troop_protocol::{ClientError, Failure, FailureKind};
 
 use super::Item;
 use crate::{Board, BoardError, Done, Request, find_lead, relay::relay};
@@ -112,31 +112,37 @@ impl Gate {
 }
 
 async fn give(board: &Board, lead: Option<PathBuf>, request: Request, anew: OperationId) -> Said {
-    let forgotten = Refusal::ForgottenOperation { operation: request.operation }.to_string();
-    match give_once(board, lead.clone(), request.clone()).await {
-        Ok(Answer::Refused(reason)) if reason == forgotten => {
-            give_once(board, lead, Request { operation: anew, ..request }).await
+    let forgotten = Refusal::ForgottenOperation { operation: request.operation };
+    let is_forgotten = |it: &Failure| it.refusal.as_deref() == Some(forgotten.name());
+    let said = match give_once(board, lead.clone(), request.clone()).await? {
+        Err(failure) if is_forgotten(&failure) => {
+            give_once(board, lead, Request { operation: anew, ..request }).await?
         }
         said => said,
-    }
+    };
+    Ok(said.map_or_else(|failure| Answer::Refused(failure.message), Answer::Done))
 }
 
-async fn give_once(board: &Board, lead: Option<PathBuf>, request: Request) -> Said {
+async fn give_once(
+    board: &Board,
+    lead: Option<PathBuf>,
+    request: Request,
+) -> Result<Result<Done, Failure>, BoardError> {
     if let Some(lead) = lead {
         match relay(&lead, &request).await {
             Ok(Some(done)) => {
                 // What is written next must show it.
                 board.catch_up().await?;
-                return Ok(Answer::Done(done));
+                return Ok(Ok(done));
             }
             Ok(None) => {}
             Err(ClientError::Failed(failure)) if failure.kind == FailureKind::Unavailable => {}
-            Err(error) => return Ok(Answer::Refused(error.to_string())),
+            Err(error) => return Ok(Err(error.into())),
         }
     }
     match board.submit(request).await {
-        Ok(done) => Ok(Answer::Done(done)),
-        Err(BoardError::Refused(refusal)) => Ok(Answer::Refused(refusal.to_string())),
+        Ok(done) => Ok(Ok(done)),
+        Err(BoardError::Refused(refusal)) => Ok(Err((&refusal).into())),
         Err(error) => Err(error),
     }
 }

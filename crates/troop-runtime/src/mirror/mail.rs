@@ -15,7 +15,7 @@ use std::{
 use serde_json::{Map, Value};
 use troop_model::{
     Actor, Command, Fact, MemberName, MemberState, Message, MessageKind, OperationId, Outgoing,
-    Party, Refusal, State, Version,
+    Party, Refusal, State, StateCause, Version,
 };
 use uuid::Uuid;
 
@@ -181,7 +181,8 @@ impl Mirror {
         let asked = member.clone();
         if self.board.look(move |state| is_external_in(state, &asked)).await? {
             let (state, reason) = (MemberState::Stopped, Some("agreed to stop".to_owned()));
-            let command = Command::SetMemberState { member, state, reason, pid: None };
+            let cause = Some(StateCause::Asked);
+            let command = Command::SetMemberState { member, state, reason, cause, pid: None };
             let operation = OperationId(Uuid::now_v7());
             drop(self.submit_as(Actor::system(), operation, command).await?);
         }
@@ -214,7 +215,15 @@ impl Mirror {
         }
         let Letter { kind, content, summary, approve, .. } = letter;
         let to = to.to_string();
-        Ok(Command::Send(Outgoing { to, kind, content, summary, request_id, approve }))
+        Ok(Command::Send(Outgoing {
+            to,
+            kind,
+            content,
+            summary,
+            notice: None,
+            request_id,
+            approve,
+        }))
     }
 
     /// Whether something was said so long ago that the board has forgotten: the log has not.

@@ -51,6 +51,7 @@ impl Mirror {
             kind: MessageKind::System,
             content,
             summary: None,
+            notice: None,
             request_id: None,
             approve: None,
         });

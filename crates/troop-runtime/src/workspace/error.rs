@@ -159,6 +159,6 @@ impl From<&WorkspaceError> for Failure {
             message = format!("{message}: {error}");
             cause = error.source();
         }
-        Self { kind: error.kind(), message, hint: error.hint() }
+        Self { hint: error.hint(), ..Self::new(error.kind(), &message) }
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, atomic::Ordering::SeqCst};
 
 use troop_model::{
-    Command, LIVE_FINISHED, NewTask, Origin, PAGE, Refusal, Status, TaskCommand, TaskFilter,
-    TaskNumber, TaskRef,
+    Command, Limits, NewTask, Origin, PAGE, Refusal, Status, TaskCommand, TaskFilter, TaskNumber,
+    TaskRef,
 };
 use troop_runtime::{Board, Following, TaskPage};
 use troop_testkit::{TestStore, wait_for};
@@ -26,7 +26,7 @@ on_every_store! {
 }
 
 /// How many finished tasks the boards here have. Rounds are small, so that they fit one queue.
-const N_FINISHED: u32 = LIVE_FINISHED as u32 + 90;
+const N_FINISHED: u32 = Limits::SHIPPED.finished as u32 + 90;
 const N_ACTIVE: u32 = 40;
 
 /// How many events make a snapshot worth its price when a board is closed.
@@ -153,7 +153,7 @@ async fn every_page_is_there_once(store: TestStore) {
 async fn archived_tasks_are_found_wherever_they_are(store: TestStore) {
     let (probe, board) = full_board(&store).await;
     let live = board.look(|state| state.tasks().len()).await.unwrap();
-    assert_eq!(live, LIVE_FINISHED + N_ACTIVE as usize);
+    assert_eq!(live, Limits::SHIPPED.finished + N_ACTIVE as usize);
     // They left the board, but are nowhere else.
     assert_eq!(n_in_store(&store, &board).await, 0);
     assert_complete(&board, &[]).await;

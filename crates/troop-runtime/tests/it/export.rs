@@ -1,6 +1,6 @@
 //! A team's log as a file, from every store into every store, and teams as they once were.
 
-use troop_model::{Actor, Command, LEFT_OPEN, MemberState, State, Time, Version, decode, encode};
+use troop_model::{Actor, Command, MemberState, State, StateCause, Time, Version, decode, encode};
 use troop_runtime::{
     Board, BoardError, Clock, ExportError, ExportHeader, Following, Moment, Request, Session,
     export, read_export, replay,
@@ -59,7 +59,7 @@ async fn a_copy_of_a_team_that_runs_has_no_lead_and_nobody_runs_for_it(store: Te
     board.submit(system(take)).await.unwrap();
     for (member, state) in [(LEAD, MemberState::Working), ("bob", MemberState::Idle)] {
         let (member, pid) = (name(member), Some(7));
-        let state = Command::SetMemberState { member, state, reason: None, pid };
+        let state = Command::SetMemberState { member, state, reason: None, cause: None, pid };
         board.submit(system(state)).await.unwrap();
     }
     board.submit(by("bob", claim(1))).await.unwrap();
@@ -71,8 +71,8 @@ async fn a_copy_of_a_team_that_runs_has_no_lead_and_nobody_runs_for_it(store: Te
     assert_eq!(copy.team().unwrap().lead_lease, None);
     assert!(copy.members().all(|it| !it.is_running() && it.pid.is_none()));
     assert_eq!(tasks(&copy)[0].2, "pending");
-    let lead = copy.lead().unwrap().state_reason.clone().unwrap();
-    assert!(lead.ends_with(LEFT_OPEN), "what it was at is not done: {lead}");
+    let lead = copy.lead().unwrap();
+    assert_eq!(lead.state_cause, Some(StateCause::LeftOpen), "what it was at is not done");
     assert!(state_of(&board).await.member(&name("bob")).unwrap().is_running());
 }
 

@@ -451,7 +451,7 @@ async fn a_request_to_stop_is_answered_through_files() {
     for layout in [Layout::Seeds, Layout::Claude] {
         let stage = Stage::new(layout).await;
         let mut mirror = stage.mirror().await;
-        let Command::Send(mut ask) = say("pat", "it is late") else { unreachable!() };
+        let Command::Send(mut ask) = say("pat", "it is late") else { panic!() };
         ask.kind = troop_model::MessageKind::ShutdownRequest;
         stage.submit("ann", Command::Send(ask)).await;
         mirror.pass().await.unwrap();
@@ -526,6 +526,7 @@ async fn a_request_keeps_the_id_that_its_writer_gave_it() {
         kind: troop_model::MessageKind::ShutdownResponse,
         content: "one moment".to_owned(),
         summary: None,
+        notice: None,
         request_id: request.unwrap(),
         approve: Some(false),
     };

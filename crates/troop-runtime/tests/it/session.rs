@@ -121,7 +121,13 @@ async fn deleting_goes_on_where_it_was_interrupted(store: TestStore) {
 async fn a_team_with_busy_teammates_is_not_deleted(store: TestStore) {
     let mut session = with_team(&store).await;
     let to = |state| {
-        zoe().on(Command::SetMemberState { member: name("bob"), state, reason: None, pid: None })
+        zoe().on(Command::SetMemberState {
+            member: name("bob"),
+            state,
+            reason: None,
+            cause: None,
+            pid: None,
+        })
     };
     session.team().unwrap().submit(to(MemberState::Working)).await.unwrap();
     let refusal = refusal(session.delete(zoe()).await);

@@ -104,6 +104,7 @@ pub(crate) fn say(to: &str, content: &str) -> Command {
         kind: MessageKind::Message,
         content: content.to_owned(),
         summary: None,
+        notice: None,
         request_id: None,
         approve: None,
     })

@@ -29,6 +29,7 @@ pub(super) async fn run(command: MessageCommand, desk: &mut Desk, printer: &Prin
                 kind: MessageKind::parse(&kind).map_err(Refusal::from)?,
                 content: given(content)?,
                 summary,
+                notice: None,
                 request_id,
                 approve: (approve || deny).then_some(approve),
             };
@@ -52,6 +53,7 @@ pub(super) async fn run(command: MessageCommand, desk: &mut Desk, printer: &Prin
                 kind: MessageKind::Broadcast,
                 content: given(content)?,
                 summary,
+                notice: None,
                 request_id: None,
                 approve: None,
             };
@@ -106,6 +108,7 @@ async fn answer_to(
         kind: kind.answered_by().unwrap_or_default(),
         content,
         summary: None,
+        notice: None,
         request_id: Some(id),
         approve: Some(is_yes),
     };

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use troop_model::{
-    COULD_NOT, EXTERNAL, LEFT_OPEN, MAX_TEXT, MemberName, MemberState, NewMember, Party, Refusal,
-    Spawn, Spending, State, Status, Task, TeamStatus, preview,
+    EXTERNAL, MAX_TEXT, MemberName, MemberState, NewMember, Party, Refusal, Spawn, Spending, State,
+    StateCause, Status, Task, TeamStatus, preview,
 };
 use troop_runtime::{
     Board, BoardError, LeadThinks, LeadWork, is_to_start_again, last_project, was_cut_short,
@@ -164,13 +164,10 @@ async fn check_folder(desk: &Desk, board: &Board) -> Result<()> {
 /// How the lead stands with what it was told, and why, if it has not done it.
 fn left(state: &State) -> Option<(LeadWork, String)> {
     let lead = state.lead()?;
-    let ends = |end: &str| lead.state_reason.as_deref().is_some_and(|it| it.ends_with(end));
-    let (work, why) = if ends(COULD_NOT) {
-        (LeadWork::Failed, COULD_NOT)
-    } else if lead.state == MemberState::Crashed || ends(LEFT_OPEN) {
-        (LeadWork::Open, CUT_SHORT)
-    } else {
-        return None;
+    let (work, why) = match (lead.state, lead.state_cause) {
+        (_, Some(cause @ StateCause::CouldNot)) => (LeadWork::Failed, cause.in_words()),
+        (MemberState::Crashed, _) | (_, Some(StateCause::LeftOpen)) => (LeadWork::Open, CUT_SHORT),
+        _ => return None,
     };
     Some((work, format!("{why}, {NOT_BY_ITSELF}")))
 }
@@ -233,7 +230,7 @@ impl Found {
         let limit = state.team().map_or(0, |team| team.settings.max_teammates as usize);
         let mut down: Vec<_> = state.members().filter(|it| is_to_start_again(it)).collect();
         // Who has never run comes after those who have.
-        down.sort_by_key(|it| it.state_reason.is_none());
+        down.sort_by_key(|it| it.state_since == it.joined_at);
         let down = down.into_iter().take(limit).map(again).collect();
         let is_open = |task: &Task| match task.status {
             Status::Completed | Status::Cancelled => false,

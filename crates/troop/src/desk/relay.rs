@@ -31,7 +31,7 @@ impl Desk {
         };
         let command = request.command.clone();
         let refused = board.look(move |state| decide(state, &command, &context).err()).await?;
-        let same = refused.filter(|refusal| refusal.to_string() == failure.message);
+        let same = refused.filter(|it| failure.refusal.as_deref() == Some(it.name()));
         Ok(same.map_or_else(|| failure.into(), Into::into))
     }
 

@@ -2,7 +2,7 @@
 
 use troop_model::{
     Attachment, Evidence, MAX_SHOWN_RESULT, Member, MemberState, Message, MessageKind, Party, Role,
-    Spending, StartGate, State, Status, Task, Time, Usage, preview,
+    Spending, StartGate, State, StateCause, Status, Task, Time, Usage, preview,
 };
 
 use super::{
@@ -200,8 +200,7 @@ pub(crate) fn team_status(
         let mut notes =
             vec![format!("{} for {}", member.state, span(now.since(member.state_since)))];
         // Who was interrupted looks as if it worked, and does nothing.
-        let is_interrupted =
-            member.state_reason.as_deref().is_some_and(|it| it.starts_with("interrupted"));
+        let is_interrupted = member.state_cause == Some(StateCause::Interrupted);
         if member.state == MemberState::Crashed || is_interrupted {
             notes.extend(member.state_reason.as_deref().map(one_line));
         }

@@ -5,10 +5,9 @@ mod tally;
 use std::{collections::BTreeSet, time::Duration};
 
 use troop_model::{
-    Actor, ActorKind, Event, Evidence, Fact, MemberState, MessageKind, Party, Permissions,
-    RefusedBy, RejectMode, Request, Role, State, TaskNumber, Time, WITH_TEAM,
+    Actor, ActorKind, Event, Evidence, Fact, MemberState, MessageKind, Notice, Party, Permissions,
+    RefusedBy, RejectMode, Request, Role, State, StateCause, TaskNumber, Time,
 };
-use troop_runtime::{REFUSED, VETOED, VETOED_DEED};
 
 use uuid::Uuid;
 
@@ -17,6 +16,9 @@ pub(super) use tally::{Deed, Deeds};
 
 use super::{every_line, one_line, second, wait};
 use crate::report::Typed;
+
+/// How it is told that a hook was against something.
+const VETOED: &str = "a hook said no";
 
 /// A team as far as its log has been told.
 #[derive(Debug)]
@@ -102,9 +104,7 @@ impl Story {
             Fact::TeamStopRequested { reason } => {
                 format!("{who} asks the team to stop{}", because(reason.as_deref()))
             }
-            Fact::MemberStateChanged { member, state, reason, pid } => {
-                return self.moved(member.as_str(), *state, reason.as_deref(), *pid);
-            }
+            Fact::MemberStateChanged { .. } => return self.moved(&event.fact),
             Fact::MemberRemoved { member, reason } => {
                 format!("{member} is gone{}", because(reason.as_deref()))
             }
@@ -126,14 +126,12 @@ impl Story {
         })
     }
 
-    fn moved(
-        &self,
-        member: &str,
-        state: MemberState,
-        reason: Option<&str>,
-        pid: Option<u32>,
-    ) -> Option<String> {
-        let before = self.state.find_member(member).ok()?;
+    fn moved(&self, fact: &Fact) -> Option<String> {
+        let Fact::MemberStateChanged { member, state, reason, cause, pid } = fact else {
+            return None;
+        };
+        let (state, reason) = (*state, reason.as_deref());
+        let before = self.state.member(member)?;
         let is_lead = before.role == Role::Lead;
         match state {
             MemberState::Spawning if before.state == MemberState::Crashed => {
@@ -147,7 +145,8 @@ impl Story {
                 Some(format!("{member} is there ({}{pid}){plan}", before.agent))
             }
             MemberState::Crashed => Some(format!("{member} crashed{}", because(reason))),
-            MemberState::Stopped if !is_lead && !is_with_team(reason) => {
+            // Who stops because all do is told once, by the end of it all.
+            MemberState::Stopped if !is_lead && *cause != Some(StateCause::TeamStopped) => {
                 Some(format!("{member} stopped{}", because(reason)))
             }
             MemberState::Spawning
@@ -166,7 +165,7 @@ impl Story {
             to,
             message_kind,
             content,
-            summary,
+            notice,
             request_id,
             approve,
             readers,
@@ -210,11 +209,11 @@ impl Story {
             MessageKind::ShutdownRequest => format!("{from} asks {to} to stop{about}"),
             MessageKind::ShutdownResponse if is_yes => format!("{from} agrees to stop"),
             MessageKind::ShutdownResponse => format!("{from} does not want to stop{about}"),
-            MessageKind::System if is_veto(summary.as_deref()) => {
+            MessageKind::System if *notice == Some(Notice::Vetoed) => {
                 format!("{VETOED} to {to}: {content}")
             }
             // The refusal itself has just been told.
-            MessageKind::System if is_about_deed(summary.as_deref()) => return None,
+            MessageKind::System if notice.is_some() => return None,
             // What the lead is told by troop has just been told here, too.
             MessageKind::System if !self.is_lead(to) => format!("troop → {to}: {content}"),
             MessageKind::System | MessageKind::Idle | MessageKind::TaskAssignment => return None,
@@ -336,21 +335,6 @@ fn refused(task: Option<TaskNumber>, subject: Option<&str>, who: &Actor, by: Ref
             format!("{VETOED} to {who}, who wanted a task `{subject}`")
         }
     }
-}
-
-/// Whether a message of troop's own says that a hook was against something which the log does not say besides.
-fn is_veto(summary: Option<&str>) -> bool {
-    summary.is_some_and(|summary| summary.starts_with(VETOED) && summary != VETOED_DEED)
-}
-
-/// Whether a message of troop's own tells a member what became of its deed.
-fn is_about_deed(summary: Option<&str>) -> bool {
-    summary.is_some_and(|summary| summary == VETOED_DEED || summary == REFUSED)
-}
-
-/// Whether a member stops because all do. That is told once, by the end of it all.
-fn is_with_team(reason: Option<&str>) -> bool {
-    reason.is_some_and(|reason| reason.starts_with(WITH_TEAM))
 }
 
 fn name(actor: &Actor) -> String {

@@ -106,6 +106,7 @@ impl Hands<'_> {
             kind,
             content,
             summary: None,
+            notice: None,
             request_id: None,
             approve: None,
         };

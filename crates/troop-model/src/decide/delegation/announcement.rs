@@ -64,6 +64,7 @@ pub(super) fn announce(draft: &mut Draft<'_>, last: &Delegation, ends: &[End<'_>
         message_kind: MessageKind::System,
         content,
         summary: Some(summary),
+        notice: None,
         request_id: None,
         approve: None,
         task,

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// How many numbers share a leaf: looking at one task unpacks this many at most.
-const WIDTH: u32 = if cfg!(test) { 2 } else { 32 };
+const WIDTH: u32 = 32;
 
 /// A live task and what the table knows about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

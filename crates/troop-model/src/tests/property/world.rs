@@ -10,7 +10,7 @@ use crate::{
     Party, Role, Settings, State, Status, Task, TaskCreation, TaskNumber, Time, decide, decode,
     encode,
     tests::{
-        bench::{Bench, new_team},
+        bench::{Bench, SMALL, new_team, reopened},
         commands::create,
     },
 };
@@ -84,8 +84,7 @@ impl World {
             self.bench.state.forget_departed(n_departed);
         }
         if step.when > 230 {
-            let bytes = self.bench.state.to_snapshot();
-            self.bench.state = State::from_snapshot(bytes).unwrap();
+            self.bench.state = reopened(&self.bench.state);
         }
     }
 
@@ -100,7 +99,7 @@ impl World {
 
     /// What the whole log amounts to is what the state is.
     pub(crate) fn end(&self) {
-        let mut again = State::default();
+        let mut again = State::default().with_limits(SMALL);
         for event in &self.bench.log {
             let line = encode(event);
             let read = decode(&line).unwrap();
@@ -108,14 +107,14 @@ impl World {
             again.apply(&read);
         }
         assert_eq!(again, self.bench.state, "the log says it all");
-        let opened = State::from_snapshot(self.bench.state.to_snapshot()).unwrap();
+        let opened = reopened(&self.bench.state);
         assert_eq!(opened, again, "so does a snapshot");
     }
 
     fn decide(&mut self, actor: Actor, origin: Origin, command: &Command) {
         let ctx = self.bench.context(actor, origin);
         let before = self.bench.state.clone();
-        let opened = State::from_snapshot(before.to_snapshot()).unwrap();
+        let opened = reopened(&before);
         let decision = decide(&self.bench.state, command, &ctx);
         assert_eq!(decision, decide(&opened, command, &ctx), "packed or not, decisions are one");
         assert_eq!(self.bench.state, before, "deciding changes nothing");
@@ -125,8 +124,7 @@ impl World {
             events.iter().for_each(|event| state.apply(event));
             state.rollback();
             assert_eq!(state, before, "what is taken back is as if it had never been");
-            state.tasks().check();
-            state.mailbox().check();
+            state.check();
         }
         self.bench.state.begin();
         self.bench.apply(&events);
@@ -178,7 +176,7 @@ impl World {
             assert_eq!(owner, Some(&delegation.to), "{number} is held by whom it is delegated to");
         }
         let lead = Party::member(&state.lead().unwrap().name);
-        self.was_full |= state.mailbox().n_unread(&lead) >= crate::MAX_UNREAD;
+        self.was_full |= state.mailbox().n_unread(&lead) >= SMALL.unread;
         let is_running = |it: &&crate::Delegation| it.status == DelegationStatus::Running;
         for ended in state.delegations().filter(|it| !is_running(it)) {
             let rests = |it: &&crate::Delegation| {
@@ -198,8 +196,7 @@ impl World {
 
     fn check(&mut self) {
         let state = &self.bench.state;
-        state.tasks().check();
-        state.mailbox().check();
+        state.check();
         assert_eq!(state.tasks().last().0, self.n_created, "no task is lost");
         for (reader, ids) in &self.unread {
             let unread: Vec<_> = state.mailbox().unread_of(reader).map(|it| it.id).collect();

@@ -104,6 +104,7 @@ async fn post<C: Calls>(
         kind,
         content: message.text.unwrap_or_default(),
         summary: message.summary,
+        notice: None,
         request_id: message.request_id.as_deref().map(input::request_id).transpose()?,
         approve: message.approve,
     };

@@ -192,6 +192,7 @@ pub(super) async fn send<C: Calls>(
         kind,
         content: words.content,
         summary: words.summary,
+        notice: None,
         request_id,
         approve: words.approve,
     };

@@ -95,7 +95,7 @@ async fn who_spends_the_last_of_it_is_told_so_and_nothing_comes_until_there_is_m
             break;
         }
     }
-    let FromLead::UpdateContext(context) = heard.last().unwrap() else { unreachable!() };
+    let FromLead::UpdateContext(context) = heard.last().unwrap() else { panic!() };
     assert_eq!(context.spent.as_deref(), Some("the team's budget is spent: 120 of 100 tokens"));
     stage
         .until("it is given back", |state| {

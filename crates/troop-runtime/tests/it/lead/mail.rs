@@ -7,9 +7,7 @@ use std::{
 
 use serde_json::json;
 use tokio::sync::mpsc;
-use troop_model::{
-    Actor, COULD_NOT, Fact, LEFT_OPEN, MemberState, MessageKind, Party, Settings, State,
-};
+use troop_model::{Actor, Fact, MemberState, MessageKind, Party, Settings, State, StateCause};
 use troop_protocol::{FromLead, FromTeammate, MessageIn, MessageOut};
 use troop_runtime::{LeadWork, Request, Signature, Timing};
 
@@ -372,7 +370,9 @@ async fn what_a_teammate_thinks_reaches_the_lead_only_if_it_says_so() {
 async fn what_a_person_told_the_lead_is_known_to_be_open_before_it_counts_as_read() {
     // Nothing but the reading itself says so.
     let timing = Timing { tick: Duration::from_secs(600), ..quick() };
-    for (work, says) in [(LeadWork::Open, LEFT_OPEN), (LeadWork::Failed, COULD_NOT)] {
+    for (work, why) in
+        [(LeadWork::Open, StateCause::LeftOpen), (LeadWork::Failed, StateCause::CouldNot)]
+    {
         let mut stage = leaderless().await;
         stage.plays.add(
             "person",
@@ -398,7 +398,7 @@ async fn what_a_person_told_the_lead_is_known_to_be_open_before_it_counts_as_rea
         let is_read = move |state: &State| (state.mailbox().n_unread(&lead) == 0).then_some(());
         stage.until("it is read", is_read).await;
         let log = stage.log().await;
-        let is_open = |it: &Fact| matches!(it, Fact::MemberStateChanged { state: MemberState::Working, reason: Some(why), .. } if why == says);
+        let is_open = |it: &Fact| matches!(it, Fact::MemberStateChanged { state: MemberState::Working, cause: Some(cause), .. } if *cause == why);
         let noted = log.iter().position(|it| is_open(&it.fact)).unwrap();
         let is_read = |it: &Fact| matches!(it, Fact::MessageRead { .. });
         let read = log.iter().position(|it| is_read(&it.fact)).unwrap();

@@ -236,6 +236,7 @@ fn stop(member: &str) -> Command {
         kind: MessageKind::ShutdownRequest,
         content: "enough".to_owned(),
         summary: None,
+        notice: None,
         request_id: None,
         approve: None,
     })

@@ -309,6 +309,7 @@ async fn who_waits_to_be_started_on_a_full_machine_can_be_stopped_alone_and_with
         kind: MessageKind::ShutdownRequest,
         content: "not needed".to_owned(),
         summary: None,
+        notice: None,
         request_id: None,
         approve: None,
     };

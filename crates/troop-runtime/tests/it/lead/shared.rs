@@ -230,7 +230,7 @@ async fn what_a_program_elsewhere_says_after_it_has_ended_its_task_is_heard() {
         }
     };
     let says = async |kind, content: &str| {
-        let Command::Send(words) = say("lead", content) else { unreachable!("it says something") };
+        let Command::Send(words) = say("lead", content) else { panic!("it says something") };
         let words = Command::Send(Outgoing { kind, ..words });
         stage.submit(Actor::agent(&name("pat")), words).await.unwrap();
     };
@@ -255,6 +255,7 @@ async fn a_program_elsewhere_reads_that_it_is_to_stop_and_answers_itself() {
         kind: MessageKind::ShutdownRequest,
         content: "all is done".to_owned(),
         summary: None,
+        notice: None,
         request_id: None,
         approve: None,
     };

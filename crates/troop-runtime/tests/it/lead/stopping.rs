@@ -2,9 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use troop_model::{Actor, Command, MemberState, MessageKind, Outgoing, Status};
+use troop_model::{Actor, Command, MemberState, MessageKind, Outgoing, State, Status};
 use troop_protocol::{FromLead, FromTeammate, ReportedStatus, ShutdownAck};
-use troop_runtime::{Ended, Timing, Until};
+use troop_runtime::{Ended, Timing, Until, is_to_start_again};
 
 use super::{
     is_done,
@@ -42,6 +42,7 @@ async fn a_teammate_may_refuse_to_stop_and_goes_on() {
         kind: MessageKind::ShutdownRequest,
         content: "enough".to_owned(),
         summary: None,
+        notice: None,
         request_id: None,
         approve: None,
     });
@@ -70,6 +71,7 @@ async fn a_teammate_that_agrees_to_stop_is_stopped_and_the_lead_is_told() {
         kind: MessageKind::ShutdownRequest,
         content: String::new(),
         summary: None,
+        notice: None,
         request_id: None,
         approve: None,
     });
@@ -81,6 +83,44 @@ async fn a_teammate_that_agrees_to_stop_is_stopped_and_the_lead_is_told() {
             state.mailbox().iter().any(told).then_some(())
         })
         .await;
+}
+
+#[tokio::test]
+async fn whatever_words_stop_a_teammate_alone_it_does_not_come_back_with_its_team() {
+    for words in ["its team stopped", "its team stopped early", "its team stopped: no"] {
+        let stage = Stage::new(Setting::default()).await;
+        stage.spawn("bob", "worker").await;
+        stage.until_state("bob", MemberState::Idle).await;
+        stage
+            .lead_does(Command::Send(Outgoing {
+                to: "bob".to_owned(),
+                kind: MessageKind::ShutdownRequest,
+                content: words.to_owned(),
+                summary: None,
+                notice: None,
+                request_id: None,
+                approve: None,
+            }))
+            .await;
+        stage.until_state("bob", MemberState::Stopped).await;
+        let bob = |state: &State| state.member(&name("bob")).unwrap().clone();
+        let bob = stage.board.look(bob).await.unwrap();
+        assert_eq!(bob.state_reason.as_deref(), Some(words));
+        assert!(!is_to_start_again(&bob), "{words}");
+        stage.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn who_is_stopped_with_its_team_comes_back_with_it() {
+    let mut stage = Stage::new(Setting::default()).await;
+    stage.spawn("bob", "worker").await;
+    stage.until_state("bob", MemberState::Idle).await;
+    let lead = stage.lead.take().unwrap();
+    lead.stop("enough").await.unwrap();
+    lead.ended().await;
+    let bob = |state: &State| state.member(&name("bob")).unwrap().clone();
+    assert!(is_to_start_again(&stage.board.look(bob).await.unwrap()));
 }
 
 #[tokio::test]
@@ -283,6 +323,7 @@ async fn to_stop_who_has_stopped_is_harmless_and_who_does_not_exist_is_an_error(
             kind: MessageKind::ShutdownRequest,
             content: String::new(),
             summary: None,
+            notice: None,
             request_id: None,
             approve: None,
         })

@@ -344,6 +344,7 @@ async fn a_plan_is_rejected_revised_and_approved_and_only_then_carried_out() {
                 kind: MessageKind::PlanApprovalResponse,
                 content: "think again".to_owned(),
                 summary: None,
+                notice: None,
                 request_id: Some(request_id),
                 approve: Some(approve),
             }))

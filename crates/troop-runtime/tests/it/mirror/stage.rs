@@ -68,7 +68,8 @@ impl Stage {
 
     pub(crate) async fn set_running(&self, member: &str) {
         let (member, state) = (name(member), MemberState::Idle);
-        let seen = Command::SetMemberState { member, state, reason: None, pid: Some(1) };
+        let seen =
+            Command::SetMemberState { member, state, reason: None, cause: None, pid: Some(1) };
         self.board.submit(Request::new(Actor::system(), seen)).await.unwrap();
     }
 

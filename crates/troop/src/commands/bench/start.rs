@@ -62,6 +62,7 @@ async fn add_messages(board: &Board, n_messages: usize) -> Result<()> {
                 .to_owned(),
             kind: MessageKind::Message,
             summary: None,
+            notice: None,
             request_id: None,
             approve: None,
         })

@@ -117,6 +117,7 @@ pub(super) async fn stop(
         kind: MessageKind::ShutdownRequest,
         content: reason,
         summary: None,
+        notice: None,
         request_id: None,
         approve: None,
     };

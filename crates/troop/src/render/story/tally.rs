@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::{super::one_line, is_veto};
+use super::super::one_line;
 use smol_str::SmolStr;
 use troop_model::{
-    Event, Fact, MemberName, MemberState, MessageKind, Party, RefusedBy, Role, State, Status,
-    TaskNumber, Time,
+    Event, Fact, MemberName, MemberState, MessageKind, Notice, Party, RefusedBy, Role, State,
+    Status, TaskNumber, Time,
 };
 
 /// What was counted.
@@ -182,9 +182,8 @@ impl Tally {
     }
 
     fn said(&mut self, before: &State, event: &Event) {
-        let Fact::MessageSent {
-            from, to, message_kind, content, summary, approve, readers, ..
-        } = &event.fact
+        let Fact::MessageSent { from, to, message_kind, content, notice, approve, readers, .. } =
+            &event.fact
         else {
             return;
         };
@@ -197,7 +196,7 @@ impl Tally {
         }
         let (at, member, feedback) = (event.at, to.clone(), content.clone());
         match message_kind {
-            MessageKind::System if is_veto(summary.as_deref()) => {
+            MessageKind::System if *notice == Some(Notice::Vetoed) => {
                 let member = SmolStr::new(member.as_str());
                 self.vetoes.push(Veto { at, member, about: None, feedback });
             }

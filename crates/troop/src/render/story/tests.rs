@@ -6,10 +6,9 @@ use anstream::adapter::strip_str;
 use insta::assert_snapshot;
 use troop_model::{
     Actor, Command, Context, MemberName, MemberState, MessageKind, NewMember, NewTask,
-    NewTeamCommand, OperationId, Origin, Outgoing, Permissions, RefusedBy, Settings, Spawn, State,
-    TaskCommand, TaskNumber, TeamId, Time, decide,
+    NewTeamCommand, Notice, OperationId, Origin, Outgoing, Permissions, RefusedBy, Settings, Spawn,
+    State, TaskCommand, TaskNumber, TeamId, Time, decide,
 };
-use troop_runtime::VETOED_DEED;
 use unicode_width::UnicodeWidthStr;
 use uuid::Uuid;
 
@@ -86,7 +85,7 @@ impl World {
     fn state(&mut self, who: &str, state: MemberState, reason: Option<&str>) {
         let reason = reason.map(str::to_owned);
         let pid = (state != MemberState::Crashed && state != MemberState::Stopped).then_some(7);
-        self.troop(Command::SetMemberState { member: name(who), state, reason, pid });
+        self.troop(Command::SetMemberState { member: name(who), state, reason, cause: None, pid });
     }
 
     fn spawn(&mut self, who: &str, permissions: Option<Permissions>) {
@@ -121,7 +120,8 @@ impl World {
             to: to.to_owned(),
             kind,
             content: content.to_owned(),
-            summary: (kind == MessageKind::System).then(|| VETOED_DEED.to_owned()),
+            summary: None,
+            notice: (kind == MessageKind::System).then_some(Notice::DeedVetoed),
             request_id: request.filter(|_| is_answer),
             approve: is_answer.then(|| content.starts_with("good")),
         };

@@ -189,7 +189,7 @@ async fn a_goal_and_the_team_outlive_a_conversation_that_is_cut() {
             2..20 => Answer::call("Read", &json!({"file_path": "big.txt"})),
             _ => Answer::text("Here it is."),
         };
-        let Answer::Reply(reply) = answer else { unreachable!("all others reply") };
+        let Answer::Reply(reply) = answer else { panic!("all others reply") };
         let tokens = (seen.body.to_string().len() as u64 / 4, 0, 20);
         Answer::Reply(Reply { tokens, ..reply })
     })
