@@ -52,6 +52,10 @@ impl Dispatcher {
         }
         texts.iter().for_each(|text| self.note(member, Line::note(text)));
         if !handed.is_empty() {
+            let has_failed = |it: &Member| it.state_cause == Some(StateCause::CouldNot);
+            if !is_lead && self.state.member(member).is_some_and(has_failed) {
+                self.set_failed(member, None).await;
+            }
             self.record(member, handed, acknowledges).await;
         }
     }

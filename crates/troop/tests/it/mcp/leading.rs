@@ -46,7 +46,7 @@ fn a_stopped_lead_does_not_hold_up_a_client_that_spoke_to_it() {
     team.signal(Signal::STOP);
     lead.call("team_tasks", &json!({"action": "comment", "task_id": "1", "text": "still here"}));
     team.signal(Signal::CONT);
-    let comments = troop.json("task get 1")["comments"].clone();
+    let comments = troop.json("task get 1")["detail"]["comments"].clone();
     assert_eq!(comments.as_array().map(Vec::len), Some(1), "once: {comments}");
     team.signal(Signal::INT);
     team.end();
