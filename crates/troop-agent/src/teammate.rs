@@ -234,8 +234,9 @@ impl Teammate {
         match outcome {
             Outcome::Stop { code } => Err(Exit::Stopped(code)),
             Outcome::Failed { reason } | Outcome::Hopeless { reason } => {
-                let log = Log { level: Level::Error, text: reason };
+                let log = Log { level: Level::Error, text: reason.clone() };
                 self.say(&FromTeammate::Log(log)).await;
+                self.say(&FromTeammate::Failed { reason }).await;
                 Ok(())
             }
             Outcome::Completed { .. }

@@ -14,8 +14,8 @@ use smol_str::SmolStr;
 use tokio::sync::watch;
 use troop_model::TeamId;
 use troop_runtime::{
-    Agreement, Board, Clock, Ended, Following, Hooks, InProcess, Lead, LeadOptions, LeadWork,
-    Programs, Timing, Until, silent_lead,
+    Agreement, Board, Clock, Ended, Following, Hooks, InProcess, Lead, LeadOptions, LeadThinks,
+    LeadWork, Programs, Timing, Until, silent_lead,
 };
 use troop_store::{Missing, StoreUrl};
 use troop_testkit::{Fault, FaultyStore};
@@ -74,6 +74,7 @@ pub async fn run() -> Result<()> {
         folder: orders.folder,
         project: orders.project,
         holder: format!("process {}", std::process::id()),
+        thinks: LeadThinks::Here,
         launch: Arc::new(InProcess { run: silent_lead, others }),
         hooks: Hooks::none(),
         isolation: None,

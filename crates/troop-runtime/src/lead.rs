@@ -69,6 +69,8 @@ pub struct LeadOptions {
     pub holder: String,
     /// How members become processes.
     pub launch: Arc<dyn Launch>,
+    /// Where what thinks for the lead runs.
+    pub thinks: LeadThinks,
     /// What people have run when something happens.
     pub hooks: Hooks,
     /// How teammates get folders of their own; none if all work in the project's.
@@ -87,6 +89,15 @@ pub struct LeadOptions {
     pub work: watch::Receiver<LeadWork>,
     /// Where people see at once what members complain about and what cannot be kept; who has no room for it misses it.
     pub warnings: Option<mpsc::Sender<String>>,
+}
+
+/// Where what thinks for the lead runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeadThinks {
+    /// It is started with the team.
+    Here,
+    /// Elsewhere, as an MCP client for example: nothing is started for it, and it reads its mail there.
+    Elsewhere,
 }
 
 /// How the lead's agent stands with what it was told last.

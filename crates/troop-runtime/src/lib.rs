@@ -44,12 +44,13 @@ pub use isolation::{
 };
 pub use lead::{
     Ended, Entry, InProcess, Launch, LaunchSpec, Launched, Lead, LeadEntry, LeadError, LeadHandle,
-    LeadOptions, LeadWork, Life, Line, Programs, Source, Timing, Until, answer, find_lead,
-    is_to_start_again, last_project, lead_has_died, read_transcript, silent_lead, was_cut_short,
+    LeadOptions, LeadThinks, LeadWork, Life, Line, Programs, Source, Timing, Until, answer,
+    find_lead, is_to_start_again, last_project, lead_has_died, read_transcript, silent_lead,
+    was_cut_short,
 };
 pub use mirror::{Layout, Mirror, MirrorError, MirrorOptions, Notice, UnknownLayout};
 pub use profile::{Language, Location, Profile, Severity, Signal, Structure, Suggestion, profile};
-pub use relay::relay;
+pub use relay::{LeadClient, relay};
 pub use session::{Session, TeamSummary};
 pub use workspace::{
     Asker, FilePath, FileStat, Files, Listing, MAX_FILE, MAX_FILES, Noted, Workspace,

@@ -1,8 +1,10 @@
 //! Commands by way of the lead, where one runs on this machine: they wait in its queue and pass its hooks.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, pin::pin, time::Duration};
 
+use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
+use troop_process::is_stopped;
 use troop_protocol::{Client, ClientError, Session};
 
 use crate::{Done, Request, find_lead};
@@ -13,21 +15,52 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Gives a command to the lead that is found in a team's folder. None if nobody leads here, or it went away: then the board
 /// itself is to take it, and if the lead did it after all, the same operation has one effect.
 pub async fn relay(folder: &Path, request: &Request) -> Result<Option<Done>, ClientError> {
-    let Some(socket) = find_lead(folder).and_then(|entry| entry.socket) else { return Ok(None) };
-    let tracker = TaskTracker::new();
-    let asked = async {
-        let client = tokio::time::timeout(PATIENCE, async {
-            let client = Client::connect(&socket, &tracker).await?;
-            let (actor, origin) = (request.actor.clone(), request.origin.clone());
-            client.open(&Session { actor, origin }).await?;
-            Ok::<_, ClientError>(client)
-        });
-        let client = client.await.unwrap_or(Err(ClientError::Gone))?;
-        client.call(request.command.clone(), request.operation).await
+    let session = Session { actor: request.actor.clone(), origin: request.origin.clone() };
+    let Some(lead) = LeadClient::connect(folder, &session, &TaskTracker::new()).await else {
+        return Ok(None);
     };
-    match asked.await {
+    let (command, operation) = (request.command.clone(), request.operation);
+    match lead.ask(async |client| client.call(command, operation).await).await {
         Ok(answer) => Ok(Some(Done { version: answer.version, events: answer.events.into() })),
         Err(ClientError::NoLead { .. } | ClientError::Gone) => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+/// A conversation with the lead of a team on this machine.
+#[derive(Clone, Debug)]
+pub struct LeadClient {
+    client: Client,
+    process: u32,
+}
+
+impl LeadClient {
+    /// Begins one. None if nobody leads here, or does not answer.
+    pub async fn connect(folder: &Path, session: &Session, tracker: &TaskTracker) -> Option<Self> {
+        let lead = find_lead(folder)?;
+        let socket = lead.socket?;
+        let connect = async {
+            let client = Client::connect(&socket, tracker).await?;
+            client.open(session).await?;
+            Ok::<_, ClientError>(client)
+        };
+        let client = timeout(PATIENCE, connect).await.ok()?.ok()?;
+        Some(Self { client, process: lead.pid })
+    }
+
+    /// Asks for something, and waits as long as it takes: hooks may take their time. A lead whose process was stopped
+    /// counts as gone.
+    pub async fn ask<T>(
+        &self,
+        ask: impl AsyncFnOnce(&Client) -> Result<T, ClientError>,
+    ) -> Result<T, ClientError> {
+        let mut answer = pin!(ask(&self.client));
+        loop {
+            match timeout(PATIENCE, &mut answer).await {
+                Ok(answer) => return answer,
+                Err(_) if is_stopped(self.process) => return Err(ClientError::Gone),
+                Err(_) => {}
+            }
+        }
     }
 }

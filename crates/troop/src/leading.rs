@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use troop_model::{Actor, Command, Member, MessageKind, Outgoing, Refusal, Spawn, State};
 use troop_runtime::{
     Board, BoardError, Ended, HookOptions, Hooks, Isolation, Lead, LeadError, LeadHandle,
-    LeadOptions, LeadWork, Opened, Request, Subscription, Timing, Until,
+    LeadOptions, LeadThinks, LeadWork, Opened, Request, Subscription, Timing, Until,
 };
 
 use crate::{
@@ -62,6 +62,8 @@ pub(crate) struct Leading<'a> {
     pub(crate) agents: Arc<Runnable>,
     /// Who leads this time, if not who did before.
     pub(crate) instead: Option<Instead>,
+    /// Where what thinks for the lead runs.
+    pub(crate) thinks: LeadThinks,
     pub(crate) args: LeadArgs,
     /// How the lead's agent stands with what it was told before, and why, if it has not done that.
     pub(crate) left: Option<(LeadWork, String)>,
@@ -115,6 +117,7 @@ impl<'a> Leading<'a> {
             project: surroundings.project.clone(),
             holder: holder(&surroundings.user),
             launch: Arc::clone(&self.agents).launch(watch.clone(), self.instead.clone()),
+            thinks: self.thinks,
             hooks: Hooks::new(allowed, options),
             isolation: isolation.clone(),
             checks: trust::allowed_checks(surroundings, self.trust),

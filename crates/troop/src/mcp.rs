@@ -4,6 +4,7 @@
 //! any transport, also one without sessions.
 
 mod caller;
+mod hold;
 pub(crate) mod http;
 pub(crate) mod install;
 mod mail;

@@ -125,6 +125,8 @@ fn a_teammate_says_what_the_table_has() {
     );
     check(&FromTeammate::Alive {}, line("turn/alive", json!({})));
     check(&FromTeammate::TurnEnd {}, line("turn/end", json!({})));
+    let failed = FromTeammate::Failed { reason: "no key".to_owned() };
+    check(&failed, line("turn/failed", json!({"reason": "no key"})));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Mail: stored first, then handed over, then read. Whoever ends before it has read gets it again.
 
-use troop_model::{Command, MemberName, Message, MessageKind, Origin, Party, SessionKey};
+use troop_model::{
+    Command, Member, MemberName, Message, MessageKind, Origin, Party, SessionKey, StateCause,
+};
 use troop_protocol::{FromLead, MessageIn, WireId};
 use uuid::Uuid;
 
@@ -52,6 +54,10 @@ impl Dispatcher {
         }
         texts.iter().for_each(|text| self.note(member, Line::note(text)));
         if !handed.is_empty() {
+            let has_failed = |it: &Member| it.state_cause == Some(StateCause::CouldNot);
+            if !is_lead && self.state.member(member).is_some_and(has_failed) {
+                self.set_failed(member, None).await;
+            }
             self.record(member, handed, acknowledges).await;
         }
     }

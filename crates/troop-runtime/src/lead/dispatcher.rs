@@ -16,7 +16,7 @@ use troop_model::{
 use uuid::Uuid;
 
 use super::{
-    Ended, LeadError, LeadOptions, LeadWork, Runner, Timing, Until,
+    Ended, LeadError, LeadOptions, LeadThinks, LeadWork, Runner, Timing, Until,
     delegations::Conversation,
     files::FileDesk,
     gate::Seen,
@@ -61,6 +61,7 @@ pub(super) struct Dispatcher {
     pub(super) files: FileDesk,
     pub(super) workspace: Workspace,
     pub(super) launch: Arc<dyn Launch>,
+    thinks: LeadThinks,
     pub(super) hooks: Arc<Hooks>,
     pub(super) timing: Timing,
     pub(super) until: Until,
@@ -151,6 +152,7 @@ impl Dispatcher {
             workspace: Workspace::new(&options.folder),
             launch: options.launch,
             hooks: Arc::new(options.hooks),
+            thinks: options.thinks,
             timing: options.timing,
             until: options.until,
             work: options.work,
@@ -279,7 +281,10 @@ impl Dispatcher {
         if let Some(heard_until) = self.heard_until {
             self.tell_of_external_before(heard_until).await;
         }
-        let lead = self.state.lead().map(|lead| lead.name.clone());
+        let lead = match self.thinks {
+            LeadThinks::Here => self.state.lead().map(|lead| lead.name.clone()),
+            LeadThinks::Elsewhere => None,
+        };
         let waiting = self.state.members().filter(|it| it.state == MemberState::Spawning);
         let waiting: Vec<_> = waiting.map(|it| it.name.clone()).chain(lead).collect();
         for member in waiting {

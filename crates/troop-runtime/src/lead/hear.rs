@@ -2,8 +2,8 @@
 
 use tokio::time::Instant;
 use troop_model::{
-    Actor, Command, MemberName, MessageKind, Outgoing, SYSTEM, Status, TaskCommand, TaskRef,
-    Version,
+    Actor, Command, MemberName, MemberState, MessageKind, Outgoing, SYSTEM, StateCause, Status,
+    TaskCommand, TaskRef, Version,
 };
 use troop_protocol::{
     FromLead, FromTeammate, Incoming, Level, Log, MessageIn, MessageOut, MethodError, Notification,
@@ -48,6 +48,7 @@ impl Dispatcher {
             }
             Ok(FromTeammate::Usage(report)) => self.used(runner, &report).await,
             Ok(FromTeammate::Alive {}) => {}
+            Ok(FromTeammate::Failed { reason }) => self.failed(member, reason).await,
             Ok(FromTeammate::TurnEnd {}) => {
                 self.has_broken_off(runner);
                 self.run_ends(runner).await;
@@ -61,11 +62,28 @@ impl Dispatcher {
 
     /// Lets people see what a member complains about, as far as they read so fast. It is in its transcript, too.
     fn warn(&self, member: &MemberName, level: Level, text: &str) {
-        // What a teammate could not do is seen by its task; what the lead could not do is seen nowhere else.
+        // What a teammate could not do is seen by its task or its state; what the lead could not do is seen nowhere else.
         let is_seen = level == Level::Warn || level == Level::Error && self.is_lead(member);
         if is_seen {
             self.tell_people(format!("{member}: {text}"));
         }
+    }
+
+    /// A teammate could not do what it was told without a task: no task says so, so its state does, and the lead is told.
+    async fn failed(&mut self, member: &MemberName, reason: String) {
+        if !self.is_lead(member) {
+            let content = format!("{member} could not do what it was told: {reason}");
+            self.set_failed(member, Some(reason)).await;
+            self.tell_lead(member, content).await;
+        }
+    }
+
+    /// Notes that a teammate could not do what it was told, or has something else to do by now.
+    pub(super) async fn set_failed(&mut self, member: &MemberName, reason: Option<String>) {
+        let Some(pid) = self.links.get(member).map(|link| link.body.process()) else { return };
+        let cause = reason.is_some().then_some(StateCause::CouldNot);
+        let (member, state, pid) = (member.clone(), MemberState::Idle, Some(pid));
+        self.give(Command::SetMemberState { member, state, reason, cause, pid }).await;
     }
 
     /// A member says how its task stands.

@@ -45,7 +45,7 @@ pub(crate) struct ResumeArgs {
     /// Team, instead of --team
     #[arg(value_name = "TEAM")]
     pub(crate) name: Option<String>,
-    /// Agent that leads from now on: builtin, script:FILE, or an agent of your own [default: the one that led before]
+    /// Agent that leads this time: builtin, script:FILE, an agent of your own, or external (an MCP client) [default: the one that led before]
     #[arg(long, short = 'a', value_name = "AGENT")]
     pub(crate) agent: Option<String>,
     #[command(flatten)]

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use serde_json::json;
 use troop_model::{NewMember, NewTeamCommand, Settings, TeamId, quoted};
-use troop_runtime::{Following, HooksConfig};
+use troop_runtime::{Following, HooksConfig, LeadThinks};
 use troop_store::Missing;
 use uuid::Uuid;
 
@@ -104,8 +104,10 @@ async fn lead(args: &DemoArgs, desk: &mut Desk, printer: &Printer) -> Result<Fin
     let board = desk.session.create(&signature, new).await?.clone();
     let args = LeadArgs { grace: 3, keep: args.keep };
     let (is_new, instead, left) = (true, None, None);
+    let thinks = LeadThinks::Here;
     let trust = &trust;
-    let leading = Leading { desk, board, is_new, printer, trust, agents, instead, args, left };
+    let leading =
+        Leading { desk, board, is_new, printer, trust, agents, instead, thinks, args, left };
     let beginning = Beginning { members: Vec::new(), goal: Some(GOAL.to_owned()) };
     leading.begin().await?.run(beginning).await
 }

@@ -33,7 +33,7 @@ pub(super) async fn run(args: &McpArgs, desk: &mut Desk, printer: &Printer) -> R
 
 async fn serve(args: &McpArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
     let service = service(args, desk).await?;
-    let tracker = service.tracker();
+    let (tracker, caller) = (service.tracker(), service.caller());
     if let Some(address) = args.listen {
         let token = token_file(desk).await?;
         return listen::serve(service, address, &token, printer).await;
@@ -41,7 +41,10 @@ async fn serve(args: &McpArgs, desk: &mut Desk, printer: &Printer) -> Result<()>
     let transport = rmcp::transport::stdio_pipes();
     // A client that goes before it says hello wants nothing.
     if let Ok(running) = Box::pin(service.serve(transport)).await {
-        running.waiting().await?;
+        tokio::select! {
+            done = running.waiting() => drop(done?),
+            never = caller.hold() => match never {},
+        }
     }
     tracker.close();
     Ok(())

@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use troop_model::{
-    MAX_TEXT, MemberName, MemberState, NewMember, Party, Refusal, Spawn, Spending, State,
+    EXTERNAL, MAX_TEXT, MemberName, MemberState, NewMember, Party, Refusal, Spawn, Spending, State,
     StateCause, Status, Task, TeamStatus, preview,
 };
-use troop_runtime::{Board, BoardError, LeadWork, is_to_start_again, last_project, was_cut_short};
+use troop_runtime::{
+    Board, BoardError, LeadThinks, LeadWork, is_to_start_again, last_project, was_cut_short,
+};
 
 use super::run::{conclude, lead, trust};
 use crate::{
     agents::Agents,
-    cli::ResumeArgs,
+    cli::{LeadArgs, ResumeArgs},
     desk::{Desk, Purpose, StoppedLead},
     leading::{Beginning, Instead, Leading, Runnable, Thinkers},
     output::Printer,
@@ -41,7 +43,13 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
     };
     let name = board.look(|state| state.team().map(|team| team.name.to_string())).await?;
     let name = name.unwrap_or_default();
-    check_lead(&agents, (&agent, model.as_deref()), &name)?;
+    let thinks = match agent == EXTERNAL {
+        true => LeadThinks::Elsewhere,
+        false => LeadThinks::Here,
+    };
+    if thinks == LeadThinks::Here {
+        check_lead(&agents, (&agent, model.as_deref()), &name)?;
+    }
     if let Some(refused) = board.look(spent).await? {
         return Err(refused.into());
     }
@@ -64,7 +72,9 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
         trust: &trust,
         agents: Arc::clone(&agents),
         instead,
-        args: args.lead,
+        thinks,
+        // Nobody but the client that leads knows when it is done.
+        args: LeadArgs { keep: args.lead.keep || thinks == LeadThinks::Elsewhere, ..args.lead },
         left: left.clone(),
     };
     let stopped = desk.stopped_lead(board.team());

@@ -8,7 +8,7 @@ use troop_model::{
     EXTERNAL, MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId, TeamName,
     quoted,
 };
-use troop_runtime::{Board, Ended, TeamSummary};
+use troop_runtime::{Board, Ended, LeadThinks, TeamSummary};
 use uuid::Uuid;
 
 use super::given;
@@ -55,7 +55,9 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     let board = make_team(desk, &goal, lead, settings).await?;
     let (agents, args, is_new) = (runnable, args.lead, true);
     let (instead, left, trust) = (None, None, &trust);
-    let leading = Leading { desk, board, is_new, printer, trust, agents, instead, args, left };
+    let thinks = LeadThinks::Here;
+    let leading =
+        Leading { desk, board, is_new, printer, trust, agents, instead, thinks, args, left };
     let members = members.into_iter().map(|member| Spawn { member, prompt: None }).collect();
     let begun = match leading.begin().await {
         Ok(begun) => begun,

@@ -71,11 +71,25 @@ impl Finished {
         match Left::of(state) {
             left if is_spent => Err(left.spent(state, &name).into()),
             left if left.n_open == 0 && self.is_open() => Err(Refused::new(left.says(), on).into()),
-            left if left.n_open == 0 => Ok(()),
+            left if left.n_open == 0 => self.failed_without_task(&name),
             // Who was stopped goes on where it was; what nobody could do needs something else.
             left if self.ended == Ended::Quiet => Err(left.complaint(state, &name).into()),
             left => Err(Refused::new(left.says(), left.way_on(&name).unwrap_or(on)).into()),
         }
+    }
+
+    /// Complains about what a teammate was told without a task and could not do: no task says so.
+    fn failed_without_task(&self, name: &str) -> Result<()> {
+        let Some((member, reason)) = self.story.tally().failed.first_key_value() else {
+            return Ok(());
+        };
+        let message =
+            format!("{member} could not do what it was told: {}", render::one_line(reason));
+        let hint = format!(
+            "see what it did: `troop --team {name} log {member}`; tell it again: `troop --team {name} message send {member} \"…\"`, \
+             then go on: `troop resume {name}`"
+        );
+        Err(Refused::new(message, hint).into())
     }
 
     /// Whether the lead ended before it dealt with what people told it.

@@ -3,7 +3,6 @@
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 
 use serde_json::value::RawValue;
@@ -13,13 +12,12 @@ use troop_model::{
     Command, Dialect, MemberName, NewMember, NewTeamCommand, OperationId, Settings, State, TeamId,
     TeamName, TeamStatus,
 };
-use troop_protocol::{Call, Calls, Client, ClientError, Failure, FailureKind, Gate, Seat, Session};
-use troop_runtime::{Board, BoardError, Clock, Following, Signature, find_lead};
+use troop_protocol::{Call, Calls, ClientError, Failure, FailureKind, Gate, Seat, Session};
+use troop_runtime::{Board, BoardError, Clock, Following, LeadClient, Signature};
 use troop_store::Store;
 use uuid::Uuid;
 
-/// How long a lead has to take up a conversation. One that was stopped, or hangs, must not hold up everybody else.
-const PATIENCE: Duration = Duration::from_secs(2);
+use super::hold;
 
 /// One member's way to its team.
 #[derive(Debug)]
@@ -37,7 +35,7 @@ pub(crate) struct Caller {
     /// Another one after a team was taken away and another made.
     board: watch::Sender<Board>,
     /// The conversation with the lead, while there is one.
-    lead: Mutex<Option<Client>>,
+    lead: Mutex<Option<LeadClient>>,
     tracker: TaskTracker,
 }
 
@@ -86,20 +84,23 @@ impl Caller {
         self.board.subscribe()
     }
 
-    /// The member's place in the team as it is now, with all that was acknowledged to anybody.
+    /// The member's place in the team as it is now, with all that was acknowledged to anybody. Who asks for it is there, so
+    /// it keeps what it holds.
     pub(crate) async fn seat(&self) -> Result<Seat, Failure> {
         let board = self.board();
         board.catch_up().await.map_err(|error| broken(&error))?;
-        let member = self.member.clone();
+        let (member, now) = (self.member.clone(), self.clock.now());
         let look = move |state: &State| {
             let found =
                 state.find_member(member.as_str()).map_err(|refusal| Failure::from(&refusal));
             let found = found.map(|it| (it.name.clone(), it.role, it.permissions))?;
             let team = state.team().map(|team| (team.status, team.settings.clone()));
-            Ok::<_, Failure>((found, team))
+            let due = hold::due(state, &found.0, now);
+            Ok::<_, Failure>((found, team, due))
         };
-        let ((member, role, permissions), team) =
+        let ((member, role, permissions), team, due) =
             board.look(look).await.map_err(|error| broken(&error))??;
+        self.renew(due).await;
         let (status, settings) = team.unwrap_or((TeamStatus::Deleted, Settings::default()));
         Ok(Seat {
             member,
@@ -113,30 +114,25 @@ impl Caller {
     }
 
     /// The lead that runs the team on this machine, if one does.
-    async fn lead(&self, team: TeamId) -> Option<Client> {
+    async fn lead(&self, team: TeamId) -> Option<LeadClient> {
         let known = self.lead.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if known.is_some() {
             return known;
         }
-        let socket = find_lead(&self.teams.join(team.to_string()))?.socket?;
-        let connect = async {
-            let client = Client::connect(&socket, &self.tracker).await?;
-            client.open(&self.session).await?;
-            Ok::<_, ClientError>(client)
-        };
-        let client = tokio::time::timeout(PATIENCE, connect).await.ok()?.ok()?;
-        self.keep(Some(client.clone()));
-        Some(client)
+        let folder = self.teams.join(team.to_string());
+        let lead = LeadClient::connect(&folder, &self.session, &self.tracker).await?;
+        self.keep(Some(lead.clone()));
+        Some(lead)
     }
 
-    fn keep(&self, client: Option<Client>) {
-        *self.lead.lock().unwrap_or_else(PoisonError::into_inner) = client;
+    fn keep(&self, lead: Option<LeadClient>) {
+        *self.lead.lock().unwrap_or_else(PoisonError::into_inner) = lead;
     }
 
     async fn change(&self, call: Call) -> Result<Box<RawValue>, Failure> {
         let board = self.board();
         if let Some(lead) = self.lead(board.team()).await {
-            match lead.ask_any(&call).await {
+            match lead.ask(async |client| client.ask_any(&call).await).await {
                 Ok(answer) => {
                     // What is looked at next must show it.
                     board.catch_up().await.map_err(|error| broken(&error))?;

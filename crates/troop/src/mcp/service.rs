@@ -88,6 +88,11 @@ impl TeamService {
         self.greeted.get().unwrap_or(&self.others)
     }
 
+    /// The member's way to its team.
+    pub(crate) fn caller(&self) -> Arc<Caller> {
+        Arc::clone(&self.caller)
+    }
+
     /// What goes on beside the calls.
     pub(crate) fn tracker(&self) -> TaskTracker {
         self.tracker.clone()

@@ -137,6 +137,9 @@ impl Story {
             MemberState::Spawning if before.state == MemberState::Crashed => {
                 Some(format!("{member} is started again"))
             }
+            MemberState::Idle if !is_lead && *cause == Some(StateCause::CouldNot) => {
+                Some(format!("{member} could not do what it was told{}", because(reason)))
+            }
             MemberState::Idle | MemberState::Planning
                 if before.state == MemberState::Spawning && !is_lead =>
             {

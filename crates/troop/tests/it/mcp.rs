@@ -4,6 +4,7 @@ mod clients;
 mod conformance;
 mod http;
 mod install;
+mod leading;
 mod mail;
 
 use std::{
@@ -15,7 +16,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::troop::Troop;
+use crate::troop::{Printing, Troop};
 
 /// Much longer than it may take, so that only what never comes fails.
 const PATIENCE: Duration = Duration::from_secs(40);
@@ -206,6 +207,22 @@ fn tools_work_on_the_board_that_everybody_has() {
     let told = lead.told("Frobnicate", &json!({}));
     assert!(told.starts_with("there is no tool `Frobnicate`\nhint: "), "{told}");
     lead.leave();
+}
+
+#[test]
+fn a_connected_client_keeps_what_it_holds_however_quiet_it_is() {
+    let troop = Troop::with_team();
+    troop.ok("team set lease_seconds=1");
+    troop.ok("task create Write");
+    let mut events = Printing::new(troop.start("events --follow"));
+    let mut ann = Client::start(&troop, "--as ann");
+    ann.call("team_tasks", &json!({"action": "claim"}));
+    for _ in 0..4 {
+        events.wait_for("task.renewed");
+    }
+    let task = troop.json("task get 1");
+    assert_eq!((&task["owner"], &task["attempts"]), (&json!("ann"), &json!(1)));
+    ann.leave();
 }
 
 #[test]

@@ -31,6 +31,7 @@ pub(super) struct TeamMessage {
     #[serde(default, alias = "type", deserialize_with = "input::said")]
     #[schemars(extend("enum" = [
         "message", "shutdown_request", "shutdown_response", "plan_approval_request", "plan_approval_response",
+        "permission_response",
     ]))]
     kind: Option<String>,
     /// send: the request that you answer

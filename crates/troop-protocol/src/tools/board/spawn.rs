@@ -91,7 +91,7 @@ impl TeamTool for SpawnMember {
         } else {
             let note = format!(
                 "nobody is running this team, so nobody was started: the task waits until `{to}` takes it up; do not wait for its \
-                 result; a person starts it with `troop resume {} --keep`",
+                 result; a person starts it with `troop resume {} --agent external`, which leaves the lead to you",
                 team.name
             );
             ("waiting", Some(note))

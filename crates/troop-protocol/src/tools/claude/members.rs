@@ -70,7 +70,7 @@ pub(super) async fn spawn<C: Calls>(
         Err(failure) if failure.hint.is_none() && failure.kind == FailureKind::NotFound => {
             let name = desk.team().await.map(|team| team.name).unwrap_or_default();
             let hint = format!(
-                "ask the person to run `troop resume {name} --keep`, which starts teammates"
+                "ask the person to run `troop resume {name} --agent external`, which starts teammates and leaves the lead to you"
             );
             Err(Failure { hint: Some(hint), ..failure })
         }

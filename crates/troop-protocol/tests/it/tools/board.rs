@@ -264,7 +264,10 @@ async fn a_delegation_names_a_task_or_is_told_which_there_are() {
         lead.json("spawn", json!({"agent": "ann", "team_task_id": "1", "task": "hurry"})).await;
     assert_eq!((&said["status"], &said["task_number"]), (&json!("waiting"), &json!(1)));
     let note = said["note"].as_str().unwrap();
-    assert!(note.contains("nobody was started") && note.contains("`troop resume crew --keep`"));
+    assert!(
+        note.contains("nobody was started")
+            && note.contains("`troop resume crew --agent external`")
+    );
     let task = lead.json("team_tasks", json!({"action": "get", "task_id": 1})).await;
     assert_eq!((&task["status"], &task["owner_agent_id"]), (&json!("in_progress"), &json!("ann")));
 }

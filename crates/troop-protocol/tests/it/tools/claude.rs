@@ -182,7 +182,7 @@ async fn without_anybody_who_leads_nobody_is_started() {
     let stage = Stage::new(Dialect::Claude).await;
     let told = stage.hand("lead").told("SpawnTeammate", json!({"name": "carol"})).await;
     assert!(told.starts_with("nobody is running this team\nhint: "), "{told}");
-    assert!(told.contains("`troop resume crew --keep`"), "{told}");
+    assert!(told.contains("`troop resume crew --agent external`"), "{told}");
 }
 
 #[tokio::test]

@@ -19,7 +19,8 @@ use troop_protocol::{
 };
 use troop_runtime::{
     Board, BoardResult, BoxFuture, Clock, Done, Ended, Following, Hooks, InProcess, Isolation,
-    Launch, LaunchSpec, Launched, Lead, LeadOptions, LeadWork, Request, Signature, Timing, Until,
+    Launch, LaunchSpec, Launched, Lead, LeadOptions, LeadThinks, LeadWork, Request, Signature,
+    Timing, Until,
 };
 use troop_testkit::{TestStore, wait_for};
 
@@ -258,6 +259,7 @@ impl Stage {
             folder: self.folder.path().to_owned(),
             project: self.folder.path().to_owned(),
             holder: "zoe".to_owned(),
+            thinks: LeadThinks::Here,
             launch: self.plays.clone().launch(setting.others),
             hooks: setting.hooks,
             isolation: setting.isolation,

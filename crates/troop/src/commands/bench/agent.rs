@@ -220,6 +220,7 @@ impl Teammate {
                 | FromTeammate::Log(_)
                 | FromTeammate::Usage(_)
                 | FromTeammate::Alive {}
+                | FromTeammate::Failed { .. }
                 | FromTeammate::TurnEnd {} => {}
             }
         }

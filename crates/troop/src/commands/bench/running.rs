@@ -14,8 +14,8 @@ use troop_model::{
     Command, Event, Fact, MemberName, MemberState, NewMember, NewTask, Settings, Spawn, TaskCommand,
 };
 use troop_runtime::{
-    Agreement, Board, Clock, Done, Hooks, InProcess, Lead, LeadOptions, LeadWork, Programs,
-    Request, Subscription, Timing, Until, silent_lead,
+    Agreement, Board, Clock, Done, Hooks, InProcess, Lead, LeadOptions, LeadThinks, LeadWork,
+    Programs, Request, Subscription, Timing, Until, silent_lead,
 };
 
 pub(super) use idle::memory;
@@ -167,6 +167,7 @@ pub(super) async fn lead(board: &Board, place: &Place, name: &str) -> Result<Lea
         folder: place.join(name),
         project: place.path().to_owned(),
         holder: "bench".to_owned(),
+        thinks: LeadThinks::Here,
         launch: Arc::new(InProcess { run: silent_lead, others }),
         hooks: Hooks::none(),
         isolation: None,

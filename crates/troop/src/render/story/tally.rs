@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use super::super::one_line;
 use smol_str::SmolStr;
 use troop_model::{
-    Event, Fact, MemberName, MemberState, MessageKind, Notice, Party, RefusedBy, Role, State,
+    Event, Fact, MemberName, MemberState, MessageKind, Notice, Party, RefusedBy, Role, State, StateCause,
     Status, TaskNumber, Time,
 };
 
@@ -21,6 +21,8 @@ pub(crate) struct Tally {
     pub(crate) vetoes: Vec<Veto>,
     pub(crate) troubles: Vec<Trouble>,
     pub(crate) answers: Vec<Answer>,
+    /// Teammates that could not do what they were told without a task, and have done nothing else since, with the reason.
+    pub(crate) failed: BTreeMap<MemberName, String>,
     /// What the lead told the user last.
     pub(crate) answer: Option<String>,
 }
@@ -93,6 +95,7 @@ impl Tally {
             vetoes: Vec::new(),
             troubles: Vec::new(),
             answers: Vec::new(),
+            failed: BTreeMap::new(),
             answer: None,
         }
     }
@@ -104,6 +107,19 @@ impl Tally {
         match &event.fact {
             Fact::MemberStateChanged { member, state: MemberState::Crashed, .. } => {
                 self.of(member).n_crashes += 1;
+            }
+            Fact::MemberStateChanged {
+                member,
+                state: MemberState::Idle | MemberState::Working,
+                cause,
+                reason,
+                ..
+            } => {
+                if *cause == Some(StateCause::CouldNot) && before.member(member).is_some_and(|it| it.role == Role::Member) {
+                    self.failed.insert(member.clone(), reason.clone().unwrap_or_default());
+                } else {
+                    self.failed.remove(member);
+                }
             }
             Fact::TaskAssigned { task, owner, .. } | Fact::TaskClaimed { task, owner, .. } => {
                 let waits = |it: &&mut Recovery| it.task == *task && it.to.is_none();

@@ -307,6 +307,24 @@ fn mail_goes_with_results_without_a_session_too() {
 }
 
 #[test]
+fn a_client_that_calls_now_and_then_keeps_what_it_holds() {
+    let troop = Troop::with_team();
+    troop.ok("team set lease_seconds=3");
+    troop.ok("task create Write");
+    let server = Server::start(&troop, "--as ann");
+    server.ask_alone("team_tasks", &json!({"action": "claim"}));
+    let until = |task: &Value| task["lease_until"].as_str().unwrap().to_owned();
+    let claimed_until = until(&troop.json("task get 1"));
+    // Looks alone renew nothing while the claim is fresh, and keep it once a third of the lease is over.
+    while until(&troop.json("task get 1")) == claimed_until {
+        server.ask_alone("team_tasks", &json!({"action": "list"}));
+    }
+    let task = troop.json("task get 1");
+    assert_eq!((&task["owner"], &task["attempts"]), (&json!("ann"), &json!(1)));
+    server.end();
+}
+
+#[test]
 fn a_client_over_http_hears_of_what_changes() {
     let troop = Troop::with_team();
     let server = Server::start(&troop, "--as ann");

@@ -1,0 +1,53 @@
+//! A team that an MCP client leads, while troop runs its teammates beside it.
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use super::Client;
+use crate::troop::{Printing, Troop};
+
+/// A team with a lead elsewhere, and troop running it.
+fn led_elsewhere(troop: &Troop) -> Printing {
+    troop.ok("team create crew --lead lead=external --member ann=command");
+    let mut team = Printing::new(troop.start("resume crew --grace 0"));
+    team.wait_for(" leads");
+    team
+}
+
+#[test]
+fn a_client_leads_a_team_that_troop_runs_beside_it() {
+    let troop = Troop::new();
+    let team = led_elsewhere(&troop);
+    let mut lead = Client::start(&troop, "--as lead");
+    lead.call("team_tasks", &json!({"action": "list"}));
+    let create = json!({"action": "create", "subject": "count", "description": "echo four", "assignee": "ann"});
+    lead.call("team_tasks", &create);
+    let said = lead.call("spawn", &json!({"agent": "ann", "team_task_id": "1"}));
+    assert!(said[0].contains(r#""status":"started""#), "{said:?}");
+    // What became of it comes with one of the next calls, and is read by nobody else.
+    loop {
+        let said = lead.call("team_tasks", &json!({"action": "list"}));
+        if said.get(1).is_some_and(|mail| mail.contains("four")) {
+            break;
+        }
+    }
+    assert_eq!(troop.json("task get 1")["status"], "completed");
+    team.signal(Signal::INT);
+    assert_eq!(team.end().code, 0);
+}
+
+#[test]
+fn a_stopped_lead_does_not_hold_up_a_client_that_spoke_to_it() {
+    let troop = Troop::new();
+    let team = led_elsewhere(&troop);
+    let mut lead = Client::start(&troop, "--as lead");
+    lead.call("team_tasks", &json!({"action": "list"}));
+    lead.call("team_tasks", &json!({"action": "create", "subject": "count", "assignee": "lead"}));
+    team.signal(Signal::STOP);
+    lead.call("team_tasks", &json!({"action": "comment", "task_id": "1", "text": "still here"}));
+    team.signal(Signal::CONT);
+    let comments = troop.json("task get 1")["detail"]["comments"].clone();
+    assert_eq!(comments.as_array().map(Vec::len), Some(1), "once: {comments}");
+    team.signal(Signal::INT);
+    team.end();
+}
