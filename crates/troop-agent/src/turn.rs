@@ -80,7 +80,7 @@ impl Turn {
     /// Sends a message and waits until it is stored. A lead that does not know board calls never answers.
     pub async fn post(&self, message: MessageOut) -> Result<(), ClientError> {
         let MessageOut { to, content, kind, summary, request_id, approve } = message;
-        let outgoing = Outgoing { to, kind, content, summary, request_id, approve };
+        let outgoing = Outgoing { to, kind, content, summary, notice: None, request_id, approve };
         let change = Change { command: Command::Send(outgoing), operation: None };
         // Unlike other calls, this one gives nobody work, so it is not noted.
         self.line.peer.request::<Answer>(&change).await?;

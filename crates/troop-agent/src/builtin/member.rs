@@ -78,7 +78,9 @@ impl BuiltinAgent {
         let of_people: Vec<_> = mail.iter().filter(|it| it.from == USER).cloned().collect();
         let of_people = (!of_people.is_empty()).then(|| prompt::mail(&of_people));
         let thought = self.think(Told { words, how, of_people, mail }, None, turn).await;
+        // A lead that reaches a limit ends the run, which says how to go on.
         if let Thought::Hopeless(limit) = &thought
+            && !self.is_lead
             && self.mind.as_ref().is_some_and(Mind::is_at_limit)
         {
             self.lets_mail_wait = true;

@@ -76,7 +76,7 @@ async fn who_stops_with_its_team_may_not_refuse_what_it_is_asked_meanwhile() {
     stage.until_state("bob", MemberState::Stopping).await;
     stage.lead_does(request_to_stop("bob")).await;
     assert_eq!(lead.ended().await, Ended::Stopped { reason: "lunch".to_owned() });
-    let why = |state: &troop_model::State| state.member(&name("bob")).unwrap().state_reason.clone();
+    let why = |state: &State| state.member(&name("bob")).unwrap().state_reason.clone();
     let why = stage.board.look(why).await.unwrap();
     assert_eq!(why.as_deref(), Some("its team stopped: lunch"), "so it begins again with its team");
 }

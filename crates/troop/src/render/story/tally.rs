@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, time::Duration};
 use super::super::one_line;
 use smol_str::SmolStr;
 use troop_model::{
-    Event, Fact, MemberName, MemberState, MessageKind, Notice, Party, RefusedBy, Role, State, StateCause,
-    Status, TaskNumber, Time,
+    Event, Fact, MemberName, MemberState, MessageKind, Notice, Party, RefusedBy, Role, State,
+    StateCause, Status, TaskNumber, Time,
 };
 
 /// What was counted.
@@ -115,7 +115,9 @@ impl Tally {
                 reason,
                 ..
             } => {
-                if *cause == Some(StateCause::CouldNot) && before.member(member).is_some_and(|it| it.role == Role::Member) {
+                if *cause == Some(StateCause::CouldNot)
+                    && before.member(member).is_some_and(|it| it.role == Role::Member)
+                {
                     self.failed.insert(member.clone(), reason.clone().unwrap_or_default());
                 } else {
                     self.failed.remove(member);
