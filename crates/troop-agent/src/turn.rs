@@ -67,6 +67,23 @@ impl Turn {
         self.send(plain(to, MessageKind::Message, content)).await
     }
 
+    /// Says something to a member and waits until it is stored. A lead that does not know board calls never answers.
+    pub async fn post(&self, to: &str, content: &str) -> Result<(), ClientError> {
+        let outgoing = Outgoing {
+            to: to.to_owned(),
+            kind: MessageKind::Message,
+            content: content.to_owned(),
+            summary: None,
+            notice: None,
+            request_id: None,
+            approve: None,
+        };
+        let change = Change { command: Command::Send(outgoing), operation: None };
+        // Unlike other calls, this one gives nobody work, so it is not noted.
+        self.line.peer.request::<Answer>(&change).await?;
+        Ok(())
+    }
+
     /// Asks the lead whether a plan is good. The answer is mail of the kind `plan_approval_response`.
     pub async fn ask_approval(&self, plan: &str) -> Result<(), PeerError> {
         self.send(plain("lead", MessageKind::PlanApprovalRequest, plan)).await
@@ -75,16 +92,6 @@ impl Turn {
     /// Sends a message of any kind.
     pub async fn send(&self, message: MessageOut) -> Result<(), PeerError> {
         self.line.say(&FromTeammate::Message(message)).await
-    }
-
-    /// Sends a message and waits until it is stored. A lead that does not know board calls never answers.
-    pub async fn post(&self, message: MessageOut) -> Result<(), ClientError> {
-        let MessageOut { to, content, kind, summary, request_id, approve } = message;
-        let outgoing = Outgoing { to, kind, content, summary, notice: None, request_id, approve };
-        let change = Change { command: Command::Send(outgoing), operation: None };
-        // Unlike other calls, this one gives nobody work, so it is not noted.
-        self.line.peer.request::<Answer>(&change).await?;
-        Ok(())
     }
 
     /// Asks for a change and waits until it is durable. A lead that does not know board calls never answers.

@@ -156,7 +156,7 @@ impl<'a> Performance<'a> {
             Act::Log(text) => self.turn.log(Level::Info, &self.fill(text)).await,
             Act::Message { to, text } => {
                 let to = self.fill(to);
-                self.send(&to, MessageKind::Message, text, None).await?;
+                self.message(&to, text).await?;
             }
             Act::Broadcast(text) => self.send("*", MessageKind::Broadcast, text, None).await?,
             Act::Plan { text, if_rejected } => self.plan(text, if_rejected.as_deref()).await?,
@@ -229,9 +229,8 @@ impl<'a> Performance<'a> {
         self.memory.variables.expand(text)
     }
 
-    /// Sends a message, and fails if nobody gets it, as far as the lead tells.
     async fn send(
-        &mut self,
+        &self,
         to: &str,
         kind: MessageKind,
         text: &str,
@@ -245,11 +244,16 @@ impl<'a> Performance<'a> {
             request_id: answers.and_then(|(request, _)| request.request_id),
             approve: answers.map(|(_, approve)| approve),
         };
-        // That nobody is there to hear what is said to all, or to the system, is no reason to stop.
-        if ![EVERYBODY, SYSTEM].contains(&to) && self.lead_answers().await? {
-            return self.within(self.turn.post(message)).await;
-        }
         self.turn.send(message).await.map_err(|error| Stop::Failed(error.to_string()))
+    }
+
+    /// Says something to somebody, and fails if there is no such member, as far as the lead tells.
+    async fn message(&mut self, to: &str, text: &str) -> Result<(), Stop> {
+        // That nobody is there to hear what is said to all, or to the system, is no reason to stop.
+        if [EVERYBODY, SYSTEM].contains(&to) || !self.lead_answers().await? {
+            return self.send(to, MessageKind::Message, text, None).await;
+        }
+        self.within(self.turn.post(to, &self.fill(text))).await
     }
 
     /// Whether the lead knows board calls. One that does says first of all how long a lease is.
@@ -289,14 +293,14 @@ impl<'a> Performance<'a> {
         }
     }
 
-    async fn answer_plan(&mut self, text: &str, approve: bool) -> Result<(), Stop> {
-        let is_request = |mail: &MessageIn| mail.kind == MessageKind::PlanApprovalRequest;
-        let Some(request) = self.mail.clone().filter(is_request) else {
+    async fn answer_plan(&self, text: &str, approve: bool) -> Result<(), Stop> {
+        let is_request = |mail: &&MessageIn| mail.kind == MessageKind::PlanApprovalRequest;
+        let Some(request) = self.mail.as_ref().filter(is_request) else {
             return Err(Stop::Failed("there is no plan to answer here".to_owned()));
         };
         let text = if text.is_empty() { "approved" } else { text };
         let kind = MessageKind::PlanApprovalResponse;
-        self.send(&request.from, kind, text, Some((&request, approve))).await
+        self.send(&request.from, kind, text, Some((request, approve))).await
     }
 
     /// Waits for a message. Other mail is handled meanwhile.
