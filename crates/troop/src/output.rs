@@ -131,10 +131,10 @@ impl Printer {
 
 /// A text without its colours, where nobody would see them.
 fn coloured(out: &io::Stdout, text: &str) -> String {
-    match anstream::AutoStream::choice(out) {
-        anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),
-        _ => text.to_owned(),
+    if anstream::AutoStream::choice(out) == anstream::ColorChoice::Never {
+        return anstream::adapter::strip_str(text).to_string();
     }
+    text.to_owned()
 }
 
 /// What draws a text over the last lines of a screen, which are cleared one by one: some terminals keep what is cleared all
