@@ -95,6 +95,7 @@ impl Dispatcher {
         };
         let TaskReport { result, summary, reason, attempt, for_good, .. } = report;
         let reason = reason.or_else(|| result.clone());
+        let is_late = self.is_late(&task, attempt);
         let order = match report.status {
             ReportedStatus::InProgress => {
                 self.begins_work(runner, &task, attempt);
@@ -115,8 +116,10 @@ impl Dispatcher {
             }
         };
         let command = Command::Task(order);
-        self.says_end(runner, &command);
-        if let Some(link) = self.link(runner) {
+        if !is_late {
+            self.says_end(runner, &command);
+        }
+        if let Some(link) = self.link(runner).filter(|_| !is_late) {
             // Nothing comes after that, even of who does not say that it is idle.
             link.is_in_turn = false;
         }

@@ -5,7 +5,8 @@ use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 use troop_model::{
     ActorKind, Command, Context, DelegationOutcome, Fact, MemberName, Merged, Notice, Origin,
-    Proof, Refusal, RefusedBy, RejectMode, State, Status, TaskCommand, TaskNumber, Time, decide,
+    Proof, Refusal, RefusedBy, RejectMode, State, Status, TaskCommand, TaskNumber, TaskRef, Time,
+    decide,
 };
 
 use super::{
@@ -319,6 +320,12 @@ impl Dispatcher {
         self.state.tasks().get(task).map_or(0, |it| it.attempts)
     }
 
+    /// Whether somebody speaks of an earlier attempt at a task: that ends nothing of this one.
+    pub(super) fn is_late(&self, task: &TaskRef, attempt: Option<u32>) -> bool {
+        let Ok(task) = self.state.resolve(task) else { return false };
+        attempt.is_some_and(|attempt| attempt != self.attempt_at(task))
+    }
+
     /// Whether a task that fails now is tried again by itself.
     fn may_be_tried_again(&self, task: TaskNumber) -> bool {
         let max = self.state.team().map_or(0, |team| team.settings.max_attempts);
@@ -336,8 +343,10 @@ impl Dispatcher {
     /// nothing more about it.
     pub(super) async fn not_taken(&mut self, (runner, request, why): (Runner, Request, String)) {
         let is_at = |task| at_work(&self.state, &runner.member).any(|it| it == task);
+        let is_late = matches!(&request.command, Command::Task(TaskCommand::Complete { task, attempt, .. })
+            if self.is_late(task, *attempt));
         match self.said_done(&request) {
-            Some((task, ..)) if is_at(task) => {
+            Some((task, ..)) if is_at(task) && !is_late => {
                 self.tell_people(format!("{}: {task} is not done yet: {why}", runner.member));
                 let deed = Deed { runner: Some(runner), request, responder: None };
                 self.not_done(deed, task, why, Notice::NotDone).await;

@@ -6,7 +6,7 @@ use troop_model::{
     Actor, Assignment, Command, MemberState, MessageKind, Outgoing, Permissions, Settings, State,
     Status, TaskCommand, TaskNumber,
 };
-use troop_protocol::{FromLead, FromTeammate, Level, Log, ReportedStatus};
+use troop_protocol::{FromLead, FromTeammate, Level, Log, ReportedStatus, WireTask};
 use troop_runtime::{Ended, Source, Timing, read_transcript};
 use troop_testkit::wait_for;
 
@@ -28,6 +28,37 @@ async fn a_teammate_that_is_idle_is_given_work_and_does_it() {
     });
     assert_eq!(result.await, "by bob");
     assert!(matches!(stage.stop().await, Ended::Stopped { .. }));
+}
+
+#[tokio::test]
+async fn a_late_word_about_an_earlier_attempt_gives_nobody_the_task_again() {
+    let stage = Stage::new(Setting::default()).await;
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    stage.plays.add(
+        "late",
+        play(move |mut part: Part| {
+            let tell = tell.clone();
+            async move {
+                part.ready(true).await;
+                part.idle().await;
+                while let Some(task) = part.task().await {
+                    tell.send(task.id.clone()).unwrap();
+                    let earlier = WireTask { attempt: Some(0), ..task.clone() };
+                    part.report(&earlier, ReportedStatus::Completed, "long ago").await;
+                    part.complete(&task).await;
+                }
+            }
+        }),
+    );
+    stage.spawn("bob", "late").await;
+    stage.task("write").await;
+    stage.until("task 1 is done", is_done(1)).await;
+    stage.task("write more").await;
+    stage.until("task 2 is done", is_done(2)).await;
+    let given = [told.recv().await.unwrap(), told.recv().await.unwrap()];
+    assert_ne!(given[0], given[1]);
+    assert!(told.try_recv().is_err(), "each was given once");
+    stage.stop().await;
 }
 
 #[tokio::test]
