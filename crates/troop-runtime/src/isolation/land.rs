@@ -71,7 +71,9 @@ impl Isolation {
     /// Brings what the team made into the project, if that is where it was and git sees nothing against it. Then removes the
     /// folders and branches whose work is merged. Nothing may run for members any more.
     pub async fn land(&self) -> Result<Ending, GitError> {
-        let landed = self.bring().await?;
+        let team = self.team_commit().await?;
+        self.release_branch().await?;
+        let landed = self.bring(team).await?;
         // It is only told of; the work is in the project by now.
         let elsewhere = self.elsewhere().await.unwrap_or_default();
         let (kept, ignored) = self.tidy().await?;
@@ -85,8 +87,8 @@ impl Isolation {
         Ok(Ending { landed, kept, ignored, elsewhere })
     }
 
-    async fn bring(&self) -> GitResult<Landed> {
-        let (git, team) = (&self.inner.git, self.team_commit().await?);
+    async fn bring(&self, team: String) -> GitResult<Landed> {
+        let git = &self.inner.git;
         let now = head(git).await?;
         let (branch, base) = (self.branch().to_owned(), &self.inner.record.base);
         let hint = format!("git merge {branch}");
@@ -121,7 +123,9 @@ impl Isolation {
         }
         let n_commits = ["rev-list", "--count", &format!("{}..{team}", now.commit)];
         let n_commits = git.run(&n_commits).await?.parse().unwrap_or(0);
-        match git.run(&["merge", "--quiet", "--ff-only", &team]).await {
+        // What git ignores is somebody's, too.
+        let merge = ["merge", "--quiet", "--ff-only", "--no-overwrite-ignore", &team];
+        match git.run(&merge).await {
             Ok(_) => Ok(Landed::Merged { branch: base.clone(), n_commits }),
             Err(GitError::Failed { says, .. }) => {
                 Ok(match unfinished(&says).or(in_the_way(&says)) {
@@ -220,9 +224,17 @@ fn unfinished(says: &str) -> Option<(String, String)> {
     Some((why, format!("wait for it, or if none is: `rm {}`", quoted(lock))))
 }
 
+/// Files that nobody committed and that would be written over, if that is what git says.
+pub(super) fn in_place_of_new(says: &str) -> Vec<&str> {
+    let is_said = says.contains("untracked working tree files would be overwritten")
+        || says.contains("directories would lose untracked files in them");
+    let files = says.split("; ").filter_map(|line| line.strip_prefix('\t'));
+    files.filter(|_| is_said).collect()
+}
+
 /// Which files of a person are in the way of a merge, and what to do with them, if that is what git says.
 fn in_the_way(says: &str) -> Option<(String, String)> {
-    let is_untracked = says.contains("untracked working tree files would be overwritten");
+    let is_untracked = !in_place_of_new(says).is_empty();
     if !is_untracked && !says.contains("local changes to the following files would be") {
         return None;
     }

@@ -1,0 +1,55 @@
+//! Files that git ignores are somebody's, too: nothing is written over them.
+
+use super::*;
+use crate::isolation::Landed;
+
+/// Lets a member finish a file that git ignores.
+async fn add_by_force(isolation: &Isolation, work: &Work, folder: &Path) {
+    write(folder, "notes.log", "of the team");
+    git(folder, &["add", "--force", "notes.log"]).await;
+    merge(isolation, work).await;
+}
+
+#[tokio::test]
+async fn a_file_that_git_ignores_in_the_project_is_not_written_over() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    add_by_force(&isolation, &one, &ann).await;
+    scene.write("notes.log", "of a person");
+    let Ending { landed, .. } = isolation.land().await.unwrap();
+    let Landed::Waits { why, first, .. } = landed else { panic!("{landed:?}") };
+    assert_eq!(why, "notes.log here is not committed");
+    assert_eq!(first.as_deref(), Some("move it"));
+    assert_eq!(fs::read_to_string(scene.project().join("notes.log")).unwrap(), "of a person");
+}
+
+#[tokio::test]
+async fn a_file_that_git_ignores_in_a_folder_is_moved_aside_before_another_takes_its_place() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (_, ann) = scene.begin(&isolation, "ann", 1).await;
+    let (two, bob) = scene.begin(&isolation, "bob", 2).await;
+    write(&ann, "notes.log", "of ann");
+    add_by_force(&isolation, &two, &bob).await;
+    let begun = isolation.begin(&work("ann", 3)).await.unwrap();
+    assert_eq!(fs::read_to_string(ann.join("notes.log")).unwrap(), "of the team");
+    let [aside] = &begun.aside[..] else { panic!("{begun:?}") };
+    assert_eq!(fs::read_to_string(aside).unwrap(), "of ann");
+}
+
+#[tokio::test]
+async fn a_file_that_git_ignores_is_moved_aside_before_a_result_is_checked() {
+    let scene = Scene::new().await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    let (two, bob) = scene.begin(&isolation, "bob", 2).await;
+    write(&ann, "one.txt", "1");
+    write(&ann, "notes.log", "of ann");
+    add_by_force(&isolation, &two, &bob).await;
+    let check = checks(&["grep team notes.log"]);
+    let finished = isolation.finish(&one, Aim::Merge, &check).await.unwrap();
+    assert!(matches!(finished.outcome, Outcome::Merged(_)), "{finished:?}");
+    let aside: Vec<_> = fs::read_dir(scene.aside()).unwrap().flatten().collect();
+    assert_eq!(fs::read_to_string(aside[0].path()).unwrap(), "of ann");
+}
