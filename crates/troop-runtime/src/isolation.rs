@@ -13,6 +13,7 @@ mod listed;
 mod merge;
 mod names;
 mod own_branch;
+mod put_back;
 mod record;
 mod refusal;
 mod repository;

@@ -10,6 +10,7 @@ use super::{
     ignored::{self, Ignored},
     leftovers::folders,
     names,
+    put_back::{is_clear, put_back},
     refusal::MAX_NAMED,
     submodules, tie,
     worktree::{head, is_dirty},
@@ -121,20 +122,35 @@ impl Isolation {
         if !git.is(&["merge-base", "--is-ancestor", &now.commit, &team]).await? {
             return Ok(waits(format!("`{base}` has moved meanwhile")));
         }
-        let n_commits = ["rev-list", "--count", &format!("{}..{team}", now.commit)];
+        self.fast_forward(base, &now.commit, &team).await
+    }
+
+    /// Moves the project's branch. If git cannot write all of it, the project is as it was.
+    async fn fast_forward(&self, base: &str, now: &str, team: &str) -> GitResult<Landed> {
+        let git = &self.inner.git;
+        let n_commits = ["rev-list", "--count", &format!("{now}..{team}")];
         let n_commits = git.run(&n_commits).await?.parse().unwrap_or(0);
+        let is_clear = is_clear(git, now, team).await?;
         // What git ignores is somebody's, too.
-        let merge = ["merge", "--quiet", "--ff-only", "--no-overwrite-ignore", &team];
-        match git.run(&merge).await {
-            Ok(_) => Ok(Landed::Merged { branch: base.clone(), n_commits }),
-            Err(GitError::Failed { says, .. }) => {
-                Ok(match unfinished(&says).or(in_the_way(&says)) {
-                    Some((why, first)) => Landed::Waits { branch, why, first: Some(first), hint },
-                    None => waits(says),
-                })
+        let merge = ["merge", "--quiet", "--ff-only", "--no-overwrite-ignore", team];
+        let Err(error) = git.run(&merge).await else {
+            return Ok(Landed::Merged { branch: base.to_owned(), n_commits });
+        };
+        let is_full = error.is_of_machine();
+        let GitError::Failed { says, .. } = error else { return Err(error) };
+        let (why, first) = match unfinished(&says).or(in_the_way(&says)) {
+            Some((why, first)) => (why, Some(first)),
+            None if is_clear => {
+                put_back(git, now, team).await?;
+                let first = is_full.then(|| "make room on the disk".to_owned());
+                let as_it_was = "git could not write all of it, and the project is as it was";
+                (format!("{as_it_was}: {says}"), first)
             }
-            Err(error) => Err(error),
-        }
+            None => (says, None),
+        };
+        let branch = self.branch().to_owned();
+        let hint = format!("git merge {branch}");
+        Ok(Landed::Waits { branch, why, first, hint })
     }
 
     /// Removes the folders and branches that hold nothing of their own.

@@ -110,15 +110,9 @@ impl Isolation {
         if !checks.wanted.is_still().await {
             return Ok(NotMerged::Unwanted.into());
         }
-        let git = match self.git_of(&work.member) {
-            Err(GitError::Torn { how: Torn::Replaced, .. }) => {
-                return Ok(NotMerged::Replaced.into());
-            }
-            Err(GitError::Torn { how: Torn::Gone, .. }) => {
-                self.go_back_held(work).await?;
-                return Ok(NotMerged::Gone.into());
-            }
-            git => git?,
+        let git = match self.tied(work).await? {
+            Ok(git) => git,
+            Err(why) => return Ok(why.into()),
         };
         let folder = names::folder(&self.inner.worktrees, &work.member);
         // At once, because it is waited for both.
@@ -181,6 +175,18 @@ impl Isolation {
             return Ok(Finished::without_merge(evidence));
         };
         self.merge(work, (&own, Tried { parted, merged }), checks, &folder).await
+    }
+
+    /// Git in the folder in which some work was done, if that is still what was made for it.
+    async fn tied(&self, work: &Work) -> GitResult<Result<Git, NotMerged>> {
+        match self.git_of(&work.member) {
+            Err(GitError::Torn { how: Torn::Replaced, .. }) => Ok(Err(NotMerged::Replaced)),
+            Err(GitError::Torn { how: Torn::Gone, .. }) => {
+                self.go_back_held(work).await?;
+                Ok(Err(NotMerged::Gone))
+            }
+            git => git.map(Ok),
+        }
     }
 
     /// Merges what a member handed in for a task, as it was then, after it is checked in a folder apart.

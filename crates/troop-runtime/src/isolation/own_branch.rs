@@ -50,7 +50,7 @@ impl Isolation {
     }
 
     /// Lets others have the team's branch again.
-    pub async fn release_branch(&self) -> Result<(), GitError> {
+    pub(super) async fn release_branch(&self) -> GitResult<()> {
         self.remove_own(&self.holder()).await
     }
 

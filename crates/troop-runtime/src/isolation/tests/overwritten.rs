@@ -53,3 +53,35 @@ async fn a_file_that_git_ignores_is_moved_aside_before_a_result_is_checked() {
     let aside: Vec<_> = fs::read_dir(scene.aside()).unwrap().flatten().collect();
     assert_eq!(fs::read_to_string(aside[0].path()).unwrap(), "of ann");
 }
+
+#[tokio::test]
+async fn what_git_cannot_write_to_the_end_leaves_the_project_as_it_was() {
+    let scene = Scene::new().await;
+    scene.write("old.txt", "old\n");
+    scene.git(&["add", "--all"]).await;
+    scene.git(&["commit", "-m", "more"]).await;
+    let isolation = scene.open().await;
+    let (one, ann) = scene.begin(&isolation, "ann", 1).await;
+    write(&ann, "README.md", "of the team\n");
+    write(&ann, "folder/a.txt", "new\n");
+    write(&ann, "z.bin", "the last that git writes");
+    fs::remove_file(ann.join("old.txt")).unwrap();
+    merge(&isolation, &one).await;
+    // A filter that does not work stands in for a full disk: git stops when it has written some of the files.
+    scene.git(&["config", "filter.full.smudge", "false"]).await;
+    scene.git(&["config", "filter.full.required", "true"]).await;
+    fs::write(scene.project().join(".git/info/attributes"), "*.bin filter=full\n").unwrap();
+    scene.write("mine.txt", "of a person");
+    let Ending { landed, .. } = isolation.land().await.unwrap();
+    let Landed::Waits { why, hint, .. } = landed else { panic!("{landed:?}") };
+    assert!(
+        why.starts_with("git could not write all of it, and the project is as it was: "),
+        "{why}"
+    );
+    assert_eq!(hint, "git merge troop/demo");
+    assert_eq!(scene.git(&["status", "--porcelain"]).await, "?? mine.txt");
+    assert!(!scene.project().join("folder").exists());
+    scene.git(&["config", "filter.full.smudge", "cat"]).await;
+    scene.git(&["merge", "--quiet", "--ff-only", "troop/demo"]).await;
+    assert!(scene.project().join("z.bin").exists());
+}
