@@ -2,12 +2,13 @@
 
 mod agents;
 mod finished;
+mod folders;
 mod isolation;
 mod view;
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::task::TaskTracker;
 use troop_model::{Actor, Command, Member, MessageKind, Outgoing, Refusal, Spawn, State};
@@ -30,6 +31,7 @@ use crate::{
 use agents::Watch;
 pub(crate) use agents::{Instead, Runnable, Thinkers};
 pub(crate) use finished::Finished;
+pub(crate) use folders::Folders;
 pub(crate) use isolation::{Home, ignored_lines};
 use view::View;
 
@@ -78,6 +80,8 @@ pub(crate) struct Begun<'a> {
     warnings: mpsc::Receiver<String>,
     hooks: TaskTracker,
     isolation: Option<Isolation>,
+    /// Held until what the team made is brought home.
+    folders: Option<Folders>,
     /// What people should know about it.
     notices: Vec<String>,
 }
@@ -101,11 +105,18 @@ impl<'a> Leading<'a> {
         let watch = Watch::of_left(self.left.clone());
         let (story, news) = follow(board, desk).await?;
         self.agents.look_at_project(story.state()).await;
-        let Opened { isolation, notices } = isolation::open(desk, board, self.is_new).await?;
+        let folder = desk.folder(board.team());
+        let taken = Folders::take(&folder).await;
+        let folders = taken.with_context(|| format!("`{}` cannot be used", folder.display()))?;
+        let Opened { isolation, notices } = match folders {
+            Some(_) => isolation::open(desk, board, self.is_new).await?,
+            // Somebody leads the team, which is refused below.
+            None => Opened { isolation: None, notices: Vec::new() },
+        };
         let options = LeadOptions {
             board: board.clone(),
             clock: desk.clock.clone(),
-            folder: desk.folder(board.team()),
+            folder,
             project: surroundings.project.clone(),
             holder: holder(&surroundings.user),
             launch: Arc::clone(&self.agents).launch(watch.clone(), self.instead.clone()),
@@ -121,7 +132,18 @@ impl<'a> Leading<'a> {
         };
         let lead = Lead::start(options).await.map_err(refusal)?;
         let leading = self;
-        Ok(Begun { leading, lead, story, news, watch, warnings, hooks, isolation, notices })
+        Ok(Begun {
+            leading,
+            lead,
+            story,
+            news,
+            watch,
+            warnings,
+            hooks,
+            isolation,
+            folders,
+            notices,
+        })
     }
 }
 
@@ -146,6 +168,7 @@ impl Begun<'_> {
             warnings,
             hooks,
             isolation,
+            folders,
             notices,
         } = self;
         let mut notices = notices.iter().filter(|_| !leading.printer.json);
@@ -159,6 +182,7 @@ impl Begun<'_> {
         hooks.close();
         hooks.wait().await;
         let home = isolation::land(isolation, &ended, leading.printer).await;
+        drop(folders);
         begun.and(shown)?;
         let (work, fault) = (*watch.work().borrow(), watch.fault());
         let follows = |lead: &Member| leading.agents.follows(&lead.agent, lead.model.as_deref());

@@ -11,6 +11,7 @@ use troop_runtime::{BoardResult, Subscription, lead_has_died};
 use crate::{
     cli::StopArgs,
     desk::{Desk, StoppedLead},
+    leading::Folders,
     output::Printer,
     render,
     report::Refused,
@@ -55,7 +56,13 @@ pub(super) async fn run(args: &StopArgs, desk: &mut Desk, printer: &Printer) -> 
     let since = Instant::now();
     desk.submit(Command::StopTeam { reason: args.reason.clone() }).await?;
     let deadline = since + Duration::from_secs(args.wait);
-    let Ok(stopped) = timeout_at(deadline, released(&mut news)).await else {
+    let stop = async {
+        let stopped = released(&mut news).await;
+        // What the team made is brought home after that; who goes on with it before would be in the way.
+        Folders::left(&folder).await;
+        stopped
+    };
+    let Ok(stopped) = timeout_at(deadline, stop).await else {
         if lead_has_died(&folder, lease.session) {
             return Err(died(&lease, name.as_str()));
         }
