@@ -12,12 +12,15 @@ mod leftovers;
 mod listed;
 mod merge;
 mod names;
+mod own_branch;
+mod put_back;
 mod record;
 mod refusal;
 mod repository;
 mod roots;
 mod submodules;
 mod tie;
+mod unended;
 mod watch;
 mod worktree;
 
@@ -26,7 +29,7 @@ use std::{
     ffi::OsString,
     fs,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, Semaphore};
@@ -43,10 +46,11 @@ pub use tie::Torn;
 pub use watch::{Clash, Sight, Watcher};
 pub use worktree::Begun;
 
+use own_branch::Known;
 use record::Record;
 use repository::Repository;
 
-use crate::git::{Git, GitError, GitResult};
+use crate::git::{Git, GitError};
 
 /// What isolation needs to begin.
 #[derive(Clone, Debug)]
@@ -85,8 +89,8 @@ struct Inner {
     record: Record,
     worktrees: PathBuf,
     aside: PathBuf,
-    /// The commit that the team's branch was last on.
-    last_seen: Mutex<String>,
+    /// Where the team's branch is.
+    known: Mutex<Known>,
     /// One merge at a time, in the order in which they were asked for.
     turn: Semaphore,
     /// One change at a time to the folder of a member. Who merges waits for its turn first.
@@ -129,13 +133,15 @@ impl Isolation {
         let (record, moved) = Record::find(&git, &repository, &folder, &team).await?;
         notices.extend(moved);
         let name = format!("refs/heads/{}", record.branch);
-        let last_seen = Mutex::new(git.run(&["rev-parse", "--verify", &name]).await?);
+        let known = Mutex::new(Known::at(git.run(&["rev-parse", "--verify", &name]).await?));
         let worktrees = folder.join("worktrees");
         let turn = Semaphore::new(1);
         let folders = Mutex::default();
         let inner =
-            Arc::new(Inner { git, repository, record, worktrees, aside, last_seen, turn, folders });
-        Ok(Opened { isolation: Some(Self { inner }), notices })
+            Arc::new(Inner { git, repository, record, worktrees, aside, known, turn, folders });
+        let isolation = Self { inner };
+        isolation.hold_branch().await?;
+        Ok(Opened { isolation: Some(isolation), notices })
     }
 
     /// The branch into which finished work is merged.
@@ -157,28 +163,6 @@ impl Isolation {
             Arc::clone(folders.entry(member.clone()).or_default())
         };
         folder.lock_owned().await
-    }
-
-    /// The commit that the team's branch is on.
-    async fn team_commit(&self) -> GitResult<String> {
-        let branch = format!("refs/heads/{}", self.branch());
-        let found = self.inner.git.ask(&["rev-parse", "--quiet", "--verify", &branch]).await?;
-        match found {
-            Some(commit) => {
-                self.last_seen().clone_from(&commit);
-                Ok(commit)
-            }
-            // Somebody deleted it, and with it what was merged.
-            None => {
-                let last = self.last_seen().clone();
-                self.inner.git.run(&["update-ref", &branch, &last, ""]).await?;
-                Ok(last)
-            }
-        }
-    }
-
-    fn last_seen(&self) -> MutexGuard<'_, String> {
-        self.inner.last_seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

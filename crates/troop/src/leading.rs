@@ -2,12 +2,13 @@
 
 mod agents;
 mod finished;
+mod folders;
 mod isolation;
 mod view;
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::task::TaskTracker;
 use troop_model::{Actor, Command, Member, MessageKind, Outgoing, Refusal, Spawn, State};
@@ -30,6 +31,7 @@ use crate::{
 use agents::Watch;
 pub(crate) use agents::{Instead, Runnable, Thinkers};
 pub(crate) use finished::Finished;
+pub(crate) use folders::Folders;
 pub(crate) use isolation::{Home, ignored_lines};
 use view::View;
 
@@ -76,6 +78,8 @@ pub(crate) struct Begun<'a> {
     ears: Ears,
     watch: Watch,
     isolation: Option<Isolation>,
+    /// Held until what the team made is brought home.
+    folders: Option<Folders>,
     /// What people should know about it.
     notices: Vec<String>,
 }
@@ -109,11 +113,18 @@ impl<'a> Leading<'a> {
         let watch = Watch::of_left(self.left.clone());
         let (story, news) = follow(board, desk).await?;
         self.agents.look_at_project(story.state()).await;
-        let Opened { isolation, notices } = isolation::open(desk, board, self.is_new).await?;
+        let folder = desk.folder(board.team());
+        let taken = Folders::take(&folder).await;
+        let folders = taken.with_context(|| format!("`{}` cannot be used", folder.display()))?;
+        let Opened { isolation, notices } = match folders {
+            Some(_) => isolation::open(desk, board, self.is_new).await?,
+            // Somebody leads the team, which is refused below.
+            None => Opened { isolation: None, notices: Vec::new() },
+        };
         let options = LeadOptions {
             board: board.clone(),
             clock: desk.clock.clone(),
-            folder: desk.folder(board.team()),
+            folder,
             project: surroundings.project.clone(),
             holder: holder(&surroundings.user),
             launch: Arc::clone(&self.agents).launch(watch.clone(), self.instead.clone()),
@@ -132,7 +143,7 @@ impl<'a> Leading<'a> {
         let lead = Lead::start(options).await.map_err(refusal)?;
         let leading = self;
         let ears = Ears { story, news, signals, warnings, hooks };
-        Ok(Begun { leading, lead, ears, watch, isolation, notices })
+        Ok(Begun { leading, lead, ears, watch, isolation, folders, notices })
     }
 }
 
@@ -148,7 +159,7 @@ async fn follow(board: &Board, desk: &Desk) -> Result<(Story, Subscription)> {
 impl Begun<'_> {
     /// Sets the team to work and follows it until it is over.
     pub(crate) async fn run(self, beginning: Beginning) -> Result<Finished> {
-        let Begun { leading, lead, mut ears, watch, isolation, notices } = self;
+        let Begun { leading, lead, mut ears, watch, isolation, folders, notices } = self;
         let mut notices = notices.iter().filter(|_| !leading.printer.json);
         let told = notices.try_for_each(|notice| leading.printer.line(notice));
         let begun = told.and(leading.set_to_work(beginning, &lead.handle()).await);
@@ -159,6 +170,7 @@ impl Begun<'_> {
         let mut story = ears.story;
         story.end(leading.desk.clock.now());
         let home = isolation::land(isolation, &ended, leading.printer).await;
+        drop(folders);
         begun.and(shown)?;
         let (work, fault) = (*watch.work().borrow(), watch.fault());
         let follows = |lead: &Member| leading.agents.follows(&lead.agent, lead.model.as_deref());

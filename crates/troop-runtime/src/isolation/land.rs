@@ -10,6 +10,7 @@ use super::{
     ignored::{self, Ignored},
     leftovers::folders,
     names,
+    put_back::{is_clear, put_back},
     refusal::MAX_NAMED,
     submodules, tie,
     worktree::{head, is_dirty},
@@ -71,7 +72,9 @@ impl Isolation {
     /// Brings what the team made into the project, if that is where it was and git sees nothing against it. Then removes the
     /// folders and branches whose work is merged. Nothing may run for members any more.
     pub async fn land(&self) -> Result<Ending, GitError> {
-        let landed = self.bring().await?;
+        let team = self.team_commit().await?;
+        self.release_branch().await?;
+        let landed = self.bring(team).await?;
         // It is only told of; the work is in the project by now.
         let elsewhere = self.elsewhere().await.unwrap_or_default();
         let (kept, ignored) = self.tidy().await?;
@@ -85,8 +88,8 @@ impl Isolation {
         Ok(Ending { landed, kept, ignored, elsewhere })
     }
 
-    async fn bring(&self) -> GitResult<Landed> {
-        let (git, team) = (&self.inner.git, self.team_commit().await?);
+    async fn bring(&self, team: String) -> GitResult<Landed> {
+        let git = &self.inner.git;
         let now = head(git).await?;
         let (branch, base) = (self.branch().to_owned(), &self.inner.record.base);
         let hint = format!("git merge {branch}");
@@ -121,18 +124,35 @@ impl Isolation {
         if !git.is(&["merge-base", "--is-ancestor", &now.commit, &team]).await? {
             return Ok(waits(format!("`{base}` has moved in the meantime")));
         }
-        let n_commits = ["rev-list", "--count", &format!("{}..{team}", now.commit)];
+        self.fast_forward(base, &now.commit, &team).await
+    }
+
+    /// Moves the project's branch. If git cannot write all of it, the project is as it was.
+    async fn fast_forward(&self, base: &str, now: &str, team: &str) -> GitResult<Landed> {
+        let git = &self.inner.git;
+        let n_commits = ["rev-list", "--count", &format!("{now}..{team}")];
         let n_commits = git.run(&n_commits).await?.parse().unwrap_or(0);
-        match git.run(&["merge", "--quiet", "--ff-only", &team]).await {
-            Ok(_) => Ok(Landed::Merged { branch: base.clone(), n_commits }),
-            Err(GitError::Failed { says, .. }) => {
-                Ok(match unfinished(&says).or(in_the_way(&says)) {
-                    Some((why, first)) => Landed::Waits { branch, why, first: Some(first), hint },
-                    None => waits(says),
-                })
+        let is_clear = is_clear(git, now, team).await?;
+        // What git ignores is somebody's, too.
+        let merge = ["merge", "--quiet", "--ff-only", "--no-overwrite-ignore", team];
+        let Err(error) = git.run(&merge).await else {
+            return Ok(Landed::Merged { branch: base.to_owned(), n_commits });
+        };
+        let is_full = error.is_of_machine();
+        let GitError::Failed { says, .. } = error else { return Err(error) };
+        let (why, first) = match unfinished(&says).or(in_the_way(&says)) {
+            Some((why, first)) => (why, Some(first)),
+            None if is_clear => {
+                put_back(git, now, team).await?;
+                let first = is_full.then(|| "make room on the disk".to_owned());
+                let as_it_was = "git could not write all of it, and the project is as it was";
+                (format!("{as_it_was}: {says}"), first)
             }
-            Err(error) => Err(error),
-        }
+            None => (says, None),
+        };
+        let branch = self.branch().to_owned();
+        let hint = format!("git merge {branch}");
+        Ok(Landed::Waits { branch, why, first, hint })
     }
 
     /// Removes the folders and branches that hold nothing of their own.
@@ -222,9 +242,17 @@ fn unfinished(says: &str) -> Option<(String, String)> {
     Some((why, format!("wait for it, or if none is: `rm {}`", quoted(lock))))
 }
 
+/// Files that nobody committed and that would be written over, if that is what git says.
+pub(super) fn in_place_of_new(says: &str) -> Vec<&str> {
+    let is_said = says.contains("untracked working tree files would be overwritten")
+        || says.contains("directories would lose untracked files in them");
+    let files = says.split("; ").filter_map(|line| line.strip_prefix('\t'));
+    files.filter(|_| is_said).collect()
+}
+
 /// Which files of a person are in the way of a merge, and what to do with them, if that is what git says.
 fn in_the_way(says: &str) -> Option<(String, String)> {
-    let is_untracked = says.contains("untracked working tree files would be overwritten");
+    let is_untracked = !in_place_of_new(says).is_empty();
     if !is_untracked && !says.contains("local changes to the following files would be") {
         return None;
     }

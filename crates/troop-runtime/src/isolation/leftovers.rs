@@ -15,7 +15,7 @@ use super::{
     record::Record,
     repository, submodules,
     tie::{self, Torn, set_aside},
-    worktree::{commit_all, free_name, head, is_dirty, repositories},
+    worktree::{commit_all, free_name, head, is_dirty, repositories, stay_on},
 };
 use crate::git::{Git, GitError, GitResult};
 
@@ -224,13 +224,15 @@ async fn keep(git: &Git, leftover: &Leftover) -> GitResult<Option<String>> {
     // Nothing runs there any more.
     let own = git.run(&["rev-parse", "--absolute-git-dir"]).await?;
     drop(fs::remove_file(Path::new(&own).join("index.lock")));
-    let branch = match (head(git).await?.branch, &leftover.state) {
+    // The team's branch is no place for it.
+    let branch = head(git).await?.branch.filter(|it| *it != leftover.team_branch);
+    let branch = match (branch, &leftover.state) {
         (None, LeftoverState::Merged) => None,
         (Some(branch), _) => Some(branch),
         (None, _) => {
             let wanted = names::rescued(&leftover.team_branch, leftover.member.as_ref());
             let branch = free_name(git, wanted).await?;
-            git.run(&["checkout", "--quiet", "-b", &branch]).await?;
+            stay_on(git, &branch).await?;
             Some(branch)
         }
     };

@@ -14,7 +14,8 @@ use super::{
     refusal::{Conflict, MAX_NAMED, NotMerged},
     submodules,
     tie::Torn,
-    worktree::{commit_all, free_name, head, new_repositories},
+    unended::{is_merging, unended},
+    worktree::{commit_all, free_name, head, new_repositories, stay_on},
 };
 use crate::{
     Checks,
@@ -109,15 +110,9 @@ impl Isolation {
         if !checks.wanted.is_still().await {
             return Ok(NotMerged::Unwanted.into());
         }
-        let git = match self.git_of(&work.member) {
-            Err(GitError::Torn { how: Torn::Replaced, .. }) => {
-                return Ok(NotMerged::Replaced.into());
-            }
-            Err(GitError::Torn { how: Torn::Gone, .. }) => {
-                self.go_back_held(work).await?;
-                return Ok(NotMerged::Gone.into());
-            }
-            git => git?,
+        let git = match self.tied(work).await? {
+            Ok(git) => git,
+            Err(why) => return Ok(why.into()),
         };
         let folder = names::folder(&self.inner.worktrees, &work.member);
         // At once, because it is waited for both.
@@ -125,9 +120,14 @@ impl Isolation {
         if !seen.is_dirty && listed.reveal(&git).await? {
             seen = Seen::of(&git).await?;
         }
-        let marked = seen.marked(&folder);
-        if !marked.is_empty() {
-            return Ok(NotMerged::Unresolved(marked).into());
+        if let Some(why) = seen.unended(&folder) {
+            return Ok(why.into());
+        }
+        if seen.branch.as_deref() == Some(self.branch()) {
+            if !self.step_off(work, &git).await? {
+                return Ok(self.unrelated(&seen.commit).into());
+            }
+            seen = Seen::of(&git).await?;
         }
         let dirty = submodules::dirty(&git, &folder).await?;
         if !dirty.is_empty() {
@@ -177,6 +177,18 @@ impl Isolation {
         self.merge(work, (&own, Tried { parted, merged }), checks, &folder).await
     }
 
+    /// Git in the folder in which some work was done, if that is still what was made for it.
+    async fn tied(&self, work: &Work) -> GitResult<Result<Git, NotMerged>> {
+        match self.git_of(&work.member) {
+            Err(GitError::Torn { how: Torn::Replaced, .. }) => Ok(Err(NotMerged::Replaced)),
+            Err(GitError::Torn { how: Torn::Gone, .. }) => {
+                self.go_back_held(work).await?;
+                Ok(Err(NotMerged::Gone))
+            }
+            git => git.map(Ok),
+        }
+    }
+
     /// Merges what a member handed in for a task, as it was then, after it is checked in a folder apart.
     pub async fn approve(&self, work: &Work, checks: &Checks) -> Result<Finished, GitError> {
         let _turn = self.inner.turn.acquire().await;
@@ -211,7 +223,7 @@ impl Isolation {
             return self.try_and_merge(work, own, checks, &folder).await;
         }
         // One that is left was only ever for checks, however much of it is left.
-        self.remove_checked(&folder).await?;
+        self.remove_own(&folder).await?;
         let path = folder.to_string_lossy();
         let add = ["worktree", "add", "--quiet", "--force", "--detach", &*path, own];
         let finished = match self.inner.git.run(&add).await {
@@ -219,7 +231,7 @@ impl Isolation {
             Err(error) => Err(error),
         };
         // What became of the work counts, not what is left of the folder: that is in the way of nobody.
-        drop(self.remove_checked(&folder).await);
+        drop(self.remove_own(&folder).await);
         finished
     }
 
@@ -233,17 +245,6 @@ impl Isolation {
         match self.tried(work, own).await? {
             Some(tried) => self.merge(work, (own, tried), checks, folder).await,
             None => Ok(self.unrelated(own).into()),
-        }
-    }
-
-    /// Removes the folder in which a result was checked.
-    async fn remove_checked(&self, folder: &Path) -> GitResult<()> {
-        self.inner.git.ask(&["worktree", "remove", "--force", &folder.to_string_lossy()]).await?;
-        match fs::remove_dir_all(folder) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(GitError::file(folder)(error))
-            }
-            _ => Ok(()),
         }
     }
 
@@ -283,10 +284,11 @@ impl Isolation {
             if !checks.is_empty() {
                 if merged != own {
                     // Nothing that is merged here is signed, whatever the person wants of what comes into the project.
-                    let go_on =
-                        ["merge", "--quiet", "--ff-only", "--no-verify-signatures", &merged];
+                    let go_on = ["merge", "--quiet", "--ff-only", "--no-verify-signatures"];
+                    let go_on: Vec<_> =
+                        go_on.into_iter().chain(["--no-overwrite-ignore", &merged]).collect();
                     let git = self.inner.git.at(folder);
-                    git.run(&go_on).await?;
+                    self.clearing(&work.member, &git, &go_on).await?;
                     if *folder == names::folder(&self.inner.worktrees, &work.member) {
                         self.follow(&work.member, &git).await?;
                     }
@@ -336,6 +338,14 @@ impl Isolation {
             said => said?,
         };
         // First the right side, then the left one.
+        let is_ours = said.lines().nth(1).is_none_or(|team| self.is_known(team));
+        let said = match is_ours {
+            true => said,
+            false => {
+                self.team_commit().await?;
+                self.inner.git.run(&parse).await?
+            }
+        };
         let mut lines = said.lines().skip(1);
         let (team, base) = (lines.next(), lines.find_map(|line| line.strip_prefix('^')));
         match team {
@@ -380,34 +390,12 @@ impl Isolation {
         }
     }
 
-    /// Moves the team's branch. False if somebody else has meanwhile.
-    async fn advance(&self, work: &Work, from: &str, to: &str) -> GitResult<bool> {
-        if from == to {
-            return Ok(true);
-        }
-        let (name, why) =
-            (format!("refs/heads/{}", self.branch()), format!("troop: {}", work.task));
-        match self.inner.git.run(&["update-ref", "-m", &why, &name, to, from]).await {
-            Ok(_) => {
-                to.clone_into(&mut self.last_seen());
-                Ok(true)
-            }
-            Err(error) => {
-                if self.team_commit().await? == from {
-                    Err(error)
-                } else {
-                    Ok(false)
-                }
-            }
-        }
-    }
-
     /// Commits all that is in a member's folder as its work on a task.
     async fn commit(&self, work: &Work, git: &Git) -> GitResult<(String, Vec<String>)> {
         if head(git).await?.branch.is_none() {
             let wanted = names::task_branch(self.branch(), &work.member, work.task, work.attempt);
             let branch = free_name(git, wanted).await?;
-            git.run(&["checkout", "--quiet", "-b", &branch]).await?;
+            stay_on(git, &branch).await?;
         }
         let inside = commit_all(git, &message(work)).await?;
         Ok((git.run(&["rev-parse", "--verify", "HEAD"]).await?, inside))
@@ -465,26 +453,46 @@ pub(super) async fn fit(git: &Git, one: &str, other: &str) -> GitResult<Fit> {
 /// What a folder holds, in one look.
 struct Seen {
     commit: String,
+    /// None if it is on no branch.
+    branch: Option<String>,
     is_dirty: bool,
     /// Files of a merge that is not at its end.
-    unmerged: Vec<String>,
+    unmerged: Vec<Unmerged>,
+}
+
+/// A file of a merge that is not at its end.
+struct Unmerged {
+    file: String,
+    /// Whether git leaves its marks in a file of this kind: both sides have it, and it is no submodule.
+    is_mixed: bool,
+}
+
+impl Unmerged {
+    /// From what git says about it: which sides changed it, whether it is a submodule, seven words, and its name.
+    fn new(entry: &str) -> Option<Self> {
+        let mut words = entry.splitn(10, ' ');
+        let (sides, submodule) = (words.next()?, words.next()?);
+        let is_mixed = matches!(sides, "UU" | "AA") && submodule.starts_with('N');
+        Some(Self { file: words.nth(7)?.to_owned(), is_mixed })
+    }
 }
 
 impl Seen {
     async fn of(git: &Git) -> GitResult<Self> {
         let status = ["status", "--porcelain=v2", "--branch", "-z", "--ignore-submodules=dirty"];
         let said = git.run(&status).await?;
-        let mut seen = Self { commit: String::new(), is_dirty: false, unmerged: Vec::new() };
+        let (is_dirty, unmerged) = (is_merging(git.folder()), Vec::new());
+        let mut seen = Self { commit: String::new(), branch: None, is_dirty, unmerged };
         for part in parts(&said) {
             match part.split_once(' ') {
-                Some(("#", head)) => {
-                    let commit = head.strip_prefix("branch.oid ").unwrap_or(&seen.commit);
-                    seen.commit = commit.to_owned();
-                }
-                // Nine words about the three sides come before the name.
+                Some(("#", head)) => match head.split_once(' ') {
+                    Some(("branch.oid", commit)) => commit.clone_into(&mut seen.commit),
+                    Some(("branch.head", branch)) => seen.branch = Some(branch.to_owned()),
+                    _ => {}
+                },
                 Some(("u", entry)) => {
                     seen.is_dirty = true;
-                    seen.unmerged.extend(entry.splitn(10, ' ').nth(9).map(str::to_owned));
+                    seen.unmerged.extend(Unmerged::new(entry));
                 }
                 _ => seen.is_dirty = true,
             }
@@ -492,13 +500,25 @@ impl Seen {
         if seen.commit.is_empty() { Err(git.nonsense(&status)) } else { Ok(seen) }
     }
 
-    /// Files of a merge in this folder that still have its marks.
-    fn marked(&self, folder: &Path) -> Vec<String> {
-        let has_marks = |file: &&String| {
+    /// What in this folder is not at its end.
+    fn unended(&self, folder: &Path) -> Option<NotMerged> {
+        if let Some(command) = unended(folder) {
+            return Some(NotMerged::Unended(command));
+        }
+        let (mut marked, mut undecided) = (Vec::new(), Vec::new());
+        for Unmerged { file, is_mixed } in &self.unmerged {
             let bytes = fs::read(folder.join(file)).unwrap_or_default();
-            bytes.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"<<<<<<< "))
-        };
-        self.unmerged.iter().filter(has_marks).cloned().collect()
+            if bytes.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"<<<<<<< ")) {
+                marked.push(file.clone());
+            } else if !is_mixed || bytes.contains(&0) {
+                undecided.push(file.clone());
+            }
+        }
+        match (marked.is_empty(), undecided.is_empty()) {
+            (false, _) => Some(NotMerged::Unresolved(marked)),
+            (true, false) => Some(NotMerged::Undecided(undecided)),
+            (true, true) => None,
+        }
     }
 }
 

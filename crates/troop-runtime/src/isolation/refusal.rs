@@ -14,6 +14,10 @@ pub enum NotMerged {
     Conflict(Conflict),
     /// A merge that the member began is not at its end: these files still have its marks.
     Unresolved(Vec<String>),
+    /// A merge that the member began is not at its end: of these files git has two versions, and cannot mix them.
+    Undecided(Vec<String>),
+    /// A git command that takes several steps is not at its end: this one.
+    Unended(&'static str),
     /// There are repositories in it, of which git would keep nothing but a name.
     Repositories(Vec<String>),
     /// There are submodules in it with something that is not committed, of which git would keep nothing.
@@ -60,6 +64,10 @@ impl NotMerged {
                     named(files)
                 )
             }
+            Self::Undecided(files) => {
+                format!("a merge in the folder is not at its end: {} is not decided", named(files))
+            }
+            Self::Unended(command) => format!("`git {command}` in the folder is not at its end"),
             Self::Repositories(folders) => {
                 format!("it contains repositories that are not submodules: {}", named(folders))
             }
@@ -85,6 +93,15 @@ impl fmt::Display for NotMerged {
                 f,
                 "the merge in your folder is unfinished: {} still has conflict markers; resolve them and complete the task again",
                 named(files)
+            ),
+            Self::Undecided(files) => write!(
+                f,
+                "the merge in your folder is not at its end: git cannot tell whether {} is as you want it; make it so, say it (`git add FILE`, or `git rm FILE`), and complete the task again",
+                named(files)
+            ),
+            Self::Unended(command) => write!(
+                f,
+                "`git {command}` in your folder is not at its end; go on with it (`git {command} --continue`), or take it back (`git {command} --abort`), and complete the task again"
             ),
             Self::Repositories(folders) => {
                 let first = quoted(folders.first().map_or("", String::as_str));

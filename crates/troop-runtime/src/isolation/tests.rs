@@ -6,8 +6,11 @@ mod inside;
 mod merging;
 mod moved;
 mod odd;
+mod overwritten;
+mod own_branch;
 mod place;
 mod torn;
+mod unended;
 mod watching;
 
 use std::{

@@ -9,9 +9,11 @@ use troop_model::MemberName;
 
 use super::{
     Isolation, Work,
+    land::in_place_of_new,
     listed::{Listed, REFERENCE, listed},
     names, submodules,
     tie::{self, Torn, set_aside},
+    unended,
 };
 use crate::git::{Git, GitError, GitResult, parts};
 
@@ -113,8 +115,10 @@ impl Isolation {
         self.save_held(&work.member).await?;
         let before = head(&git).await?;
         let (team, branch) = (self.team_commit().await?, free_name(&git, wanted).await?);
-        let switch = ["checkout", "--quiet", "--no-track", "-b", &branch, &team];
-        switch_by(&git, &switch).await?;
+        unended::quit(&git).await?;
+        let switch = ["checkout", "--quiet", "--no-overwrite-ignore", "--no-track", "-b"];
+        let switch: Vec<_> = switch.into_iter().chain([branch.as_str(), &team]).collect();
+        aside.extend(self.switch_by(&work.member, &git, &switch).await?);
         aside.extend(self.follow(&work.member, &git).await?);
         aside.extend(self.clear_of_repositories(&work.member, &git).await?);
         if let Some(old) = &before.branch {
@@ -122,6 +126,39 @@ impl Isolation {
         }
         let earlier = self.earlier(work, &branch).await?;
         Ok(Begun { branch, earlier, aside })
+    }
+
+    /// Exchanges the files of a folder in which all is committed. Where those are now that git ignored and that were in the way.
+    async fn switch_by(
+        &self,
+        member: &MemberName,
+        git: &Git,
+        arguments: &[&str],
+    ) -> GitResult<Vec<PathBuf>> {
+        let mark = half_mark(git);
+        mark.iter().try_for_each(|mark| fs::write(mark, "").map_err(GitError::file(mark)))?;
+        let aside = self.clearing(member, git, arguments).await?;
+        mark.iter().try_for_each(|mark| fs::remove_file(mark).map_err(GitError::file(mark)))?;
+        Ok(aside)
+    }
+
+    /// Lets git exchange the files of a folder; what git ignores there and would be written over is moved aside first. Where to.
+    pub(super) async fn clearing(
+        &self,
+        member: &MemberName,
+        git: &Git,
+        arguments: &[&str],
+    ) -> GitResult<Vec<PathBuf>> {
+        let says = match git.exchange(arguments).await {
+            Err(GitError::Failed { says, .. }) if !in_place_of_new(&says).is_empty() => says,
+            exchanged => return exchanged.map(|()| Vec::new()),
+        };
+        let set_aside = |path: &&str| {
+            let name = names::aside(self.branch(), member, &format!("-{path}"));
+            set_aside(&git.folder().join(path), &self.inner.aside, &name)
+        };
+        let aside = in_place_of_new(&says).iter().map(set_aside).collect::<GitResult<Vec<_>>>()?;
+        git.exchange(arguments).await.map(|()| aside)
     }
 
     /// Puts the submodules in a member's folder where it is now. Where those are that cannot be put there.
@@ -170,7 +207,9 @@ impl Isolation {
         let before = head(&git).await?;
         if before.branch.as_ref() != Some(&branch) {
             self.save_held(&work.member).await?;
-            switch_by(&git, &["checkout", "--quiet", &branch, "--"]).await?;
+            unended::quit(&git).await?;
+            let switch = ["checkout", "--quiet", "--no-overwrite-ignore", &branch, "--"];
+            aside.extend(self.switch_by(&work.member, &git, &switch).await?);
             aside.extend(self.follow(&work.member, &git).await?);
             aside.extend(self.clear_of_repositories(&work.member, &git).await?);
         }
@@ -204,12 +243,13 @@ impl Isolation {
         if !is_dirty(&git).await? {
             return Ok(None);
         }
-        let branch = match head(&git).await?.branch {
+        // The team's branch is no place for it.
+        let branch = match head(&git).await?.branch.filter(|it| it != self.branch()) {
             Some(branch) => branch,
             None => {
                 let wanted = names::loose_branch(self.branch(), member);
                 let branch = free_name(&git, wanted).await?;
-                git.run(&["checkout", "--quiet", "-b", &branch]).await?;
+                stay_on(&git, &branch).await?;
                 branch
             }
         };
@@ -258,12 +298,10 @@ impl Isolation {
     }
 }
 
-/// Exchanges the files of a folder in which all is committed.
-async fn switch_by(git: &Git, arguments: &[&str]) -> GitResult<()> {
-    let mark = half_mark(git);
-    mark.iter().try_for_each(|mark| fs::write(mark, "").map_err(GitError::file(mark)))?;
-    git.exchange(arguments).await?;
-    mark.iter().try_for_each(|mark| fs::remove_file(mark).map_err(GitError::file(mark)))
+/// Puts a folder on a new branch from where it is. Nothing in it changes, not even a merge that is not at its end.
+pub(super) async fn stay_on(git: &Git, branch: &str) -> GitResult<()> {
+    git.run(&["branch", "--no-track", branch, "HEAD"]).await?;
+    git.run(&["symbolic-ref", "HEAD", &format!("refs/heads/{branch}")]).await.map(drop)
 }
 
 /// Puts the files back of a folder in which they were exchanged, and not to the end: some are cut short, or missing, which

@@ -1,6 +1,6 @@
 //! `troop stop`: stops a team, whoever leads it.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use anyhow::Result;
 use serde_json::json;
@@ -11,6 +11,7 @@ use troop_runtime::{BoardResult, Subscription, lead_has_died};
 use crate::{
     cli::StopArgs,
     desk::{Desk, StoppedLead},
+    leading::Folders,
     output::Printer,
     render,
     report::Refused,
@@ -55,7 +56,7 @@ pub(super) async fn run(args: &StopArgs, desk: &mut Desk, printer: &Printer) -> 
     let since = Instant::now();
     desk.submit(Command::StopTeam { reason: args.reason.clone() }).await?;
     let deadline = since + Duration::from_secs(args.wait);
-    let Ok(stopped) = timeout_at(deadline, released(&mut news)).await else {
+    let Ok(stopped) = timeout_at(deadline, over(&mut news, &folder)).await else {
         if lead_has_died(&folder, lease.session) {
             return Err(died(&lease, name.as_str()));
         }
@@ -81,6 +82,14 @@ pub(super) async fn run(args: &StopArgs, desk: &mut Desk, printer: &Printer) -> 
         printer.line(&format!("{member}: {}", render::one_line(&reason)))?;
     }
     printer.line(&format!("{name} has stopped, after {}", render::took(took)))
+}
+
+/// Waits until nobody leads the team any more, and what it made is brought home: who goes on with it before that would be in the
+/// way. Who stopped, and how.
+async fn over(news: &mut Subscription, folder: &Path) -> BoardResult<Vec<(String, String)>> {
+    let stopped = released(news).await;
+    Folders::left(folder).await;
+    stopped
 }
 
 /// Waits until nobody leads the team any more. Who stopped, and how.

@@ -17,6 +17,7 @@ use crate::{
     cli::TeamCommand,
     config,
     desk::{Desk, Purpose, Standing},
+    leading::Folders,
     output::Printer,
     render,
     report::{Refused, Typed, Usage},
@@ -293,7 +294,7 @@ async fn purge_all(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
 /// Refuses that a team is erased while somebody leads it, or while its folder holds work that is nowhere else.
 async fn check_unused(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
     let folder = desk.folder(team);
-    if find_lead(&folder).is_some() {
+    if find_lead(&folder).is_some() || Folders::are_taken(&folder) {
         let message = format!("team `{name}` cannot be erased while somebody leads it");
         return Err(Refused::new(message, format!("stop it first: `troop stop {name}`")).into());
     }

@@ -4,8 +4,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::{TeamName, quoted};
 use troop_runtime::{
-    Board, Elsewhere, Ended, Ending, GitError, Ignored, Isolation, IsolationOptions, Landed,
-    Opened, find_lead,
+    Board, Elsewhere, Ended, Ending, GitError, Ignored, Isolation, IsolationOptions, Landed, Opened,
 };
 
 use crate::{config, desk::Desk, output::Printer, render, report::Refused};
@@ -17,15 +16,14 @@ const MAX_NAMED: usize = 3;
 #[derive(Debug)]
 pub(crate) struct Home(Ending);
 
-/// Opens the folders and branches of a team, unless it is to work in the project itself or somebody else leads it.
+/// Opens the folders and branches of a team, unless it is to work in the project itself.
 pub(super) async fn open(desk: &Desk, board: &Board, is_new: bool) -> Result<Opened> {
     let without = Opened { isolation: None, notices: Vec::new() };
     let look = |state: &troop_model::State| {
         state.team().map(|team| (team.name.clone(), team.settings.isolation))
     };
     let Some((team, wanted)) = board.look(look).await? else { return Ok(without) };
-    let is_led = find_lead(&desk.folder(board.team())).is_some();
-    if wanted == troop_model::Isolation::None || is_led {
+    if wanted == troop_model::Isolation::None {
         return Ok(without);
     }
     let options = IsolationOptions {

@@ -469,3 +469,31 @@ when mail * from user
     let doctor = troop.run("doctor").out;
     assert!(doctor.contains(&format!("or drop it: `rm -rf {}`", aside.display())), "{doctor}");
 }
+
+/// A filter that lets git write a file only once somebody allows it.
+const SLOW: &str = r#"touch home/begun; until test -e home/go; do :; done; cat"#;
+
+#[test]
+fn who_stops_a_team_has_what_it_made_afterwards() {
+    let troop = repository("when started\n    log here\n");
+    let folder = troop.folder();
+    let mut team = Printing::new(
+        troop.start("--team crew run 'write' --agent script:lead.script -m ann=command --keep"),
+    );
+    team.wait_for("leads");
+    troop.ok("task create one --description 'echo 1 > one.slow' --assignee ann");
+    team.wait_for("task-1 is merged into troop/crew");
+    git(folder, &["config", "filter.slow.smudge", SLOW]);
+    fs::write(folder.join(".git/info/attributes"), "*.slow filter=slow\n").unwrap();
+    let stop = troop.start("stop crew");
+    while !folder.join("home/begun").exists() {
+        std::thread::yield_now();
+    }
+    let (code, err) = troop.refused("team delete crew --purge");
+    assert!(code == 1 && err.contains("while somebody leads it"), "{err}");
+    fs::write(folder.join("home/go"), "").unwrap();
+    let stopped = stop.wait_with_output().unwrap();
+    assert!(stopped.status.success(), "{stopped:?}");
+    assert!(folder.join("one.slow").exists());
+    assert_eq!(team.end().code, 0);
+}

@@ -135,9 +135,10 @@ async fn a_folder_whose_repository_is_gone_is_reported_and_kept() {
 
 #[tokio::test]
 async fn a_person_who_looks_at_what_the_team_made_does_not_lose_it() {
-    for look in
-        [&["checkout", "-q", "troop/demo"][..], &["checkout", "-q", "--detach", "troop/demo"]]
-    {
+    for look in [
+        &["checkout", "-q", "--ignore-other-worktrees", "troop/demo"][..],
+        &["checkout", "-q", "--detach", "troop/demo"],
+    ] {
         let scene = Scene::new().await;
         let isolation = scene.open().await;
         let (one, ann) = scene.begin(&isolation, "ann", 1).await;

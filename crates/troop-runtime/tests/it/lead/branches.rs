@@ -123,11 +123,9 @@ async fn what_does_not_fit_when_it_is_approved_is_tried_anew_by_who_cannot_repai
     stage.spawn("bob", "command").await;
     stage.until("task 1 is handed in", in_review(1)).await;
     // What others did meanwhile.
-    let elsewhere = project.0.path().join("elsewhere").to_string_lossy().into_owned();
-    git(&project.path(), &["worktree", "add", "-q", "--force", &elsewhere, "troop/crew"]);
-    write(elsewhere.as_ref(), "write text other");
-    git(elsewhere.as_ref(), &["commit", "-q", "-a", "-m", "other"]);
-    git(&project.path(), &["worktree", "remove", "--force", &elsewhere]);
+    stage.task("write text other").await;
+    stage.until("task 2 is handed in", in_review(2)).await;
+    person(&stage, approve(2)).await;
     let refused = ask(&stage, approve(1)).await.unwrap_err().to_string();
     let says = "task-1 failed, because bob cannot repair it: it conflicts with";
     assert!(refused.contains(says), "{refused}");

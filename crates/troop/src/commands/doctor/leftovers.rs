@@ -15,7 +15,7 @@ use troop_runtime::{
 use super::{Check, State};
 use crate::{
     config::{self, Surroundings},
-    leading::ignored_lines,
+    leading::{Folders, ignored_lines},
     render,
     report::quoted_path,
 };
@@ -48,7 +48,7 @@ pub(super) async fn check(
         let id = folder.file_name().and_then(|name| name.to_str()?.parse().ok()).map(TeamId);
         let done = id.and_then(|id| done.get(&id));
         // What is in use is not left behind.
-        if find_lead(folder).is_some() {
+        if find_lead(folder).is_some() || Folders::are_taken(folder) {
             continue;
         }
         match found_in(folder, &environment).await {
