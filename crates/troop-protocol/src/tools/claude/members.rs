@@ -139,7 +139,8 @@ impl TeamTool for SpawnTeammate {
 
     fn about(_: &Seat) -> String {
         "Start a teammate: an agent of its own that works beside you, takes tasks from the board and sends messages. It does \
-         not see your conversation. A teammate that stopped is started again under its name."
+         not see your conversation. A teammate that stopped is started again under its name. Only work on a task of the \
+         board becomes part of the project: create a task for whatever is to be kept."
             .to_owned()
     }
 

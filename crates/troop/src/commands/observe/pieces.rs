@@ -171,7 +171,17 @@ impl Follower {
         let mut is_new = self.rewind_if_rewritten().transpose();
         if is_new.is_none() {
             self.at += pump(&mut self.file, tell, &mut self.tail)?;
-            is_new = self.open_if_replaced().transpose();
+            is_new = match self.replacement().transpose() {
+                None => None,
+                Some(Err(error)) => Some(Err(error)),
+                Some(Ok((file, inode))) => {
+                    // What was added between the last look and the moment at which the other took its place.
+                    pump(&mut self.file, tell, &mut self.tail)?;
+                    self.file = file;
+                    self.begin();
+                    Some(Ok(inode))
+                }
+            };
         }
         let Some(is_new) = is_new else { return Some(Ok(false)) };
         match is_new {
@@ -191,8 +201,8 @@ impl Follower {
         Ok(Some(self.file.metadata()?.ino()))
     }
 
-    /// If there is another file now, opens that; gives which one it is.
-    fn open_if_replaced(&mut self) -> io::Result<Option<u64>> {
+    /// The other file that is there now, if one is, and which one that is.
+    fn replacement(&self) -> io::Result<Option<(File, u64)>> {
         let ours = self.file.metadata()?;
         // It may be gone for a moment.
         let Ok(file) = File::open(&self.path) else { return Ok(None) };
@@ -200,9 +210,7 @@ impl Follower {
         if (there.dev(), there.ino()) == (ours.dev(), ours.ino()) {
             return Ok(None);
         }
-        self.file = file;
-        self.begin();
-        Ok(Some(there.ino()))
+        Ok(Some((file, there.ino())))
     }
 
     fn begin(&mut self) {

@@ -135,3 +135,28 @@ async fn a_script_that_was_killed_as_soon_as_it_had_read_its_goal_was_cut_short(
     assert!(run.out.contains("the lead was cut short in the middle of its script"), "{}", run.out);
     assert_eq!(standing(&troop), "stopped");
 }
+
+#[test]
+fn what_a_teammate_could_not_do_without_a_task_is_told_and_is_no_success() {
+    let troop = project("when mail * from user\n    message ann please look\n");
+    write(&troop, "ann.script", "when mail *\n    run cat nothing-here\n");
+    let run = troop.run("--team crew run hi --agent script:lead.script -m ann=script:ann.script");
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.out.contains("ann could not do what it was told: line 2: "), "{run:?}");
+    let says = "error: ann could not do what it was told: line 2: ";
+    assert!(run.err.contains(says) && run.err.contains("`troop --team crew log ann`"), "{run:?}");
+    let mail = troop.ok("message read --all --team crew");
+    assert!(mail.contains("ann could not do what it was told"), "the lead is told: {mail}");
+}
+
+#[test]
+fn what_a_teammate_does_after_it_could_not_do_something_counts() {
+    let troop = project(
+        "when mail * from user\n    message ann please look\n    wait for mail *could not*\n    message ann then wave\n",
+    );
+    let ann =
+        "when mail *look*\n    run cat nothing-here\nwhen mail *wave*\n    message user bye\n";
+    write(&troop, "ann.script", ann);
+    let run = troop.run("--team crew run hi --agent script:lead.script -m ann=script:ann.script");
+    assert_eq!(run.code, 0, "{run:?}");
+}
