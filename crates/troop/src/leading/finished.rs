@@ -87,7 +87,7 @@ impl Finished {
             format!("{member} could not do what it was told: {}", render::one_line(reason));
         let hint = format!(
             "see what it did: `troop --team {name} log {member}`; tell it again: `troop --team {name} message send {member} \"…\"`, \
-             then go on: `troop resume {name}`"
+             then continue: `troop resume {name}`"
         );
         Err(Refused::new(message, hint).into())
     }

@@ -142,8 +142,11 @@ fn what_a_teammate_could_not_do_without_a_task_is_told_and_is_no_success() {
     write(&troop, "ann.script", "when mail *\n    run cat nothing-here\n");
     let run = troop.run("--team crew run hi --agent script:lead.script -m ann=script:ann.script");
     assert_eq!(run.code, 1, "{run:?}");
-    assert!(run.out.contains("ann could not do what it was told: line 2: "), "{run:?}");
-    let says = "error: ann could not do what it was told: line 2: ";
+    assert!(
+        run.out.contains("ann could not do what it was told: line 2 of the script: "),
+        "{run:?}"
+    );
+    let says = "error: ann could not do what it was told: line 2 of the script: ";
     assert!(run.err.contains(says) && run.err.contains("`troop --team crew log ann`"), "{run:?}");
     let mail = troop.ok("message read --all --team crew");
     assert!(mail.contains("ann could not do what it was told"), "the lead is told: {mail}");
