@@ -30,8 +30,10 @@ use super::{
 };
 use crate::{cli::BenchMcpArgs, output::Printer};
 
-/// How many tasks the board has that is looked at.
-const N_TASKS: usize = 10;
+/// How many tasks each contestant writes on ...
+const N_EACH: u32 = 5;
+/// ... and how many the board has that is looked at.
+const N_TASKS: usize = 2 * N_EACH as usize;
 /// How many writes are on their way at once.
 const AT_ONCE: [usize; 2] = [1, 8];
 const BOARD: &str = "the same commands on a board, durable";
@@ -77,7 +79,12 @@ pub(super) async fn run(args: &BenchMcpArgs, printer: &Printer) -> Result<()> {
     // The echo is as long as the answer, so that both carry the same.
     let read = json!({"action": "list"});
     let answer = ours.call("team_tasks", &read)?;
-    let write = json!({"action": "comment", "task_id": "1", "text": "so far so good"});
+    // On one task after the other, since none takes any number of comments.
+    let mut tasks = (1..=N_EACH).cycle();
+    let mut write = || {
+        let task = tasks.next().unwrap_or_default().to_string();
+        json!({"action": "comment", "task_id": task, "text": "so far so good"})
+    };
     let (mut echoes, mut reads) = (Tally::default(), Tally::default());
     let (mut writes, mut commands) = ([Tally::default(); 2], [Tally::default(); 2]);
     for _ in 0..ROUNDS {
@@ -85,7 +92,7 @@ pub(super) async fn run(args: &BenchMcpArgs, printer: &Printer) -> Result<()> {
         reads += for_a_while(slice, 1, || ours.call("team_tasks", &read).map(drop))?;
         for ((writes, commands), n_calls) in writes.iter_mut().zip(&mut commands).zip(AT_ONCE) {
             *writes +=
-                for_a_while(slice, n_calls, || ours.call_at_once(n_calls, "team_tasks", &write))?;
+                for_a_while(slice, n_calls, || ours.call_at_once(n_calls, "team_tasks", &write()))?;
             *commands += comment_for_a_while(slice, n_calls, &board).await?;
         }
     }
@@ -130,8 +137,9 @@ fn for_a_while(
 
 /// Comments on a board, so often at once, again and again.
 async fn comment_for_a_while(slice: Duration, n_each: usize, board: &Board) -> Result<Tally> {
-    let comment = || {
-        let task = TaskNumber(2).into();
+    let mut tasks = (N_EACH + 1..=2 * N_EACH).cycle();
+    let mut comment = || {
+        let task = TaskNumber(tasks.next().unwrap_or_default()).into();
         let comment = TaskCommand::Comment { task, text: "so far so good".to_owned() };
         board.submit(Request::new(Actor::agent(&MemberName::lead()), Asked::Task(comment)))
     };
