@@ -275,7 +275,7 @@ fn a_second_lead_is_refused_with_who_leads() {
 fn who_waits_for_what_was_cancelled_is_named_with_the_way_out() {
     let script = r#"
 when mail * from user
-    call task/create {"subject": "one", "description": "true"} as one
+    call task/create {"subject": "one", "description": "true", "assignee": "lead"} as one
     call task/create {"subject": "two", "description": "true", "blocked_by": ["{one.task.number}"]}
     call task/cancel {"task": "{one.task.number}", "reason": "no"}
     "#;
