@@ -30,10 +30,8 @@ use super::{
 };
 use crate::{cli::BenchMcpArgs, output::Printer};
 
-/// How many tasks each contestant writes on ...
-const N_EACH: u32 = 5;
-/// ... and how many the board has that is looked at.
-const N_TASKS: usize = 2 * N_EACH as usize;
+/// How many tasks the board has that is looked at and written on.
+const N_TASKS: usize = 10;
 /// How many writes are on their way at once.
 const AT_ONCE: [usize; 2] = [1, 8];
 const BOARD: &str = "the same commands on a board, durable";
@@ -70,6 +68,11 @@ pub(super) async fn run(args: &BenchMcpArgs, printer: &Printer) -> Result<()> {
     let url = format!("sqlite:{}", place.join("mcp.db").display());
     let board = team::create(team::open_store(&url).await?, 1).await?;
     team::add_tasks(&board, N_TASKS, None).await?;
+    board.close().await;
+    // A board of its own: one that shared the log would first have to take in what the other wrote, which is not measured.
+    let own = format!("sqlite:{}", place.join("board.db").display());
+    let board = team::create(team::open_store(&own).await?, 1).await?;
+    team::add_tasks(&board, N_TASKS, None).await?;
     let slice = Duration::from_secs(args.seconds) / ROUNDS;
 
     let mut bare = Server::start(this_program(&place)?.args(["bench", "child", "mcp-echo"]))?;
@@ -80,7 +83,7 @@ pub(super) async fn run(args: &BenchMcpArgs, printer: &Printer) -> Result<()> {
     let read = json!({"action": "list"});
     let answer = ours.call("team_tasks", &read)?;
     // On one task after the other, since none takes any number of comments.
-    let mut tasks = (1..=N_EACH).cycle();
+    let mut tasks = (1..=N_TASKS).cycle();
     let mut write = || {
         let task = tasks.next().unwrap_or_default().to_string();
         json!({"action": "comment", "task_id": task, "text": "so far so good"})
@@ -137,7 +140,7 @@ fn for_a_while(
 
 /// Comments on a board, so often at once, again and again.
 async fn comment_for_a_while(slice: Duration, n_each: usize, board: &Board) -> Result<Tally> {
-    let mut tasks = (N_EACH + 1..=2 * N_EACH).cycle();
+    let mut tasks = (1..=N_TASKS as u32).cycle();
     let mut comment = || {
         let task = TaskNumber(tasks.next().unwrap_or_default()).into();
         let comment = TaskCommand::Comment { task, text: "so far so good".to_owned() };
