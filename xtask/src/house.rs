@@ -7,13 +7,13 @@ use std::{
 };
 
 /// A file longer than this should be two; tests apart.
-const MAX_LINES: usize = 600;
+const MAX_LINES: usize = 800;
 
 /// Documents are wrapped at 120; a path or a command that is not broken may stick out.
 const MAX_COLUMNS: usize = 130;
 
 /// Which crates each crate may use. What is not here is forbidden.
-const MAY_USE: [(&str, &[&str]); 11] = [
+const MAY_USE: [(&str, &[&str]); 12] = [
     ("troop-model", &[]),
     ("troop-process", &[]),
     ("troop-store", &["troop-model"]),
@@ -22,9 +22,21 @@ const MAY_USE: [(&str, &[&str]); 11] = [
     ("troop-observe", &["troop-model"]),
     ("troop-runtime", &["troop-model", "troop-process", "troop-protocol", "troop-store"]),
     (
+        "troop-app",
+        &[
+            "troop-agent",
+            "troop-model",
+            "troop-process",
+            "troop-protocol",
+            "troop-runtime",
+            "troop-store",
+        ],
+    ),
+    (
         "troop",
         &[
             "troop-agent",
+            "troop-app",
             "troop-model",
             "troop-observe",
             "troop-process",
@@ -74,6 +86,7 @@ const ONLY_IN: [(&str, &[&str]); 17] = [
             "troop-protocol",
             "troop-agent",
             "troop-runtime",
+            "troop-app",
             "troop",
             "troop-testkit",
             "troop-campaign",

@@ -51,7 +51,6 @@ pub enum Work {
     },
     /// Get ready to end, or refuse to.
     Shutdown {
-        /// Why.
         reason: String,
     },
 }
@@ -68,17 +67,14 @@ pub enum Outcome {
     },
     /// The task could not be done.
     Failed {
-        /// Why.
         reason: String,
     },
     /// The task could not be done, and trying again would not help.
     Hopeless {
-        /// Why.
         reason: String,
     },
     /// Somebody else should do the task.
     GaveBack {
-        /// Why.
         reason: String,
     },
     /// There is nothing to report, or the agent has told the board itself.
@@ -87,7 +83,6 @@ pub enum Outcome {
     Interrupted,
     /// It does not want to end now.
     Refused {
-        /// Why.
         reason: String,
     },
     /// The process ends at once, without another word.

@@ -89,9 +89,7 @@ impl Origin {
 /// Everything a decision may depend on besides the state and the command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Context {
-    /// When.
     pub now: Time,
-    /// Who.
     pub actor: Actor,
     /// Which attempt; also the source of new ids.
     pub operation: OperationId,

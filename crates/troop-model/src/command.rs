@@ -44,9 +44,7 @@ pub enum Command {
     /// Let somebody go.
     #[serde(rename = "member/remove")]
     RemoveMember {
-        /// Who.
         member: MemberName,
-        /// Why.
         reason: Option<String>,
     },
     /// Record what the supervisor saw.
@@ -54,7 +52,6 @@ pub enum Command {
     SetMemberState {
         /// Of whom.
         member: MemberName,
-        /// What.
         state: MemberState,
         /// Why, for people.
         reason: Option<String>,
@@ -69,15 +66,12 @@ pub enum Command {
     /// Break off what a member does now; it goes on with what comes next.
     #[serde(rename = "member/interrupt")]
     InterruptMember {
-        /// Who.
         member: MemberName,
-        /// Why.
         reason: Option<String>,
     },
     /// Record that a member has nothing to do: it is given the next task, or the lead is told.
     #[serde(rename = "member/idle")]
     ReportIdle {
-        /// Who.
         member: MemberName,
         /// What it did last.
         last_task: Option<TaskRef>,
@@ -85,19 +79,16 @@ pub enum Command {
     /// Note what a member has used since it was noted last.
     #[serde(rename = "usage/report")]
     ReportUsage {
-        /// Who.
         member: MemberName,
         /// What for, if it was for a task.
         task: Option<TaskRef>,
         /// The model that was asked.
         model: Option<SmolStr>,
-        /// How much.
         usage: Usage,
     },
     /// Change what a member may do without asking.
     #[serde(rename = "member/set_mode")]
     SetMemberMode {
-        /// Who.
         member: MemberName,
         /// What it may do from now on.
         permissions: Permissions,
@@ -110,7 +101,6 @@ pub enum Command {
     PurgeLink {
         /// Who delegates.
         from: MemberName,
-        /// To whom.
         to: MemberName,
     },
     /// Note that a file of the workspace was written; `workspace/write` does so by itself.
@@ -146,7 +136,6 @@ pub enum Command {
         who: Actor,
         /// What was against it.
         by: RefusedBy,
-        /// Why.
         reason: String,
     },
     /// Something about a task.
@@ -160,7 +149,6 @@ pub enum Command {
     MarkDelivered {
         /// Whose messages; the actor's own unless it may act for others.
         reader: Option<MemberName>,
-        /// Which.
         messages: Vec<Uuid>,
     },
     /// Read messages: the given ones, or all unread.
@@ -174,7 +162,6 @@ pub enum Command {
     /// Let a member work on a task.
     #[serde(rename = "delegation/start")]
     Delegate {
-        /// Who.
         to: MemberName,
         /// Which task.
         task: Option<TaskRef>,
@@ -186,9 +173,7 @@ pub enum Command {
     /// Record how a delegation ended.
     #[serde(rename = "delegation/finish")]
     FinishDelegation {
-        /// Which.
         delegation: Uuid,
-        /// How.
         outcome: DelegationOutcome,
     },
     /// Supervise the team: run its processes and pass its mail, alone, until the lease ends.
@@ -213,7 +198,6 @@ pub enum Command {
     /// Ask whoever supervises the team to stop all its processes.
     #[serde(rename = "team/stop")]
     StopTeam {
-        /// Why.
         reason: Option<String>,
     },
     /// Let time pass: leases, stale tasks, reminders, retries.
@@ -296,10 +280,8 @@ pub struct NewMember {
 pub struct Outgoing {
     /// To whom: a name, `lead`, `user`, or `*`.
     pub to: String,
-    /// What for.
     #[serde(default)]
     pub kind: MessageKind,
-    /// What.
     pub content: String,
     /// The same in a few words.
     pub summary: Option<String>,
@@ -326,26 +308,21 @@ pub enum TaskCommand {
     Assign {
         /// Which; none means the next available for that member.
         task: Option<TaskRef>,
-        /// To whom.
         to: MemberName,
     },
     /// Say that the holder is alive.
     Renew {
-        /// Which.
         task: TaskRef,
         /// Which attempt the caller believes to hold.
         attempt: Option<u32>,
     },
     /// Give it back.
     Release {
-        /// Which.
         task: TaskRef,
-        /// Why.
         reason: String,
     },
     /// It is done.
     Complete {
-        /// Which.
         task: TaskRef,
         /// What came of it.
         result: String,
@@ -356,9 +333,7 @@ pub enum TaskCommand {
     },
     /// It could not be done.
     Fail {
-        /// Which.
         task: TaskRef,
-        /// Why.
         reason: String,
         /// Which attempt the caller believes to hold.
         attempt: Option<u32>,
@@ -368,23 +343,19 @@ pub enum TaskCommand {
     },
     /// Hand in the result for approval.
     Review {
-        /// Which.
         task: TaskRef,
         /// The result so far.
         result: Option<String>,
     },
     /// The result is good, or the task may start.
     Approve {
-        /// Which.
         task: TaskRef,
         /// What the approver says.
         comment: Option<String>,
     },
     /// The result is not good.
     Reject {
-        /// Which.
         task: TaskRef,
-        /// Why.
         reason: String,
         /// Whether the task is over or goes on.
         #[serde(default)]
@@ -392,26 +363,20 @@ pub enum TaskCommand {
     },
     /// It will not be done.
     Cancel {
-        /// Which.
         task: TaskRef,
-        /// Why.
         reason: String,
     },
     /// Try it again.
     Retry {
-        /// Which.
         task: TaskRef,
     },
     /// Say something about it.
     Comment {
-        /// Which.
         task: TaskRef,
-        /// What.
         text: String,
     },
     /// Say how far it is.
     Progress {
-        /// Which.
         task: TaskRef,
         /// 0 to 100; wider here, so that what is out of range can be refused with its value.
         percent: i64,
@@ -421,7 +386,6 @@ pub enum TaskCommand {
     },
     /// A file belongs to it.
     Attach {
-        /// Which.
         task: TaskRef,
         /// The file's path in the workspace.
         path: String,
@@ -430,26 +394,21 @@ pub enum TaskCommand {
     Prove(Proof),
     /// Ask the user, again and again.
     AskUser {
-        /// Which.
         task: TaskRef,
-        /// What.
         question: String,
     },
     /// Ask no more.
     ClearAskUser {
-        /// Which.
         task: TaskRef,
     },
     /// Change what is known about it.
     Update {
-        /// Which.
         task: TaskRef,
         /// What is different.
         change: Box<TaskUpdate>,
     },
     /// Take it off the board.
     Delete {
-        /// Which.
         task: TaskRef,
     },
 }

@@ -35,7 +35,6 @@ pub struct Delegation {
     pub id: Uuid,
     /// Who delegated.
     pub from: MemberName,
-    /// To whom.
     pub to: MemberName,
     /// Which task.
     pub task: TaskNumber,

@@ -83,7 +83,6 @@ pub enum Fact {
     /// Whoever supervises it is asked to stop all its processes.
     #[serde(rename = "team.stop_requested")]
     TeamStopRequested {
-        /// Why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
@@ -94,7 +93,6 @@ pub enum Fact {
         member: MemberName,
         /// Its identity.
         id: Uuid,
-        /// Its part.
         role: Role,
         /// What thinks for it.
         agent: SmolStr,
@@ -110,16 +108,13 @@ pub enum Fact {
     /// Somebody left. Its links stay, disabled.
     #[serde(rename = "member.removed")]
     MemberRemoved {
-        /// Who.
         member: MemberName,
-        /// Why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
     /// The supervisor saw something else of a member.
     #[serde(rename = "member.state_changed")]
     MemberStateChanged {
-        /// Who.
         member: MemberName,
         /// What it is now.
         state: MemberState,
@@ -136,16 +131,13 @@ pub enum Fact {
     /// What a member did was broken off.
     #[serde(rename = "member.interrupted")]
     MemberInterrupted {
-        /// Who.
         member: MemberName,
-        /// Why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
     /// A member has used something.
     #[serde(rename = "usage.reported")]
     UsageReported {
-        /// Who.
         member: MemberName,
         /// For which task.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -159,7 +151,6 @@ pub enum Fact {
     /// A member may do other things without asking than before.
     #[serde(rename = "member.mode_changed")]
     MemberModeChanged {
-        /// Who.
         member: MemberName,
         /// What it may do now.
         permissions: Permissions,
@@ -175,7 +166,6 @@ pub enum Fact {
     LinkPurged {
         /// Who delegated.
         from: MemberName,
-        /// To whom.
         to: MemberName,
     },
     /// A task is on the board.
@@ -217,7 +207,6 @@ pub enum Fact {
     /// What is known about a task changed; only what is given.
     #[serde(rename = "task.updated")]
     TaskUpdated {
-        /// Which.
         task: TaskNumber,
         /// What is different now.
         change: Box<TaskChange>,
@@ -225,7 +214,6 @@ pub enum Fact {
     /// Somebody took a task.
     #[serde(rename = "task.claimed")]
     TaskClaimed {
-        /// Which.
         task: TaskNumber,
         /// Who holds it.
         owner: MemberName,
@@ -237,7 +225,6 @@ pub enum Fact {
     /// A task was given to somebody.
     #[serde(rename = "task.assigned")]
     TaskAssigned {
-        /// Which.
         task: TaskNumber,
         /// Who holds it.
         owner: MemberName,
@@ -249,7 +236,6 @@ pub enum Fact {
     /// The holder is alive.
     #[serde(rename = "task.renewed")]
     TaskRenewed {
-        /// Which.
         task: TaskNumber,
         /// Until when it need not say so again.
         lease_until: Time,
@@ -257,11 +243,9 @@ pub enum Fact {
     /// Nobody holds the task any more; it is pending again.
     #[serde(rename = "task.released")]
     TaskReleased {
-        /// Which.
         task: TaskNumber,
         /// Who held it.
         owner: MemberName,
-        /// Why.
         reason: String,
         /// Whether this attempt does not count, because it was ended for a reason that has nothing to do with the task.
         #[serde(default, skip_serializing_if = "is_false")]
@@ -270,7 +254,6 @@ pub enum Fact {
     /// The holder has come further.
     #[serde(rename = "task.progressed")]
     TaskProgressed {
-        /// Which.
         task: TaskNumber,
         /// How far.
         progress: Progress,
@@ -280,7 +263,6 @@ pub enum Fact {
     /// The result waits for approval.
     #[serde(rename = "task.submitted")]
     TaskSubmitted {
-        /// Which.
         task: TaskNumber,
         /// The result so far.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -289,7 +271,6 @@ pub enum Fact {
     /// The task is done.
     #[serde(rename = "task.completed")]
     TaskCompleted {
-        /// Which.
         task: TaskNumber,
         /// What came of it.
         result: String,
@@ -299,7 +280,6 @@ pub enum Fact {
     /// The result was approved: the task is done.
     #[serde(rename = "task.approved")]
     TaskApproved {
-        /// Which.
         task: TaskNumber,
         /// The result in a few words.
         summary: String,
@@ -310,15 +290,12 @@ pub enum Fact {
     /// The task may start.
     #[serde(rename = "task.start_approved")]
     TaskStartApproved {
-        /// Which.
         task: TaskNumber,
     },
     /// The result was rejected.
     #[serde(rename = "task.rejected")]
     TaskRejected {
-        /// Which.
         task: TaskNumber,
-        /// Why.
         reason: String,
         /// Whether the task is over or goes on.
         mode: RejectMode,
@@ -326,17 +303,13 @@ pub enum Fact {
     /// The task will not be done.
     #[serde(rename = "task.cancelled")]
     TaskCancelled {
-        /// Which.
         task: TaskNumber,
-        /// Why.
         reason: String,
     },
     /// The task could not be done.
     #[serde(rename = "task.failed")]
     TaskFailed {
-        /// Which.
         task: TaskNumber,
-        /// Why.
         reason: String,
         /// When it is tried again; never, if this is missing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -345,7 +318,6 @@ pub enum Fact {
     /// A failed or stale task is pending again.
     #[serde(rename = "task.retried")]
     TaskRetried {
-        /// Which.
         task: TaskNumber,
         /// Whether it has all its attempts again, as after a retry by hand.
         fresh: bool,
@@ -353,27 +325,22 @@ pub enum Fact {
     /// A held task has not moved for long.
     #[serde(rename = "task.stale")]
     TaskStale {
-        /// Which.
         task: TaskNumber,
     },
     /// A stale task moves again.
     #[serde(rename = "task.recovered")]
     TaskRecovered {
-        /// Which.
         task: TaskNumber,
     },
     /// Somebody said something about a task.
     #[serde(rename = "task.commented")]
     TaskCommented {
-        /// Which.
         task: TaskNumber,
-        /// What.
         text: String,
     },
     /// A file belongs to a task.
     #[serde(rename = "task.attached")]
     TaskAttached {
-        /// Which.
         task: TaskNumber,
         /// The file's path in the workspace.
         path: String,
@@ -381,7 +348,6 @@ pub enum Fact {
     /// The checks of a task ran, or a person does without them.
     #[serde(rename = "task.checked")]
     TaskChecked {
-        /// Which.
         task: TaskNumber,
         /// What they said.
         evidence: Vec<Evidence>,
@@ -392,7 +358,6 @@ pub enum Fact {
     /// The work on a task was merged.
     #[serde(rename = "task.merged")]
     TaskMerged {
-        /// Which.
         task: TaskNumber,
         /// Into which branch.
         into: String,
@@ -412,15 +377,12 @@ pub enum Fact {
         who: Actor,
         /// What was against it.
         by: RefusedBy,
-        /// Why.
         reason: String,
     },
     /// The user is asked something, until it is cleared.
     #[serde(rename = "task.asked")]
     TaskAsked {
-        /// Which.
         task: TaskNumber,
-        /// What.
         question: String,
         /// Who asks.
         asked_by: MemberName,
@@ -430,7 +392,6 @@ pub enum Fact {
     /// The user was reminded.
     #[serde(rename = "task.reminded")]
     TaskReminded {
-        /// Which.
         task: TaskNumber,
         /// When again.
         next_at: Time,
@@ -438,13 +399,11 @@ pub enum Fact {
     /// The question is no longer asked.
     #[serde(rename = "task.ask_cleared")]
     TaskAskCleared {
-        /// Which.
         task: TaskNumber,
     },
     /// Nobody moved for too long, and somebody above was told.
     #[serde(rename = "task.escalated")]
     TaskEscalated {
-        /// Which.
         task: TaskNumber,
         /// What nobody did.
         reason: String,
@@ -455,7 +414,6 @@ pub enum Fact {
     /// The task is gone from the board.
     #[serde(rename = "task.deleted")]
     TaskDeleted {
-        /// Which.
         task: TaskNumber,
     },
     /// Something was said.
@@ -465,12 +423,9 @@ pub enum Fact {
         id: Uuid,
         /// Who said it.
         from: Party,
-        /// To whom.
         to: Party,
-        /// What for.
         #[serde(rename = "message_kind")]
         message_kind: MessageKind,
-        /// What.
         content: String,
         /// The same in a few words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -499,17 +454,13 @@ pub enum Fact {
     /// Messages were handed to a reader.
     #[serde(rename = "message.delivered")]
     MessageDelivered {
-        /// Who.
         reader: Party,
-        /// Which.
         messages: Vec<Uuid>,
     },
     /// A reader has read messages.
     #[serde(rename = "message.read")]
     MessageRead {
-        /// Who.
         reader: Party,
-        /// Which.
         messages: Vec<Uuid>,
     },
     /// A file of the workspace was written.
@@ -542,7 +493,6 @@ pub enum Fact {
         delegation: Uuid,
         /// Who delegated.
         from: MemberName,
-        /// To whom.
         to: MemberName,
         /// Which task.
         task: TaskNumber,
@@ -558,7 +508,6 @@ pub enum Fact {
     /// It ended with a result.
     #[serde(rename = "delegation.completed")]
     DelegationCompleted {
-        /// Which.
         delegation: Uuid,
         /// What came of it.
         result: String,
@@ -566,23 +515,18 @@ pub enum Fact {
     /// It ended without a result.
     #[serde(rename = "delegation.failed")]
     DelegationFailed {
-        /// Which.
         delegation: Uuid,
-        /// Why.
         reason: String,
     },
     /// It was called off.
     #[serde(rename = "delegation.cancelled")]
     DelegationCancelled {
-        /// Which.
         delegation: Uuid,
-        /// Why.
         reason: String,
     },
     /// The last of several that belong together has ended, and who delegated knows what came of them.
     #[serde(rename = "delegation.announced")]
     DelegationsAnnounced {
-        /// Which.
         delegations: Vec<Uuid>,
         /// The message that says it. None if who delegated called them all off itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -155,9 +155,7 @@ pub struct Message {
     pub from: Party,
     /// To whom: a name, or `*`.
     pub to: Party,
-    /// What for.
     pub kind: MessageKind,
-    /// What.
     pub content: String,
     /// The same in a few words.
     pub summary: Option<String>,

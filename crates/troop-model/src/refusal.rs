@@ -31,7 +31,6 @@ pub enum RefusalKind {
 /// Why a command is refused. Nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "the text of each variant says what it is")]
 pub enum Refusal {
     #[error("the team does not exist yet")]
     NoTeam,

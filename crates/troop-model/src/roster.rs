@@ -83,7 +83,6 @@ pub struct Member {
     pub name: MemberName,
     /// Names this member for ever, even when the name is given to another later.
     pub id: Uuid,
-    /// Its part.
     pub role: Role,
     /// What thinks for it: an agent's key.
     pub agent: SmolStr,
@@ -95,7 +94,6 @@ pub struct Member {
     pub permissions: Permissions,
     /// What the supervisor saw last.
     pub state: MemberState,
-    /// Since when.
     pub state_since: Time,
     /// Why, for people.
     pub state_reason: Option<String>,
@@ -115,7 +113,6 @@ pub struct Member {
 pub struct Link {
     /// Who delegates.
     pub from: MemberName,
-    /// To whom.
     pub to: MemberName,
     /// The team that made the link. None for links made by hand, and once the team is deleted.
     pub team: Option<TeamId>,

@@ -48,7 +48,6 @@ pub struct Team {
     pub settings: Settings,
     /// Who made it.
     pub created_by: Actor,
-    /// When.
     pub created_at: Time,
     /// Who supervises it, if somebody does.
     pub lead_lease: Option<LeadLease>,
@@ -67,7 +66,6 @@ pub struct LeadLease {
     pub holder: String,
     /// Grows with every holder; what a former one passes on is refused by it.
     pub fence: u64,
-    /// Since when.
     pub since: Time,
     /// Until when, unless it is renewed.
     pub until: Time,

@@ -195,11 +195,8 @@ pub struct Question {
 /// What somebody said about a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Comment {
-    /// Who.
     pub author: Actor,
-    /// When.
     pub at: Time,
-    /// What.
     pub text: String,
 }
 
@@ -210,7 +207,6 @@ pub struct Attachment {
     pub path: String,
     /// Who attached it, or wrote it last.
     pub by: Actor,
-    /// When.
     pub at: Time,
     /// How many bytes it had then; none if it was not written through the workspace.
     #[serde(default)]
@@ -229,7 +225,6 @@ pub struct TrailEntry {
     pub what: SmolStr,
     /// Who did it.
     pub actor: Actor,
-    /// When.
     pub at: Time,
     /// Why, or with what, where that was said.
     pub note: Option<String>,

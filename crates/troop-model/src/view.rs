@@ -14,7 +14,6 @@ use crate::{
 
 /// A task as programs see it.
 #[derive(Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are those of a task")]
 pub struct TaskView<'a> {
     pub id: Uuid,
     pub number: TaskNumber,
@@ -56,7 +55,6 @@ pub struct TaskView<'a> {
 
 /// What belongs to a task but not to a list of tasks.
 #[derive(Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are those of a task")]
 pub struct TaskDetail<'a> {
     pub comments: &'a [Comment],
     pub attachments: Vec<AttachmentView<'a>>,
@@ -68,7 +66,6 @@ pub struct TaskDetail<'a> {
 
 /// What one check said, in short.
 #[derive(Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are those of evidence")]
 pub struct EvidenceView<'a> {
     pub command: &'a str,
     pub exit_code: i32,
@@ -86,7 +83,6 @@ impl<'a> EvidenceView<'a> {
 
 /// A file of a task as programs see it.
 #[derive(Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are those of an attachment")]
 pub struct AttachmentView<'a> {
     pub path: &'a str,
     pub by: &'a Actor,
@@ -167,7 +163,6 @@ fn attachment<'a>(state: &State, it: &'a Attachment) -> AttachmentView<'a> {
 
 /// A message as one reader's programs see it.
 #[derive(Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are those of a message")]
 pub struct MessageView<'a> {
     pub id: Uuid,
     pub from: &'a str,
@@ -214,7 +209,6 @@ impl<'a> MessageView<'a> {
 
 /// A delegation as programs see it.
 #[derive(Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are those of a delegation")]
 pub struct DelegationView<'a> {
     pub id: Uuid,
     pub team: Option<crate::TeamId>,
@@ -260,7 +254,6 @@ impl<'a> DelegationView<'a> {
 
 /// A team as programs see it.
 #[derive(Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are those of a team")]
 pub struct TeamView<'a> {
     pub id: crate::TeamId,
     pub name: &'a str,

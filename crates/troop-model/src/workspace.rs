@@ -50,7 +50,6 @@ impl WorkspaceFolder {
 pub struct WorkspaceFile {
     /// Who wrote it last.
     pub by: Actor,
-    /// When.
     pub at: Time,
     /// How many bytes it had then.
     pub size: u64,

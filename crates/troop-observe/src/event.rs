@@ -25,7 +25,6 @@ pub struct TeamEvent {
 /// What can happen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the fields are what their names say")]
 pub enum What {
     /// There is a team.
     TeamCreated { role: TeamRole },

@@ -52,7 +52,6 @@ pub enum Call {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Session {
-    /// Who.
     pub actor: Actor,
     /// From which conversation.
     #[serde(default)]

@@ -26,7 +26,6 @@ pub enum ClientError {
     /// Nobody listens there. Nothing was asked.
     #[error("no lead listens at {}", path.display())]
     NoLead {
-        /// Where.
         path: PathBuf,
         /// What the system says.
         #[source]

@@ -33,7 +33,6 @@ pub enum Envelope {
     Notification(Notification),
     /// A request is answered.
     Response {
-        /// Which.
         id: Id,
         /// With what.
         outcome: Result<Box<RawValue>, ErrorObject>,

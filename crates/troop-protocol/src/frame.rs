@@ -37,7 +37,6 @@ pub enum Frame {
 /// A line that is no message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
-    /// Why.
     pub reason: Reason,
     /// How it begins.
     pub preview: String,

@@ -52,7 +52,6 @@ pub enum FromTeammate {
     /// It could not do what it was told without a task: mail, or what it is to begin with. A task has `team.taskUpdate`.
     #[serde(rename = "turn/failed")]
     Failed {
-        /// Why.
         reason: String,
     },
     /// It has dealt with all that it has read. `team.idle` says so too. Who gives its `version` says one or the other.
@@ -78,7 +77,6 @@ pub enum FromLead {
     /// The teammate is asked to stop.
     #[serde(rename = "team.shutdown")]
     Shutdown {
-        /// Why.
         #[serde(default)]
         reason: String,
     },
@@ -86,7 +84,6 @@ pub enum FromLead {
     #[serde(rename = "turn/interrupt")]
     #[serde(rename_all = "camelCase")]
     Interrupt {
-        /// Why.
         #[serde(default)]
         reason: String,
         /// Only if it is at this task, which is not its own any more: it says nothing about it, and `team.idle` when it has
@@ -157,9 +154,7 @@ pub enum ReportedStatus {
 pub struct MessageOut {
     /// To whom: a name, `lead`, `user`, or `*`.
     pub to: String,
-    /// What.
     pub content: String,
-    /// What for.
     #[serde(default, skip_serializing_if = "is_plain")]
     pub kind: MessageKind,
     /// The same in a few words.
@@ -201,7 +196,6 @@ pub struct Log {
     /// How important it is.
     #[serde(default)]
     pub level: Level,
-    /// What.
     pub text: String,
 }
 
@@ -266,13 +260,11 @@ pub enum Level {
 pub struct MessageIn {
     /// Who says it, stamped by the lead.
     pub from: String,
-    /// What.
     pub content: String,
     /// Its identity, for `message/read`, if it is a UUID: another lead may have other ids, which say nothing here. A message
     /// may come twice; its id tells.
     #[serde(default, deserialize_with = "if_clear", skip_serializing_if = "Option::is_none")]
     pub id: Option<Uuid>,
-    /// What for.
     #[serde(default, skip_serializing_if = "is_plain")]
     pub kind: MessageKind,
     /// The same in a few words.

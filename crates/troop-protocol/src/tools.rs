@@ -82,7 +82,6 @@ impl<C: Calls> Calls for Arc<C> {
 /// Who has the tools, and what that member may do with them.
 #[derive(Clone, Debug)]
 pub struct Seat {
-    /// Who.
     pub member: MemberName,
     /// Its part in the team.
     pub role: Role,

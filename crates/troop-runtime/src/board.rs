@@ -53,11 +53,9 @@ pub enum Following {
 pub struct Request {
     /// Names the attempt: the same request again has one effect.
     pub operation: OperationId,
-    /// Who.
     pub actor: Actor,
     /// From which conversation.
     pub origin: Origin,
-    /// What.
     pub command: Command,
     /// The fencing number of the supervisor that passes this on, if one does.
     pub fence: Option<u64>,
@@ -68,7 +66,6 @@ pub struct Request {
 pub struct Signature {
     /// Names the attempt: the same one again has one effect.
     pub operation: OperationId,
-    /// Who.
     pub actor: Actor,
     /// From which conversation.
     pub origin: Origin,

@@ -22,16 +22,13 @@ pub enum BoardError {
     /// The log holds something that this program does not understand.
     #[error("event {version} of the log cannot be read")]
     Log {
-        /// Where.
         version: Version,
-        /// Why.
         #[source]
         source: Arc<CodecError>,
     },
     /// The log holds an event that belongs somewhere else.
     #[error("event {version} of the log is marked as event {found}")]
     Misplaced {
-        /// Where.
         version: Version,
         /// Where it says that it belongs.
         found: Version,
@@ -41,7 +38,6 @@ pub enum BoardError {
     Archive {
         /// Which task.
         number: TaskNumber,
-        /// Why.
         #[source]
         source: Arc<serde_json::Error>,
     },

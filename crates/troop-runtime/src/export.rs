@@ -51,9 +51,7 @@ pub enum ExportError {
     /// A line is no event.
     #[error("line {line} is not an event")]
     NoEvent {
-        /// Which.
         line: u64,
-        /// Why.
         #[source]
         source: CodecError,
     },

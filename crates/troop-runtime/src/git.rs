@@ -55,9 +55,7 @@ pub enum GitError {
     /// It cannot be started.
     #[error("`git` cannot be started in `{}`", folder.display())]
     NotStarted {
-        /// Where.
         folder: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
@@ -66,7 +64,6 @@ pub enum GitError {
     Hangs {
         /// What it was to do.
         what: String,
-        /// Where.
         folder: PathBuf,
     },
     /// It says no.
@@ -74,7 +71,6 @@ pub enum GitError {
     Failed {
         /// What it was to do.
         what: String,
-        /// Where.
         folder: PathBuf,
         /// What it says.
         says: String,
@@ -84,13 +80,11 @@ pub enum GitError {
     Nonsense {
         /// What it was to do.
         what: String,
-        /// Where.
         folder: PathBuf,
     },
     /// The folder of a member is not what was made for it.
     #[error("`{}` {how}", folder.display())]
     Torn {
-        /// Which.
         folder: PathBuf,
         /// In which way.
         how: Torn,
@@ -98,13 +92,11 @@ pub enum GitError {
     /// Somebody has a branch where those of teams are to be: git keeps branches like files.
     #[error("the branch `{branch}` is in the way: branches of teams go below `{branch}/`")]
     InTheWay {
-        /// Which.
         branch: String,
     },
     /// What is in some files cannot be committed, because a program that changes them on the way does not work.
     #[error("the filter `{filter}`, which `{file}` here requires, does not work: {says}")]
     Filter {
-        /// Which.
         filter: String,
         /// A file that needs it.
         file: String,
@@ -114,9 +106,7 @@ pub enum GitError {
     /// A file beside it cannot be used.
     #[error("`{}` cannot be used", path.display())]
     File {
-        /// Which.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },

@@ -100,7 +100,6 @@ struct Inner {
 /// Whose work on what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// Who.
     pub member: MemberName,
     /// On which task.
     pub task: TaskNumber,

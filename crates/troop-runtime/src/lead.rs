@@ -167,7 +167,6 @@ pub enum Until {
 pub enum Ended {
     /// It was told to stop, and all its teammates have.
     Stopped {
-        /// Why.
         reason: String,
     },
     /// Nobody had anything left to do.
@@ -176,7 +175,6 @@ pub enum Ended {
     Superseded,
     /// The board could not be followed any more.
     Lost {
-        /// Why.
         reason: String,
     },
 }
@@ -191,9 +189,7 @@ pub enum LeadError {
     /// The folder of the team cannot be used.
     #[error("`{}` cannot be used", path.display())]
     Folder {
-        /// Which.
         path: PathBuf,
-        /// Why.
         #[source]
         source: std::io::Error,
     },

@@ -100,9 +100,7 @@ pub enum MirrorError {
     /// A file or folder cannot be used.
     #[error("`{}` cannot be used", path.display())]
     File {
-        /// Which.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
@@ -146,7 +144,6 @@ pub enum Notice {
     Refused {
         /// Where, seen from the shared folder.
         path: String,
-        /// Why.
         reason: String,
     },
 }

@@ -107,7 +107,6 @@ pub struct Suggestion {
     pub name: String,
     /// What it should be good at.
     pub expertise: String,
-    /// Why.
     pub reason: String,
 }
 

@@ -10,7 +10,6 @@ use crate::roster::shown_as_word;
 /// The name of an action on the board, as the versions of a team gate it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "each is the action of its name")]
 pub enum TaskAction {
     Create,
     Claim,

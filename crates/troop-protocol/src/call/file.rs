@@ -25,7 +25,6 @@ pub enum FileCall {
     /// What is in a file.
     #[serde(rename = "workspace/read")]
     Read {
-        /// Which.
         path: String,
         /// Of which chat; otherwise of the one that the caller works for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,7 +57,6 @@ pub enum FileCall {
     /// Delete a file.
     #[serde(rename = "workspace/delete")]
     Delete {
-        /// Which.
         path: String,
         /// Of which chat; otherwise of the one that the caller works for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,7 +103,6 @@ pub struct FileView {
 /// The answer to `workspace/read`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileContent {
-    /// Which.
     pub path: String,
     /// How many bytes it has.
     pub size: u64,
@@ -120,7 +117,6 @@ pub struct FileContent {
 /// The answer to `workspace/write` and `workspace/delete`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileChanged {
-    /// Which.
     pub path: String,
     /// How many bytes it has, or had.
     pub size: u64,

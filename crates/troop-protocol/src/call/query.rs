@@ -11,7 +11,6 @@ pub enum Query {
     /// Everything about a task.
     #[serde(rename = "task/get")]
     Task {
-        /// Which.
         task: TaskRef,
     },
     /// A page of tasks.

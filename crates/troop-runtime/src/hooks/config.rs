@@ -29,7 +29,6 @@ pub struct HooksConfig {
 /// A command that runs when something happens.
 #[derive(Clone, Debug)]
 pub struct Hook {
-    /// When.
     pub event: HookEvent,
     /// What the shell is given.
     pub command: String,
@@ -47,7 +46,6 @@ pub struct Hook {
 pub struct Mistake {
     /// Where: `hooks.TaskCompleted[0].hooks[1].command`.
     pub place: String,
-    /// What.
     pub kind: MistakeKind,
 }
 

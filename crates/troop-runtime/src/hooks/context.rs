@@ -14,11 +14,9 @@ const MAX_VARIABLE: usize = 32 * 1024;
 /// What happened, and to whom.
 #[derive(Clone, Debug)]
 pub struct HookContext {
-    /// In which team.
     pub team: TeamName,
     /// In which session of its lead.
     pub session: String,
-    /// What.
     pub occasion: Occasion,
 }
 
@@ -29,7 +27,6 @@ pub enum Occasion {
     TeamCreated,
     /// A teammate's process started.
     TeammateSpawned {
-        /// Who.
         teammate: MemberName,
         /// The name of its agent definition.
         agent: String,
@@ -38,24 +35,20 @@ pub enum Occasion {
     },
     /// A teammate has nothing to do.
     TeammateIdle {
-        /// Who.
         teammate: MemberName,
     },
     /// A task was put on the board.
     TaskCreated {
-        /// Which.
         task: HookTask,
         /// Who did it, if it was a member.
         teammate: Option<MemberName>,
     },
     /// A task was given to its owner.
     TaskAssigned {
-        /// Which.
         task: HookTask,
     },
     /// A task is about to be completed by its owner.
     TaskCompleted {
-        /// Which.
         task: HookTask,
         /// What came of it.
         result: String,

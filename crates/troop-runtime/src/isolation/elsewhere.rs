@@ -24,14 +24,11 @@ use crate::git::{Git, GitError, GitResult};
 pub enum Elsewhere {
     /// Commits on a branch that is none of troop's.
     Branch {
-        /// Who.
         member: MemberName,
-        /// Which.
         branch: String,
     },
     /// Something in the stash.
     Stash {
-        /// Who.
         member: MemberName,
         /// What it is called there.
         name: String,

@@ -45,9 +45,7 @@ pub enum Landed {
 /// A folder that stays because it holds something that is nowhere else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// Whose.
     pub member: MemberName,
-    /// Where.
     pub folder: PathBuf,
     /// Its branch, if it is on one.
     pub branch: Option<String>,

@@ -19,7 +19,6 @@ use crate::git::{Git, GitError, GitResult, parts};
 /// What does not fit together, seen while it is being made.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Clash {
-    /// Who.
     pub one: MemberName,
     /// With whom; none if it is with what is merged already.
     pub other: Option<MemberName>,

@@ -47,7 +47,6 @@ pub(super) enum Gated {
 pub(super) struct Deed {
     /// Which member; none if it is another process.
     pub(super) runner: Option<Runner>,
-    /// What.
     pub(super) request: Request,
     /// Where the answer goes, if one is waited for.
     pub(super) responder: Option<Responder>,

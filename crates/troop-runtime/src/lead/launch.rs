@@ -52,11 +52,8 @@ pub trait Launch: Send + Sync + fmt::Debug {
 /// Who is to be started.
 #[derive(Clone, Debug)]
 pub struct LaunchSpec {
-    /// In which team.
     pub team: TeamName,
-    /// Who.
     pub member: MemberName,
-    /// Its part.
     pub role: Role,
     /// What thinks for it: an agent's key.
     pub agent: SmolStr,

@@ -18,7 +18,6 @@ use super::{
 /// A member that is being stopped.
 #[derive(Clone, Debug)]
 pub(super) struct Stop {
-    /// Why.
     pub(super) reason: String,
     /// The request that its answer belongs to, and who made it.
     pub(super) asked: Option<(Uuid, Party)>,

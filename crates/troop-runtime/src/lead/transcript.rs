@@ -17,7 +17,6 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// One line of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// When.
     pub at: Time,
     /// The session of its own that the member worked in: `delegate:ID`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -26,13 +26,11 @@ pub enum WorkspaceError {
     /// There is no such file.
     #[error("there is no file `{path}` in the workspace")]
     NotFound {
-        /// Which.
         path: String,
     },
     /// Something is there that is no ordinary file.
     #[error("`{path}` is {what}, which the workspace does not touch")]
     NotAFile {
-        /// Which.
         path: String,
         /// What it is.
         what: &'static str,
@@ -40,7 +38,6 @@ pub enum WorkspaceError {
     /// The file is too large.
     #[error("`{path}` has {size} bytes; a workspace file may have at most {MAX_FILE} (10 MB)")]
     TooLarge {
-        /// Which.
         path: String,
         /// How many bytes it has.
         size: u64,
@@ -50,7 +47,6 @@ pub enum WorkspaceError {
         "`{path}` would be one file too many: the workspace has {n_files} of at most {MAX_FILES}"
     )]
     TooMany {
-        /// Which.
         path: String,
         /// How many there are.
         n_files: usize,
@@ -61,7 +57,6 @@ pub enum WorkspaceError {
         quota / MB
     )]
     OverQuota {
-        /// Which.
         path: String,
         /// How many bytes it has.
         size: u64,
@@ -73,22 +68,18 @@ pub enum WorkspaceError {
     /// There is more in a folder than anybody would look at.
     #[error("`{}` has more than {MAX_ENTRIES} entries", path.display())]
     TooMuch {
-        /// Which.
         path: PathBuf,
     },
     /// The folder itself cannot be used.
     #[error("the workspace `{}` cannot be used", path.display())]
     Unusable {
-        /// Which.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
     /// The disk did not do its part.
     #[error("`{path}` cannot be {act}")]
     Io {
-        /// Which.
         path: String,
         /// What was to be done with it.
         act: &'static str,

@@ -25,11 +25,9 @@ pub struct Files {
 /// Who asks for files, and for which.
 #[derive(Clone, Debug)]
 pub struct Asker {
-    /// Who.
     pub actor: Actor,
     /// From which conversation.
     pub origin: Origin,
-    /// Which.
     pub question: FileQuestion,
 }
 

@@ -66,7 +66,6 @@ pub enum How {
     },
     /// A server that runs elsewhere.
     Http {
-        /// Where.
         url: String,
         /// What it wants to hear with every request.
         headers: BTreeMap<String, String>,
