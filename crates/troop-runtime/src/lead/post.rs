@@ -9,8 +9,8 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
-    Actor, Command, Context, MemberName, MemberState, MessageKind, OperationId, Origin, Outgoing,
-    Refusal, State, StateCause, TaskNumber, TeamName, Time, decide,
+    Actor, Command, Context, MemberName, MemberState, OperationId, Origin, Outgoing, Refusal,
+    State, StateCause, TaskNumber, TeamName, Time, decide,
 };
 use uuid::Uuid;
 
@@ -326,7 +326,7 @@ impl Post {
 
     /// Tells a member something, in a way that lasts.
     pub(super) async fn tell(&mut self, member: &MemberName, content: String) {
-        self.give(Command::Send(word_to(member.to_string(), content))).await;
+        self.give(Command::Send(Outgoing::system(member.to_string(), content))).await;
     }
 
     /// Tells the lead something about a member.
@@ -337,20 +337,7 @@ impl Post {
     }
 
     pub(super) fn word_to_lead(&self, content: String) -> Request {
-        self.own(Command::Send(word_to("lead".to_owned(), content)))
-    }
-}
-
-/// A message of troop itself.
-pub(super) fn word_to(to: String, content: String) -> Outgoing {
-    Outgoing {
-        to,
-        kind: MessageKind::System,
-        content,
-        summary: None,
-        notice: None,
-        request_id: None,
-        approve: None,
+        self.own(Command::Send(Outgoing::system("lead", content)))
     }
 }
 
