@@ -1,19 +1,15 @@
 //! What every agent is: it gets work, one piece at a time, and says how it went.
 
-use std::pin::Pin;
-
+pub use futures_util::future::BoxFuture;
 use troop_protocol::{MessageIn, WireTask};
 
 use crate::Turn;
-
-/// A future on the heap, so that agents can be chosen while the program runs.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// What thinks for one member. There is one object for each member, for as long as its process lives, and one more for each
 /// delegation, for as long as that lasts.
 pub trait Agent: Send {
     /// Does one piece of work. It ends soon after the turn is interrupted; dropped, it leaves nothing running.
-    fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, Outcome>;
+    fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, TurnOutcome>;
 
     /// Another of the same kind that remembers nothing: it knows none of what this one was told, and what it learns goes with
     /// it.
@@ -50,14 +46,12 @@ pub enum Work {
         mail: Vec<MessageIn>,
     },
     /// Get ready to end, or refuse to.
-    Shutdown {
-        reason: String,
-    },
+    Shutdown { reason: String },
 }
 
 /// How a piece of work went.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum TurnOutcome {
     /// The task is done.
     Completed {
         /// What came of it.
@@ -66,25 +60,17 @@ pub enum Outcome {
         summary: Option<String>,
     },
     /// The task could not be done.
-    Failed {
-        reason: String,
-    },
+    Failed { reason: String },
     /// The task could not be done, and trying again would not help.
-    Hopeless {
-        reason: String,
-    },
+    Hopeless { reason: String },
     /// Somebody else should do the task.
-    GaveBack {
-        reason: String,
-    },
+    GaveBack { reason: String },
     /// There is nothing to report, or the agent has told the board itself.
     Done,
     /// It was interrupted. A task stays its own, and goes on with the next mail.
     Interrupted,
     /// It does not want to end now.
-    Refused {
-        reason: String,
-    },
+    Refused { reason: String },
     /// The process ends at once, without another word.
     Stop {
         /// With this code.
