@@ -5,11 +5,9 @@
 //! everything that comes in into one order.
 
 mod answers;
-mod breaking;
-mod budget;
 mod calls;
-mod delegations;
-mod delivery;
+mod completion;
+mod crew;
 mod dispatcher;
 mod external;
 mod files;
@@ -18,22 +16,16 @@ mod gate;
 mod hear;
 mod idle;
 mod input;
-mod late;
 mod launch;
 mod lease;
-mod link;
+mod office;
 mod patience;
 mod places;
+mod policy;
 mod post;
-mod proof;
-mod restarts;
 mod socket;
-mod stop;
-mod supervisor;
 mod timers;
 mod transcript;
-mod work;
-mod written;
 
 use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
@@ -49,7 +41,7 @@ pub use answers::answer;
 pub(crate) use answers::failure;
 pub use launch::{InProcess, Launch, LaunchSpec, LaunchedAgent, Life, Programs, silent_lead};
 pub use lease::{LeadEntry, find as find_lead, has_died as lead_has_died, last_project};
-pub use stop::{is_to_start_again, was_cut_short};
+pub use policy::restart::{is_to_start_again, was_cut_short};
 pub use transcript::{TranscriptEntry, TranscriptLine, TranscriptSource, read as read_transcript};
 
 /// How many things may wait for the dispatcher. Who comes later waits, so a flood slows down those who make it.
@@ -224,7 +216,7 @@ impl Lead {
             tracker: tracker.clone(),
         };
         let hurried = handle.hurried.clone();
-        let start = dispatcher::Start {
+        let start = dispatcher::LeadStart {
             options,
             mandate: post::Mandate { session, fence },
             heard_until: lock.heard_until,
@@ -280,7 +272,7 @@ impl Lead {
 
 /// Does all that can go wrong before a lead begins.
 async fn prepare(
-    start: dispatcher::Start,
+    start: dispatcher::LeadStart,
     lock: &mut lease::LeadLock,
 ) -> Result<(socket::Socket, dispatcher::Dispatcher), LeadError> {
     let folder = start.options.folder.clone();

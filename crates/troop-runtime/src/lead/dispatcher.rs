@@ -1,29 +1,29 @@
 //! The one loop of a lead: everything that comes in, in one order; each arm is one call.
 
-use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
+use std::time::Duration;
 
 use tokio::{io::AsyncWriteExt as _, process::Child, sync::mpsc};
-use tokio_util::sync::CancellationToken;
-use troop_model::{
-    Actor, Command, Member, MemberName, MemberState, OperationId, Spending, State, StateCause,
-    TaskNumber, Time,
-};
+use troop_model::{Command, MemberState, Party, Spending, State, TeamStatus, Time};
 
 use super::{
     LeadEnd, LeadError, LeadOptions, LeadThinks, Runner, Until,
-    delegations::Conversation,
+    completion::Completions,
+    crew::Crew,
+    external,
     files::FileDesk,
-    gate::Seen,
+    gate::HookGate,
     input::{Due, LeadInput},
-    launch::Launch,
-    link::LiveMember,
-    patience::Failing,
+    office::Office,
     places::Workplaces,
+    policy::{
+        ending::{self, Outlook, WorkEnd},
+        lead_state::{self, LeadMove},
+        silence,
+    },
     post::{Background, Course, Mandate, NewPost, Post},
-    restarts::Restarts,
     transcript::TranscriptLine,
 };
-use crate::{Agreement, Hooks, Request, Signature, workspace::Workspace};
+use crate::workspace::Workspace;
 
 /// How many inputs are taken before what they have in common is done.
 const DRAIN: usize = 64;
@@ -34,47 +34,21 @@ const WATCH_OFF: Duration = Duration::from_secs(10);
 /// All that a lead knows and holds.
 #[derive(Debug)]
 pub(super) struct Dispatcher {
-    pub(super) post: Post,
+    pub(super) office: Office,
+    pub(super) completions: Completions,
+    pub(super) files: FileDesk,
+    until: Until,
+    thinks: LeadThinks,
     /// From when on no lead may have been told what happened before this one began.
     heard_until: Option<Time>,
-    pub(super) project: PathBuf,
-    pub(super) files: FileDesk,
-    pub(super) workspace: Workspace,
-    pub(super) launch: Arc<dyn Launch>,
-    thinks: LeadThinks,
-    pub(super) hooks: Arc<Hooks>,
-    pub(super) until: Until,
-    pub(super) links: BTreeMap<MemberName, LiveMember>,
-    pub(super) n_runs: u64,
-    pub(super) restarts: Restarts,
-    /// Who could not be started and is tried again.
-    pub(super) starts: Failing,
     /// When it last looked at leases.
     ticked_at: Time,
-    /// What has been through hooks already.
-    pub(super) gated: Seen,
-    /// How many things wait for hooks.
-    pub(super) n_gated: usize,
-    /// Where members work.
-    pub(super) places: Workplaces,
-    /// Whether checks are what a person agreed to.
-    pub(super) agreement: Agreement,
-    /// What checks find in their environment.
-    pub(super) environment: Vec<(OsString, OsString)>,
-    /// How often somebody said in an attempt that a task is done, and it was not.
-    pub(super) refusals: BTreeMap<(TaskNumber, u32), u32>,
-    /// What is being found out, for which task, and what ends that.
-    pub(super) proofs: BTreeMap<OperationId, (TaskNumber, CancellationToken)>,
-    /// The conversation in which the lead's agent acts.
-    pub(super) conversation: Conversation,
-    /// Whether the team has spent what it may.
-    pub(super) is_spent: bool,
     /// Ends all that runs when this process is gone, however it went.
     guard: Option<Child>,
 }
 
 /// What a dispatcher begins with.
-pub(super) struct Start {
+pub(super) struct LeadStart {
     pub(super) options: LeadOptions,
     pub(super) mandate: Mandate,
     pub(super) heard_until: Option<Time>,
@@ -82,9 +56,10 @@ pub(super) struct Start {
     pub(super) background: Background,
 }
 
+/// The loop.
 impl Dispatcher {
-    pub(super) async fn new(start: Start) -> Result<Self, LeadError> {
-        let Start { options, mandate, heard_until, files, background } = start;
+    pub(super) async fn new(start: LeadStart) -> Result<Self, LeadError> {
+        let LeadStart { options, mandate, heard_until, files, background } = start;
         let guard = options
             .launch
             .guard(mandate.session)
@@ -104,39 +79,22 @@ impl Dispatcher {
             warnings: options.warnings,
             lead_work: options.work,
         });
-        Ok(Self {
+        let office = Office {
             post,
-            heard_until,
-            project: options.project,
-            files,
-            workspace: Workspace::new(&options.folder),
-            launch: options.launch,
-            hooks: Arc::new(options.hooks),
-            thinks: options.thinks,
-            until: options.until,
-            links: BTreeMap::new(),
-            n_runs: 0,
-            restarts: Restarts::default(),
-            starts: Failing::default(),
-            ticked_at,
-            gated: Seen::new(),
-            n_gated: 0,
+            crew: Crew::new(options.launch, options.project),
             places,
-            agreement: options.agreement,
-            environment: options.environment,
-            refusals: BTreeMap::new(),
-            proofs: BTreeMap::new(),
-            conversation: Conversation::default(),
+            gate: HookGate::new(options.hooks),
+            workspace: Workspace::new(&options.folder),
             is_spent,
-            guard,
-        })
+        };
+        let completions = Completions::new(options.agreement, options.environment);
+        let until = options.until;
+        let thinks = options.thinks;
+        Ok(Self { office, completions, files, until, thinks, heard_until, ticked_at, guard })
     }
 
     /// Works until it is over.
     pub(super) async fn run(mut self, mut queue: mpsc::Receiver<LeadInput>) -> LeadEnd {
-        self.post.timers.set(self.post.timing.tick, Due::Tick);
-        self.post.timers.set(self.post.timing.renew, Due::Renew);
-        self.time_to_watch();
         self.begin().await;
         loop {
             let input = self.next(&mut queue).await;
@@ -147,7 +105,7 @@ impl Dispatcher {
                 self.take(input).await;
             }
             self.settle().await;
-            if let Course::Over(how) = &self.post.course {
+            if let Course::Over(how) = &self.office.post.course {
                 let how = how.clone();
                 self.end(queue).await;
                 return how;
@@ -156,188 +114,133 @@ impl Dispatcher {
     }
 
     async fn next(&mut self, queue: &mut mpsc::Receiver<LeadInput>) -> LeadInput {
+        let post = &mut self.office.post;
         tokio::select! {
             Some(input) = queue.recv() => input,
-            due = self.post.timers.next() => LeadInput::Due(due),
-            Ok(()) = self.post.lead_work.changed() => LeadInput::LeadWorks,
+            due = post.timers.next() => LeadInput::Due(due),
+            Ok(()) = post.lead_work.changed() => LeadInput::LeadWorks,
         }
     }
 
     async fn take(&mut self, input: LeadInput) {
+        let office = &mut self.office;
         match input {
             LeadInput::Log(event) => self.follow(&event).await,
-            LeadInput::LogLost(error) => self.post.lost(error),
+            LeadInput::LogLost(error) => office.post.lost(error),
             LeadInput::Wire(runner, incoming) => self.hear(&runner, incoming).await,
             LeadInput::Exited(runner, exit) => self.exited(&runner, exit).await,
             LeadInput::Complained(runner, line) => self.complained(&runner, &line),
-            LeadInput::Passed(passed) => self.passed(*passed).await,
-            LeadInput::Proved(proved) => self.proved(*proved).await,
-            LeadInput::Late(late) => self.merged_late(*late).await,
-            LeadInput::Placed(member, place) => self.placed(&member, place).await,
-            LeadInput::Begun(begun) => self.begun(begun.0, begun.1).await,
-            LeadInput::Waits(member, what) => self.post.tell_of_retry(&member, what),
-            LeadInput::Watched(seen) => self.watched(seen.0, seen.1).await,
-            LeadInput::Shown(member, line) => self.post.note(&member, TranscriptLine::note(&line)),
-            LeadInput::Called(called) => self.called(*called).await,
-            LeadInput::Settled(runner, version) => self.settled(&runner, version),
-            LeadInput::Refused(refused) => self.not_taken(*refused).await,
-            LeadInput::NotRestarted(member, why) => self.not_restarted(&member, &why).await,
-            LeadInput::NotDelegated(delegation, why) => self.not_delegated(delegation, &why).await,
-            LeadInput::StoreFails(why) => self.post.tell_of_failing_store(&why),
-            LeadInput::LeadWorks => self.post.agenda.is_due = true,
-            LeadInput::Superseded => self.post.course = Course::Over(LeadEnd::Superseded),
-            LeadInput::Until(until) => self.is_over_at(until),
+            LeadInput::FilesListed(id, listing) => self.files_listed(id, *listing).await,
+            LeadInput::Judged(reply) => self.judged(*reply).await,
+            LeadInput::Proved(id, finished) => self.proved(id, *finished).await,
+            LeadInput::MergedLate(late) => self.completions.merged_late(office, *late).await,
+            LeadInput::Placed(member, place) => office.placed(&member, place).await,
+            LeadInput::Begun(begun) => office.begun(begun.0, begun.1).await,
+            LeadInput::Waits(member, what) => office.post.tell_of_retry(&member, what),
+            LeadInput::Watched(seen) => {
+                office.places.watched(&mut office.post, seen.0, seen.1).await;
+            }
+            LeadInput::Shown(member, line) => {
+                office.post.note(&member, TranscriptLine::note(&line));
+            }
+            LeadInput::Called(called) => self.called(called.0, called.1).await,
+            LeadInput::Settled(runner, version) => office.settle_offer(&runner, version),
+            LeadInput::Refused(refused) => {
+                let (runner, request, why) = *refused;
+                self.completions.not_taken(office, runner, request, why).await;
+            }
+            LeadInput::NotRestarted(member, why) => office.not_restarted(&member, &why).await,
+            LeadInput::NotDelegated(delegation, why) => {
+                office.not_delegated(delegation, &why).await;
+            }
+            LeadInput::StoreFails(why) => office.post.tell_of_failing_store(&why),
+            LeadInput::LeadWorks => office.post.agenda.is_due = true,
+            LeadInput::Superseded => office.post.course = Course::Over(LeadEnd::Superseded),
+            LeadInput::Until(until) => self.end_at(until),
             LeadInput::Hurry => self.hurry().await,
-            LeadInput::Due(Due::Ready(runner)) => self.not_ready(&runner),
-            LeadInput::Due(Due::Grace(runner)) => self.grace_is_over(&runner),
-            LeadInput::Due(Due::Term(runner)) => self.term_is_over(&runner),
-            LeadInput::Due(Due::BreakOff(runner)) => self.does_not_break_off(&runner),
-            LeadInput::Due(Due::Bury(runner)) => self.bury(&runner).await,
-            LeadInput::Due(Due::Restart(member)) => self.restart(&member).await,
-            LeadInput::Due(Due::Start(member)) => self.start_again(&member).await,
-            LeadInput::Due(Due::Begin(member)) => self.begin_again(&member),
-            LeadInput::Due(Due::Claimed(runner)) => self.expect_word(&runner),
-            LeadInput::Due(Due::Word(runner, task)) => self.word_is_due(&runner, task).await,
+            LeadInput::Due(due) => self.take_due(due).await,
+        }
+    }
+
+    async fn take_due(&mut self, due: Due) {
+        let office = &mut self.office;
+        let post = &mut office.post;
+        match due {
+            Due::Ready(runner) => office.crew.ready_is_due(post, &runner),
+            Due::Grace(runner) => office.crew.grace_is_over(post, &runner),
+            Due::Term(runner) => office.crew.term_is_over(post, &runner),
+            Due::BreakOff(runner) => office.break_off_is_due(&runner),
+            Due::Bury(runner) => self.bury(&runner).await,
+            Due::Restart(member) => office.crew.restart(post, &member).await,
+            Due::Start(member) => office.start_again(&member).await,
+            Due::Begin(member) => office.begin_again(&member),
+            Due::Claimed(runner) => self.expect_word(&runner),
+            Due::Word(runner, task) => self.word_is_due(&runner, task).await,
             // The end was only held up by it.
-            LeadInput::Due(Due::LastWords(_)) => {}
-            LeadInput::Due(Due::Retry(runner)) => self.try_again(&runner).await,
-            LeadInput::Due(Due::Tick) => self.tick().await,
-            LeadInput::Due(Due::Renew) => self.renew().await,
-            LeadInput::Due(Due::Watch) => self.time_to_watch(),
+            Due::LastWords(_) => {}
+            Due::Retry(runner) => office.try_again(&runner).await,
+            Due::Tick => self.tick().await,
+            Due::Renew => self.renew().await,
+            Due::Watch => self.watch().await,
         }
     }
 
     /// Does what many inputs may have made necessary, once.
     async fn settle(&mut self) {
         self.settle_all_idle().await;
-        if std::mem::take(&mut self.post.agenda.is_due) {
+        if std::mem::take(&mut self.office.post.agenda.is_due) {
             self.note_rest_of_lead().await;
             self.note_end_of_work_of_lead().await;
-            self.push_work().await;
+            self.office.push_work().await;
             self.look_for_the_end().await;
             self.tell_if_stuck().await;
         }
-        self.post.flush_transcripts();
+        self.office.post.flush_transcripts();
     }
 
     /// Starts what was to run when this lead began.
     async fn begin(&mut self) {
-        self.fire_created();
-        self.merge_all_late();
+        let office = &mut self.office;
+        office.post.timers.set(office.post.timing.tick, Due::Tick);
+        office.post.timers.set(office.post.timing.renew, Due::Renew);
+        self.watch().await;
+        let office = &mut self.office;
+        office.gate.team_created(&office.post);
+        // Before anybody's folder is made ready for something else.
+        self.completions.merge_all_late(office);
         if let Some(heard_until) = self.heard_until {
-            self.tell_of_external_before(heard_until).await;
+            external::tell_before(&mut office.post, heard_until).await;
         }
+        let state = &office.post.state;
         let lead = match self.thinks {
-            LeadThinks::Here => self.post.state.lead().map(|lead| lead.name.clone()),
+            LeadThinks::Here => state.lead().map(|lead| lead.name.clone()),
             LeadThinks::Elsewhere => None,
         };
-        let waiting = self.post.state.members().filter(|it| it.state == MemberState::Spawning);
+        let waiting = state.members().filter(|it| it.state == MemberState::Spawning);
         let waiting: Vec<_> = waiting.map(|it| it.name.clone()).chain(lead).collect();
         for member in waiting {
-            self.start(&member).await;
+            office.start(&member).await;
         }
-        self.begin_delegations().await;
+        office.begin_delegations().await;
     }
 
     fn complained(&mut self, runner: &Runner, line: &str) {
-        if let Some(link) = self.link(runner) {
-            link.note_complaint(line);
-            self.post.note(&runner.member, TranscriptLine::complaint(line));
+        if let Some(live) = self.office.crew.in_run(runner) {
+            live.obituary.add_complaint(line);
+            self.office.post.note(&runner.member, TranscriptLine::complaint(line));
         }
     }
 
-    /// Somebody says that the work is over at another moment than was said before.
-    fn is_over_at(&mut self, until: Until) {
-        self.until = until;
-        self.post.agenda.is_due = true;
-    }
-
-    async fn tick(&mut self) {
-        self.post.timers.set(self.post.timing.tick, Due::Tick);
-        if self.was_away() {
-            // Nobody was silent: nobody listened.
-            self.renew_all_leases().await;
-        } else {
-            self.renew_leases().await;
-            self.end_silent();
-            if self.post.is_tick_due() {
-                self.post.give(Command::Tick).await;
-            }
-        }
-        self.send_contexts();
-        self.note_work_of_lead().await;
-        self.post.agenda.is_due = true;
-    }
-
-    /// Says that the lead works, if it has been at something for a while: who thinks, or waits for leave, is not idle.
-    pub(super) async fn note_work_of_lead(&mut self) {
-        self.move_lead(false, MemberState::Working).await;
-    }
-
-    /// Says that the lead is idle, once it has dealt with what it was at.
-    async fn note_rest_of_lead(&mut self) {
-        self.move_lead(true, MemberState::Idle).await;
-    }
-
-    /// Says that nothing is left of what the lead was told, although it still waits for the end of something.
-    async fn note_end_of_work_of_lead(&mut self) {
-        let cause = self.post.state.lead().and_then(|lead| lead.state_cause);
-        if cause == Some(StateCause::LeftOpen) && self.post.left_open().is_none() {
-            self.note_work_of_lead().await;
-        }
-    }
-
-    /// Says what the lead does, and whether something is left of what it was told: whoever leads next must know.
-    async fn move_lead(&mut self, rests: bool, to: MemberState) {
-        let is_moving = |it: &&Member| matches!(it.state, MemberState::Idle | MemberState::Working);
-        let Some(lead) = self.post.state.lead().filter(is_moving) else { return };
-        let holds_task = self.post.state.tasks().held_by(&lead.name).next().is_some();
-        let link = self.links.get(&lead.name).filter(|link| link.is_open());
-        let Some(link) = link.filter(|link| link.is_at_rest == rests && !holds_task) else {
-            return;
-        };
-        let is_left = |it: &StateCause| matches!(it, StateCause::LeftOpen | StateCause::CouldNot);
-        let cause = self.post.left_open();
-        if lead.state == to && lead.state_cause.filter(is_left) == cause {
-            return;
-        }
-        let (member, pid) = (lead.name.clone(), Some(link.body.process()));
-        let reason = cause.map(|it| it.in_words().to_owned());
-        self.post.set_state(&member, to, reason, cause, pid).await;
-    }
-
-    /// Whether so much time has passed since the last look that this process, or the whole machine, must have been asleep.
-    fn was_away(&mut self) -> bool {
-        let now = self.post.clock.now();
-        let since = now.since(std::mem::replace(&mut self.ticked_at, now));
-        let lease = self.post.state.team().map(|team| team.settings.lease()).unwrap_or_default();
-        since > 2 * self.post.timing.tick + lease / 3
-    }
-
-    /// Looks from time to time whether what members are doing fits together.
-    fn time_to_watch(&mut self) {
-        let seconds =
-            self.post.state.team().map_or(0, |team| team.settings.isolation_watch_seconds);
-        let pause = if seconds == 0 { WATCH_OFF } else { Duration::from_secs(seconds.into()) };
-        self.post.timers.set(pause, Due::Watch);
-        self.watch();
-    }
-
-    async fn renew(&mut self) {
-        self.post.timers.set(self.post.timing.renew, Due::Renew);
-        self.post.give(Command::RenewLead).await;
-    }
-
-    /// Ends whatever is left, and says goodbye to the board.
+    /// Ends whatever is left.
     async fn end(mut self, mut queue: mpsc::Receiver<LeadInput>) {
-        self.post.background.over.cancel();
-        let runners: Vec<_> = self.links.values().map(|link| link.runner.clone()).collect();
-        runners.iter().for_each(|runner| self.kill(runner));
-        // Who waits to say something, does not have to any more.
+        let office = &mut self.office;
+        office.post.background.over.cancel();
+        office.crew.kill_all(&mut office.post);
+        // Whoever waits to say something does not have to any more.
         queue.close();
         while queue.recv().await.is_some() {}
-        self.post.flush_transcripts();
-        self.links.clear();
+        office.post.flush_transcripts();
+        office.crew.clear();
         if let Some(mut guard) = self.guard.take() {
             // It ends with what it reads, and sees that nobody is left. A word says that nothing is being started any more.
             if let Some(mut words) = guard.stdin.take() {
@@ -346,18 +249,198 @@ impl Dispatcher {
             drop(guard.wait().await);
         }
     }
+}
 
-    /// The link of a member, if it is still the same run.
-    pub(super) fn link(&mut self, runner: &Runner) -> Option<&mut LiveMember> {
-        self.links.get_mut(&runner.member).filter(|link| link.runner.run == runner.run)
+/// What time brings.
+impl Dispatcher {
+    async fn tick(&mut self) {
+        let office = &mut self.office;
+        office.post.timers.set(office.post.timing.tick, Due::Tick);
+        let now = office.post.clock.now();
+        let since_tick = now.since(std::mem::replace(&mut self.ticked_at, now));
+        if silence::was_asleep(&office.post.state, since_tick, office.post.timing.tick) {
+            // Nobody was silent: nobody listened.
+            office.renew_all_leases().await;
+        } else {
+            office.renew_leases().await;
+            office.end_silent();
+            if office.post.is_tick_due() {
+                office.post.give(Command::Tick).await;
+            }
+        }
+        office.send_contexts();
+        self.note_work_of_lead().await;
+        self.office.post.agenda.is_due = true;
     }
 
-    /// A command that a member gives by way of this lead.
-    pub(super) fn signed(&self, actor: Actor, command: Command) -> Request {
-        let is_lead = self.post.state.lead().is_some_and(|lead| Actor::agent(&lead.name) == actor);
-        let origin = self.origin_of(&actor, &command);
-        let signature = Signature { origin, ..Signature::new(actor) };
-        let request = Request { fence: Some(self.post.mandate.fence), ..signature.on(command) };
-        if is_lead { self.in_conversation(request) } else { request }
+    async fn renew(&mut self) {
+        let post = &mut self.office.post;
+        post.timers.set(post.timing.renew, Due::Renew);
+        post.give(Command::RenewLead).await;
     }
+
+    /// Looks from time to time whether what members are doing fits together.
+    async fn watch(&mut self) {
+        let post = &mut self.office.post;
+        let seconds = post.state.team().map_or(0, |team| team.settings.isolation_watch_seconds);
+        let pause = if seconds == 0 { WATCH_OFF } else { Duration::from_secs(seconds.into()) };
+        post.timers.set(pause, Due::Watch);
+        self.office.watch();
+    }
+}
+
+/// What the log says about the lead itself.
+impl Dispatcher {
+    /// Says that the lead works, if it has been at something for a while.
+    pub(super) async fn note_work_of_lead(&mut self) {
+        self.move_lead(lead_state::to_work).await;
+    }
+
+    /// Says that the lead is idle, once it has dealt with what it was at.
+    async fn note_rest_of_lead(&mut self) {
+        self.move_lead(lead_state::to_rest).await;
+    }
+
+    /// Says that nothing is left of what the lead was told, although it still waits for the end of something.
+    async fn note_end_of_work_of_lead(&mut self) {
+        let post = &self.office.post;
+        if lead_state::has_closed(&post.state, post.left_open()) {
+            self.note_work_of_lead().await;
+        }
+    }
+
+    async fn move_lead(
+        &mut self,
+        policy: fn(
+            &State,
+            &super::crew::facts::MemberFacts,
+            Option<troop_model::StateCause>,
+        ) -> Option<LeadMove>,
+    ) {
+        let post = &mut self.office.post;
+        let Some(lead) = post.state.lead().map(|lead| lead.name.clone()) else { return };
+        let Some(live) = self.office.crew.get(&lead) else { return };
+        let Some(LeadMove { to, cause }) = policy(&post.state, &live.facts, post.left_open())
+        else {
+            return;
+        };
+        let reason = cause.map(|it| it.in_words().to_owned());
+        post.set_state(&lead, to, reason, cause, Some(live.body.process())).await;
+    }
+}
+
+/// The end of the team's work.
+impl Dispatcher {
+    /// Decides something about the end of the team's work.
+    fn with_outlook<T>(&self, decide: impl FnOnce(&Outlook<'_>) -> T) -> T {
+        let office = &self.office;
+        let crew = office.crew.facts();
+        decide(&Outlook {
+            state: &office.post.state,
+            crew: &crew,
+            restarts: office.crew.restarts(),
+            lead_work: *office.post.lead_work.borrow(),
+            is_spent: office.is_spent,
+            n_under_way: self.completions.n_under_way() + office.gate.n_waiting(),
+            awaits_last_words: office.post.timers.has(|due| matches!(due, Due::LastWords(_))),
+            until: self.until,
+        })
+    }
+
+    /// Ends when all have stopped and the board knows; stops when nobody has anything left to do.
+    async fn look_for_the_end(&mut self) {
+        match self.office.post.course {
+            Course::Running => {
+                let Some(end) = self.with_outlook(ending::end_of_work) else { return };
+                if !self.office.post.has_followed_all().await {
+                    return;
+                }
+                match end {
+                    WorkEnd::Quiet => {
+                        self.stop_team(LeadEnd::Quiet, "nobody has anything left to do").await;
+                    }
+                    WorkEnd::Spent => {
+                        let reason = self.office.why_spent();
+                        self.begin_team_stop(&reason).await;
+                    }
+                }
+            }
+            Course::Stopping(_) if self.office.crew.is_empty() => self.say_goodbye().await,
+            Course::Stopping(_) | Course::Over(_) => {}
+        }
+    }
+
+    /// Stops everybody, and then this lead.
+    pub(super) async fn begin_team_stop(&mut self, reason: &str) {
+        self.stop_team(LeadEnd::Stopped { reason: reason.to_owned() }, reason).await;
+    }
+
+    async fn stop_team(&mut self, how: LeadEnd, reason: &str) {
+        let office = &mut self.office;
+        office.crew.stop_all(&mut office.post, &mut office.places, how, reason).await;
+    }
+
+    /// Ends everybody who has not stopped yet, without waiting for their answers.
+    async fn hurry(&mut self) {
+        self.begin_team_stop("it was told to, at once").await;
+        self.office.crew.kill_all(&mut self.office.post);
+    }
+
+    /// Somebody says that the work is over at another moment than was said before.
+    fn end_at(&mut self, until: Until) {
+        self.until = until;
+        self.office.post.agenda.is_due = true;
+    }
+
+    async fn say_goodbye(&mut self) {
+        let office = &mut self.office;
+        office.gate.team_shut_down(&mut office.post).await;
+        let state = &office.post.state;
+        let is_deleted = state.team().is_none_or(|team| team.status == TeamStatus::Deleted);
+        if !is_deleted {
+            let is_over = state.tasks().iter().all(|task| task.status.is_finished());
+            // What ends before all is done has stopped, and can go on. Nobody knows what a lead had in mind that was cut short.
+            if is_over && !leaves_something_open(&office.post) {
+                office.post.give(Command::CompleteTeam).await;
+            }
+            let request = office.post.own(Command::ReleaseLead);
+            if let Some(given) = office.post.enqueue(request).await {
+                // What is refused now is for whoever leads next.
+                drop(given.done().await);
+            }
+        }
+        // If something else ended the lead meanwhile, that counts.
+        if let Course::Stopping(how) = &office.post.course {
+            office.post.course = Course::Over(how.clone());
+        }
+    }
+
+    /// Tells the lead's agent, which may wait for the end of all tasks, that nobody can begin those that are left.
+    async fn tell_if_stuck(&mut self) {
+        let is_running = self.office.post.course == Course::Running;
+        if !is_running || !self.with_outlook(ending::is_stuck) {
+            return;
+        }
+        let version = self.office.post.state.version();
+        if !self.office.post.has_followed_all().await {
+            return;
+        }
+        let Some(lead) = self.office.post.state.lead().map(|lead| lead.name.clone()) else {
+            return;
+        };
+        let Some(live) = self.office.crew.get_mut(&lead) else { return };
+        if live.facts.briefing.stuck_at.replace(version) != Some(version) {
+            self.office.send_context(&lead);
+        }
+    }
+}
+
+/// Whether the lead ends before it has dealt with all that people told it.
+fn leaves_something_open(post: &Post) -> bool {
+    let Some(lead) = post.state.lead() else { return false };
+    let party = Party::member(&lead.name);
+    let mut unread = post.state.mailbox().unread_of(&party);
+    lead.state == MemberState::Crashed
+        || post.left_open().is_some()
+        || unread.any(|message| message.from == Party::user())
 }

@@ -5,7 +5,7 @@ use troop_model::{
     TaskNumber, Time, TrailEntry, Version,
 };
 
-use super::{dispatcher::Dispatcher, input::Due};
+use super::{input::Due, post::Post};
 use crate::Request;
 
 /// How many characters of a result a notice carries.
@@ -17,11 +17,11 @@ pub(super) fn heard_until(state: &State) -> Option<Time> {
     killed.or_else(|| Some(state.lead()?.state_since))
 }
 
-/// How a task came to its end, if nobody is at it any more and that was since then.
+/// How a task came to its end, if nobody works on it any more and it ended since then.
 fn ended_since(task: &Task, since: Time) -> Option<&TrailEntry> {
     let is_over = match task.status {
         Status::Completed | Status::InReview => true,
-        // Who fails for good is told of by the rules.
+        // The rules themselves tell the lead of a task that has failed for good.
         Status::Failed => task.not_before.is_some(),
         Status::Pending
         | Status::InProgress
@@ -35,82 +35,86 @@ fn ended_since(task: &Task, since: Time) -> Option<&TrailEntry> {
     end.filter(|it| is_over && it.at >= since)
 }
 
-impl Dispatcher {
-    /// Tells the lead what became of a task of a member that troop does not run. Who runs here says itself that it is idle.
-    pub(super) async fn tell_of_external(&mut self, event: &Event) {
-        let (Fact::TaskCompleted { task, .. }
-        | Fact::TaskSubmitted { task, .. }
-        | Fact::TaskFailed { task, retry_at: Some(_), .. }) = event.fact
-        else {
-            return;
+/// Tells the lead what became of a task of a member that troop does not run. A member that runs here says itself that it is
+/// idle.
+pub(super) async fn tell(post: &mut Post, event: &Event) {
+    let (Fact::TaskCompleted { task, .. }
+    | Fact::TaskSubmitted { task, .. }
+    | Fact::TaskFailed { task, retry_at: Some(_), .. }) = event.fact
+    else {
+        return;
+    };
+    let Some(word) = word_about(post, task, &event.actor) else { return };
+    if let Ok(member) = event.actor.name.parse() {
+        let due = Due::LastWords(member);
+        post.timers.forget(&due);
+        post.timers.set(post.timing.last_words, due);
+    }
+    post.give_signed(word.request).await;
+}
+
+/// A member that says it is idle has said all about what it was at.
+pub(super) fn end_last_words(post: &mut Post, from: &Party, kind: MessageKind) {
+    let member = from.as_str().parse::<MemberName>().ok();
+    if let Some(member) = member.filter(|_| kind == MessageKind::Idle) {
+        post.timers.forget(&Due::LastWords(member));
+    }
+}
+
+/// Tells the lead the same of what was done while nobody led.
+pub(super) async fn tell_before(post: &mut Post, heard_until: Time) {
+    let tasks = post.state.tasks().iter();
+    let ended = tasks.filter_map(|task| Some((task, ended_since(task, heard_until)?)));
+    let words: Vec<_> = ended
+        .filter_map(|(task, end)| Some((end.version, word_about(post, task.number, &end.actor)?)))
+        .collect();
+    let Some(first) = words.iter().map(|(version, _)| *version).min() else { return };
+    let said = said_since(post, first).await;
+    for (version, word) in words {
+        let is_it = |(at, text): &(Version, String)| {
+            *at > version && text.starts_with(word.beginning.as_str())
         };
-        let Some((_, word)) = self.word_of_external(task, &event.actor) else { return };
-        if let Ok(member) = event.actor.name.parse() {
-            let due = Due::LastWords(member);
-            self.post.timers.forget(&due);
-            self.post.timers.set(self.post.timing.last_words, due);
-        }
-        self.post.give_signed(word).await;
-    }
-
-    /// Who says that it is idle has said all about what it was at.
-    pub(super) fn has_said_all(&mut self, from: &Party, kind: MessageKind) {
-        let member = from.as_str().parse::<MemberName>().ok();
-        if let Some(member) = member.filter(|_| kind == MessageKind::Idle) {
-            self.post.timers.forget(&Due::LastWords(member));
+        if !said.iter().any(is_it) {
+            post.give_signed(word.request).await;
         }
     }
+}
 
-    /// Tells the lead the same of what was done while nobody led.
-    pub(super) async fn tell_of_external_before(&mut self, heard_until: Time) {
-        let tasks = self.post.state.tasks().iter();
-        let ended = tasks.filter_map(|task| Some((task, ended_since(task, heard_until)?)));
-        let words: Vec<_> = ended
-            .filter_map(|(task, end)| {
-                let (beginning, word) = self.word_of_external(task.number, &end.actor)?;
-                Some((end.version, beginning, word))
-            })
-            .collect();
-        let Some(first) = words.iter().map(|(version, ..)| *version).min() else { return };
-        let said = self.said_since(first).await;
-        for (version, beginning, word) in words {
-            let is_it = |(at, text): &(Version, String)| {
-                *at > version && text.starts_with(beginning.as_str())
-            };
-            if !said.iter().any(is_it) {
-                self.post.give_signed(word).await;
-            }
+/// What troop itself has said to anybody since then.
+async fn said_since(post: &Post, version: Version) -> Vec<(Version, String)> {
+    let mut said = Vec::new();
+    let mut log = post.board.subscribe(version);
+    // A log that cannot be read ends this lead elsewhere.
+    while let Ok(Some(event)) = log.next_stored().await {
+        if let Fact::MessageSent { content, .. } = &event.fact
+            && event.actor.kind == ActorKind::System
+        {
+            said.push((event.version, content.clone()));
         }
     }
+    said
+}
 
-    /// What troop itself has said to anybody since then.
-    async fn said_since(&self, version: Version) -> Vec<(Version, String)> {
-        let mut said = Vec::new();
-        let mut log = self.post.board.subscribe(version);
-        // A log that cannot be read ends this lead elsewhere.
-        while let Ok(Some(event)) = log.next_stored().await {
-            if let Fact::MessageSent { content, .. } = &event.fact
-                && event.actor.kind == ActorKind::System
-            {
-                said.push((event.version, content.clone()));
-            }
-        }
-        said
-    }
+/// What the lead is told about a task that a member has ended.
+struct ExternalWord {
+    /// How it begins, whatever the result is.
+    beginning: String,
+    request: Request,
+}
 
-    /// What the lead is told about a task that a member has ended, if troop does not run it; and how that begins.
-    fn word_of_external(&self, task: TaskNumber, actor: &Actor) -> Option<(String, Request)> {
-        let member = actor.name.parse::<MemberName>().ok()?;
-        let is_external = actor.kind == ActorKind::Agent
-            && self.post.state.member(&member).is_some_and(Member::is_external);
-        // What came of a delegation is announced.
-        let is_delegated =
-            self.post.state.delegations().any(|it| it.task == task && it.to == member);
-        let found = self.post.state.tasks().get(task).filter(|_| is_external && !is_delegated)?;
-        let result: String = found.result.iter().flat_map(|it| it.chars()).take(RESULT).collect();
-        let beginning = format!("{member} has finished {task};");
-        let content = format!("{beginning} it is {}: {result}", found.status);
-        let origin = found.origin.clone();
-        Some((beginning, Request { origin, ..self.post.word_to_lead(content) }))
-    }
+/// What the lead is told about a task that a member has ended, if troop does not run it.
+fn word_about(post: &Post, task: TaskNumber, actor: &Actor) -> Option<ExternalWord> {
+    let state = &post.state;
+    let member = actor.name.parse::<MemberName>().ok()?;
+    let is_external =
+        actor.kind == ActorKind::Agent && state.member(&member).is_some_and(Member::is_external);
+    // What came of a delegation is announced.
+    let is_delegated = state.delegations().any(|it| it.task == task && it.to == member);
+    let found = state.tasks().get(task).filter(|_| is_external && !is_delegated)?;
+    let result: String = found.result.iter().flat_map(|it| it.chars()).take(RESULT).collect();
+    let beginning = format!("{member} has finished {task};");
+    let content = format!("{beginning} it is {}: {result}", found.status);
+    let origin = found.origin.clone();
+    let request = Request { origin, ..post.word_to_lead(content) };
+    Some(ExternalWord { beginning, request })
 }

@@ -1,30 +1,47 @@
 //! What members say on their wires, and what becomes of it.
 
 use tokio::time::Instant;
-use troop_model::{
-    Actor, Command, MemberName, MemberState, MessageKind, Outgoing, SYSTEM, StateCause, Status,
-    TaskCommand, TaskRef, Version,
-};
+use troop_model::{Actor, Command, Notice, OperationId, TaskCommand};
 use troop_protocol::{
-    FromLead, FromTeammate, Incoming, Level, Log, MessageIn, MessageOut, MethodError, Notification,
-    ReportedStatus, ShutdownAck, Skipped, TaskReport, UsageReport,
+    FromTeammate, Incoming, Log, MethodError, Notification, Ready, ReportedStatus, Responder,
+    Skipped, TaskReport,
 };
 
 use super::{
     Runner,
+    completion::{FileListing, Intent, PassageId, ReleasedRunner, refusal},
+    crew::{
+        facts::{Engagement, IdleAfter},
+        lifecycle::MemberExit,
+    },
     dispatcher::Dispatcher,
-    gate::Deed,
-    input::{Due, LeadInput},
-    link::LiveMember,
-    places::at_work,
+    gate::{HookReply, HookSubject},
+    input::Due,
+    policy::{completion::is_late, delegation},
     transcript::TranscriptLine,
 };
-use crate::Request;
+use crate::{Finished, GitError, Request, hooks::Verdict};
 
+/// Words.
 impl Dispatcher {
     pub(super) async fn hear(&mut self, runner: &Runner, incoming: Incoming) {
-        let Some(link) = self.link(runner) else { return };
-        link.heard_at = Instant::now();
+        let Some(live) = self.office.crew.in_run(runner) else { return };
+        live.facts.signs.heard_at = Instant::now();
+        if let Some(incoming) = live.postponed.keep(incoming) {
+            self.take_word(runner, incoming).await;
+        }
+    }
+
+    /// Hears what a member said while one of its reports waited for a disk.
+    async fn hear_postponed(&mut self, runner: &Runner) {
+        loop {
+            let live = self.office.crew.in_run(runner);
+            let Some(incoming) = live.and_then(|it| it.postponed.next()) else { return };
+            self.take_word(runner, incoming).await;
+        }
+    }
+
+    async fn take_word(&mut self, runner: &Runner, incoming: Incoming) {
         match incoming {
             Incoming::Notification(said) => self.hear_said(runner, &said).await,
             Incoming::Request(request) => self.answer(runner, request).await,
@@ -34,72 +51,64 @@ impl Dispatcher {
     }
 
     async fn hear_said(&mut self, runner: &Runner, said: &Notification) {
-        let member = &runner.member;
+        let office = &mut self.office;
         match FromTeammate::try_from(said) {
-            Ok(FromTeammate::Ready(ready)) => self.ready(member, &ready).await,
+            Ok(FromTeammate::Ready(ready)) => self.ready(runner, &ready).await,
             Ok(FromTeammate::TaskUpdate(report)) => self.reported(runner, report).await,
-            Ok(FromTeammate::Message(message)) => self.said_to(runner, message).await,
+            Ok(FromTeammate::Message(message)) => office.send_for(runner, message).await,
             Ok(FromTeammate::Idle(idle)) => self.says_idle(runner, idle).await,
-            Ok(FromTeammate::ShutdownAck(ack)) => self.answered_stop(runner, ack).await,
-            Ok(FromTeammate::Log(Log { level, text })) => {
-                self.says_at_work(runner, level, &text);
-                self.warn(member, level, &text);
-                self.post.note(member, TranscriptLine::said(level, &text));
-            }
-            Ok(FromTeammate::Usage(report)) => self.used(runner, &report).await,
+            Ok(FromTeammate::ShutdownAck(ack)) => office.answer_stop(runner, ack).await,
+            Ok(FromTeammate::Log(Log { level, text })) => office.log(runner, level, &text),
+            Ok(FromTeammate::Usage(report)) => office.count_usage(runner, &report).await,
             Ok(FromTeammate::Alive {}) => {}
-            Ok(FromTeammate::Failed { reason }) => self.failed(member, reason).await,
+            Ok(FromTeammate::Failed { reason }) => {
+                office.fail_without_task(&runner.member, reason).await;
+            }
             Ok(FromTeammate::TurnEnd {}) => {
-                self.has_broken_off(runner);
-                self.run_ends(runner).await;
-                self.rests(runner);
+                self.broke_off(runner);
+                self.end_run(runner).await;
+                self.office.rest(runner);
             }
             // A board call without an id: it is done, and nobody waits for an answer.
             Err(MethodError::Unknown { .. }) => self.call_unanswered(runner, said).await,
-            Err(error @ MethodError::BadParams { .. }) => self.refused(runner, error.to_string()),
+            Err(error @ MethodError::BadParams { .. }) => office.refuse(runner, error.to_string()),
         }
     }
 
-    /// Lets people see what a member complains about, as far as they read so fast. It is in its transcript, too.
-    fn warn(&self, member: &MemberName, level: Level, text: &str) {
-        // What a teammate could not do is seen by its task or its state; what the lead could not do is seen nowhere else.
-        let is_seen = level == Level::Warn || level == Level::Error && self.post.is_lead(member);
-        if is_seen {
-            self.post.tell_people(format!("{member}: {text}"));
-        }
+    fn skipped(&mut self, runner: &Runner, skipped: &Skipped) {
+        let what = format!("skipped a line ({}): {}", skipped.reason, skipped.preview);
+        self.office.post.note(&runner.member, TranscriptLine::trouble(&what));
     }
 
-    /// A teammate could not do what it was told without a task: no task says so, so its state does, and the lead is told.
-    async fn failed(&mut self, member: &MemberName, reason: String) {
-        if !self.post.is_lead(member) {
-            let content = format!("{member} could not do what it was told: {reason}");
-            self.set_failed(member, Some(reason)).await;
-            self.post.tell_lead(member, content).await;
+    /// A member says that it is ready.
+    async fn ready(&mut self, runner: &Runner, ready: &Ready) {
+        let office = &mut self.office;
+        let member = &runner.member;
+        if !office.crew.become_ready(&mut office.post, member, ready).await {
+            return;
         }
-    }
-
-    /// Notes that a teammate could not do what it was told, or has something else to do by now.
-    pub(super) async fn set_failed(&mut self, member: &MemberName, reason: Option<String>) {
-        let Some(pid) = self.links.get(member).map(|link| link.body.process()) else { return };
-        let cause = reason.is_some().then_some(StateCause::CouldNot);
-        let (member, state, pid) = (member.clone(), MemberState::Idle, Some(pid));
-        self.post.give(Command::SetMemberState { member, state, reason, cause, pid }).await;
+        if let Some(pid) = office.crew.get(member).and_then(|it| it.body.own_process()) {
+            office.gate.member_spawned(&office.post, member, pid);
+        }
+        office.send_context(member);
+        office.send_held_tasks(member);
+        office.deliver(member).await;
     }
 
     /// A member says how its task stands.
-    pub(super) async fn reported(&mut self, runner: &Runner, report: TaskReport) {
+    async fn reported(&mut self, runner: &Runner, report: TaskReport) {
         let member = &runner.member;
         let task = match report.task_id.task() {
             Ok(task) => task,
-            Err(refusal) => return self.refused(runner, refusal.to_string()),
+            Err(refusal) => return self.office.refuse(runner, refusal.to_string()),
         };
         let TaskReport { result, summary, reason, attempt, for_good, .. } = report;
         let reason = reason.or_else(|| result.clone());
-        let is_late = self.is_late(&task, attempt);
+        let is_late = is_late(&self.office.post.state, &task, attempt);
         let order = match report.status {
             ReportedStatus::InProgress => {
-                self.begins_work(runner, &task, attempt);
-                return self.takes_if_free(runner, task).await;
+                self.office.begin_work(runner, &task, attempt);
+                return self.office.take_if_free(runner, task).await;
             }
             ReportedStatus::Completed => {
                 let result = result.filter(|it| !it.is_empty());
@@ -117,215 +126,155 @@ impl Dispatcher {
         };
         let command = Command::Task(order);
         if !is_late {
-            self.says_end(runner, &command);
+            self.office.end_work(runner, &command);
+            if let Some(facts) = self.office.crew.facts_of(runner) {
+                // Nothing comes after that, even of a member that does not say that it is idle.
+                facts.work.is_in_turn = false;
+            }
         }
-        if let Some(link) = self.link(runner).filter(|_| !is_late) {
-            // Nothing comes after that, even of who does not say that it is idle.
-            link.is_in_turn = false;
-        }
-        let request = self.signed(Actor::agent(&runner.member), command);
-        self.pass(Deed { runner: Some(runner.clone()), request, responder: None }).await;
+        self.pass_for(runner, command, None, None).await;
     }
 
-    /// A member works on a task. If nobody holds it, that is how it takes it.
-    async fn takes_if_free(&mut self, runner: &Runner, task: TaskRef) {
-        let number = self.post.state.resolve(&task).ok();
-        let status = number.and_then(|number| self.post.state.tasks().status(number));
-        if status == Some(Status::Pending) {
-            let claim = Command::Task(TaskCommand::Claim { task: Some(task) });
-            let request = self.signed(Actor::agent(&runner.member), claim);
-            self.do_for(runner, request).await;
+    /// Does something that a member wants, after all that it must pass.
+    pub(super) async fn pass_for(
+        &mut self,
+        runner: &Runner,
+        command: Command,
+        operation: Option<OperationId>,
+        responder: Option<Responder>,
+    ) {
+        let office = &mut self.office;
+        let actor = Actor::agent(&runner.member);
+        let mut request = office.crew.signed(&office.post, actor, command);
+        if let Some(operation) = operation {
+            request.operation = operation;
+        }
+        let intent = Intent { runner: Some(runner.clone()), request, responder };
+        self.completions.pass(office, intent).await;
+    }
+
+    /// Does what another process asks for, after all that it must pass.
+    pub(super) async fn called(&mut self, request: Request, responder: Responder) {
+        let request = Request { fence: Some(self.office.post.mandate.fence), ..request };
+        let intent = Intent { runner: None, request, responder: Some(responder) };
+        self.completions.pass(&mut self.office, intent).await;
+    }
+}
+
+/// Passages that go on.
+impl Dispatcher {
+    /// The files of a task are listed, and what has waited for that goes on. What the member said meanwhile is heard before
+    /// anything follows from the end of its report: it may be its last words.
+    pub(super) async fn files_listed(&mut self, id: PassageId, listing: FileListing) {
+        let runner = self.completions.runner_of(id);
+        if let Some(live) = runner.as_ref().and_then(|it| self.office.crew.in_run(it)) {
+            live.postponed.end();
+        }
+        let released = self.completions.files_listed(&mut self.office, id, listing).await;
+        if let Some(runner) = runner {
+            self.hear_postponed(&runner).await;
+        }
+        self.release(released).await;
+    }
+
+    /// Hooks have spoken.
+    pub(super) async fn judged(&mut self, reply: HookReply) {
+        let office = &mut self.office;
+        office.gate.hear(&mut office.post, &reply.fired);
+        match (reply.subject, reply.fired.verdict) {
+            (HookSubject::Passage(id), verdict) => {
+                let released = self.completions.judged(office, id, verdict).await;
+                self.release(released).await;
+            }
+            (HookSubject::Idle(runner, last_task), Verdict::Continue) => {
+                self.report_idle(&runner, last_task).await;
+            }
+            (HookSubject::Idle(runner, _), Verdict::Veto { feedback }) => {
+                refusal::tell(office, &runner.member, feedback, Notice::Vetoed).await;
+            }
+            (HookSubject::Created(task), Verdict::Veto { feedback }) => {
+                let order = TaskCommand::Cancel { task: task.into(), reason: feedback };
+                office.post.give(Command::Task(order)).await;
+            }
+            (HookSubject::Created(_) | HookSubject::Nothing, _) => {}
         }
     }
 
-    /// A member tells others something. Who says it is stamped here. Who answers mail of troop itself speaks to nobody, and
-    /// must not be answered by such mail again.
-    async fn said_to(&mut self, runner: &Runner, message: MessageOut) {
-        if message.to == SYSTEM && message.kind.answers().is_none() {
-            let what = format!("what it says to `{SYSTEM}` reaches nobody: {}", message.content);
-            return self.post.note(&runner.member, TranscriptLine::trouble(&what));
-        }
-        let MessageOut { to, content, kind, summary, request_id, approve } = message;
-        let outgoing =
-            Outgoing { summary, request_id, approve, ..Outgoing::new(to, kind, content) };
-        let request = self.signed(Actor::agent(&runner.member), Command::Send(outgoing));
-        self.do_for(runner, request).await;
+    /// It is known whether something is done.
+    pub(super) async fn proved(&mut self, id: PassageId, finished: Result<Finished, GitError>) {
+        let released = self.completions.proved(&mut self.office, id, finished).await;
+        self.release(released).await;
     }
 
-    /// A member has spent something.
-    async fn used(&mut self, runner: &Runner, report: &UsageReport) {
-        let command = Command::ReportUsage {
-            member: runner.member.clone(),
-            task: report.task_id.as_ref().and_then(|id| id.task().ok()),
-            model: report.model.as_deref().map(Into::into),
-            usage: report.into(),
+    /// A report or call of a member waits no longer. If it was the last, the member may be idle, or is gone.
+    async fn release(&mut self, released: ReleasedRunner) {
+        let Some(runner) = released else { return };
+        let Some(facts) = self.office.crew.facts_of(&runner) else { return };
+        facts.work.n_held -= 1;
+        if facts.life.has_exited() {
+            return self.bury(&runner).await;
+        }
+        let is_last = facts.work.n_held == 0;
+        if let Some(IdleAfter { last_task, .. }) = facts.idle.after.take_if(|_| is_last) {
+            self.become_idle(&runner, last_task).await;
+        }
+    }
+}
+
+/// The end of work, and of members.
+impl Dispatcher {
+    /// A member has nothing to do any more. If it was in the middle of a delegation and has said nothing about its end, that
+    /// is the end of it, with what it said last.
+    pub(super) async fn end_run(&mut self, runner: &Runner) {
+        let Some(work) = self.office.take_engagement(runner) else { return };
+        if !delegation::ends_with(&self.office.post.state, &runner.member, &work) {
+            return;
+        }
+        let Engagement { task, attempt, said } = work;
+        let report = TaskReport {
+            task_id: task.into(),
+            status: ReportedStatus::Completed,
+            result: said,
+            summary: None,
+            reason: None,
+            attempt,
+            for_good: false,
         };
-        let request = self.signed(Actor::agent(&runner.member), command);
-        self.do_for(runner, request).await;
+        self.reported(runner, report).await;
     }
 
-    /// A member has dealt with all that it was told.
-    pub(super) fn rests(&mut self, runner: &Runner) {
-        if let Some(link) = self.link(runner) {
-            (link.is_at_rest, link.is_in_turn) = (true, false);
-            link.answers = None;
-            self.post.agenda.is_due = true;
-        }
-        self.hand_next_conversation(runner);
-    }
-
-    /// Gives a command that may give a member work; until it is known whether it did, the member is given no other.
-    pub(super) async fn ask_for(&mut self, runner: &Runner, request: Request) {
-        let Some(link) = self.link(runner) else { return };
-        link.asked.n_waiting += 1;
-        let Some(given) = self.post.enqueue(request).await else { return };
-        let (runner, inputs) = (runner.clone(), self.post.background.inputs.clone());
-        self.post.background.tracker.spawn(async move {
-            let version = given.done().await.ok().map(|done| done.version);
-            drop(inputs.send(LeadInput::Settled(runner, version)).await);
-        });
-    }
-
-    pub(super) fn settled(&mut self, runner: &Runner, version: Option<Version>) {
-        if let Some(link) = self.link(runner) {
-            link.asked.n_waiting -= 1;
-            link.asked.until = link.asked.until.max(version.unwrap_or(Version::ZERO));
-            // What did not work is not tried again at once; the next tick will do.
-            self.post.agenda.is_due |= version.is_some();
+    /// A member has dealt with what it was told, so that it is at nothing any more.
+    pub(super) fn broke_off(&mut self, runner: &Runner) {
+        let facts = self.office.crew.facts_of(runner);
+        let broken_off = facts.and_then(|it| it.work.breaks_off.take());
+        if let Some(task) = broken_off {
+            self.office.post.timers.forget(&Due::BreakOff(runner.clone()));
+            self.left_alone(task);
         }
     }
 
-    /// Gives a command for a member. It hears of it if that is refused.
-    pub(super) async fn do_for(&mut self, runner: &Runner, request: Request) {
-        let runner = runner.clone();
-        self.post
-            .give_or(request.clone(), move |error| {
-                Some(LeadInput::Refused(Box::new((runner, request, error.to_string()))))
-            })
-            .await;
-    }
-
-    /// Tells a member that something it said had no effect.
-    pub(super) fn refused(&mut self, runner: &Runner, content: String) {
-        self.post.note(&runner.member, TranscriptLine::trouble(&content));
-        if let Some(link) = self.link(runner)
-            && link.may_be_refused()
-        {
-            // One that does not read learns nothing anyway.
-            let message = MessageIn {
-                from: SYSTEM.to_owned(),
-                content,
-                id: None,
-                kind: MessageKind::System,
-                summary: None,
-                request_id: None,
-                approve: None,
-                task_id: None,
-                sent_at: None,
-                session: None,
-                origin: troop_model::Origin::default(),
-            };
-            drop(link.tell(&FromLead::Message(message)));
-        }
-    }
-
-    /// A member answers the request to stop.
-    async fn answered_stop(&mut self, runner: &Runner, ack: ShutdownAck) {
-        let Some(link) = self.link(runner) else { return };
-        let Some(stop) = &mut link.stop else { return };
-        let asked = stop.asked.take();
-        let goes_on = !ack.approve && !stop.is_forced;
-        if goes_on {
-            link.stop = None;
-            self.post.timers.forget(&Due::Grace(runner.clone()));
-            self.post.timers.forget(&Due::Term(runner.clone()));
-        }
-        if let Some((request_id, to)) = asked {
-            let outgoing = Outgoing::new(
-                to.to_string(),
-                MessageKind::ShutdownResponse,
-                ack.reason.unwrap_or_default(),
-            )
-            .answering(request_id, ack.approve);
-            let request = self.signed(Actor::agent(&runner.member), Command::Send(outgoing));
-            self.do_for(runner, request).await;
-        }
-        if goes_on {
-            // What came while it was to stop has waited.
-            self.post.agenda.is_due = true;
-            self.send_context(&runner.member);
-            self.send_held_tasks(&runner.member);
-            self.deliver(&runner.member).await;
-        }
-    }
-
-    fn skipped(&mut self, runner: &Runner, skipped: &Skipped) {
-        self.post.note(
-            &runner.member,
-            TranscriptLine::trouble(&format!(
-                "skipped a line ({}): {}",
-                skipped.reason, skipped.preview
-            )),
-        );
-    }
-
-    /// A wire has ended. Its process should have, too; if not, it hangs and is of no use.
+    /// A member's wire has ended.
     async fn silenced(&mut self, runner: &Runner) {
-        let Some(link) = self.link(runner) else { return };
-        link.is_silent = true;
-        if link.exit.is_some() {
+        if self.office.crew.silence(&mut self.office.post, runner) {
             self.bury(runner).await;
-        } else if link.stop.is_none() {
-            self.post.timers.set(self.post.timing.grace, Due::Term(runner.clone()));
         }
     }
 
-    /// Keeps the claims of all who were heard of lately.
-    pub(super) async fn renew_leases(&mut self) {
-        let Some(team) = self.post.state.team() else { return };
-        let often = team.settings.lease() / 3;
-        let is_due = |link: &&LiveMember| {
-            let waits = link.n_held > 0 || self.places.is_coming(&link.runner.member);
-            let is_alive = waits || link.heard_at > link.renewed_at;
-            is_alive && link.renewed_at.elapsed() >= often
-        };
-        let due: Vec<MemberName> =
-            self.links.values().filter(is_due).map(|link| link.runner.member.clone()).collect();
-        self.renew_leases_of(due).await;
-    }
-
-    /// Ends those who have mail to deal with, or a turn to end, and give no sign of life. Who holds a task loses it by its lease.
-    pub(super) fn end_silent(&mut self) {
-        let Some(team) = self.post.state.team() else { return };
-        let lease = team.settings.lease();
-        let is_due = |link: &&LiveMember| {
-            let member = &link.runner.member;
-            let is_free =
-                at_work(&self.post.state, member).next().is_none() && !self.post.is_lead(member);
-            is_free && link.hangs_for(lease)
-        };
-        let due: Vec<MemberName> =
-            self.links.values().filter(is_due).map(|link| link.runner.member.clone()).collect();
-        due.iter().for_each(|member| self.hangs(member));
-    }
-
-    /// Keeps the claims of all who run, however long nothing was heard of them.
-    pub(super) async fn renew_all_leases(&mut self) {
-        self.links.values_mut().for_each(|link| link.heard_at = Instant::now());
-        let all = self.links.keys().cloned().collect();
-        self.renew_leases_of(all).await;
-    }
-
-    async fn renew_leases_of(&mut self, members: Vec<MemberName>) {
-        for member in members {
-            let held: Vec<_> = self.post.state.tasks().held_by(&member).collect();
-            for task in held {
-                let order = TaskCommand::Renew { task: task.into(), attempt: None };
-                self.post.give(Command::Task(order)).await;
-            }
-            if let Some(link) = self.links.get_mut(&member) {
-                link.renewed_at = Instant::now();
-            }
+    /// What ran for a member has exited.
+    pub(super) async fn exited(&mut self, runner: &Runner, exit: MemberExit) {
+        if self.office.crew.exit(&mut self.office.post, runner, exit) {
+            self.bury(runner).await;
         }
+    }
+
+    /// Draws the conclusions from the end of what ran for a member, once it has been heard to the end.
+    pub(super) async fn bury(&mut self, runner: &Runner) {
+        let office = &mut self.office;
+        let Some(dead) = office.crew.take_dead(&mut office.post, runner) else { return };
+        // Before anybody else is started in its folder.
+        if let Some(task) = dead.facts.work.breaks_off {
+            self.left_alone(task);
+        }
+        self.office.bury(dead).await;
     }
 }

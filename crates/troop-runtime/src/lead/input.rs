@@ -7,8 +7,13 @@ use troop_model::{Event, MemberName, TaskNumber, Version};
 use troop_protocol::{Inbox, Incoming, Responder};
 use uuid::Uuid;
 
-use super::{Runner, Until, gate::Passed, late::Late, proof::Proved, supervisor::MemberExit};
-use crate::{Begun, BoardError, GitError, Request, Sight, Watcher, Work};
+use super::{
+    Runner, Until,
+    completion::{FileListing, LateMerge, PassageId},
+    crew::lifecycle::MemberExit,
+    gate::HookReply,
+};
+use crate::{Begun, BoardError, Finished, GitError, Request, Sight, Watcher, Work};
 
 /// One thing that a lead reacts to.
 #[derive(Debug)]
@@ -19,23 +24,25 @@ pub(super) enum LeadInput {
     LogLost(Option<BoardError>),
     /// A member's wire says something.
     Wire(Runner, Incoming),
-    /// A member's process, or its task, is over.
+    /// A member's process, or its task, has ended.
     Exited(Runner, MemberExit),
     /// A member's process wrote to standard error.
     Complained(Runner, String),
     /// A moment has come.
     Due(Due),
+    /// The files of a task are listed, which its holder lets go.
+    FilesListed(PassageId, Box<FileListing>),
     /// Hooks have spoken about something that waited for them.
-    Passed(Box<Passed>),
+    Judged(Box<HookReply>),
     /// It is known whether something is done that was said to be.
-    Proved(Box<Proved>),
+    Proved(PassageId, Box<Result<Finished, GitError>>),
     /// It is known what became of work that could not be merged when it was done.
-    Late(Box<Late>),
+    MergedLate(Box<LateMerge>),
     /// A member's folder is there, or cannot be made.
     Placed(MemberName, Result<PathBuf, GitError>),
     /// A member's folder is ready for a task, or cannot be made so.
     Begun(Box<(Work, Result<Begun, GitError>)>),
-    /// Something that is to be done for a member cannot be done now, and is tried again.
+    /// Something for a member cannot be done now, and is tried again.
     Waits(MemberName, String),
     /// What was seen of what members are doing.
     Watched(Box<(Watcher, Result<Sight, GitError>)>),
@@ -45,25 +52,25 @@ pub(super) enum LeadInput {
     Called(Box<(Request, Responder)>),
     /// A member was given work, or was not; what came of it is in the log up to there.
     Settled(Runner, Option<Version>),
-    /// What was done for a member was refused, and it does not know yet.
+    /// The board refused what was given for a member, which does not know yet.
     Refused(Box<(Runner, Request, String)>),
     /// A member that crashed was not started again.
     NotRestarted(MemberName, BoardError),
-    /// Whoever was to do something that was delegated was not started.
+    /// The member to whom something was delegated was not started.
     NotDelegated(Uuid, BoardError),
-    /// The store does not do its part, and what was to be written is given to it again.
+    /// The store fails; what was to be written is given to it again.
     StoreFails(String),
     /// The lead's agent stands otherwise with what it was told than before.
     LeadWorks,
     /// Another session leads the team.
     Superseded,
-    /// It is over at another moment than was said before.
+    /// The work is over at another moment than was said before.
     Until(Until),
-    /// Whoever has not stopped yet is ended at once.
+    /// Members that have not stopped yet are ended at once.
     Hurry,
 }
 
-/// A moment that was waited for.
+/// A moment that we waited for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Due {
     /// A process should have said that it is ready.
@@ -98,7 +105,7 @@ pub(super) enum Due {
     Watch,
 }
 
-/// Where what one member says goes.
+/// Puts what one member says in line with everything else.
 #[derive(Debug)]
 pub(super) struct WireEar {
     pub(super) runner: Runner,

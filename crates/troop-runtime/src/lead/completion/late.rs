@@ -1,0 +1,123 @@
+//! Work on tasks that were done while nobody could merge it: merged as soon as somebody leads, before anything else begins.
+
+use troop_model::{Role, Status, Task, TaskNumber};
+
+use super::{Completions, proof};
+use crate::{
+    Finished, GitError, LateDone, Outcome, Wanted, Work,
+    checks::complaint,
+    lead::{input::LeadInput, office::Office, transcript::TranscriptLine},
+};
+
+/// Work that came late, and what became of it.
+#[derive(Debug)]
+pub(in super::super) struct LateMerge {
+    work: Work,
+    /// None if there was nothing to merge.
+    finished: Result<Option<Finished>, GitError>,
+}
+
+impl Completions {
+    /// Merges what is done and was not merged when this lead began, in the order in which it was done: what waited for
+    /// something was done after it.
+    pub(in super::super) fn merge_all_late(&mut self, office: &mut Office) {
+        let is_late = |task: &&Task| task.status == Status::Completed && task.merged.is_none();
+        let mut late: Vec<_> = office.post.state.tasks().iter().filter(is_late).collect();
+        late.sort_by_key(|task| (task.completed_at, task.number));
+        let late: Vec<_> = late.into_iter().map(|task| (task.number, how(task))).collect();
+        for (task, done) in late {
+            self.merge_late(office, task, done);
+        }
+    }
+
+    /// A task is done. If that came by way of this lead, it is merged already.
+    pub(in super::super) fn merge_if_late(
+        &mut self,
+        office: &mut Office,
+        done: LateDone,
+        task: TaskNumber,
+    ) {
+        let is_merged = office.post.state.tasks().get(task).is_none_or(|it| it.merged.is_some());
+        // Of what somebody still changes, no part is merged: it is, when that is over.
+        let mut crew = office.crew.facts().into_iter();
+        let is_changing = crew.any(|(_, facts)| facts.work.breaks_off == Some(task));
+        if !is_merged && !is_changing {
+            self.merge_late(office, task, done);
+        }
+    }
+
+    /// Merges the work on a task that is done, if there is some. No folder is made ready for anybody before that.
+    fn merge_late(&mut self, office: &mut Office, task: TaskNumber, done: LateDone) {
+        let Some(isolation) = office.places.isolation().cloned() else { return };
+        let state = &office.post.state;
+        let Some(team) = state.team() else { return };
+        let Some(found) = state.tasks().get(task) else { return };
+        let Some(member) = found.owner.clone() else { return };
+        if state.member(&member).is_some_and(|it| it.role == Role::Lead) {
+            return;
+        }
+        let required = found.required_checks(team).into_iter().map(str::to_owned).collect();
+        let subject = found.subject.clone();
+        let work = Work { member: member.clone(), task, attempt: found.attempts, subject };
+        let checks = self.checks(&office.post, required, Some(member), Wanted::default());
+        let mut perseverance = proof::perseverance(&office.post, &work, &checks);
+        self.n_late += 1;
+        let inputs = office.post.background.inputs.clone();
+        let over = office.post.background.over.clone();
+        office.places.add_job(async move {
+            let finish = async {
+                loop {
+                    match isolation.finish_late(&work, done, &checks).await {
+                        Err(error) if perseverance.wait_out(&error).await => {}
+                        finished => break finished,
+                    }
+                }
+            };
+            // Whoever leads next does it.
+            let Some(finished) = over.run_until_cancelled(finish).await else { return };
+            let late = LateMerge { work, finished };
+            drop(inputs.send(LeadInput::MergedLate(Box::new(late))).await);
+        });
+    }
+
+    /// It is known what became of work that came late.
+    pub(in super::super) async fn merged_late(&mut self, office: &mut Office, late: LateMerge) {
+        self.n_late -= 1;
+        office.post.agenda.is_due = true;
+        let LateMerge { work, finished } = late;
+        match finished {
+            Ok(None) => {}
+            Ok(Some(Finished { outcome: Outcome::Merged(merge), evidence })) => {
+                proof::keep_proof(&mut office.post, work.task, evidence, Some(merge)).await;
+            }
+            Ok(Some(Finished { outcome: Outcome::Ready, evidence })) => {
+                proof::keep_proof(&mut office.post, work.task, evidence, None).await;
+            }
+            Ok(Some(Finished { outcome: Outcome::Not(why), evidence })) => {
+                let why = complaint(&evidence).unwrap_or_else(|| why.reason());
+                proof::keep_proof(&mut office.post, work.task, evidence, None).await;
+                not_merged(office, &work, &why).await;
+            }
+            Err(error) => not_merged(office, &work, &error.chain()).await,
+        }
+    }
+}
+
+async fn not_merged(office: &mut Office, work: &Work, why: &str) {
+    let Work { member, task, .. } = work;
+    let what = format!(
+        "{task} is done, but {member}'s work on it could not be merged and is kept on its branch: {why}"
+    );
+    office.post.note(member, TranscriptLine::trouble(&what));
+    office.post.tell_lead(member, what).await;
+}
+
+/// How a task came to be done.
+fn how(task: &Task) -> LateDone {
+    let mut newest_first = task.trail.iter().rev();
+    let end = newest_first.find(|it| matches!(it.what.as_str(), "approved" | "completed"));
+    match end {
+        Some(it) if it.what == "approved" => LateDone::Approved,
+        _ => LateDone::Completed,
+    }
+}

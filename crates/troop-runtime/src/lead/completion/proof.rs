@@ -1,0 +1,318 @@
+//! Proof: what is said to be done is checked and merged before it counts as done.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use troop_model::{
+    Command, Evidence, MemberName, Merged, Notice, Proof, RefusedBy, RejectMode, State,
+    TaskCommand, TaskNumber,
+};
+
+use super::{Completions, DoneClaim, Intent, PassageStage, Station, refusal};
+use crate::{
+    Checks, Finished, GitError, Isolation, Merge, NotMerged, Outcome, Request, Wanted, Work,
+    checks::{Ask, Show, complaint},
+    lead::{
+        input::LeadInput,
+        office::Office,
+        patience::Perseverance,
+        policy::{
+            completion::{
+                self, DoneWay, Objection, Repairer, Sentence, after_objection, done_claim,
+            },
+            restart::Tries,
+        },
+        post::{Post, would_take},
+    },
+};
+
+/// What must be shown before something counts as done.
+#[derive(Debug)]
+pub(super) struct ProofPlan {
+    claim: DoneClaim,
+    work: Option<(Isolation, Work)>,
+    checks: Vec<String>,
+}
+
+/// What must be shown before a command counts as done; nothing, if it does not say so, or is refused anyway.
+pub(super) fn plan(office: &Office, request: &Request) -> Option<ProofPlan> {
+    let state = &office.post.state;
+    let claim = done_claim(state, request)?;
+    let found = state.tasks().get(claim.task)?;
+    let checks = found.required_checks(state.team()?);
+    let checks: Vec<_> = checks.into_iter().map(str::to_owned).collect();
+    let work = office.places.work_of(state, &claim.member, claim.task);
+    let is_empty = work.is_none() && checks.is_empty();
+    (!is_empty && office.post.would_take(request)).then_some(ProofPlan { claim, work, checks })
+}
+
+impl Completions {
+    /// Finds out beside the loop whether something is done.
+    pub(super) fn prove(
+        &mut self,
+        office: &mut Office,
+        intent: Intent,
+        plan: ProofPlan,
+        over: Option<PassageStage>,
+    ) {
+        let ProofPlan { claim, work, checks } = plan;
+        let way = claim.way;
+        let owner = office.post.state.tasks().get(claim.task).and_then(|it| it.owner.clone());
+        let unwanted = CancellationToken::new();
+        let wanted = wanted(&office.post, &intent.request, unwanted.clone());
+        let checks = self.checks(&office.post, checks, owner, wanted);
+        let work = work.map(|(isolation, work)| {
+            let perseverance = perseverance(&office.post, &work, &checks);
+            (isolation, perseverance, work)
+        });
+        let project = office.crew.project.clone();
+        let end = office.post.background.over.clone();
+        let id = self.hold(office, intent, Station::Proof { claim, over: unwanted }, over);
+        office.post.background.spawn_input(async move {
+            let finish = async {
+                match (work, way) {
+                    (Some((isolation, mut perseverance, work)), DoneWay::Finish(aim)) => loop {
+                        match isolation.finish(&work, aim, &checks).await {
+                            Err(error) if perseverance.wait_out(&error).await => {}
+                            finished => break finished,
+                        }
+                    },
+                    // Whoever approves hears at once, and it costs nothing.
+                    (Some((isolation, _, work)), DoneWay::Approve) => {
+                        isolation.approve(&work, &checks).await
+                    }
+                    (None, _) => {
+                        let evidence = checks.run(&project, None).await;
+                        Ok(match checks.wanted.is_still().await {
+                            true => Finished::without_merge(evidence),
+                            false => NotMerged::Unwanted.into(),
+                        })
+                    }
+                }
+            };
+            // At the end of the lead it is not known; the task is given to somebody again.
+            let finished = end.run_until_cancelled(finish).await?;
+            Some(LeadInput::Proved(id, Box::new(finished)))
+        });
+    }
+
+    pub(super) fn checks(
+        &self,
+        post: &Post,
+        commands: Vec<String>,
+        owner: Option<MemberName>,
+        wanted: Wanted,
+    ) -> Checks {
+        let seconds = post.state.team().map_or(1, |team| team.settings.check_timeout_seconds);
+        let inputs = post.background.inputs.clone();
+        let show = owner.map(|owner| {
+            let show = move |line: &str| {
+                // A lead that has enough to do does not show it.
+                drop(inputs.try_send(LeadInput::Shown(owner.clone(), line.to_owned())));
+            };
+            Arc::new(show) as Show
+        });
+        Checks {
+            commands,
+            timeout: Duration::from_secs(seconds.into()),
+            environment: self.environment.clone(),
+            clock: post.clock.clone(),
+            session: post.mandate.session,
+            show,
+            wanted,
+            agreement: self.agreement.clone(),
+        }
+    }
+
+    /// Draws the conclusions from a proof. Evidence is recorded first: the board looks at it when it decides.
+    pub(super) async fn conclude_proof(
+        &mut self,
+        office: &mut Office,
+        intent: Intent,
+        claim: DoneClaim,
+        finished: Result<Finished, GitError>,
+    ) {
+        let task = claim.task;
+        match finished {
+            Ok(Finished { outcome: Outcome::Merged(merge), evidence }) => {
+                keep_proof(&mut office.post, task, evidence, Some(merge)).await;
+                office.carry_out(intent).await;
+            }
+            Ok(Finished { outcome: Outcome::Ready, evidence }) => {
+                keep_proof(&mut office.post, task, evidence, None).await;
+                office.carry_out(intent).await;
+            }
+            Ok(Finished { outcome: Outcome::Not(why), evidence }) => {
+                self.object(office, intent, claim, why, evidence).await;
+            }
+            Err(error) => {
+                let why = error.chain();
+                refusal::record(office, &intent.request, RefusedBy::Merge, &why).await;
+                let feedback = match claim.way {
+                    DoneWay::Approve => {
+                        format!("{task} could not be merged and still waits for approval: {why}")
+                    }
+                    DoneWay::Finish(_) => {
+                        format!("your work could not be merged and is unchanged: {why}")
+                    }
+                };
+                let reason = why;
+                let objection = ProofObjection { kind: Objection::Fault, feedback, reason };
+                self.execute(office, intent, claim, objection).await;
+            }
+        }
+    }
+
+    async fn object(
+        &mut self,
+        office: &mut Office,
+        intent: Intent,
+        claim: DoneClaim,
+        why: NotMerged,
+        evidence: Vec<Evidence>,
+    ) {
+        if matches!(why, NotMerged::Unwanted) {
+            let feedback =
+                "the task was taken away in the meantime; look at it, and complete it again";
+            let feedback = feedback.to_owned();
+            let reason = feedback.clone();
+            let objection = ProofObjection { kind: Objection::Unwanted, feedback, reason };
+            return self.execute(office, intent, claim, objection).await;
+        }
+        let complaint = complaint(&evidence);
+        keep_proof(&mut office.post, claim.task, evidence, None).await;
+        // What checks are against is in their evidence; what cannot be merged is kept as a refusal.
+        if complaint.is_none() && claim.way != DoneWay::Approve {
+            refusal::record(office, &intent.request, RefusedBy::Merge, &why.reason()).await;
+        }
+        let reason = complaint.clone().unwrap_or_else(|| why.reason());
+        let feedback = complaint.unwrap_or_else(|| why.to_string());
+        let objection = ProofObjection { kind: Objection::Work, feedback, reason };
+        self.execute(office, intent, claim, objection).await;
+    }
+
+    /// Does what follows from an objection.
+    async fn execute(
+        &mut self,
+        office: &mut Office,
+        intent: Intent,
+        claim: DoneClaim,
+        objection: ProofObjection,
+    ) {
+        let DoneClaim { task, way, .. } = claim;
+        let ProofObjection { kind, feedback, reason } = objection;
+        let state = &office.post.state;
+        let attempt = completion::attempt_at(state, task);
+        let n_refusals = self.refusals.get(&(task, attempt)).copied().unwrap_or_default();
+        let repairer = Repairer { can_repair: completion::can_repair(state, task), n_refusals };
+        let would_be_taken = office.post.would_take(&intent.request);
+        match after_objection(way, kind, repairer, would_be_taken) {
+            Sentence::LetTheBoardSay => office.carry_out(intent).await,
+            Sentence::Repair if kind == Objection::Unwanted => {
+                refusal::say_no_to_deed(office, intent, feedback, Notice::NotDone).await;
+            }
+            Sentence::Repair | Sentence::FailAttempt => {
+                self.refuse_done(office, intent, task, feedback, Notice::NotDone).await;
+            }
+            Sentence::SendBack => {
+                let can_repair = true;
+                send_back(office, intent, task, feedback, &reason, can_repair).await;
+            }
+            Sentence::SendBackAndFail => {
+                let can_repair = false;
+                send_back(office, intent, task, feedback, &reason, can_repair).await;
+            }
+            Sentence::StillInReview => {
+                refusal::say_no_to_deed(office, intent, feedback, Notice::NotDone).await;
+            }
+        }
+    }
+}
+
+/// What a proof found against something.
+struct ProofObjection {
+    kind: Objection,
+    /// What whoever made it is told.
+    feedback: String,
+    /// The same, in short.
+    reason: String,
+}
+
+/// Whether somebody still wants to know whether a task is done: until it is taken away or over, which the board is asked once
+/// more before anything is changed.
+fn wanted(post: &Post, request: &Request, over: CancellationToken) -> Wanted {
+    let board = post.board.clone();
+    let clock = post.clock.clone();
+    let request = Arc::new(request.clone());
+    let ask: Ask = Arc::new(move || {
+        let board = board.clone();
+        let now = clock.now();
+        let request = Arc::clone(&request);
+        Box::pin(async move {
+            let look = move |state: &State| would_take(state, &request, now);
+            // A board that cannot be asked does not take it in the end.
+            board.look(look).await.unwrap_or(true)
+        })
+    });
+    Wanted { over, ask: Some(ask) }
+}
+
+/// For work that a fault of the machine keeps from being merged.
+pub(super) fn perseverance(post: &Post, work: &Work, checks: &Checks) -> Perseverance {
+    let Work { member, task, .. } = work;
+    Perseverance {
+        member: member.clone(),
+        what: format!("{member}'s work on {task} cannot be merged now"),
+        first: post.timing.restart,
+        inputs: post.background.inputs.clone(),
+        over: checks.wanted.over.clone(),
+        tries: Tries::new(Instant::now()),
+    }
+}
+
+/// Records what a proof found, also where it brought nothing new: it is settled where the work is.
+pub(super) async fn keep_proof(
+    post: &mut Post,
+    task: TaskNumber,
+    evidence: Vec<Evidence>,
+    merge: Option<Merge>,
+) {
+    let merge = merge.map(|it| Merged { into: it.into, commit: it.commit });
+    if merge.is_some() || !evidence.is_empty() {
+        let proof = Proof { task: task.into(), evidence, merge, waived: None };
+        post.give(Command::Task(TaskCommand::Prove(proof))).await;
+    }
+}
+
+/// What was handed in cannot be merged as it is: whoever made it gets it back, and whoever approved it hears that. A member
+/// that cannot repair it would hand in the same again, so it is tried anew.
+async fn send_back(
+    office: &mut Office,
+    intent: Intent,
+    task: TaskNumber,
+    feedback: String,
+    reason: &str,
+    can_repair: bool,
+) {
+    let state = &office.post.state;
+    let attempt = completion::attempt_at(state, task);
+    let owner = state.tasks().get(task).and_then(|it| it.owner.clone());
+    let owner = owner.map_or_else(|| "whoever takes it".to_owned(), |it| it.to_string());
+    let mode = RejectMode::Revise;
+    let order = TaskCommand::Reject { task: task.into(), reason: feedback.clone(), mode };
+    office.post.give(Command::Task(order)).await;
+    if !can_repair {
+        office.fail_attempt(task, attempt, feedback).await;
+    }
+    let message = match can_repair {
+        true => format!("{task} was sent back to {owner}: {reason}"),
+        false => format!("{task} failed, because {owner} cannot repair it: {reason}"),
+    };
+    let number = task.0;
+    let hint = match completion::is_retried(&office.post.state, task) || can_repair {
+        true => format!("approve it when it is submitted again: `troop task approve {number}`"),
+        false => format!("retry it: `troop task retry {number}`"),
+    };
+    refusal::say_no_with_hint(office, intent, message, hint).await;
+}

@@ -1,0 +1,519 @@
+//! The crew: the members that run. Starting them, seeing them end, starting them again, and stopping them.
+
+pub(super) mod conversation;
+pub(super) mod facts;
+pub(super) mod lifecycle;
+pub(super) mod member;
+mod process;
+mod stop;
+
+use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc, time::Duration};
+
+use tokio::time::Instant;
+use troop_model::{
+    Command, Member, MemberName, MemberState, NewMember, Party, Permissions, Role, Spawn,
+    StateCause,
+};
+use troop_process::{Below, Mark, Signal, kill_group};
+use troop_protocol::{Peer, PeerOptions, Ready};
+use uuid::Uuid;
+
+use self::{
+    conversation::Conversation,
+    facts::MemberFacts,
+    lifecycle::{Lifecycle, MemberExit, StopOrder},
+    member::{LiveMember, MemberBody},
+};
+use super::{
+    Runner,
+    input::{Due, LeadInput, WireEar},
+    launch::{Launch, LaunchSpec},
+    places::Workplaces,
+    policy::{
+        aftermath::{self, Aftermath},
+        delegation,
+        restart::{Failing, Restarts},
+    },
+    post::Post,
+    transcript::TranscriptLine,
+};
+use crate::{
+    BoardError,
+    fault::{is_of_machine, is_said_of_machine},
+};
+
+/// How long we wait for what a process said after its end. Something that it left behind may hold its wire open.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// The members that run.
+#[derive(Debug)]
+pub(super) struct Crew {
+    members: BTreeMap<MemberName, LiveMember>,
+    n_runs: u64,
+    restarts: Restarts,
+    /// Who could not be started because of a fault of the machine, and is tried again.
+    starts: Failing,
+    pub(super) launch: Arc<dyn Launch>,
+    pub(super) project: PathBuf,
+    /// The conversation in which the lead's agent acts.
+    pub(super) conversation: Conversation,
+}
+
+/// Who is there.
+impl Crew {
+    pub(super) fn new(launch: Arc<dyn Launch>, project: PathBuf) -> Self {
+        Self {
+            members: BTreeMap::new(),
+            n_runs: 0,
+            restarts: Restarts::default(),
+            starts: Failing::default(),
+            launch,
+            project,
+            conversation: Conversation::default(),
+        }
+    }
+
+    pub(super) fn get(&self, member: &MemberName) -> Option<&LiveMember> {
+        self.members.get(member)
+    }
+
+    pub(super) fn get_mut(&mut self, member: &MemberName) -> Option<&mut LiveMember> {
+        self.members.get_mut(member)
+    }
+
+    /// The member that reads mail under this name.
+    pub(super) fn reader(&mut self, reader: &Party) -> Option<&mut LiveMember> {
+        self.members.get_mut(reader.as_str())
+    }
+
+    /// A member, if it is still in the same run.
+    pub(super) fn in_run(&mut self, runner: &Runner) -> Option<&mut LiveMember> {
+        self.members.get_mut(&runner.member).filter(|it| it.runner.run == runner.run)
+    }
+
+    /// What is known of a member, if it is still in the same run.
+    pub(super) fn facts_of(&mut self, runner: &Runner) -> Option<&mut MemberFacts> {
+        self.in_run(runner).map(|it| &mut it.facts)
+    }
+
+    pub(super) fn has(&self, member: &MemberName) -> bool {
+        self.members.contains_key(member)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    pub(super) fn names(&self) -> Vec<MemberName> {
+        self.members.keys().cloned().collect()
+    }
+
+    pub(super) fn runners(&self) -> Vec<Runner> {
+        self.members.values().map(|it| it.runner.clone()).collect()
+    }
+
+    pub(super) fn facts(&self) -> Vec<(&MemberName, &MemberFacts)> {
+        self.members.iter().map(|(name, it)| (name, &it.facts)).collect()
+    }
+
+    pub(super) fn all_facts_mut(&mut self) -> impl Iterator<Item = &mut MemberFacts> {
+        self.members.values_mut().map(|it| &mut it.facts)
+    }
+
+    /// The runs of members of which something holds.
+    pub(super) fn runners_with(&self, holds: impl Fn(&MemberFacts) -> bool) -> Vec<Runner> {
+        let found = self.members.values().filter(|it| holds(&it.facts));
+        found.map(|it| it.runner.clone()).collect()
+    }
+
+    pub(super) fn restarts(&self) -> &Restarts {
+        &self.restarts
+    }
+
+    /// A member got something done: it does not crash at every start.
+    pub(super) fn forgive(&mut self, member: &MemberName) {
+        self.restarts.forgive(member);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.members.clear();
+    }
+}
+
+/// Starting.
+impl Crew {
+    /// Starts what runs for a member, unless something does already.
+    pub(super) async fn start(
+        &mut self,
+        post: &mut Post,
+        places: &mut Workplaces,
+        member: &MemberName,
+    ) {
+        // A member with a folder of its own is started when that is there.
+        if self.may_start(post, member).await && !places.make(post, member) {
+            self.launch_in(post, places, member, self.project.clone()).await;
+        }
+    }
+
+    /// Starts what runs for a member in a folder, if it is still to run.
+    pub(super) async fn start_in(
+        &mut self,
+        post: &mut Post,
+        places: &Workplaces,
+        member: &MemberName,
+        path: PathBuf,
+    ) {
+        if self.may_start(post, member).await {
+            self.launch_in(post, places, member, path).await;
+        }
+    }
+
+    /// Whether a member is to be started that does not run. When all stop, the log says that it has stopped, too.
+    async fn may_start(&self, post: &mut Post, member: &MemberName) -> bool {
+        if self.has(member) {
+            return false;
+        }
+        if post.is_ending() {
+            let cause = StateCause::TeamStopped;
+            let reason = Some(cause.in_words().to_owned());
+            post.set_state(member, MemberState::Stopped, reason, Some(cause), None).await;
+            return false;
+        }
+        true
+    }
+
+    async fn launch_in(
+        &mut self,
+        post: &mut Post,
+        places: &Workplaces,
+        member: &MemberName,
+        path: PathBuf,
+    ) {
+        let Some(found) = post.state.member(member) else { return };
+        let is_new = is_new(found);
+        self.n_runs += 1;
+        let runner = Runner { member: member.clone(), run: self.n_runs };
+        let mark = Mark { session: post.mandate.session, run: Some(Uuid::now_v7()) };
+        let spec = LaunchSpec {
+            team: post.team_name(),
+            member: member.clone(),
+            role: found.role,
+            agent: found.agent.clone(),
+            model: found.model.clone(),
+            session: post.mandate.session,
+            path,
+            project: self.project.clone(),
+            variables: places.variables_of(&post.state, member),
+            mark,
+        };
+        let launched = match self.launch.launch(&spec) {
+            Ok(launched) => launched,
+            Err(error)
+                if is_of_machine(&error) && self.start_later(post, member, &error.to_string()) =>
+            {
+                return;
+            }
+            Err(error) => return self.cannot_start(post, member, error).await,
+        };
+        let ear = WireEar { runner: runner.clone(), inputs: post.background.inputs.clone() };
+        let tracker = &post.background.tracker;
+        let options = PeerOptions::default();
+        let peer = Peer::spawn(launched.reader, launched.writer, options, ear, tracker);
+        let body = process::attend(&post.background, &runner, launched.life, mark);
+        let what = format!("started in process {}", body.process());
+        post.note(member, TranscriptLine::note(&what));
+        post.timers.set(post.timing.ready, Due::Ready(runner.clone()));
+        self.members.insert(member.clone(), LiveMember::new(runner, peer, body, is_new));
+    }
+
+    /// Starts a member later that a fault of the machine keeps from starting: that is no crash, and the fault of no task. Not
+    /// for ever. People are told once. Returns whether it is tried again.
+    pub(super) fn start_later(&mut self, post: &mut Post, member: &MemberName, why: &str) -> bool {
+        if post.is_lead(member) || post.is_ending() {
+            return false;
+        }
+        let Some(next) = self.starts.next_try(member, post.timing.restart, Instant::now()) else {
+            self.starts.forget(member);
+            return false;
+        };
+        if next.is_new {
+            let what = format!("{member} cannot be started now; retrying: {why}");
+            post.note(member, TranscriptLine::trouble(&what));
+            if next.is_news {
+                post.tell_people(what);
+            }
+        }
+        post.timers.set(next.pause, Due::Start(member.clone()));
+        true
+    }
+
+    /// Tries again to start a member, if it is still to run.
+    pub(super) async fn start_again(
+        &mut self,
+        post: &mut Post,
+        places: &mut Workplaces,
+        member: &MemberName,
+    ) {
+        if post.state.member(member).is_some_and(|it| it.state == MemberState::Spawning) {
+            self.start(post, places, member).await;
+        }
+    }
+
+    /// What was to run for a member could not even be started.
+    pub(super) async fn cannot_start(
+        &mut self,
+        post: &mut Post,
+        member: &MemberName,
+        error: io::Error,
+    ) {
+        let Some(found) = post.state.member(member) else { return };
+        let is_new = is_new(found);
+        let exit = MemberExit::NotStarted(error);
+        post.note(member, TranscriptLine::trouble(&exit.to_string()));
+        match is_new {
+            true => self.remove_unstarted(post, member, &exit).await,
+            false => self.crash(post, member, exit.to_string()).await,
+        }
+    }
+
+    /// A member says that it is ready. Returns whether that is new.
+    pub(super) async fn become_ready(
+        &mut self,
+        post: &mut Post,
+        member: &MemberName,
+        ready: &Ready,
+    ) -> bool {
+        let Some(live) = self.members.get_mut(member) else { return false };
+        if !live.facts.life.become_ready() {
+            return false;
+        }
+        live.facts.wire.acknowledges = ready.acknowledges;
+        live.facts.wire.tells_end = ready.version.is_some();
+        live.facts.stir();
+        let pid = Some(live.body.process());
+        self.starts.forget(member);
+        let permissions = post.state.member(member).map(|it| it.permissions);
+        let state = match permissions {
+            Some(Permissions::Plan) => MemberState::Planning,
+            _ => MemberState::Idle,
+        };
+        post.set_state(member, state, None, None, pid).await;
+        true
+    }
+
+    /// A member should have said by now that it is ready.
+    pub(super) fn ready_is_due(&mut self, post: &mut Post, runner: &Runner) {
+        if let Some(live) = self.in_run(runner).filter(|it| it.facts.life.is_starting()) {
+            live.obituary.set_cause("it was not ready in time");
+            self.kill(post, runner);
+        }
+    }
+
+    /// Starts whoever is to work on a delegation and does not run.
+    pub(super) async fn start_for(&mut self, post: &mut Post, delegation: Uuid, to: &MemberName) {
+        let Some(member) = post.state.member(to) else { return };
+        let is_coming = self.has(to) || self.restarts.is_waiting(to);
+        if post.is_ending() || !delegation::must_start(member, is_coming) {
+            return;
+        }
+        let member = NewMember {
+            name: member.name.clone(),
+            agent: member.agent.clone(),
+            expertise: member.expertise.clone(),
+            model: member.model.clone(),
+            permissions: None,
+        };
+        let request = post.own(Command::SpawnMember(Spawn { member, prompt: None }));
+        post.give_or(request, move |error| {
+            // Somebody else, or another delegation, was faster.
+            let is_done =
+                matches!(error, BoardError::Refused(troop_model::Refusal::AlreadyRunning { .. }));
+            (!is_done).then_some(LeadInput::NotDelegated(delegation, error))
+        })
+        .await;
+    }
+}
+
+/// Ending.
+impl Crew {
+    /// What ran for a member has exited. First we hear to the end what it said before that. Returns whether we have.
+    pub(super) fn exit(&mut self, post: &mut Post, runner: &Runner, exit: MemberExit) -> bool {
+        let Some(facts) = self.facts_of(runner) else { return false };
+        facts.life.exit(exit);
+        if !facts.wire.is_silent {
+            post.timers.set(LAST_WORDS, Due::Bury(runner.clone()));
+            return false;
+        }
+        true
+    }
+
+    /// A wire has ended. Its process should have, too; if not, it hangs and is of no use. Returns whether it has.
+    pub(super) fn silence(&mut self, post: &mut Post, runner: &Runner) -> bool {
+        let Some(facts) = self.facts_of(runner) else { return false };
+        facts.wire.is_silent = true;
+        if facts.life.has_exited() {
+            return true;
+        }
+        if facts.life.stop().is_none() {
+            post.timers.set(post.timing.grace, Due::Term(runner.clone()));
+        }
+        false
+    }
+
+    /// Takes a member out of the crew whose run is over. What it said to be done before that still counts, so that is
+    /// settled first, unless there is no time.
+    pub(super) fn take_dead(&mut self, post: &mut Post, runner: &Runner) -> Option<LiveMember> {
+        let facts = self.facts_of(runner)?;
+        let is_over = aftermath::is_over(&facts.life, facts.work.n_held);
+        let dead = is_over.then(|| self.members.remove(&runner.member)).flatten()?;
+        post.engage(&runner.member, None);
+        if let Lifecycle::Exited { exit, .. } = &dead.facts.life {
+            post.note(&runner.member, TranscriptLine::note(&exit.to_string()));
+        }
+        Some(dead)
+    }
+
+    /// Draws the conclusions from the end of what ran for a member.
+    pub(super) async fn bury(
+        &mut self,
+        post: &mut Post,
+        places: &mut Workplaces,
+        dead: LiveMember,
+    ) {
+        let member = &dead.runner.member;
+        let Lifecycle::Exited { exit, account, .. } = dead.facts.life else { return };
+        let reason = dead.obituary.explain(&exit);
+        match aftermath::of(account, is_said_of_machine(&reason)) {
+            Aftermath::Nothing => {
+                // Somebody else may bear the name by now, and wait to be started.
+                let waits = |it: &Member| it.state == MemberState::Spawning;
+                if post.state.member(member).is_some_and(waits) {
+                    self.start(post, places, member).await;
+                }
+            }
+            Aftermath::Stopped(order) => self.has_stopped(post, member, &order).await,
+            Aftermath::NotReady { may_retry: true, .. }
+                if self.start_later(post, member, &reason) => {}
+            Aftermath::NotReady { is_new: true, .. } => {
+                let exit = MemberExit::NotStarted(io::Error::other(reason));
+                self.remove_unstarted(post, member, &exit).await;
+            }
+            Aftermath::NotReady { .. } | Aftermath::Crashed => {
+                self.crash(post, member, reason).await;
+            }
+        }
+    }
+
+    async fn has_stopped(&mut self, post: &mut Post, member: &MemberName, order: &StopOrder) {
+        let mut reason = order.recorded();
+        let mut cause = order.cause();
+        if let Some(left) = post.left_open().filter(|_| post.is_lead(member)) {
+            reason = format!("{reason}; {}", left.in_words());
+            cause = left;
+        }
+        post.set_state(member, MemberState::Stopped, Some(reason), Some(cause), None).await;
+        // When all stop, the lead does too, and would find it unread when it begins again.
+        if !order.is_forced {
+            post.tell_lead(member, format!("Teammate {member} has shut down.")).await;
+        }
+        self.restarts.forget(member);
+    }
+
+    /// A member that joined to be started now, and could not be, leaves the team again.
+    async fn remove_unstarted(&self, post: &mut Post, member: &MemberName, exit: &MemberExit) {
+        let what = format!("{member} did not start: {exit}");
+        let reason = Some(what.clone());
+        post.give(Command::RemoveMember { member: member.clone(), reason }).await;
+        post.tell_lead(member, what).await;
+    }
+
+    async fn crash(&mut self, post: &mut Post, member: &MemberName, reason: String) {
+        let is_kept_down = post.is_ending() || post.is_lead(member);
+        let is_given_up = !is_kept_down && !self.restarts.after_crash(member, &post.timing);
+        let said = match is_given_up {
+            true => format!("{reason}; it crashed too often and will not be restarted"),
+            false => reason.clone(),
+        };
+        post.set_state(member, MemberState::Crashed, Some(said), None, None).await;
+        if is_given_up {
+            let what = format!("{member} crashed too often and will not be restarted: {reason}");
+            post.tell_lead(member, what).await;
+        }
+    }
+
+    /// The log says that a member is down: if it is to be started again, its pause begins.
+    pub(super) fn plan_restart(&mut self, post: &mut Post, member: &MemberName) {
+        post.agenda.is_due = true;
+        if let Some(pause) = self.restarts.pause(member) {
+            post.timers.set(pause, Due::Restart(member.clone()));
+        }
+    }
+
+    /// Starts a member again that crashed. The log says that it starts, and then it does.
+    pub(super) async fn restart(&mut self, post: &mut Post, member: &MemberName) {
+        let is_down = post.state.member(member).is_some_and(|it| !it.is_running());
+        let is_planned = self.restarts.begin(member);
+        if !is_planned || !is_down || self.has(member) || post.is_ending() {
+            return;
+        }
+        let member = member.clone();
+        let request = post.own(Command::SetMemberState {
+            member: member.clone(),
+            state: MemberState::Spawning,
+            reason: Some("starts again".to_owned()),
+            cause: None,
+            pid: None,
+        });
+        post.give_or(request, |error| Some(LeadInput::NotRestarted(member, error))).await;
+    }
+
+    /// Ends a member's process at once, with all that it started.
+    pub(super) fn kill(&mut self, post: &mut Post, runner: &Runner) {
+        self.signal(runner, Signal::KILL);
+        let Some(live) = self.in_run(runner) else { return };
+        live.facts.life.kill();
+        live.peer.cut();
+        if let MemberBody::Task(task) = &live.body {
+            task.abort();
+        }
+        if live.facts.life.has_exited() {
+            post.timers.set(Duration::ZERO, Due::Bury(runner.clone()));
+        }
+    }
+
+    /// Sends a signal to the group of a member's process.
+    fn signal(&mut self, runner: &Runner, signal: Signal) {
+        let live = self.in_run(runner).filter(|it| !it.facts.life.has_exited());
+        let Some(pid) = live.and_then(|it| it.body.own_process()) else { return };
+        // Looked at before, since nobody can tell any more once the process above is gone.
+        let below = (signal == Signal::KILL).then(|| Below::of(pid));
+        // One that has just ended cannot be signalled; its end is on its way.
+        drop(kill_group(pid, signal));
+        below.iter().for_each(Below::kill);
+    }
+
+    /// Ends a member that does not answer any more.
+    pub(super) fn end_silent(&mut self, post: &mut Post, member: &MemberName) {
+        let Some(live) = self.members.get_mut(member) else { return };
+        let runner = live.runner.clone();
+        live.obituary.set_cause("it was silent for longer than its lease");
+        post.note(member, TranscriptLine::trouble("silent for longer than its lease"));
+        self.kill(post, &runner);
+    }
+
+    /// Ends a member that was removed from the team.
+    pub(super) fn let_go(&mut self, post: &mut Post, member: &MemberName) {
+        self.restarts.forget(member);
+        self.starts.forget(member);
+        if let Some(live) = self.members.get_mut(member) {
+            live.facts.life.let_go();
+            let runner = live.runner.clone();
+            self.kill(post, &runner);
+        }
+    }
+}
+
+/// Whether a member joined with the same command that starts it, so that it has never run.
+fn is_new(member: &Member) -> bool {
+    member.role == Role::Member && member.joined_at == member.state_since
+}

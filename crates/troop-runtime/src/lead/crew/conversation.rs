@@ -1,0 +1,107 @@
+//! Who speaks in which conversation: the lead's agent in that of the mail which it read last, a teammate in its own name.
+
+use std::collections::BTreeMap;
+
+use troop_model::{Actor, Command, MemberName, Message, Origin, Party};
+use uuid::Uuid;
+
+use super::Crew;
+use crate::{Request, Signature, lead::post::Post};
+
+/// In which conversation the lead's agent acts: that of the mail which it read last.
+#[derive(Debug, Default)]
+pub(in super::super) struct Conversation {
+    current: Option<Origin>,
+    /// What each conversation asked for last: the trace that what is done about it belongs to.
+    requests: BTreeMap<Origin, Uuid>,
+}
+
+impl Conversation {
+    /// Where a command of the lead's agent comes from.
+    pub(in super::super) fn origin(&self) -> Option<&Origin> {
+        self.current.as_ref()
+    }
+
+    /// What the lead's agent is dealing with.
+    fn request(&self) -> Option<Uuid> {
+        self.requests.get(self.current.as_ref()?).copied()
+    }
+
+    fn turn_to(&mut self, message: &Message) {
+        // Troop's own traffic is of no conversation, and must not free the agent from the one that it is in.
+        if message.origin.is_internal() {
+            return;
+        }
+        if message.from == Party::user() {
+            self.requests.insert(message.origin.clone(), message.id);
+        }
+        self.current = Some(message.origin.clone());
+    }
+
+    /// A command of the lead's agent, in the conversation that it is about.
+    fn place(&self, mut request: Request) -> Request {
+        if let Some(origin) = &self.current {
+            request.origin = origin.clone();
+        }
+        if let Command::Delegate { trace_id: trace_id @ None, .. } = &mut request.command {
+            *trace_id = self.request();
+        }
+        request
+    }
+}
+
+impl Crew {
+    /// A command that a member gives by way of the lead.
+    pub(in super::super) fn signed(&self, post: &Post, actor: Actor, command: Command) -> Request {
+        let is_lead = post.state.lead().is_some_and(|lead| Actor::agent(&lead.name) == actor);
+        let origin = self.origin_of(&actor, &command);
+        let signature = Signature { origin, ..Signature::new(actor) };
+        let request = Request { fence: Some(post.mandate.fence), ..signature.on(command) };
+        if is_lead { self.conversation.place(request) } else { request }
+    }
+
+    /// Where a member that does not lead says something from: an answer to mail belongs to the conversation of that mail. In
+    /// all else the member acts in its own name alone, whoever asked for what it does.
+    fn origin_of(&self, actor: &Actor, command: &Command) -> Origin {
+        let is_word = matches!(command, Command::Send(_));
+        let speaker = self.members.get(actor.name.as_str()).filter(|_| is_word);
+        let answers = speaker.and_then(|it| it.facts.mail.answers.clone());
+        answers.unwrap_or_else(|| Origin { channel: Some("teammate".into()), ..Origin::default() })
+    }
+
+    /// A member has read something, and deals with it from now on.
+    pub(in super::super) fn read(
+        &mut self,
+        post: &Post,
+        member: &MemberName,
+        messages: Option<&[Uuid]>,
+    ) {
+        let is_lead = post.is_lead(member);
+        for message in post.state.mailbox().unread_of(&Party::member(member)) {
+            if messages.is_some_and(|ids| !ids.contains(&message.id)) {
+                continue;
+            }
+            if is_lead {
+                self.conversation.turn_to(message);
+            } else if let Some(live) = self.members.get_mut(member)
+                && !message.origin.is_internal()
+            {
+                live.facts.mail.answers = Some(message.origin.clone());
+            }
+        }
+    }
+}
+
+/// Whether the lead reads what a person told it, and has not done it yet.
+pub(in super::super) fn lead_reads_of_person(
+    post: &Post,
+    member: &MemberName,
+    messages: Option<&[Uuid]>,
+) -> bool {
+    let reader = Party::member(member);
+    let mut unread = post.state.mailbox().unread_of(&reader);
+    post.is_lead(member)
+        && post.left_open().is_some()
+        && unread
+            .any(|it| it.from == Party::user() && messages.is_none_or(|ids| ids.contains(&it.id)))
+}

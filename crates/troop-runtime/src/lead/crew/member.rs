@@ -1,0 +1,136 @@
+//! One member that runs: its process, its wire, and what is known of it.
+
+use std::collections::VecDeque;
+
+use tokio::{task::AbortHandle, time::Instant};
+use troop_protocol::{FromLead, Incoming, Notification, Peer, PeerError};
+
+use super::{facts::MemberFacts, lifecycle::MemberExit};
+use crate::lead::Runner;
+
+/// How many lines of its standard error we keep to explain its end.
+const LAST_WORDS: usize = 8;
+
+/// How many characters of them.
+const MAX_WORDS: usize = 400;
+
+/// A member that runs.
+#[derive(Debug)]
+pub(in super::super) struct LiveMember {
+    pub(in super::super) runner: Runner,
+    pub(in super::super) body: MemberBody,
+    pub(in super::super) peer: Peer,
+    pub(in super::super) facts: MemberFacts,
+    pub(in super::super) postponed: Postponed,
+    pub(in super::super) obituary: Obituary,
+}
+
+/// What a member says while one of its reports waits for a disk. Nothing that it says later may overtake that report.
+#[derive(Debug, Default)]
+pub(in super::super) struct Postponed {
+    is_waiting: bool,
+    incoming: VecDeque<Incoming>,
+}
+
+impl Postponed {
+    /// What comes from now on waits.
+    pub(in super::super) fn begin(&mut self) {
+        self.is_waiting = true;
+    }
+
+    /// Nothing has to wait any more.
+    pub(in super::super) fn end(&mut self) {
+        self.is_waiting = false;
+    }
+
+    /// Keeps what has to wait; else gives it back.
+    pub(in super::super) fn keep(&mut self, incoming: Incoming) -> Option<Incoming> {
+        if self.is_waiting {
+            self.incoming.push_back(incoming);
+            return None;
+        }
+        Some(incoming)
+    }
+
+    /// The next that has waited, if nothing has to wait any more.
+    pub(in super::super) fn next(&mut self) -> Option<Incoming> {
+        if self.is_waiting { None } else { self.incoming.pop_front() }
+    }
+}
+
+/// What a member runs as.
+#[derive(Debug)]
+pub(in super::super) enum MemberBody {
+    /// A process of its own.
+    Process(u32),
+    /// A part of this one.
+    Task(AbortHandle),
+}
+
+impl MemberBody {
+    /// The process that it runs in.
+    pub(in super::super) fn process(&self) -> u32 {
+        self.own_process().unwrap_or_else(std::process::id)
+    }
+
+    /// The process that is its own.
+    pub(in super::super) fn own_process(&self) -> Option<u32> {
+        match self {
+            Self::Process(pid) => Some(*pid),
+            Self::Task(_) => None,
+        }
+    }
+}
+
+impl LiveMember {
+    pub(super) fn new(runner: Runner, peer: Peer, body: MemberBody, is_new: bool) -> Self {
+        let facts = MemberFacts::new(is_new, Instant::now());
+        let postponed = Postponed::default();
+        Self { runner, body, peer, facts, postponed, obituary: Obituary::default() }
+    }
+
+    pub(in super::super) fn is_open(&self) -> bool {
+        self.facts.is_open()
+    }
+
+    /// Says something, unless too much waits for it already.
+    pub(in super::super) fn tell(&self, said: &FromLead) -> Result<(), PeerError> {
+        self.peer.try_notify(Notification::from(said))
+    }
+}
+
+/// What explains the end of a member.
+#[derive(Debug, Default)]
+pub(in super::super) struct Obituary {
+    /// Why we ended it, if we did.
+    because: Option<String>,
+    /// The end of what it wrote to standard error.
+    last_words: VecDeque<String>,
+}
+
+impl Obituary {
+    pub(in super::super) fn add_complaint(&mut self, line: &str) {
+        if self.last_words.len() == LAST_WORDS {
+            self.last_words.pop_front();
+        }
+        self.last_words.push_back(line.to_owned());
+    }
+
+    /// Notes why we are about to end it. The first reason counts.
+    pub(in super::super) fn set_cause(&mut self, why: &str) {
+        self.because.get_or_insert_with(|| why.to_owned());
+    }
+
+    /// Why it ended: what was done to it, else how it ended; and the end of what it wrote to standard error.
+    pub(in super::super) fn explain(&self, exit: &MemberExit) -> String {
+        let why = self.because.clone().unwrap_or_else(|| exit.to_string());
+        let words: Vec<_> = self.last_words.iter().map(String::as_str).collect();
+        let words = words.join("\n");
+        let n_left_out = words.chars().count().saturating_sub(MAX_WORDS);
+        let (cut, tail) = match words.char_indices().nth(n_left_out) {
+            Some((at, _)) if n_left_out > 0 => ("…", words.get(at..).unwrap_or_default()),
+            _ => ("", words.as_str()),
+        };
+        if tail.is_empty() { why } else { format!("{why}: {cut}{tail}") }
+    }
+}

@@ -1,0 +1,97 @@
+//! What runs for a member: seen until it ends, with all that it leaves behind.
+
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader},
+    process::Child,
+    sync::mpsc,
+    time::timeout,
+};
+use troop_process::{Group, Mark};
+
+use super::{LAST_WORDS, lifecycle::MemberExit, member::MemberBody};
+use crate::lead::{Runner, input::LeadInput, launch::Life, post::Background};
+
+/// The longest line of standard error that is taken as one.
+const MAX_COMPLAINT: u64 = 4_096;
+
+/// Sees to what runs until it ends.
+pub(super) fn attend(
+    background: &Background,
+    runner: &Runner,
+    life: Life,
+    mark: Mark,
+) -> MemberBody {
+    let runner = runner.clone();
+    match life {
+        Life::Process(mut child) => {
+            let pid = child.id();
+            let complaints = child.stderr.take().map(|complaints| {
+                let hearing =
+                    hear_complaints(complaints, runner.clone(), background.inputs.clone());
+                background.tracker.spawn(hearing)
+            });
+            background.spawn_input(async move {
+                let exit = see_out(*child, mark).await;
+                // What it complained about last says why it ended.
+                if let Some(complaints) = complaints {
+                    drop(timeout(LAST_WORDS, complaints).await);
+                }
+                Some(LeadInput::Exited(runner, exit))
+            });
+            MemberBody::Process(pid.unwrap_or_default())
+        }
+        Life::Task(task) => {
+            let task = background.tracker.spawn(task);
+            let abort = task.abort_handle();
+            background.spawn_input(async move {
+                let exit = match task.await {
+                    Ok(()) => MemberExit::Task,
+                    Err(error) if error.is_cancelled() => MemberExit::Task,
+                    Err(error) => MemberExit::Unknown(error.into()),
+                };
+                // What it started outside of this process bears its mark.
+                drop(tokio::task::spawn_blocking(move || mark.kill_all()).await);
+                Some(LeadInput::Exited(runner, exit))
+            });
+            MemberBody::Task(abort)
+        }
+    }
+}
+
+/// Waits for a process to end and ends all that it left behind.
+async fn see_out(mut child: Child, mark: Mark) -> MemberExit {
+    let group = Group::led_by(&child);
+    let status = child.wait().await;
+    let sweep = move || {
+        drop(group);
+        // What it left in another group is found by its mark.
+        mark.kill_all()
+    };
+    drop(tokio::task::spawn_blocking(sweep).await);
+    match status {
+        Ok(status) => MemberExit::Process(status),
+        Err(error) => MemberExit::Unknown(error),
+    }
+}
+
+/// Passes on what a process writes to standard error, line by line.
+async fn hear_complaints(
+    complaints: impl AsyncRead + Unpin,
+    runner: Runner,
+    inputs: mpsc::Sender<LeadInput>,
+) {
+    let mut complaints = BufReader::new(complaints);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        // A line that does not end is cut; nobody fills our memory.
+        match (&mut complaints).take(MAX_COMPLAINT).read_until(b'\n', &mut line).await {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+        if inputs.send(LeadInput::Complained(runner.clone(), text)).await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! The office of a lead: its post, its crew, their folders and the hooks at the gate, and what needs several of these. Giving
+//! commands for members, starting members in their folders, and handing over work and mail.
+
+mod mail;
+mod tasks;
+mod words;
+
+use std::path::PathBuf;
+
+use tokio::time::Instant;
+use troop_model::{
+    Command, DelegationOutcome, DelegationStatus, MemberName, MessageKind, Origin, SYSTEM, State,
+    TaskCommand, TaskNumber, Version,
+};
+use troop_protocol::{FromLead, MessageIn, Responder};
+use uuid::Uuid;
+
+use super::{
+    Runner, answers,
+    completion::Intent,
+    crew::{Crew, member::LiveMember},
+    gate::HookGate,
+    input::{Due, LeadInput},
+    places::{NewPlace, Workplaces, claimed},
+    policy::{loss::Loss, silence},
+    post::Post,
+    transcript::TranscriptLine,
+};
+use crate::{Begun, BoardError, Done, GitError, Request, Work, workspace::Workspace};
+
+/// What a lead works with.
+#[derive(Debug)]
+pub(super) struct Office {
+    pub(super) post: Post,
+    pub(super) crew: Crew,
+    pub(super) places: Workplaces,
+    pub(super) gate: HookGate,
+    pub(super) workspace: Workspace,
+    /// Whether the team has spent what it may.
+    pub(super) is_spent: bool,
+}
+
+/// Commands for members.
+impl Office {
+    /// Gives a command to the board for whoever wants it, and answers if somebody waits for that.
+    pub(super) async fn carry_out(&mut self, intent: Intent) {
+        match intent.responder {
+            Some(responder) => self.call(intent.request, responder).await,
+            None => {
+                if let Some(runner) = &intent.runner {
+                    self.do_for(runner, intent.request).await;
+                }
+            }
+        }
+    }
+
+    /// Gives a command and answers with what came of it. A member that claims a task hears that it has it when its folder is
+    /// ready.
+    async fn call(&mut self, request: Request, responder: Responder) {
+        let readying = self.places.readying(&self.post, &request.command);
+        let look = |state: &State, done: Done| {
+            let work = claimed(state, &done);
+            (answers::change(state, &done), work)
+        };
+        let given = match self.post.board.give_and_look(request, look).await {
+            Ok(given) => given,
+            Err(error) => return self.post.lost(Some(error)),
+        };
+        self.post.background.spawn(async move {
+            let answered = match given.done().await {
+                Ok((answer, work)) => {
+                    if let Some(readying) = readying
+                        && let Some(work) = work
+                    {
+                        readying.ready(work).await;
+                    }
+                    responder.answer(&answer)
+                }
+                Err(error) => responder.refuse(answers::failure(&error)),
+            };
+            // The caller may have gone; then nobody needs this answer.
+            drop(answered);
+        });
+    }
+
+    /// Gives a command for a member. It hears of it if that is refused.
+    pub(super) async fn do_for(&mut self, runner: &Runner, request: Request) {
+        let runner = runner.clone();
+        let again = request.clone();
+        self.post
+            .give_or(request, move |error| {
+                Some(LeadInput::Refused(Box::new((runner, again, error.to_string()))))
+            })
+            .await;
+    }
+
+    /// Gives a command that may give a member work; until it is known whether it did, the member is offered no other.
+    pub(super) async fn ask_for(&mut self, runner: &Runner, request: Request) {
+        let Some(facts) = self.crew.facts_of(runner) else { return };
+        facts.work.offers.begin();
+        let Some(given) = self.post.enqueue(request).await else { return };
+        let runner = runner.clone();
+        self.post.background.spawn_input(async move {
+            let version = given.done().await.ok().map(|done| done.version);
+            Some(LeadInput::Settled(runner, version))
+        });
+    }
+
+    /// It is known what came of an offer of work.
+    pub(super) fn settle_offer(&mut self, runner: &Runner, version: Option<Version>) {
+        if let Some(facts) = self.crew.facts_of(runner) {
+            facts.work.offers.settle(version);
+            // What did not work is not tried again at once; the next tick will do.
+            self.post.agenda.is_due |= version.is_some();
+        }
+    }
+
+    /// Tells a member that something it said had no effect.
+    pub(super) fn refuse(&mut self, runner: &Runner, content: String) {
+        self.post.note(&runner.member, TranscriptLine::trouble(&content));
+        if let Some(live) = self.crew.in_run(runner)
+            && live.facts.wire.count_refusal()
+        {
+            // One that does not read learns nothing anyway.
+            drop(live.tell(&FromLead::Message(troop_word(content))));
+        }
+    }
+
+    /// An attempt at a task has failed.
+    pub(super) async fn fail_attempt(&mut self, task: TaskNumber, attempt: u32, reason: String) {
+        let task = task.into();
+        let order = TaskCommand::Fail { task, reason, attempt: Some(attempt), for_good: false };
+        self.post.give(Command::Task(order)).await;
+    }
+}
+
+/// Starting members.
+impl Office {
+    pub(super) async fn start(&mut self, member: &MemberName) {
+        self.crew.start(&mut self.post, &mut self.places, member).await;
+    }
+
+    /// Tries again to start a member.
+    pub(super) async fn start_again(&mut self, member: &MemberName) {
+        self.crew.start_again(&mut self.post, &mut self.places, member).await;
+    }
+
+    /// A member's folder is there, so that it can be started, or cannot be made.
+    pub(super) async fn placed(&mut self, member: &MemberName, place: Result<PathBuf, GitError>) {
+        match self.places.made(member, place) {
+            NewPlace::Ready(path) => {
+                self.crew.start_in(&mut self.post, &self.places, member, path).await;
+            }
+            NewPlace::Failed { why, may_retry } => {
+                let is_retried = may_retry && self.crew.start_later(&mut self.post, member, &why);
+                if !is_retried {
+                    let error = std::io::Error::other(why);
+                    self.crew.cannot_start(&mut self.post, member, error).await;
+                }
+            }
+        }
+    }
+
+    pub(super) async fn bury(&mut self, dead: LiveMember) {
+        self.crew.bury(&mut self.post, &mut self.places, dead).await;
+    }
+
+    /// The board is against starting a member again, for example because others have taken its place.
+    pub(super) async fn not_restarted(&mut self, member: &MemberName, why: &BoardError) {
+        self.post.agenda.is_due = true;
+        let what = format!("{member} crashed and will not be restarted: {why}");
+        self.post.tell_lead(member, what).await;
+    }
+
+    /// The board is against starting a member for a delegation, for example because too many run already.
+    pub(super) async fn not_delegated(&mut self, delegation: Uuid, why: &BoardError) {
+        let outcome = DelegationOutcome::Failed(format!("it cannot be started: {why}"));
+        self.post.give(Command::FinishDelegation { delegation, outcome }).await;
+    }
+
+    /// Starts those to whom something was delegated before this lead began.
+    pub(super) async fn begin_delegations(&mut self) {
+        let all = self.post.state.delegations();
+        let running = all.filter(|it| it.status == DelegationStatus::Running);
+        let running: Vec<_> = running.map(|it| (it.id, it.to.clone())).collect();
+        for (delegation, to) in running {
+            self.crew.start_for(&mut self.post, delegation, &to).await;
+        }
+    }
+}
+
+/// Folders.
+impl Office {
+    /// A member's folder is ready for a task, or cannot be made so.
+    pub(super) async fn begun(&mut self, work: Work, begun: Result<Begun, GitError>) {
+        let member = work.member.clone();
+        if self.places.begun(&mut self.post, work, begun).await {
+            self.send_held_tasks(&member);
+        }
+    }
+
+    /// Tries again to make a member's folder ready.
+    pub(super) fn begin_again(&mut self, member: &MemberName) {
+        self.places.forget_unready(member);
+        self.send_held_tasks(member);
+        self.places.forget_failures(member);
+    }
+
+    /// Some task is over, or handed in: members whose folder was needed for it can begin what they hold besides.
+    pub(super) fn begin_waiting(&mut self) {
+        for member in self.places.take_waiting() {
+            self.send_held_tasks(&member);
+        }
+    }
+
+    /// Looks whether what members are doing fits together.
+    pub(super) fn watch(&mut self) {
+        self.places.watch(&self.post, self.crew.names());
+    }
+
+    /// Tells a member that a task is not its own any more. If it is in the middle of it, nothing else begins before it has
+    /// broken off; if it does not, it is ended.
+    pub(super) fn break_off(&mut self, loss: &Loss, what: &str) {
+        let Loss { task, member } = loss;
+        let Some(live) = self.crew.get_mut(member) else { return };
+        if live.facts.work.told.remove(task).is_none() {
+            return;
+        }
+        let reason = format!("{task} is no longer yours ({what})");
+        // One that does not read is ended when its time is over.
+        drop(live.tell(&FromLead::Interrupt { reason, task_id: Some((*task).into()) }));
+        if live.facts.work.is_engaged_in(*task) {
+            live.facts.work.breaks_off = Some(*task);
+            let runner = live.runner.clone();
+            self.post.timers.set(self.post.timing.grace, Due::BreakOff(runner));
+            let what = format!("is to break off {task} ({what})");
+            self.post.note(member, TranscriptLine::note(&what));
+        }
+    }
+
+    /// A member goes on with what is not its own any more.
+    pub(super) fn break_off_is_due(&mut self, runner: &Runner) {
+        let Some(live) = self.crew.in_run(runner) else { return };
+        let Some(task) = live.facts.work.breaks_off else { return };
+        let what = format!("it did not break off {task}, which is not its own any more");
+        live.obituary.set_cause(&what);
+        self.post.note(&runner.member, TranscriptLine::trouble(&what));
+        self.crew.kill(&mut self.post, runner);
+    }
+}
+
+/// Leases.
+impl Office {
+    /// Keeps the claims of all who were heard of lately.
+    pub(super) async fn renew_leases(&mut self) {
+        let crew = self.crew.facts();
+        let is_coming = |member: &MemberName| self.places.is_coming(member);
+        let due = silence::renewals_due(&self.post.state, &crew, is_coming, Instant::now());
+        self.renew_leases_of(due).await;
+    }
+
+    /// Keeps the claims of all who run, however long nothing was heard of them.
+    pub(super) async fn renew_all_leases(&mut self) {
+        self.crew.all_facts_mut().for_each(|facts| facts.signs.heard_at = Instant::now());
+        let all = self.crew.names();
+        self.renew_leases_of(all).await;
+    }
+
+    async fn renew_leases_of(&mut self, members: Vec<MemberName>) {
+        for member in members {
+            let held: Vec<_> = self.post.state.tasks().held_by(&member).collect();
+            for task in held {
+                let order = TaskCommand::Renew { task: task.into(), attempt: None };
+                self.post.give(Command::Task(order)).await;
+            }
+            if let Some(live) = self.crew.get_mut(&member) {
+                live.facts.signs.renewed_at = Instant::now();
+            }
+        }
+    }
+
+    /// Ends those who have something to deal with and give no sign of life.
+    pub(super) fn end_silent(&mut self) {
+        let due = silence::hanging(&self.post.state, &self.crew.facts(), Instant::now());
+        for member in due {
+            self.crew.end_silent(&mut self.post, &member);
+        }
+    }
+}
+
+/// Something that troop itself says to a member, of which the board knows nothing.
+fn troop_word(content: String) -> MessageIn {
+    MessageIn {
+        from: SYSTEM.to_owned(),
+        content,
+        id: None,
+        kind: MessageKind::System,
+        summary: None,
+        request_id: None,
+        approve: None,
+        task_id: None,
+        sent_at: None,
+        session: None,
+        origin: Origin::default(),
+    }
+}

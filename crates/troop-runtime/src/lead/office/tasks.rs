@@ -1,0 +1,243 @@
+//! Handing over work: what is on the board, and the tasks that a member is to work on.
+
+use troop_model::{
+    Command, Delegation, MemberName, SessionKey, Spending, State, Status, Task, TaskCommand,
+    TaskNumber, TaskView, team_md,
+};
+use troop_protocol::{FromLead, PeerError, TeamContext, WireRun, WireTask};
+
+use super::Office;
+use crate::lead::{
+    Runner,
+    policy::work::{Offer, offers},
+    transcript::TranscriptLine,
+};
+
+/// How many tasks of the board a member is shown ...
+const MAX_CONTEXT: usize = 200;
+/// ... and how many characters of what is to be done in each.
+const MAX_DESCRIPTION: usize = 500;
+
+impl Office {
+    /// Gives every member without work the next task that it may have.
+    pub(in super::super) async fn push_work(&mut self) {
+        if self.post.is_ending() {
+            return;
+        }
+        for Offer { member, task } in offers(&self.post.state, &self.crew.facts(), self.is_spent) {
+            let Some(runner) = self.crew.get(&member).map(|it| it.runner.clone()) else { continue };
+            let order = TaskCommand::Assign { task: Some(task.into()), to: member };
+            let request = self.post.own(Command::Task(order));
+            self.ask_for(&runner, request).await;
+        }
+    }
+
+    /// Tells a member to work on a task that it holds.
+    pub(in super::super) fn send_task(
+        &mut self,
+        owner: &MemberName,
+        task: TaskNumber,
+        attempt: u32,
+    ) {
+        if !self.is_open(owner) {
+            return;
+        }
+        // Also for what it knows of already, because it took it while its folder was needed for something else.
+        let is_ready = self.prepare_folder(owner, task, attempt);
+        let told = self.crew.get(owner).and_then(|it| it.facts.work.told.get(&task));
+        if !is_ready || told == Some(&attempt) {
+            return;
+        }
+        if !self.send_new_team(owner) {
+            return self.retry_soon(owner);
+        }
+        let Some(found) = self.post.state.tasks().get(task) else { return };
+        let view = TaskView::brief(&self.post.state, found);
+        let mut run = run_of(&self.post.state, found, owner);
+        run.workspace = self.workspace_of(found);
+        let run = Some(Box::new(run));
+        let said = FromLead::AssignTask { task: WireTask { run, ..WireTask::from(&view) } };
+        let what = format!("given {task}: {}", view.subject);
+        let Some(live) = self.crew.get_mut(owner) else { return };
+        match live.tell(&said) {
+            Ok(()) => {
+                live.facts.give(task, attempt);
+                self.post.note(owner, TranscriptLine::note(&what));
+            }
+            Err(_) => self.retry_soon(owner),
+        }
+    }
+
+    pub(super) fn is_open(&self, member: &MemberName) -> bool {
+        self.crew.get(member).is_some_and(|it| it.facts.is_open())
+    }
+
+    /// Makes a member's folder ready for a task. Returns whether it is.
+    fn prepare_folder(&mut self, owner: &MemberName, task: TaskNumber, attempt: u32) -> bool {
+        let live = self.crew.get(owner);
+        let is_breaking_off = live.is_some_and(|it| it.facts.work.breaks_off.is_some());
+        self.places.prepare(&self.post, owner, task, attempt, is_breaking_off)
+    }
+
+    /// Where a task's files belong. A workspace that cannot be used is no reason to keep the task back; a member that wants
+    /// to write there hears of it.
+    fn workspace_of(&self, task: &Task) -> Option<String> {
+        let path = self.workspace.prepare(&self.post.state.folder_of(task)).ok()?;
+        Some(std::path::absolute(path).ok()?.display().to_string())
+    }
+
+    /// A member took a task by itself.
+    pub(in super::super) fn claimed(&mut self, owner: &MemberName, task: TaskNumber, attempt: u32) {
+        self.post.agenda.is_due = true;
+        self.prepare_folder(owner, task, attempt);
+        if let Some(live) = self.crew.get_mut(owner) {
+            // It knows what it took.
+            live.facts.work.told.insert(task, attempt);
+        }
+    }
+
+    /// A member has to be told of a task again before it works on it, if it ever does.
+    pub(in super::super) fn forget_told(&mut self, owner: &MemberName, task: TaskNumber) {
+        if let Some(live) = self.crew.get_mut(owner) {
+            live.facts.work.told.remove(&task);
+        }
+    }
+
+    /// Tells a member of all tasks that it holds and does not know of.
+    pub(in super::super) fn send_held_tasks(&mut self, member: &MemberName) {
+        let tasks = self.post.state.tasks();
+        // A result that waits for approval is not to be worked on.
+        let is_open = |task: &TaskNumber| tasks.status(*task) != Some(Status::InReview);
+        let held: Vec<_> = tasks.held_by(member).filter(is_open).collect();
+        for task in held {
+            let attempt = self.post.state.tasks().get(task).map_or(0, |task| task.attempts);
+            self.send_task(member, task, attempt);
+        }
+    }
+
+    /// Writes again to a member that did not read.
+    pub(in super::super) async fn try_again(&mut self, runner: &Runner) {
+        if let Some(facts) = self.crew.facts_of(runner) {
+            facts.mail.is_retrying = false;
+            self.send_held_tasks(&runner.member);
+            self.deliver(&runner.member).await;
+        }
+    }
+}
+
+/// What is on the board.
+impl Office {
+    /// Tells everybody what is on the board, if that has changed. Not with every change: members ask when they must know.
+    pub(in super::super) fn send_contexts(&mut self) {
+        let is_new = std::mem::take(&mut self.post.agenda.has_new_context);
+        let n_teams = self.post.agenda.n_teams;
+        let crew = self.crew.facts().into_iter();
+        let behind = crew.filter(|(_, facts)| is_new || facts.briefing.team != n_teams);
+        let behind: Vec<_> = behind.map(|(name, _)| name.clone()).collect();
+        behind.iter().for_each(|member| self.send_context(member));
+    }
+
+    /// Tells a member what its team is now, if it does not know. Returns whether it knows.
+    pub(super) fn send_new_team(&mut self, member: &MemberName) -> bool {
+        if !self.knows_team(member) {
+            self.send_context(member);
+        }
+        self.knows_team(member)
+    }
+
+    fn knows_team(&self, member: &MemberName) -> bool {
+        let n_teams = self.post.agenda.n_teams;
+        self.crew.get(member).is_some_and(|it| it.facts.briefing.team == n_teams)
+    }
+
+    /// Tells a member what is on the board and what it may do.
+    pub(in super::super) fn send_context(&mut self, member: &MemberName) {
+        let state = &self.post.state;
+        let n_teams = self.post.agenda.n_teams;
+        let told = self.crew.get(member).map_or(0, |it| it.facts.briefing.team);
+        let team_md = (told != n_teams).then(|| team_md(state, member.as_str()));
+        let spent = self.is_spent.then(|| self.why_spent());
+        let live = self.crew.get_mut(member).filter(|it| it.is_open());
+        let Some(live) = live else { return };
+        let open = state.tasks().iter().filter(|task| !task.status.is_terminal());
+        let open = open.take(MAX_CONTEXT);
+        let tasks = open.map(|task| in_short(TaskView::brief(state, task))).collect();
+        let mode = state.member(member).map(|it| it.permissions);
+        let stuck_at = live.facts.briefing.stuck_at;
+        let lease_seconds = state.team().map(|team| team.settings.lease_seconds);
+        let context = TeamContext { tasks, mode, team_md, stuck_at, lease_seconds, spent };
+        let mut told = live.tell(&FromLead::UpdateContext(context.clone()));
+        if let Err(PeerError::TooLong { .. }) = told {
+            // A member that cannot be shown the board can ask for it, and must not be kept from work and mail.
+            let context = TeamContext { tasks: Vec::new(), ..context };
+            told = live.tell(&FromLead::UpdateContext(context));
+        }
+        // What it could not be told, it is told with the next change, or before its next piece of work.
+        if told.is_ok() {
+            live.facts.briefing.team = n_teams;
+        }
+    }
+}
+
+/// What a team may spend.
+impl Office {
+    /// Looks at the budget again. Returns whether the team can spend no more since now, or can again.
+    pub(in super::super) fn update_budget(&mut self) -> bool {
+        let is_spent = self.post.state.spending() == Spending::Spent;
+        std::mem::replace(&mut self.is_spent, is_spent) != is_spent
+    }
+
+    /// Tells everybody whether something can be spent.
+    pub(in super::super) async fn tell_budget(&mut self) {
+        self.post.agenda.n_teams += 1;
+        self.post.agenda.is_due = true;
+        for member in self.crew.names() {
+            self.send_context(&member);
+            // What came while nobody could read it has waited.
+            self.deliver(&member).await;
+        }
+    }
+
+    /// Why nothing more is begun.
+    pub(in super::super) fn why_spent(&self) -> String {
+        let team = self.post.state.team();
+        let told = team.and_then(|team| team.settings.budget.told(&team.usage)).unwrap_or_default();
+        format!("the team's budget is spent: {told}")
+    }
+}
+
+/// A task as members see it who do not have it: all of it comes with the task itself, or in answer to `task/get`.
+fn in_short(mut view: TaskView<'_>) -> WireTask {
+    let whole = view.description;
+    let end = whole.char_indices().nth(MAX_DESCRIPTION).map_or(whole.len(), |(at, _)| at);
+    view.description = whole.get(..end).unwrap_or_default();
+    let mut task = WireTask::from(&view);
+    if end < whole.len() {
+        task.description.push('…');
+    }
+    task.metadata.clear();
+    task
+}
+
+/// What a member that works on a task is told about the run.
+fn run_of(state: &State, task: &Task, member: &MemberName) -> WireRun {
+    let delegation = state.delegation_of(task.number).filter(|it| it.to == *member);
+    let session =
+        delegation.map_or_else(|| SessionKey::Teammate(member.clone()), Delegation::session);
+    let origin = delegation.map_or(&task.origin, |it| &it.origin);
+    let text = |text: &Option<smol_str::SmolStr>| text.as_ref().map(ToString::to_string);
+    WireRun {
+        team_id: state.team().map(|team| team.id.0),
+        task_id: Some(task.id),
+        session: Some(session.to_string()),
+        lane: Some(SessionKey::LANE.to_owned()),
+        delegation_id: delegation.map(|it| it.id),
+        trace_id: delegation.map(|it| it.trace_id),
+        parent_trace_id: delegation.and_then(|it| it.parent_trace_id),
+        channel: text(&origin.channel),
+        chat_id: text(&origin.chat_id),
+        workspace: None,
+        peer_kind: text(&origin.peer_kind),
+        local_key: text(&origin.local_key),
+    }
+}

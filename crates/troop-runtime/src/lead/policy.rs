@@ -1,0 +1,13 @@
+//! The policy of a lead: pure functions from the team's state and what is known of its crew to what is to be done. They read
+//! no clock, touch no disk and wait for nothing; the rooms around them carry out what they decide.
+
+pub(super) mod aftermath;
+pub(super) mod completion;
+pub(super) mod delegation;
+pub(super) mod ending;
+pub(super) mod lead_state;
+pub(super) mod loss;
+pub(super) mod restart;
+pub(super) mod silence;
+pub(super) mod word;
+pub(super) mod work;

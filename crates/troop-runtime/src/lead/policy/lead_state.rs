@@ -1,0 +1,48 @@
+//! What the log says about the lead itself: whether it works or rests, and whether something is left of what it was told.
+
+use troop_model::{Member, MemberState, State, StateCause};
+
+use crate::lead::crew::facts::MemberFacts;
+
+/// A state that the log should give the lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) struct LeadMove {
+    pub(in super::super) to: MemberState,
+    /// What is left of what it was told: whoever leads next must know.
+    pub(in super::super) cause: Option<StateCause>,
+}
+
+/// The lead works, if it has been at something for a while: an agent that thinks, or waits for permission, is not idle.
+pub(in super::super) fn to_work(
+    state: &State,
+    facts: &MemberFacts,
+    left_open: Option<StateCause>,
+) -> Option<LeadMove> {
+    let to = LeadMove { to: MemberState::Working, cause: left_open };
+    to_state(state, facts, to).filter(|_| !facts.work.is_at_rest)
+}
+
+/// The lead is idle, once it has dealt with what it was at.
+pub(in super::super) fn to_rest(
+    state: &State,
+    facts: &MemberFacts,
+    left_open: Option<StateCause>,
+) -> Option<LeadMove> {
+    let to = LeadMove { to: MemberState::Idle, cause: left_open };
+    to_state(state, facts, to).filter(|_| facts.work.is_at_rest)
+}
+
+/// Whether nothing is left of what the lead was told, although the log still says so.
+pub(in super::super) fn has_closed(state: &State, left_open: Option<StateCause>) -> bool {
+    let cause = state.lead().and_then(|lead| lead.state_cause);
+    cause == Some(StateCause::LeftOpen) && left_open.is_none()
+}
+
+fn to_state(state: &State, facts: &MemberFacts, to: LeadMove) -> Option<LeadMove> {
+    let is_moving = |it: &&Member| matches!(it.state, MemberState::Idle | MemberState::Working);
+    let lead = state.lead().filter(is_moving)?;
+    let holds_task = state.tasks().held_by(&lead.name).next().is_some();
+    let is_left = |it: &StateCause| matches!(it, StateCause::LeftOpen | StateCause::CouldNot);
+    let is_known = lead.state == to.to && lead.state_cause.filter(is_left) == to.cause;
+    (facts.is_open() && !holds_task && !is_known).then_some(to)
+}

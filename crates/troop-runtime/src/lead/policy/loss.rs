@@ -1,0 +1,68 @@
+//! Who loses a task by an event, and how.
+
+use troop_model::{Event, Fact, MemberName, RejectMode, State, TaskNumber};
+
+/// A task that a member is about to lose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) struct Loss {
+    pub(in super::super) task: TaskNumber,
+    pub(in super::super) member: MemberName,
+}
+
+/// From whom somebody else is about to take a task: by taking it back, calling it off, or saying that it is over. The state
+/// is the one before the event.
+pub(in super::super) fn by_others(state: &State, event: &Event) -> Option<Loss> {
+    let (Fact::TaskReleased { task, .. }
+    | Fact::TaskFailed { task, .. }
+    | Fact::TaskCompleted { task, .. }
+    | Fact::TaskSubmitted { task, .. }
+    | Fact::TaskRejected { task, mode: RejectMode::Cancel, .. }
+    | Fact::TaskCancelled { task, .. }
+    | Fact::TaskDeleted { task }) = &event.fact
+    else {
+        return None;
+    };
+    let member = state.tasks().get(*task)?.owner.clone()?;
+    let is_its_word = event.actor.name == member.as_str();
+    (!is_its_word).then_some(Loss { task: *task, member })
+}
+
+/// From whom a task is taken because it was silent for longer than its lease. A member that gives a task back itself is
+/// late, but not silent. The state is the one before the event.
+pub(in super::super) fn by_silence(state: &State, event: &Event) -> Option<MemberName> {
+    let (Fact::TaskReleased { task, .. } | Fact::TaskFailed { task, .. }) = &event.fact else {
+        return None;
+    };
+    let task = state.tasks().get(*task)?;
+    let is_over = task.lease_until.is_some_and(|until| until <= event.at);
+    let owner = task.owner.clone()?;
+    let is_its_word = *owner.as_str() == *event.actor.name;
+    (is_over && !is_its_word).then_some(owner)
+}
+
+/// Whether somebody's folder may not be needed any more for what it was needed for.
+pub(in super::super) fn frees_folder(fact: &Fact) -> bool {
+    matches!(
+        fact,
+        Fact::TaskSubmitted { .. }
+            | Fact::TaskCompleted { .. }
+            | Fact::TaskApproved { .. }
+            | Fact::TaskRejected { .. }
+            | Fact::TaskCancelled { .. }
+            | Fact::TaskFailed { .. }
+            | Fact::TaskReleased { .. }
+            | Fact::TaskDeleted { .. }
+    )
+}
+
+/// Whether TEAM.md says something else after this.
+pub(in super::super) fn changes_team(fact: &Fact) -> bool {
+    matches!(
+        fact,
+        Fact::TeamUpdated { .. }
+            | Fact::MemberAdded { .. }
+            | Fact::MemberRemoved { .. }
+            | Fact::LinkSet { .. }
+            | Fact::LinkPurged { .. }
+    )
+}

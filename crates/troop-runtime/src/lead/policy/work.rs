@@ -1,0 +1,88 @@
+//! Who gets which work.
+
+use std::collections::BTreeSet;
+
+use troop_model::{
+    Assignment, Member, MemberName, MemberState, Role, State, Status, TaskNumber, Team,
+};
+
+use crate::lead::crew::facts::MemberFacts;
+
+/// A task for a member that has none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) struct Offer {
+    pub(in super::super) member: MemberName,
+    pub(in super::super) task: TaskNumber,
+}
+
+/// The next task for every member without work, as far as there are some and work is given out.
+pub(in super::super) fn offers(
+    state: &State,
+    crew: &[(&MemberName, &MemberFacts)],
+    is_spent: bool,
+) -> Vec<Offer> {
+    if is_spent || !is_given_out(state) {
+        return Vec::new();
+    }
+    let mut taken = BTreeSet::new();
+    let mut offers = Vec::new();
+    let free = crew.iter().filter(|(name, facts)| is_without_work(state, name, facts));
+    for (member, _) in free {
+        let next = state.tasks().ready_for(member).find(|it| !taken.contains(it));
+        if let Some(task) = next {
+            taken.insert(task);
+            offers.push(Offer { member: (*member).clone(), task });
+        }
+    }
+    offers
+}
+
+/// Whether a member runs, is free and holds nothing but what others look at.
+fn is_without_work(state: &State, member: &MemberName, facts: &MemberFacts) -> bool {
+    let waits = |it: &Member| {
+        let is_unbusy = matches!(it.state, MemberState::Idle | MemberState::Planning);
+        it.role == Role::Member && is_unbusy
+    };
+    let tasks = state.tasks();
+    facts.is_free(state.version())
+        && state.member(member).is_some_and(waits)
+        && tasks.held_by(member).all(|it| tasks.status(it) == Some(Status::InReview))
+}
+
+/// Whether members are given work; else they claim it.
+fn is_given_out(state: &State) -> bool {
+    let is_given = |team: &Team| team.settings.assignment != Assignment::Claim;
+    state.team().is_some_and(is_given)
+}
+
+/// Whether a member has work, or gets some as soon as it is idle.
+pub(in super::super) fn has_or_gets_work(state: &State, member: &MemberName) -> bool {
+    at_work(state, member).next().is_some()
+        || is_given_out(state) && state.tasks().ready_for(member).next().is_some()
+}
+
+/// The tasks that a member works on. What it has handed in is not among them.
+pub(in super::super) fn at_work(
+    state: &State,
+    member: &MemberName,
+) -> impl Iterator<Item = TaskNumber> {
+    let tasks = state.tasks();
+    let is_at_work =
+        |it: &TaskNumber| matches!(tasks.status(*it), Some(Status::InProgress | Status::Stale));
+    tasks.held_by(member).filter(is_at_work)
+}
+
+/// The other tasks that a member works on.
+pub(in super::super) fn others_at_work(
+    state: &State,
+    member: &MemberName,
+    task: TaskNumber,
+) -> impl Iterator<Item = TaskNumber> {
+    at_work(state, member).filter(move |it| *it != task)
+}
+
+/// Whether a member is at a task right now, so that its folder changes.
+pub(in super::super) fn is_working(state: &State, member: &MemberName) -> bool {
+    let tasks = state.tasks();
+    tasks.held_by(member).any(|task| tasks.status(task) == Some(Status::InProgress))
+}
