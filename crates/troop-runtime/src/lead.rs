@@ -4,7 +4,6 @@
 //! truth: whoever wants something of it, from whatever process, gives a command to the board. One loop, the dispatcher, puts
 //! everything that comes in into one order.
 
-mod answers;
 mod breaking;
 mod budget;
 mod calls;
@@ -12,7 +11,6 @@ mod delegations;
 mod delivery;
 mod dispatcher;
 mod external;
-mod files;
 mod follow;
 mod gate;
 mod hear;
@@ -42,11 +40,10 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{Actor, Command, MemberName, Version};
 use uuid::Uuid;
 
-use crate::{Agreement, Board, BoardError, Clock, Hooks, Isolation, Request, workspace::Files};
+use crate::{Agreement, Answers, Board, BoardError, Clock, Hooks, Isolation, Request};
 
-pub use answers::answer;
-pub(crate) use answers::failure;
 pub use launch::{InProcess, Launch, LaunchSpec, Launched, Life, Programs, silent_lead};
+pub(crate) use lease::dead_sessions;
 pub use lease::{LeadEntry, find as find_lead, has_died as lead_has_died, last_project};
 pub use stop::{is_to_start_again, was_cut_short};
 pub use transcript::{Entry, Line, Source, read as read_transcript};
@@ -166,17 +163,13 @@ pub enum Until {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// It was told to stop, and all its teammates have.
-    Stopped {
-        reason: String,
-    },
+    Stopped { reason: String },
     /// Nobody had anything left to do.
     Quiet,
     /// Another session leads the team now.
     Superseded,
     /// The board could not be followed any more.
-    Lost {
-        reason: String,
-    },
+    Lost { reason: String },
 }
 
 /// Why a lead could not begin.
@@ -214,14 +207,10 @@ impl Lead {
         let (inputs, queue) = mpsc::channel(INPUTS);
         let (tracker, fence, heard_until) = (TaskTracker::new(), lock.fence, lock.heard_until);
         let handle = LeadHandle { inputs: inputs.clone(), hurried: CancellationToken::new() };
-        let files = files::FileDesk {
-            files: Files::new(board.clone(), &options.folder),
-            board: board.clone(),
-            fence: Some(fence),
-        };
+        let answers = Answers::new(board.clone(), &options.folder).for_lead(fence);
         let host = socket::Host {
             board: board.clone(),
-            files: files.clone(),
+            answers: answers.clone(),
             inputs: inputs.clone(),
             tracker: tracker.clone(),
         };
@@ -230,7 +219,7 @@ impl Lead {
             session,
             fence,
             heard_until,
-            files,
+            answers,
             inputs,
             hurried: handle.hurried.clone(),
             tracker: tracker.clone(),

@@ -18,7 +18,6 @@ use uuid::Uuid;
 use super::{
     Ended, LeadError, LeadOptions, LeadThinks, LeadWork, Runner, Timing, Until,
     delegations::Conversation,
-    files::FileDesk,
     gate::Seen,
     input::{Due, Input},
     launch::Launch,
@@ -31,8 +30,8 @@ use super::{
     transcript::{Entry, Line, Transcripts},
 };
 use crate::{
-    Agreement, Board, BoardError, BoardResult, Clock, Done, Given, Hooks, Request, Signature,
-    Subscription, workspace::Workspace,
+    Agreement, Answers, Board, BoardError, BoardResult, Clock, Done, Given, Hooks, Request,
+    Signature, Subscription, workspace::Workspace,
 };
 
 /// How many inputs are taken before what they have in common is done.
@@ -58,7 +57,7 @@ pub(super) struct Dispatcher {
     /// From when on no lead may have been told what happened before this one began.
     heard_until: Option<Time>,
     pub(super) project: PathBuf,
-    pub(super) files: FileDesk,
+    pub(super) answers: Answers,
     pub(super) workspace: Workspace,
     pub(super) launch: Arc<dyn Launch>,
     thinks: LeadThinks,
@@ -123,7 +122,7 @@ pub(super) struct Start {
     pub(super) session: Uuid,
     pub(super) fence: u64,
     pub(super) heard_until: Option<Time>,
-    pub(super) files: FileDesk,
+    pub(super) answers: Answers,
     pub(super) inputs: mpsc::Sender<Input>,
     pub(super) hurried: CancellationToken,
     pub(super) tracker: TaskTracker,
@@ -131,7 +130,8 @@ pub(super) struct Start {
 
 impl Dispatcher {
     pub(super) async fn new(start: Start) -> Result<Self, LeadError> {
-        let Start { options, session, fence, heard_until, files, inputs, hurried, tracker } = start;
+        let Start { options, session, fence, heard_until, answers, inputs, hurried, tracker } =
+            start;
         let guard = options
             .launch
             .guard(session)
@@ -148,7 +148,7 @@ impl Dispatcher {
             fence,
             heard_until,
             project: options.project,
-            files,
+            answers,
             workspace: Workspace::new(&options.folder),
             launch: options.launch,
             hooks: Arc::new(options.hooks),
