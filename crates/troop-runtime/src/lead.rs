@@ -4,13 +4,11 @@
 //! truth: whoever wants something of it, from whatever process, gives a command to the board. One loop, the dispatcher, puts
 //! everything that comes in into one order.
 
-mod answers;
 mod calls;
 mod completion;
 mod crew;
 mod dispatcher;
 mod external;
-mod files;
 mod follow;
 mod gate;
 mod hear;
@@ -35,16 +33,15 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{Actor, Command, MemberName, Version};
 use uuid::Uuid;
 
-use crate::{Agreement, Board, BoardError, Clock, Hooks, Isolation, Request, workspace::Files};
+use crate::{Agreement, Answers, Board, BoardError, Clock, Hooks, Isolation, Request};
 
-pub use answers::answer;
-pub(crate) use answers::failure;
 pub use launch::{InProcess, Launch, LaunchSpec, LaunchedAgent, Life, Programs, silent_lead};
+pub(crate) use lease::dead_sessions;
 pub use lease::{LeadEntry, find as find_lead, has_died as lead_has_died, last_project};
 pub use policy::restart::{is_to_start_again, was_cut_short};
 pub use transcript::{TranscriptEntry, TranscriptLine, TranscriptSource, read as read_transcript};
 
-/// How many things may wait for the dispatcher. Who comes later waits, so a flood slows down those who make it.
+/// How many inputs may wait for the dispatcher. Later senders wait, so a flood slows down whoever makes it.
 const INPUTS: usize = 256;
 
 /// What a lead needs to begin.
@@ -62,11 +59,11 @@ pub struct LeadOptions {
     pub holder: String,
     /// How members become processes.
     pub launch: Arc<dyn Launch>,
-    /// Where what thinks for the lead runs.
+    /// Where the lead's agent runs.
     pub thinks: LeadThinks,
-    /// What people have run when something happens.
+    /// The commands that people want run when something happens.
     pub hooks: Hooks,
-    /// How teammates get folders of their own; none if all work in the project's.
+    /// How teammates get folders of their own; none if all work in the project.
     pub isolation: Option<Isolation>,
     /// What must pass before a task is done, besides what the board says.
     pub checks: Vec<String>,
@@ -78,28 +75,28 @@ pub struct LeadOptions {
     pub timing: Timing,
     /// When it is over.
     pub until: Until,
-    /// How the lead's agent stands with what it was told: while that is open, the team has not completed its work.
+    /// How far the lead's agent is with what it was told: while that is open, the team has not completed its work.
     pub work: watch::Receiver<LeadWork>,
-    /// Where people see at once what members complain about and what cannot be kept; who has no room for it misses it.
+    /// Where people see at once what members complain about and what cannot be stored. A full channel loses warnings.
     pub warnings: Option<mpsc::Sender<String>>,
 }
 
-/// Where what thinks for the lead runs.
+/// Where the lead's agent runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeadThinks {
-    /// It is started with the team.
+    /// troop starts it with the team.
     Here,
-    /// Elsewhere, as an MCP client for example: nothing is started for it, and it reads its mail there.
+    /// It runs elsewhere, for example as an MCP client: troop starts nothing for it, and it reads its mail there.
     Elsewhere,
 }
 
-/// How the lead's agent stands with what it was told last.
+/// How far the lead's agent is with what it was told last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LeadWork {
     /// It was told nothing, or has said its last word about it.
     #[default]
     Done,
-    /// It is at it.
+    /// It works on it.
     Open,
     /// It could not go on.
     Failed,
@@ -112,17 +109,17 @@ pub enum LeadWork {
 pub struct Timing {
     /// From the start of a process until it says that it is ready.
     pub ready: Duration,
-    /// From the request to stop until the process is told to by a signal.
+    /// From the request to stop until the process gets a signal.
     pub grace: Duration,
-    /// From that signal until it is killed.
+    /// From that signal until troop kills it.
     pub term: Duration,
     /// Between two looks at leases, reminders and retries.
     pub tick: Duration,
     /// Between two signs that this lead is alive.
     pub renew: Duration,
-    /// Before a teammate that crashed is started again; doubles with every crash.
+    /// Before troop restarts a teammate that crashed; doubles with every crash.
     pub restart: Duration,
-    /// How often one teammate is started again.
+    /// How often troop restarts one teammate.
     pub max_restarts: u32,
     /// How long the team goes on for the last words of a member that troop does not run: many end a task first, and then say
     /// what they found.
@@ -151,20 +148,20 @@ pub enum Until {
     Stopped,
     /// Also when nobody has anything left to do.
     Quiet,
-    /// Likewise, once the log is known up to there: what was asked for before counts.
+    /// Likewise, once the lead has followed the log up to there: what was asked for before counts.
     QuietAfter(Version),
 }
 
 /// How a lead's work ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeadEnd {
-    /// It was told to stop, and all its teammates have.
+    /// It was told to stop, and all its teammates have stopped.
     Stopped { reason: String },
     /// Nobody had anything left to do.
     Quiet,
     /// Another session leads the team now.
     Superseded,
-    /// The board could not be followed any more.
+    /// It could not follow the board any more.
     Lost { reason: String },
 }
 
@@ -172,10 +169,10 @@ pub enum LeadEnd {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LeadError {
-    /// The board is against it, for example because somebody else leads.
+    /// The board refuses it, for example because somebody else leads.
     #[error(transparent)]
     Board(#[from] BoardError),
-    /// The folder of the team cannot be used.
+    /// The team's folder cannot be used.
     #[error("`{}` cannot be used", path.display())]
     Folder {
         path: PathBuf,
@@ -204,14 +201,10 @@ impl Lead {
         let tracker = TaskTracker::new();
         let fence = lock.fence;
         let handle = LeadHandle { inputs: inputs.clone(), hurried: CancellationToken::new() };
-        let files = files::FileDesk {
-            files: Files::new(board.clone(), &options.folder),
-            board: board.clone(),
-            fence: Some(fence),
-        };
+        let answers = Answers::new(board.clone(), &options.folder).for_lead(fence);
         let host = socket::Host {
             board: board.clone(),
-            files: files.clone(),
+            answers: answers.clone(),
             inputs: inputs.clone(),
             tracker: tracker.clone(),
         };
@@ -220,7 +213,7 @@ impl Lead {
             options,
             mandate: post::Mandate { session, fence },
             heard_until: lock.heard_until,
-            files,
+            answers,
             background: post::Background::new(inputs, tracker.clone(), hurried),
         };
         let (socket, dispatcher) = match prepare(start, &mut lock).await {
@@ -242,13 +235,13 @@ impl Lead {
         Ok(Self { board, fence, handle, ended, tracker })
     }
 
-    /// The number by which what this lead passes on is told from what a former one does.
+    /// The number that tells what this lead passes on from what a former one does.
     #[must_use]
     pub fn fence(&self) -> u64 {
         self.fence
     }
 
-    /// For what only those who started it may ask of it.
+    /// For requests that only the process that started it may make.
     #[must_use]
     pub fn handle(&self) -> LeadHandle {
         self.handle.clone()
@@ -270,7 +263,7 @@ impl Lead {
     }
 }
 
-/// Does all that can go wrong before a lead begins.
+/// Does everything that can fail before a lead begins.
 async fn prepare(
     start: dispatcher::LeadStart,
     lock: &mut lease::LeadLock,
@@ -286,28 +279,28 @@ async fn prepare(
 #[derive(Clone, Debug)]
 pub struct LeadHandle {
     inputs: mpsc::Sender<input::LeadInput>,
-    /// Heard also by those for whom the dispatcher waits.
+    /// Also heard by tasks that the dispatcher waits for.
     hurried: CancellationToken,
 }
 
 impl LeadHandle {
     /// Says when its work is over.
     pub async fn end(&self, until: Until) {
-        // One that has ended needs no word any more; so below.
+        // A lead that has ended needs no word any more; so below.
         drop(self.inputs.send(input::LeadInput::Until(until)).await);
     }
 
-    /// Ends all teammates that have not stopped yet at once, and hooks soon.
+    /// Ends all teammates that have not stopped yet at once, and hooks soon after.
     pub async fn hurry(&self) {
         self.hurried.cancel();
         drop(self.inputs.send(input::LeadInput::Hurry).await);
     }
 }
 
-/// Which run of a member's process something is about; a name can run many times.
+/// Tells the runs of one member apart: a member can run many times.
 pub(crate) type RunNumber = u64;
 
-/// Who is meant, and in which run.
+/// A member in one of its runs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Runner {
     pub(crate) member: MemberName,

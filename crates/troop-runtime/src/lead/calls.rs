@@ -2,16 +2,11 @@
 
 use troop_model::{Actor, Command, Spawn, TaskCommand};
 use troop_protocol::{
-    Call, Change, Failure, FailureKind, MethodError, Notification, Query, Request as Asked,
-    Responder,
+    Call, Change, Failure, FailureKind, MethodError, Notification, Request as Asked, Responder,
+    Session,
 };
 
-use super::{
-    Runner,
-    answers::{self, Caller},
-    crew::conversation::lead_reads_of_person,
-    dispatcher::Dispatcher,
-};
+use super::{Runner, crew::conversation::lead_reads_of_person, dispatcher::Dispatcher};
 
 impl Dispatcher {
     /// Answers what a member asks, in time.
@@ -19,18 +14,10 @@ impl Dispatcher {
         let Asked { asked, responder } = asked;
         match Call::try_from(&asked) {
             Ok(Call::Change(change)) => self.change(runner, *change, Some(responder)).await,
-            Ok(Call::Query(query)) => self.look_up(runner, query, responder),
-            Ok(Call::File(call)) => {
-                let caller = self.file_caller(runner);
-                self.office
-                    .post
-                    .background
-                    .tracker
-                    .spawn(self.files.clone().answer(caller, call, responder));
-            }
-            Ok(Call::Open(_)) => {
-                let what = "who speaks on a teammate's wire is known";
-                self.refuse(responder, Failure::new(FailureKind::Forbidden, what));
+            Ok(call) => {
+                let session = self.session_of(runner, &call);
+                let answer = self.answers.clone().respond(session, call, responder);
+                self.office.post.background.spawn(answer);
             }
             Err(error) => self.refuse(responder, Failure::from(&error)),
         }
@@ -88,36 +75,17 @@ impl Dispatcher {
         self.pass_for(runner, change.command, change.operation, responder).await;
     }
 
-    fn look_up(&self, runner: &Runner, query: Query, responder: Responder) {
-        let caller = self.caller(runner);
-        let board = self.office.post.board.clone();
-        self.office.post.background.spawn(async move {
-            let outcome = answers::query(&board, caller, query).await;
-            drop(responder.respond(outcome.map_err(Into::into)));
-        });
+    /// Who asks on a member's wire. The lead's agent looks at all tasks, but gets the files of the one chat that it is in.
+    fn session_of(&self, runner: &Runner, call: &Call) -> Session {
+        let office = &self.office;
+        let is_about_files = matches!(call, Call::File(_)) && office.post.is_lead(&runner.member);
+        let origin = office.crew.conversation.origin().filter(|_| is_about_files);
+        let actor = Actor::agent(&runner.member);
+        Session { actor, origin: origin.cloned().unwrap_or_default() }
     }
 
-    fn caller(&self, runner: &Runner) -> Caller {
-        Caller { actor: Actor::agent(&runner.member), origin: troop_model::Origin::default() }
-    }
-
-    /// The lead's agent finds the files of the conversation that it is in. It looks at all tasks, but has one chat's files.
-    fn file_caller(&self, runner: &Runner) -> Caller {
-        let caller = self.caller(runner);
-        match self
-            .office
-            .crew
-            .conversation
-            .origin()
-            .filter(|_| self.office.post.is_lead(&runner.member))
-        {
-            Some(origin) => Caller { origin: origin.clone(), ..caller },
-            None => caller,
-        }
-    }
-
-    pub(super) fn refuse(&self, responder: Responder, failure: Failure) {
-        // Who has gone needs no answer.
+    fn refuse(&self, responder: Responder, failure: Failure) {
+        // If the caller has gone, nobody needs the answer.
         drop(responder.refuse(failure));
     }
 }

@@ -10,7 +10,6 @@ use super::{
     completion::Completions,
     crew::Crew,
     external,
-    files::FileDesk,
     gate::HookGate,
     input::{Due, LeadInput},
     office::Office,
@@ -23,7 +22,7 @@ use super::{
     post::{Background, Course, Mandate, NewPost, Post},
     transcript::TranscriptLine,
 };
-use crate::workspace::Workspace;
+use crate::{Answers, workspace::Workspace};
 
 /// How many inputs are taken before what they have in common is done.
 const DRAIN: usize = 64;
@@ -36,7 +35,7 @@ const WATCH_OFF: Duration = Duration::from_secs(10);
 pub(super) struct Dispatcher {
     pub(super) office: Office,
     pub(super) completions: Completions,
-    pub(super) files: FileDesk,
+    pub(super) answers: Answers,
     until: Until,
     thinks: LeadThinks,
     /// From when on no lead may have been told what happened before this one began.
@@ -52,14 +51,14 @@ pub(super) struct LeadStart {
     pub(super) options: LeadOptions,
     pub(super) mandate: Mandate,
     pub(super) heard_until: Option<Time>,
-    pub(super) files: FileDesk,
+    pub(super) answers: Answers,
     pub(super) background: Background,
 }
 
 /// The loop.
 impl Dispatcher {
     pub(super) async fn new(start: LeadStart) -> Result<Self, LeadError> {
-        let LeadStart { options, mandate, heard_until, files, background } = start;
+        let LeadStart { options, mandate, heard_until, answers, background } = start;
         let guard = options
             .launch
             .guard(mandate.session)
@@ -90,7 +89,7 @@ impl Dispatcher {
         let completions = Completions::new(options.agreement, options.environment);
         let until = options.until;
         let thinks = options.thinks;
-        Ok(Self { office, completions, files, until, thinks, heard_until, ticked_at, guard })
+        Ok(Self { office, completions, answers, until, thinks, heard_until, ticked_at, guard })
     }
 
     /// Works until it is over.

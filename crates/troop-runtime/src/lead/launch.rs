@@ -23,25 +23,26 @@ const PIPE: usize = 64 * 1024;
 
 /// Starts what thinks for members.
 pub trait Launch: Send + Sync + fmt::Debug {
-    /// Starts what thinks for a member. It is to speak the teammate wire.
+    /// Starts what thinks for a member. It must speak the teammate wire.
     ///
     /// # Errors
     ///
     /// If it cannot be started; the member is not left behind then.
     fn launch(&self, spec: &LaunchSpec) -> io::Result<LaunchedAgent>;
 
-    /// Says why an agent cannot be started, as far as that is known before.
+    /// Says why an agent cannot be started, as far as we know before we try.
     ///
     /// # Errors
     ///
     /// If it cannot.
     fn check(&self, agent: &str, model: Option<&str>) -> io::Result<()> {
-        let (_, _) = (agent, model);
+        _ = agent;
+        _ = model;
         Ok(())
     }
 
-    /// Starts a process that ends all others of a session when the lead is gone, however it went. It learns of that by the
-    /// end of what it reads; if it reads something before, the lead has ended everybody itself.
+    /// Starts a process that ends all others of a session when the lead is gone, however it went. It learns that from the end
+    /// of its standard input; if it reads something before, the lead has ended everybody itself.
     ///
     /// # Errors
     ///
@@ -65,9 +66,9 @@ pub struct LaunchSpec {
     pub path: PathBuf,
     /// The project that it works for: the same, unless it has a folder of its own.
     pub project: PathBuf,
-    /// What it finds in its environment besides what others do.
+    /// What it finds in its environment besides what all members find.
     pub variables: Vec<(&'static str, &'static str)>,
-    /// Told to all that runs for it, so that what it leaves behind can be found.
+    /// In the environment of all that runs for it, so that troop finds what it leaves behind.
     pub mark: Mark,
 }
 
@@ -111,7 +112,7 @@ pub struct Programs {
     pub environment: Vec<(OsString, OsString)>,
 }
 
-/// A program that the system does not start, with what the system says.
+/// A program that the system does not start, and why.
 #[derive(Debug, Error)]
 #[error("`{program}`: {source}")]
 struct NotStarted {
@@ -128,7 +129,7 @@ impl Launch for Programs {
         let mut command = troop_process::command(&program);
         let first = first.iter().map(|argument| found_from(spec, argument));
         command.args(first).args(arguments(spec)).current_dir(&spec.path);
-        // What is described beside the project's files, and not among them, is found there.
+        // Agents that are described in the project are found there, wherever the member works.
         command.env("TROOP_PROJECT", &spec.project);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.env("TROOP_TEAMMATE", "1").envs(spec.variables.iter().copied());
@@ -149,13 +150,13 @@ impl Launch for Programs {
     fn guard(&self, session: Uuid) -> io::Result<Option<Child>> {
         let mut command = troop_process::command(&self.troop);
         command.arg("--guard").arg(session.to_string());
-        // It must outlive us, and nobody reads what it says.
+        // It must outlive us, and nobody reads its output.
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         command.kill_on_drop(false).spawn().map(Some)
     }
 }
 
-/// An argument that names a file of the project, so that it is found from another folder, too.
+/// An argument; if it names a file of the project, such that the file is found from another folder, too.
 fn found_from(spec: &LaunchSpec, argument: &OsString) -> OsString {
     let file = spec.project.join(argument);
     let is_elsewhere = spec.path != spec.project && file.is_file();
@@ -177,9 +178,9 @@ fn arguments(spec: &LaunchSpec) -> Vec<OsString> {
     arguments
 }
 
-/// Runs some members inside this process, and leaves the others to somebody else.
+/// Runs some members inside this process, and leaves the others to another launcher.
 pub struct InProcess<F> {
-    /// What runs for a member here, between the wire's two ends; none for who is not run here.
+    /// What runs for a member here, at the other end of its wire; none for members that do not run here.
     pub run: F,
     /// Who runs the others.
     pub others: Arc<dyn Launch>,

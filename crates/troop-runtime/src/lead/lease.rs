@@ -14,12 +14,12 @@ use uuid::Uuid;
 use super::{LeadError, LeadOptions, external::heard_until};
 use crate::{Board, BoardError, BoardResult, Done, Request};
 
-/// How often the lock is tried ...
+/// How often we try the lock ...
 const N_TRIES: u32 = 10;
-/// ... and how long between two tries: who only looks whether it is held holds it for less.
+/// ... and how long we wait between two tries: a process that only looks whether it is held holds it for less.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// How many sessions that did not come to lead are remembered.
+/// How many sessions that did not come to lead we remember.
 const MAX_FORMER: usize = 16;
 
 /// What the holder of a lock says about itself.
@@ -45,12 +45,12 @@ pub fn find(folder: &Path) -> Option<LeadEntry> {
     let mut file = File::open(path(folder)).ok()?;
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => read(&mut file),
-        // Nobody holds it, or nobody can know.
+        // Nobody holds it, or we cannot know.
         Ok(()) | Err(TryLockError::Error(_)) => None,
     }
 }
 
-/// The folder in which the team worked when it was led from this machine the last time, if that is known.
+/// The folder in which the team worked when a lead last ran on this machine, if that is known.
 #[must_use]
 pub fn last_project(folder: &Path) -> Option<PathBuf> {
     read(&mut File::open(path(folder)).ok()?)?.project
@@ -59,8 +59,15 @@ pub fn last_project(folder: &Path) -> Option<PathBuf> {
 /// Whether a session led the team from this machine and is dead, without having said so.
 #[must_use]
 pub fn has_died(folder: &Path, session: Uuid) -> bool {
-    let Ok(mut file) = File::open(path(folder)) else { return false };
-    file.try_lock_shared().is_ok() && dead(&mut file).contains(&session)
+    dead_sessions(folder).contains(&session)
+}
+
+/// The sessions that led the team from this machine and are dead, without having said so.
+pub(crate) fn dead_sessions(folder: &Path) -> Vec<Uuid> {
+    match File::open(path(folder)) {
+        Ok(mut file) if file.try_lock_shared().is_ok() => dead(&mut file),
+        _ => Vec::new(),
+    }
 }
 
 fn path(folder: &Path) -> PathBuf {
@@ -83,11 +90,11 @@ fn dead(file: &mut File) -> Vec<Uuid> {
 #[derive(Debug)]
 pub(super) struct LeadLock {
     pub(super) fence: u64,
-    /// From when on no lead may have been told what happened.
+    /// No lead may have been told what happened since then.
     pub(super) heard_until: Option<Time>,
     session: Uuid,
     project: PathBuf,
-    /// Locked; when this process ends, however it ends, it is not locked any more.
+    /// Locked. The system unlocks it when this process ends, however it ends.
     file: File,
 }
 
@@ -99,16 +106,18 @@ impl LeadLock {
         let mut file = open(&path(&options.folder)).map_err(unusable)?;
         if !lock(&file).await.map_err(unusable)? {
             let lease = current(&options.board).await?;
-            let (holder, since) = lease.map(|it| (it.holder, it.since)).unwrap_or_else(|| {
-                ("another process on this machine".to_owned(), options.clock.now())
-            });
+            let (holder, since) = match lease {
+                Some(lease) => (lease.holder, lease.since),
+                None => ("another process on this machine".to_owned(), options.clock.now()),
+            };
             return Err(BoardError::from(Refusal::LeadHeld { holder, since }).into());
         }
         let dead = dead(&mut file);
-        // From now on the file says who died, if we do, whether we have come to lead or not.
-        let (pid, former) = (std::process::id(), dead.clone());
+        // If we die from now on, the file says so, whether we have come to lead or not.
+        let pid = std::process::id();
+        let former = dead.clone();
         let project = options.project.clone();
-        // A team that comes to nothing here still works where it did before.
+        // If we do not come to lead, the team still works where it did before.
         let before = last_project(&options.folder).or_else(|| Some(project.clone()));
         let entry = LeadEntry { session, pid, socket: None, project: before, former };
         write(&mut file, &entry).map_err(unusable)?;
@@ -120,20 +129,25 @@ impl LeadLock {
 
     /// Says where this lead takes commands.
     pub(super) fn announce(&mut self, socket: &Path) -> io::Result<()> {
-        let (pid, socket) = (std::process::id(), Some(socket.to_owned()));
-        let (session, project) = (self.session, Some(self.project.clone()));
-        write(&mut self.file, &LeadEntry { session, pid, socket, project, former: Vec::new() })
+        let entry = LeadEntry {
+            session: self.session,
+            pid: std::process::id(),
+            socket: Some(socket.to_owned()),
+            project: Some(self.project.clone()),
+            former: Vec::new(),
+        };
+        write(&mut self.file, &entry)
     }
 
     /// Gives up the right to lead, before anything was done with it.
     pub(super) async fn release(self, board: &Board) {
         let request = Request::new(Actor::system(), Command::ReleaseLead);
-        // If the board cannot be told, the lock and the time tell it.
+        // If the board cannot be told, the free lock and the end of the lease tell others.
         drop(board.submit(Request { fence: Some(self.fence), ..request }).await);
     }
 }
 
-/// Locks the file, unless a lead holds it.
+/// Locks the file, unless a lead holds it. Returns whether it did.
 async fn lock(file: &File) -> io::Result<bool> {
     for nth in 0..N_TRIES {
         if nth > 0 {
@@ -148,18 +162,19 @@ async fn lock(file: &File) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Takes the lead, also from somebody who is known to be dead.
+/// Takes the lead, also from a session that is known to be dead.
 async fn take_from(dead: &[Uuid], options: &LeadOptions, session: Uuid) -> BoardResult<u64> {
     let mut over = held_by(dead, &options.board).await?;
     loop {
-        let (holder, checks) = (options.holder.clone(), options.checks.clone());
+        let holder = options.holder.clone();
+        let checks = options.checks.clone();
         let command = Command::TakeLead { session, holder, over, checks };
         let refusal = match options.board.submit(Request::new(Actor::system(), command)).await {
             Ok(done) => return fence(&done).ok_or(Refusal::Superseded.into()),
             Err(refusal @ BoardError::Refused(Refusal::LeadHeld { .. })) => refusal,
             Err(error) => return Err(error),
         };
-        // What one of the dead had begun may have been done only now.
+        // The store may have completed only now what a dead session had begun.
         let held = held_by(dead, &options.board).await?;
         if held == over {
             return Err(refusal);
@@ -190,8 +205,8 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
 }
 
-/// Writes in one step, so that whoever is killed meanwhile leaves the old entry or the new one. What is behind the first line
-/// is no part of it.
+/// Writes in one step, so that a process that is killed meanwhile leaves the old entry or the new one. Readers ignore what
+/// follows the first line.
 fn write(file: &mut File, entry: &LeadEntry) -> io::Result<()> {
     let line = format!("{}\n", serde_json::to_string(entry)?);
     file.rewind()?;

@@ -16,7 +16,7 @@ use troop_protocol::{FromLead, MessageIn, Responder};
 use uuid::Uuid;
 
 use super::{
-    Runner, answers,
+    Runner,
     completion::Intent,
     crew::{Crew, member::LiveMember},
     gate::HookGate,
@@ -26,7 +26,11 @@ use super::{
     post::Post,
     transcript::TranscriptLine,
 };
-use crate::{Begun, BoardError, Done, GitError, Request, Work, workspace::Workspace};
+use crate::{
+    Begun, BoardError, Done, GitError, Request, Work,
+    answers::{changed, failure},
+    workspace::Workspace,
+};
 
 /// What a lead works with.
 #[derive(Debug)]
@@ -60,7 +64,7 @@ impl Office {
         let readying = self.places.readying(&self.post, &request.command);
         let look = |state: &State, done: Done| {
             let work = claimed(state, &done);
-            (answers::change(state, &done), work)
+            (changed(state, &done), work)
         };
         let given = match self.post.board.give_and_look(request, look).await {
             Ok(given) => given,
@@ -76,7 +80,7 @@ impl Office {
                     }
                     responder.answer(&answer)
                 }
-                Err(error) => responder.refuse(answers::failure(&error)),
+                Err(error) => responder.refuse(failure(&error)),
             };
             // The caller may have gone; then nobody needs this answer.
             drop(answered);

@@ -11,3 +11,6 @@ pub(super) mod restart;
 pub(super) mod silence;
 pub(super) mod word;
 pub(super) mod work;
+
+#[cfg(test)]
+mod table;

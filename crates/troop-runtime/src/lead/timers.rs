@@ -1,4 +1,4 @@
-//! Moments to come.
+//! Moments that a lead waits for.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -6,29 +6,29 @@ use tokio::time::{Instant, sleep_until};
 
 use super::input::Due;
 
-/// All moments that are waited for.
+/// All moments that a lead waits for.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     due: BTreeSet<(Instant, Due)>,
 }
 
 impl Timers {
-    /// Waits for a moment from now on.
+    /// Waits for a moment that comes so long from now.
     pub(super) fn set(&mut self, after: Duration, due: Due) {
         self.due.insert((Instant::now() + after, due));
     }
 
-    /// Does not wait for a moment any more.
+    /// Stops waiting for a moment.
     pub(super) fn forget(&mut self, due: &Due) {
         self.due.retain(|(_, it)| it != due);
     }
 
-    /// Whether such a moment is waited for.
+    /// Whether the lead waits for such a moment.
     pub(super) fn has(&self, is_meant: impl Fn(&Due) -> bool) -> bool {
         self.due.iter().any(|(_, due)| is_meant(due))
     }
 
-    /// The next moment, when it comes. If this is not waited for to the end, nothing is lost.
+    /// The next moment, when it comes. Dropping this future loses nothing.
     pub(super) async fn next(&mut self) -> Due {
         let Some((at, _)) = self.due.first() else { return std::future::pending().await };
         sleep_until(*at).await;

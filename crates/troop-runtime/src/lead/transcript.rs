@@ -1,4 +1,4 @@
-//! What was seen of each member, kept for people to read: one line of JSON for each.
+//! Transcripts: what a lead saw of each member, for people to read, as lines of JSON.
 
 use std::{
     collections::BTreeMap,
@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 use troop_model::{MemberName, Time};
 use troop_protocol::Level;
 
-/// A transcript that has grown beyond this begins anew; the one before is kept.
+/// A transcript that grows beyond this is kept aside, and a new one begins.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// One line of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TranscriptEntry {
     pub at: Time,
-    /// The session of its own that the member worked in: `delegate:ID`.
+    /// The session of the delegation that the member worked on: `delegate:ID`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// What it is.
@@ -72,7 +72,8 @@ fn path(folder: &Path, member: &MemberName) -> PathBuf {
     folder.join("transcripts").join(format!("{member}.jsonl"))
 }
 
-/// Reads the lines of a transcript from a position on, and says where it ends. What is half written is left for later.
+/// Reads the lines of a transcript from a position on, and returns where it ends. A line that is only half written is left
+/// for later.
 ///
 /// # Errors
 ///
@@ -87,14 +88,16 @@ pub fn read(
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
         file => file?,
     };
-    // One that is shorter than before has begun anew.
+    // If it is shorter than before, a new one has begun.
     let from = if file.metadata()?.len() < from { 0 } else { from };
     let mut reader = io::BufReader::new(file);
     reader.seek(io::SeekFrom::Start(from))?;
-    let (mut entries, mut end, mut line) = (Vec::new(), from, String::new());
+    let mut entries = Vec::new();
+    let mut end = from;
+    let mut line = String::new();
     while reader.read_line(&mut line)? > 0 && line.ends_with('\n') {
         end += line.len() as u64;
-        // What is no entry is somebody else's.
+        // A line that is no entry was written by another program.
         entries.extend(serde_json::from_str(&line));
         line.clear();
     }
@@ -120,7 +123,7 @@ impl Transcripts {
         Self { folder: folder.to_owned(), open: BTreeMap::new() }
     }
 
-    /// Writes a line, soon. A transcript that cannot be written must not stop the team.
+    /// Writes a line with the next flush. A transcript that cannot be written does not stop the team.
     pub(super) fn write(&mut self, member: &MemberName, entry: &TranscriptEntry) {
         if !self.open.contains_key(member) {
             let Ok(transcript) = Transcript::open(&path(&self.folder, member)) else { return };
@@ -132,7 +135,7 @@ impl Transcripts {
         }
     }
 
-    /// Writes what waits.
+    /// Writes the lines that wait.
     pub(super) fn flush(&mut self) {
         let mut full = Vec::new();
         for (member, transcript) in &mut self.open {

@@ -250,3 +250,6 @@ impl Offers {
         self.n_waiting == 0 && self.until <= followed
     }
 }
+
+#[cfg(test)]
+mod tests;

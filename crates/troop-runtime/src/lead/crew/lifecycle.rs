@@ -252,3 +252,6 @@ impl fmt::Display for MemberExit {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -134,3 +134,6 @@ impl Obituary {
         if tail.is_empty() { why } else { format!("{why}: {cut}{tail}") }
     }
 }
+
+#[cfg(test)]
+mod tests;

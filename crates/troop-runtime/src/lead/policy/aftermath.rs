@@ -37,3 +37,6 @@ pub(in super::super) fn of(account: Account, is_fault_of_machine: bool) -> After
 pub(in super::super) fn is_over(life: &Lifecycle, n_held: usize) -> bool {
     matches!(life, Lifecycle::Exited { is_killed, .. } if n_held == 0 || *is_killed)
 }
+
+#[cfg(test)]
+mod tests;

@@ -201,3 +201,6 @@ pub(in super::super) fn is_late(state: &State, task: &TaskRef, attempt: Option<u
     let Ok(task) = state.resolve(task) else { return false };
     attempt.is_some_and(|attempt| attempt != attempt_at(state, task))
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,3 +14,6 @@ pub(in super::super) fn must_start(member: &Member, is_coming: bool) -> bool {
 pub(in super::super) fn ends_with(state: &State, member: &MemberName, work: &Engagement) -> bool {
     state.delegation_of(work.task).is_some_and(|it| it.to == *member)
 }
+
+#[cfg(test)]
+mod tests;

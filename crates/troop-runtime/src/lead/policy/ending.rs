@@ -138,3 +138,6 @@ fn can_begin_something(outlook: &Outlook<'_>) -> bool {
     let mut members = here.chain(elsewhere);
     members.any(|member| state.tasks().ready_for(member).next().is_some())
 }
+
+#[cfg(test)]
+mod tests;

@@ -46,3 +46,6 @@ fn to_state(state: &State, facts: &MemberFacts, to: LeadMove) -> Option<LeadMove
     let is_known = lead.state == to.to && lead.state_cause.filter(is_left) == to.cause;
     (facts.is_open() && !holds_task && !is_known).then_some(to)
 }
+
+#[cfg(test)]
+mod tests;

@@ -66,3 +66,6 @@ pub(in super::super) fn changes_team(fact: &Fact) -> bool {
             | Fact::LinkPurged { .. }
     )
 }
+
+#[cfg(test)]
+mod tests;

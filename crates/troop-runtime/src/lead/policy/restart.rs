@@ -139,3 +139,6 @@ impl Failing {
         self.0.remove(member).is_some()
     }
 }
+
+#[cfg(test)]
+mod tests;

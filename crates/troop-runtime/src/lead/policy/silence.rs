@@ -57,3 +57,6 @@ pub(in super::super) fn was_asleep(state: &State, since_tick: Duration, tick: Du
     let lease = state.team().map(|team| team.settings.lease()).unwrap_or_default();
     since_tick > 2 * tick + lease / 3
 }
+
+#[cfg(test)]
+mod tests;

@@ -58,3 +58,6 @@ pub(in super::super) fn about(
         Word::Owed { is_asked: facts.idle.is_asked_for_word }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -86,3 +86,6 @@ pub(in super::super) fn is_working(state: &State, member: &MemberName) -> bool {
     let tasks = state.tasks();
     tasks.held_by(member).any(|task| tasks.status(task) == Some(Status::InProgress))
 }
+
+#[cfg(test)]
+mod tests;

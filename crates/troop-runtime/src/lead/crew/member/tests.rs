@@ -1,0 +1,33 @@
+//! What explains the end of a member.
+
+use super::{MAX_WORDS, MemberExit, Obituary};
+
+#[test]
+fn an_end_is_explained_by_what_was_done_to_a_member_else_by_how_it_ended() {
+    let mut obituary = Obituary::default();
+    assert_eq!(obituary.explain(&MemberExit::Task), "ended");
+    obituary.set_cause("it was not ready in time");
+    obituary.set_cause("it was silent");
+    assert_eq!(obituary.explain(&MemberExit::Task), "it was not ready in time");
+}
+
+#[test]
+fn an_end_is_explained_by_the_last_eight_complaints() {
+    let mut obituary = Obituary::default();
+    for number in 1..=10 {
+        obituary.add_complaint(&format!("line {number}"));
+    }
+    let explained = obituary.explain(&MemberExit::Task);
+    assert!(explained.starts_with("ended: line 3\nline 4\n"), "{explained}");
+    assert!(explained.ends_with("line 10"), "{explained}");
+}
+
+#[test]
+fn long_complaints_are_cut_at_their_beginning() {
+    let mut obituary = Obituary::default();
+    obituary.add_complaint(&format!("{}the end", "ä".repeat(MAX_WORDS)));
+    let explained = obituary.explain(&MemberExit::Task);
+    assert!(explained.starts_with("ended: …ä"), "{explained}");
+    assert!(explained.ends_with("äthe end"), "{explained}");
+    assert_eq!(explained.chars().count(), "ended: …".chars().count() + MAX_WORDS);
+}

@@ -1,0 +1,316 @@
+//! When a team's work is over, and when it is stuck.
+
+use troop_model::{Assignment, MemberState, StateCause, TaskCommand, Version};
+
+use super::{WorkEnd, end_of_work, is_idle, is_stuck};
+use crate::lead::{
+    LeadWork, Timing, Until,
+    crew::lifecycle::Lifecycle,
+    policy::table::{Scene, account, name, stop_order, task, task_ref},
+};
+
+/// What was done to a team in which everybody is at rest.
+type Change = fn(&mut Scene);
+
+/// The end of work after something was done to a quiet team.
+fn end_after(change: Change) -> Option<WorkEnd> {
+    let mut scene = Scene::new();
+    change(&mut scene);
+    scene.look(end_of_work)
+}
+
+#[track_caller]
+fn check(rows: &[(&str, Change, Option<WorkEnd>)]) {
+    for (title, change, expected) in rows {
+        assert_eq!(end_after(*change), *expected, "{title}");
+    }
+}
+
+#[test]
+fn a_team_in_which_everybody_is_at_rest_is_quiet() {
+    check(&[
+        ("nothing was ever to do", |_| {}, Some(WorkEnd::Quiet)),
+        (
+            "a member plans and waits",
+            |it| it.sets("ann", MemberState::Planning, None),
+            Some(WorkEnd::Quiet),
+        ),
+        (
+            "all tasks are done",
+            |it| {
+                it.adds(|_| {});
+                it.claims("ann", 1);
+                it.completes("ann", 1);
+                it.sets("ann", MemberState::Idle, None);
+            },
+            Some(WorkEnd::Quiet),
+        ),
+        ("nobody runs any more", |it| it.crew.clear(), Some(WorkEnd::Quiet)),
+        (
+            "a task has failed for good",
+            |it| {
+                it.adds(|_| {});
+                it.claims("ann", 1);
+                it.member(
+                    "ann",
+                    TaskCommand::Fail {
+                        task: task_ref(1),
+                        reason: "no".to_owned(),
+                        attempt: None,
+                        for_good: true,
+                    },
+                );
+                it.sets("ann", MemberState::Idle, None);
+                let lead = name("lead");
+                read_all(it, &lead);
+            },
+            Some(WorkEnd::Quiet),
+        ),
+    ]);
+}
+
+/// A member has read all its mail.
+fn read_all(scene: &mut Scene, member: &troop_model::MemberName) {
+    let command = troop_model::Command::MarkRead { reader: Some(member.clone()), messages: None };
+    scene.give(troop_model::Actor::agent(member), command);
+}
+
+#[test]
+fn a_team_goes_on_while_a_member_is_at_something() {
+    check(&[
+        ("it works", |it| it.sets("ann", MemberState::Working, None), None),
+        ("it has mail", |it| it.mails("ann"), None),
+        ("it deals with what it was told", |it| it.facts("ann").work.is_at_rest = false, None),
+        ("its turn is not over", |it| it.facts("ann").work.is_in_turn = true, None),
+        ("it breaks off a task", |it| it.facts("ann").work.breaks_off = Some(task(1)), None),
+        ("it may get a task", |it| it.facts("ann").work.offers.begin(), None),
+        (
+            "it got a task that the log does not show yet",
+            |it| {
+                it.facts("ann").work.offers.begin();
+                it.facts("ann").work.offers.settle(Some(Version(1_000)));
+            },
+            None,
+        ),
+        (
+            "what came of its last offer is in the log",
+            |it| {
+                it.facts("ann").work.offers.begin();
+                it.facts("ann").work.offers.settle(Some(Version(1)));
+            },
+            Some(WorkEnd::Quiet),
+        ),
+    ]);
+}
+
+#[test]
+fn a_team_goes_on_while_a_member_comes_or_goes() {
+    check(&[
+        ("it starts", |it| it.facts("ann").life = Lifecycle::Starting { is_new: false }, None),
+        ("it stops", |it| it.facts("ann").life = Lifecycle::Stopping(stop_order(false)), None),
+        ("it was killed", |it| it.facts("ann").life = Lifecycle::Ending(account(None)), None),
+        ("its wire has ended", |it| it.facts("ann").wire.is_silent = true, None),
+        (
+            "the log says that it starts",
+            |it| {
+                it.crew.remove("ann");
+                it.sets("ann", MemberState::Stopped, None);
+                it.sets("ann", MemberState::Spawning, None);
+            },
+            None,
+        ),
+        (
+            "it crashed and is started again",
+            |it| {
+                it.crew.remove("ann");
+                it.sets("ann", MemberState::Crashed, None);
+                it.restarts.after_crash(&name("ann"), &Timing::default());
+            },
+            None,
+        ),
+        (
+            "it crashed for the last time",
+            |it| {
+                it.crew.remove("ann");
+                it.sets("ann", MemberState::Crashed, None);
+                let timing = Timing { max_restarts: 0, ..Timing::default() };
+                it.restarts.after_crash(&name("ann"), &timing);
+                read_all(it, &name("lead"));
+            },
+            Some(WorkEnd::Quiet),
+        ),
+    ]);
+}
+
+#[test]
+fn a_team_goes_on_while_a_task_moves() {
+    check(&[
+        ("a member can begin it", |it| it.adds(|_| {}), None),
+        (
+            "it is worked on",
+            |it| {
+                it.adds(|_| {});
+                it.claims("ann", 1);
+            },
+            None,
+        ),
+        (
+            "it failed and is tried again",
+            |it| {
+                it.adds(|_| {});
+                it.claims("ann", 1);
+                it.fails("ann", 1);
+                it.sets("ann", MemberState::Idle, None);
+                read_all(it, &name("lead"));
+            },
+            None,
+        ),
+        (
+            "it is reserved for a member that does not run",
+            |it| {
+                it.adds(|new| new.assignee = Some(name("bob")));
+                it.crew.remove("bob");
+                it.sets("bob", MemberState::Stopped, Some(StateCause::Asked));
+            },
+            Some(WorkEnd::Quiet),
+        ),
+        ("something waits for hooks or proof", |it| it.n_under_way = 1, None),
+        ("a member elsewhere may still say something", |it| it.awaits_last_words = true, None),
+    ]);
+}
+
+#[test]
+fn members_elsewhere_can_begin_tasks_as_long_as_they_have_not_left() {
+    let reserved: Change = |it| {
+        it.joins_from_elsewhere("eve");
+        it.adds(|new| new.assignee = Some(name("eve")));
+    };
+    assert_eq!(end_after(reserved), None);
+    let mut scene = Scene::new();
+    reserved(&mut scene);
+    scene.sets("eve", MemberState::Stopped, Some(StateCause::Asked));
+    assert_eq!(scene.look(end_of_work), Some(WorkEnd::Quiet), "it was asked to leave");
+}
+
+#[test]
+fn where_members_claim_those_that_tell_their_end_begin_nothing_by_themselves() {
+    let mut scene = Scene::with(|settings| settings.assignment = Assignment::Claim);
+    scene.adds(|_| {});
+    assert_eq!(scene.look(end_of_work), Some(WorkEnd::Quiet));
+    scene.facts("bob").wire.tells_end = false;
+    assert_eq!(scene.look(end_of_work), None, "bob may claim it at any moment");
+}
+
+#[test]
+fn the_lead_itself_takes_no_tasks() {
+    let mut scene = Scene::new();
+    scene.crew.remove("ann");
+    scene.crew.remove("bob");
+    scene.sets("ann", MemberState::Stopped, Some(StateCause::Asked));
+    scene.sets("bob", MemberState::Stopped, Some(StateCause::Asked));
+    scene.adds(|_| {});
+    assert_eq!(scene.look(end_of_work), Some(WorkEnd::Quiet));
+}
+
+#[test]
+fn what_the_lead_was_told_keeps_the_team_only_if_a_word_or_money_can_help() {
+    for (work, is_spent, is_quiet) in [
+        (LeadWork::Done, false, true),
+        (LeadWork::Open, false, true),
+        (LeadWork::Failed, false, true),
+        (LeadWork::Interrupted, false, false),
+        (LeadWork::Done, true, true),
+        (LeadWork::Open, true, false),
+        (LeadWork::Failed, true, false),
+        (LeadWork::Interrupted, true, false),
+    ] {
+        let mut scene = Scene::new();
+        scene.lead_work = work;
+        scene.is_spent = is_spent;
+        let is_over = scene.look(end_of_work) == Some(WorkEnd::Quiet);
+        assert_eq!(is_over, is_quiet, "{work:?}, spent: {is_spent}");
+    }
+}
+
+#[test]
+fn a_lead_ends_only_when_it_was_told_that_it_may() {
+    let mut scene = Scene::new();
+    let version = scene.state.version();
+    for (until, end) in [
+        (Until::Stopped, None),
+        (Until::Quiet, Some(WorkEnd::Quiet)),
+        (Until::QuietAfter(version), Some(WorkEnd::Quiet)),
+        (Until::QuietAfter(Version(version.0 + 1)), None),
+    ] {
+        scene.until = until;
+        assert_eq!(scene.look(end_of_work), end, "{until:?}");
+    }
+}
+
+#[test]
+fn a_spent_team_ends_when_everybody_is_idle_although_mail_and_tasks_wait() {
+    let spent = |change: Change| {
+        let mut scene = Scene::new();
+        scene.is_spent = true;
+        scene.adds(|_| {});
+        scene.mails("ann");
+        change(&mut scene);
+        scene.look(end_of_work)
+    };
+    let rows: [(&str, Change, Option<WorkEnd>); 6] = [
+        ("everybody is idle", |_| {}, Some(WorkEnd::Spent)),
+        ("a member deals with something", |it| it.facts("bob").work.is_at_rest = false, None),
+        ("a member works", |it| it.sets("bob", MemberState::Working, None), None),
+        ("a proof is under way", |it| it.n_under_way = 1, None),
+        ("a task is worked on", |it| it.claims("bob", 1), None),
+        ("it may not end", |it| it.until = Until::Stopped, None),
+    ];
+    for (title, change, expected) in rows {
+        assert_eq!(spent(change), expected, "{title}");
+    }
+}
+
+#[test]
+fn the_lead_is_told_that_it_is_stuck_when_nobody_can_begin_what_is_left() {
+    let stuck = |change: Change| {
+        let mut scene = Scene::new();
+        scene.crew.remove("bob");
+        scene.sets("bob", MemberState::Stopped, Some(StateCause::Asked));
+        scene.adds(|new| new.assignee = Some(name("bob")));
+        // The lead waits for the end of all tasks.
+        scene.facts("lead").work.is_at_rest = false;
+        change(&mut scene);
+        scene.look(is_stuck)
+    };
+    let rows: [(&str, Change, bool); 8] = [
+        ("its only member does not run", |_| {}, true),
+        ("it has mail, too", |it| it.mails("lead"), true),
+        ("another member works", |it| it.sets("ann", MemberState::Working, None), false),
+        ("another member has mail", |it| it.mails("ann"), false),
+        ("something is under way", |it| it.n_under_way = 1, false),
+        ("somebody can begin another task", |it| it.adds(|_| {}), false),
+        ("the lead has no agent", |it| drop(it.crew.remove("lead")), false),
+        ("it is not to end", |it| it.until = Until::Stopped, false),
+    ];
+    for (title, change, expected) in rows {
+        assert_eq!(stuck(change), expected, "{title}");
+    }
+    let mut scene = Scene::new();
+    scene.facts("lead").work.is_at_rest = false;
+    assert!(!scene.look(is_stuck), "no task is left");
+}
+
+#[test]
+fn a_member_is_idle_if_both_the_log_and_its_wire_say_so() {
+    let mut scene = Scene::new();
+    let ann = name("ann");
+    let idle = |scene: &Scene| is_idle(&scene.state, &ann, &scene.crew[&ann]);
+    assert!(idle(&scene));
+    scene.facts("ann").work.is_at_rest = false;
+    assert!(!idle(&scene), "its wire does not");
+    scene.facts("ann").work.is_at_rest = true;
+    scene.mails("ann");
+    assert!(idle(&scene), "mail may wait");
+    scene.sets("ann", MemberState::Working, None);
+    assert!(!idle(&scene), "the log does not");
+}

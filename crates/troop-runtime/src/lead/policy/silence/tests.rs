@@ -1,0 +1,139 @@
+//! Signs of life.
+
+use std::time::Duration;
+
+use super::{hanging, renewals_due, was_asleep};
+use crate::lead::{
+    crew::lifecycle::Lifecycle,
+    policy::table::{Scene, name, stop_order},
+};
+
+/// What was done to a team of which nobody was heard since it began.
+type Change = fn(&mut Scene);
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn lease(scene: &Scene) -> Duration {
+    scene.state.team().unwrap().settings.lease()
+}
+
+fn names(members: &[troop_model::MemberName]) -> Vec<String> {
+    members.iter().map(ToString::to_string).collect()
+}
+
+/// Whose leases are renewed so long after the last renewal.
+fn renewed(after: impl FnOnce(Duration) -> Duration, change: Change) -> Vec<String> {
+    let mut scene = Scene::new();
+    let pause = after(lease(&scene));
+    scene.waits(pause);
+    change(&mut scene);
+    names(&renewals_due(&scene.state, &scene.list(), |it| *it == name("bob"), scene.now))
+}
+
+#[test]
+fn leases_are_renewed_every_third_of_their_time_for_members_that_were_heard() {
+    let heard: Change = |it| it.facts("ann").signs.heard_at = it.now;
+    assert_eq!(renewed(|lease| lease / 3, heard), ["ann", "bob"]);
+    assert_eq!(renewed(|lease| lease / 3 - SECOND, heard), Vec::<String>::new(), "too early");
+}
+
+#[test]
+fn leases_of_silent_members_are_not_renewed_unless_the_lead_keeps_them_waiting() {
+    assert_eq!(renewed(|lease| lease, |_| {}), ["bob"], "bob's folder is being made ready");
+    let held: Change = |it| it.facts("ann").work.n_held = 1;
+    assert_eq!(renewed(|lease| lease, held), ["ann", "bob"], "ann waits for hooks");
+}
+
+#[test]
+fn a_word_before_the_last_renewal_renews_nothing() {
+    let old: Change = |it| {
+        it.facts("ann").signs.heard_at = it.now - SECOND;
+        it.facts("ann").signs.renewed_at = it.now - Duration::from_millis(500);
+    };
+    assert_eq!(renewed(|lease| lease, old), ["bob"]);
+}
+
+/// Who hangs after so long a silence.
+fn hangs(after: impl FnOnce(Duration) -> Duration, change: Change) -> Vec<String> {
+    let mut scene = Scene::new();
+    change(&mut scene);
+    let pause = after(lease(&scene));
+    scene.waits(pause);
+    names(&hanging(&scene.state, &scene.list(), scene.now))
+}
+
+const BUSY: Change = |it| it.facts("ann").work.is_at_rest = false;
+
+#[test]
+fn a_member_hangs_that_has_something_to_deal_with_and_says_nothing_for_a_lease() {
+    assert_eq!(hangs(|lease| lease, BUSY), ["ann"]);
+    assert_eq!(hangs(|lease| lease - SECOND, BUSY), Vec::<String>::new(), "it has time");
+    let in_turn: Change = |it| it.facts("ann").work.is_in_turn = true;
+    assert_eq!(hangs(|lease| lease, in_turn), ["ann"], "its turn does not end");
+    let mail: Change = |it| {
+        let now = it.now;
+        it.facts("ann").hand(uuid::Uuid::from_u128(1), now);
+    };
+    assert_eq!(hangs(|lease| lease, mail), ["ann"], "it does not read its mail");
+}
+
+#[test]
+fn members_that_need_not_say_anything_do_not_hang() {
+    let rows: [(&str, Change); 6] = [
+        ("it has nothing to do", |_| {}),
+        ("it never says when it has dealt with something", |it| {
+            BUSY(it);
+            it.facts("ann").wire.tells_end = false;
+        }),
+        ("it holds a task and loses that by its lease", |it| {
+            it.adds(|_| {});
+            it.claims("ann", 1);
+            BUSY(it);
+        }),
+        ("it starts", |it| {
+            BUSY(it);
+            it.facts("ann").life = Lifecycle::Starting { is_new: true };
+        }),
+        ("it stops", |it| {
+            BUSY(it);
+            it.facts("ann").life = Lifecycle::Stopping(stop_order(false));
+        }),
+        ("it is the lead, which may think for as long as it likes", |it| {
+            it.facts("lead").work.is_at_rest = false;
+        }),
+    ];
+    for (title, change) in rows {
+        assert_eq!(hangs(|lease| lease * 2, change), Vec::<String>::new(), "{title}");
+    }
+}
+
+#[test]
+fn mail_gives_a_member_new_time_only_if_it_had_nothing_to_do() {
+    let mut scene = Scene::new();
+    let lease = lease(&scene);
+    scene.waits(lease);
+    let now = scene.now;
+    scene.facts("ann").hand(uuid::Uuid::from_u128(1), now);
+    scene.waits(lease - SECOND);
+    assert_eq!(names(&hanging(&scene.state, &scene.list(), scene.now)), Vec::<String>::new());
+    let now = scene.now;
+    scene.facts("ann").hand(uuid::Uuid::from_u128(2), now);
+    scene.waits(SECOND);
+    assert_eq!(names(&hanging(&scene.state, &scene.list(), scene.now)), ["ann"]);
+}
+
+#[test]
+fn a_lead_that_slept_does_not_blame_its_members() {
+    let scene = Scene::new();
+    let limit = 2 * SECOND + lease(&scene) / 3;
+    for (since_tick, expected) in [
+        (SECOND, false),
+        (limit, false),
+        (limit + Duration::from_millis(1), true),
+        (limit * 10, true),
+    ] {
+        assert_eq!(was_asleep(&scene.state, since_tick, SECOND), expected, "{since_tick:?}");
+    }
+    let slow_tick = 100 * SECOND;
+    assert!(!was_asleep(&scene.state, limit + SECOND, slow_tick), "it looks less often");
+}

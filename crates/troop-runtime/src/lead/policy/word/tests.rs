@@ -1,0 +1,166 @@
+//! Who owes a word about a task.
+
+use std::time::Duration;
+
+use troop_model::{Command, Outgoing, TaskCommand, TaskNumber};
+
+use super::{Word, about, expected};
+use crate::lead::{
+    crew::lifecycle::Lifecycle,
+    policy::table::{Scene, name, stop_order, task, task_ref},
+};
+
+/// What was done to a team in which `ann` holds task 1, knows it, and says that it is idle.
+type Change = fn(&mut Scene);
+
+const GRACE: Duration = Duration::from_secs(3);
+
+fn silent() -> Scene {
+    let mut scene = Scene::new();
+    scene.adds(|_| {});
+    scene.claims("ann", 1);
+    scene.facts("ann").give(task(1), 1);
+    scene.facts("ann").idle.has_said_so = true;
+    scene.waits(GRACE);
+    scene
+}
+
+fn word_of(change: Change) -> Word {
+    let mut scene = silent();
+    change(&mut scene);
+    let ann = name("ann");
+    about(&scene.state, &ann, &scene.crew[&ann], task(1), GRACE, scene.now)
+}
+
+#[track_caller]
+fn check(rows: &[(&str, Change, Word)]) {
+    for (title, change, expected) in rows {
+        assert_eq!(word_of(*change), *expected, "{title}");
+    }
+}
+
+#[test]
+fn a_member_that_is_idle_and_holds_a_task_owes_a_word() {
+    check(&[
+        ("it was not asked yet", |_| {}, Word::Owed { is_asked: false }),
+        (
+            "it was asked before",
+            |it| it.facts("ann").idle.is_asked_for_word = true,
+            Word::Owed { is_asked: true },
+        ),
+    ]);
+}
+
+#[test]
+fn a_member_that_has_something_else_to_deal_with_is_waited_for() {
+    check(&[
+        ("it has mail", |it| it.mails("ann"), Word::Coming),
+        ("it deals with mail", |it| it.facts("ann").work.is_at_rest = false, Word::Coming),
+        ("its report waits for hooks", |it| it.facts("ann").work.n_held = 1, Word::Coming),
+    ]);
+}
+
+#[test]
+fn nobody_owes_a_word_about_what_is_over_or_goes_on() {
+    check(&[
+        ("it has completed the task", |it| drop(it.completes("ann", 1)), Word::Given),
+        (
+            "it has given the task back",
+            |it| {
+                let reason = "later".to_owned();
+                it.member("ann", TaskCommand::Release { task: task_ref(1), reason });
+            },
+            Word::Given,
+        ),
+        (
+            "it has handed it in",
+            |it| {
+                it.member("ann", TaskCommand::Review { task: task_ref(1), result: None });
+            },
+            Word::Given,
+        ),
+        ("it was never told of the task", |it| it.facts("ann").work.told.clear(), Word::Given),
+        ("it has begun to work", |it| it.facts("ann").engage(task(1), None), Word::Given),
+        (
+            "it asks the user about it",
+            |it| {
+                let question = "which?".to_owned();
+                it.member("ann", TaskCommand::AskUser { task: task_ref(1), question });
+            },
+            Word::Given,
+        ),
+        (
+            "it waits for an answer to a plan",
+            |it| {
+                let kind = troop_model::MessageKind::PlanApprovalRequest;
+                let plan = Outgoing::new("lead", kind, "first this, then that");
+                it.give(troop_model::Actor::agent(&name("ann")), Command::Send(plan));
+            },
+            Word::Given,
+        ),
+        (
+            "it stops",
+            |it| it.facts("ann").life = Lifecycle::Stopping(stop_order(false)),
+            Word::Given,
+        ),
+        ("its wire has ended", |it| it.facts("ann").wire.is_silent = true, Word::Given),
+    ]);
+}
+
+#[test]
+fn a_member_that_never_tells_its_end_may_be_at_it_as_long_as_it_speaks() {
+    let plain: Change = |it| it.facts("ann").wire.tells_end = false;
+    assert_eq!(word_of(plain), Word::Owed { is_asked: false }, "it was silent for its grace");
+    let speaks: Change = |it| {
+        it.facts("ann").wire.tells_end = false;
+        it.facts("ann").signs.heard_at = it.now - Duration::from_secs(1);
+    };
+    assert_eq!(word_of(speaks), Word::Given);
+    let tells: Change = |it| it.facts("ann").signs.heard_at = it.now;
+    assert_eq!(word_of(tells), Word::Owed { is_asked: false }, "it would have said so");
+}
+
+fn expects(member: &str, change: Change) -> Vec<TaskNumber> {
+    let mut scene = silent();
+    change(&mut scene);
+    let member = name(member);
+    expected(&scene.state, &member, &scene.crew[&member])
+}
+
+#[test]
+fn a_word_is_expected_about_every_task_that_a_member_holds_and_knows() {
+    assert_eq!(expects("ann", |_| {}), [task(1)]);
+    assert_eq!(expects("bob", |_| {}), [], "bob holds nothing");
+    assert_eq!(
+        expects("ann", |it| {
+            it.adds(|_| {});
+            it.claims("ann", 2);
+        }),
+        [task(1)],
+        "it was not told of the second"
+    );
+    assert_eq!(
+        expects("ann", |it| {
+            it.adds(|_| {});
+            it.claims("ann", 2);
+            it.facts("ann").give(task(2), 1);
+        }),
+        [task(1), task(2)]
+    );
+}
+
+#[test]
+fn the_first_idle_of_a_member_may_be_older_than_its_task() {
+    assert_eq!(expects("ann", |it| it.facts("ann").idle.has_said_so = false), []);
+}
+
+#[test]
+fn the_lead_may_hold_tasks_while_it_has_nothing_to_do() {
+    let held: Change = |it| {
+        it.adds(|_| {});
+        it.claims("lead", 2);
+        it.facts("lead").give(task(2), 1);
+        it.facts("lead").idle.has_said_so = true;
+    };
+    assert_eq!(expects("lead", held), []);
+}
