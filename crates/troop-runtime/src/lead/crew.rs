@@ -150,7 +150,7 @@ impl Crew {
         member: &MemberName,
     ) {
         // A member with a folder of its own is started when that is there.
-        if self.may_start(post, member).await && !places.make(post, member) {
+        if self.clear_to_start(post, member).await && !places.make(post, member) {
             self.launch_in(post, places, member, self.project.clone()).await;
         }
     }
@@ -163,13 +163,13 @@ impl Crew {
         member: &MemberName,
         path: PathBuf,
     ) {
-        if self.may_start(post, member).await {
+        if self.clear_to_start(post, member).await {
             self.launch_in(post, places, member, path).await;
         }
     }
 
-    /// Whether a member is to be started that does not run. When all stop, the log says that it has stopped, too.
-    async fn may_start(&self, post: &mut Post, member: &MemberName) -> bool {
+    /// Returns whether a member that does not run is to be started. When all stop, the log says that it has stopped, too.
+    async fn clear_to_start(&self, post: &mut Post, member: &MemberName) -> bool {
         if self.has(member) {
             return false;
         }
@@ -391,7 +391,7 @@ impl Crew {
                     self.start(post, places, member).await;
                 }
             }
-            Aftermath::Stopped(order) => self.has_stopped(post, member, &order).await,
+            Aftermath::Stopped(order) => self.record_stop(post, member, &order).await,
             Aftermath::NotReady { may_retry: true, .. }
                 if self.start_later(post, member, &reason) => {}
             Aftermath::NotReady { is_new: true, .. } => {
@@ -404,7 +404,7 @@ impl Crew {
         }
     }
 
-    async fn has_stopped(&mut self, post: &mut Post, member: &MemberName, order: &StopOrder) {
+    async fn record_stop(&mut self, post: &mut Post, member: &MemberName, order: &StopOrder) {
         let mut reason = order.recorded();
         let mut cause = order.cause();
         if let Some(left) = post.left_open().filter(|_| post.is_lead(member)) {

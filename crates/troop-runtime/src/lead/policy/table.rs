@@ -27,7 +27,7 @@ const TEN: Time = Time::from_micros(1_767_261_600_000_000);
 
 /// A team with the lead `lead` and the members `ann` and `bob`, which all run and have nothing to do.
 #[derive(Debug)]
-pub(super) struct Scene {
+pub(super) struct SmallTeam {
     pub(super) state: State,
     pub(super) crew: BTreeMap<MemberName, MemberFacts>,
     pub(super) restarts: Restarts,
@@ -84,7 +84,7 @@ pub(super) fn ready_facts(now: Instant) -> MemberFacts {
     facts
 }
 
-impl Scene {
+impl SmallTeam {
     /// Members are given work as soon as they have none.
     pub(super) fn new() -> Self {
         Self::with(|settings| settings.assignment = Assignment::Auto)

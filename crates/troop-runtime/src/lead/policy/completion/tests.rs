@@ -9,19 +9,21 @@ use super::{
 };
 use crate::{
     Aim,
-    lead::policy::table::{Scene, by_agent, by_person, complete, name, request, task, task_ref},
+    lead::policy::table::{
+        SmallTeam, by_agent, by_person, complete, name, request, task, task_ref,
+    },
 };
 
 /// A team in which `ann` works on task 1.
-fn at_work() -> Scene {
-    let mut scene = Scene::new();
+fn at_work() -> SmallTeam {
+    let mut scene = SmallTeam::new();
     scene.adds(|_| {});
     scene.claims("ann", 1);
     scene
 }
 
 /// A team in which `ann` has handed in task 1.
-fn handed_in() -> Scene {
+fn handed_in() -> SmallTeam {
     let mut scene = at_work();
     scene.member("ann", review());
     scene
@@ -73,7 +75,7 @@ fn a_holder_that_completes_or_hands_in_says_that_its_task_is_done() {
 
 #[test]
 fn where_results_are_reviewed_a_completion_is_only_handed_in() {
-    let mut scene = Scene::with(|settings| settings.require_review = true);
+    let mut scene = SmallTeam::with(|settings| settings.require_review = true);
     scene.adds(|_| {});
     scene.claims("ann", 1);
     let claim = done_claim(&scene.state, &by_agent("ann", complete(1)));
@@ -94,7 +96,7 @@ fn a_persons_word_counts_at_once_but_its_approval_is_proved() {
 fn an_approval_of_what_nobody_handed_in_proves_nothing() {
     let scene = at_work();
     assert_eq!(done_claim(&scene.state, &by_person(approve())), None);
-    let mut scene = Scene::new();
+    let mut scene = SmallTeam::new();
     scene.adds(|new| new.approve_start = Some(true));
     assert_eq!(done_claim(&scene.state, &by_person(approve())), None, "it may only start");
 }
@@ -104,7 +106,7 @@ fn work_belongs_to_the_holder_and_without_one_to_whoever_says_so() {
     let scene = at_work();
     let by_bob = done_claim(&scene.state, &by_agent("bob", complete(1)));
     assert_eq!(by_bob, anns(DoneWay::Finish(Aim::Merge)), "ann holds it");
-    let mut scene = Scene::new();
+    let mut scene = SmallTeam::new();
     scene.adds(|_| {});
     let free = done_claim(&scene.state, &by_agent("bob", complete(1))).unwrap();
     assert_eq!(free.member, name("bob"));
@@ -113,7 +115,7 @@ fn work_belongs_to_the_holder_and_without_one_to_whoever_says_so() {
 
 #[test]
 fn a_delegation_that_ends_well_says_that_its_task_is_done() {
-    let mut scene = Scene::new();
+    let mut scene = SmallTeam::new();
     scene.adds(|_| {});
     let command = Command::Delegate {
         to: name("ann"),
@@ -247,7 +249,7 @@ fn a_command_cannot_repair_what_it_made() {
 #[test]
 fn a_word_about_an_earlier_attempt_is_late() {
     let mut scene = at_work();
-    let late = |scene: &Scene, attempt| is_late(&scene.state, &task_ref(1), attempt);
+    let late = |scene: &SmallTeam, attempt| is_late(&scene.state, &task_ref(1), attempt);
     assert_eq!(attempt_at(&scene.state, task(1)), 1);
     assert!(!late(&scene, Some(1)));
     assert!(!late(&scene, None), "it names no attempt");
@@ -261,7 +263,7 @@ fn a_word_about_an_earlier_attempt_is_late() {
 
 #[test]
 fn a_task_is_retried_until_its_attempts_are_used() {
-    let mut scene = Scene::with(|settings| settings.max_attempts = 1);
+    let mut scene = SmallTeam::with(|settings| settings.max_attempts = 1);
     scene.adds(|_| {});
     assert!(is_retried(&scene.state, task(1)));
     scene.claims("ann", 1);

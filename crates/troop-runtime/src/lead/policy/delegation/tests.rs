@@ -5,16 +5,16 @@ use troop_model::{Command, MemberState, StateCause};
 use super::{ends_with, must_start};
 use crate::lead::{
     crew::facts::Engagement,
-    policy::table::{Scene, name, task, task_ref},
+    policy::table::{SmallTeam, name, task, task_ref},
 };
 
-fn starts(scene: &Scene, member: &str, is_coming: bool) -> bool {
+fn starts(scene: &SmallTeam, member: &str, is_coming: bool) -> bool {
     must_start(scene.state.member(&name(member)).unwrap(), is_coming)
 }
 
 #[test]
 fn a_delegation_starts_a_member_that_does_not_run() {
-    let mut scene = Scene::new();
+    let mut scene = SmallTeam::new();
     assert!(!starts(&scene, "ann", false), "it runs");
     scene.sets("ann", MemberState::Stopped, Some(StateCause::Asked));
     assert!(starts(&scene, "ann", false), "it was asked to stop");
@@ -27,8 +27,8 @@ fn a_delegation_starts_a_member_that_does_not_run() {
 }
 
 /// A task that the lead delegated to `ann`, and another that nobody delegated.
-fn delegated() -> Scene {
-    let mut scene = Scene::new();
+fn delegated() -> SmallTeam {
+    let mut scene = SmallTeam::new();
     scene.adds(|_| {});
     scene.adds(|_| {});
     let command = Command::Delegate {

@@ -6,15 +6,15 @@ use super::{WorkEnd, end_of_work, is_idle, is_stuck};
 use crate::lead::{
     LeadWork, Timing, Until,
     crew::lifecycle::Lifecycle,
-    policy::table::{Scene, account, name, stop_order, task, task_ref},
+    policy::table::{SmallTeam, account, name, stop_order, task, task_ref},
 };
 
 /// What was done to a team in which everybody is at rest.
-type Change = fn(&mut Scene);
+type Change = fn(&mut SmallTeam);
 
 /// The end of work after something was done to a quiet team.
 fn end_after(change: Change) -> Option<WorkEnd> {
-    let mut scene = Scene::new();
+    let mut scene = SmallTeam::new();
     change(&mut scene);
     scene.look(end_of_work)
 }
@@ -70,7 +70,7 @@ fn a_team_in_which_everybody_is_at_rest_is_quiet() {
 }
 
 /// A member has read all its mail.
-fn read_all(scene: &mut Scene, member: &troop_model::MemberName) {
+fn read_all(scene: &mut SmallTeam, member: &troop_model::MemberName) {
     let command = troop_model::Command::MarkRead { reader: Some(member.clone()), messages: None };
     scene.give(troop_model::Actor::agent(member), command);
 }
@@ -186,7 +186,7 @@ fn members_elsewhere_can_begin_tasks_as_long_as_they_have_not_left() {
         it.adds(|new| new.assignee = Some(name("eve")));
     };
     assert_eq!(end_after(reserved), None);
-    let mut scene = Scene::new();
+    let mut scene = SmallTeam::new();
     reserved(&mut scene);
     scene.sets("eve", MemberState::Stopped, Some(StateCause::Asked));
     assert_eq!(scene.look(end_of_work), Some(WorkEnd::Quiet), "it was asked to leave");
@@ -194,7 +194,7 @@ fn members_elsewhere_can_begin_tasks_as_long_as_they_have_not_left() {
 
 #[test]
 fn where_members_claim_those_that_tell_their_end_begin_nothing_by_themselves() {
-    let mut scene = Scene::with(|settings| settings.assignment = Assignment::Claim);
+    let mut scene = SmallTeam::with(|settings| settings.assignment = Assignment::Claim);
     scene.adds(|_| {});
     assert_eq!(scene.look(end_of_work), Some(WorkEnd::Quiet));
     scene.facts("bob").wire.tells_end = false;
@@ -203,7 +203,7 @@ fn where_members_claim_those_that_tell_their_end_begin_nothing_by_themselves() {
 
 #[test]
 fn the_lead_itself_takes_no_tasks() {
-    let mut scene = Scene::new();
+    let mut scene = SmallTeam::new();
     scene.crew.remove("ann");
     scene.crew.remove("bob");
     scene.sets("ann", MemberState::Stopped, Some(StateCause::Asked));
@@ -224,7 +224,7 @@ fn what_the_lead_was_told_keeps_the_team_only_if_a_word_or_money_can_help() {
         (LeadWork::Failed, true, false),
         (LeadWork::Interrupted, true, false),
     ] {
-        let mut scene = Scene::new();
+        let mut scene = SmallTeam::new();
         scene.lead_work = work;
         scene.is_spent = is_spent;
         let is_over = scene.look(end_of_work) == Some(WorkEnd::Quiet);
@@ -234,7 +234,7 @@ fn what_the_lead_was_told_keeps_the_team_only_if_a_word_or_money_can_help() {
 
 #[test]
 fn a_lead_ends_only_when_it_was_told_that_it_may() {
-    let mut scene = Scene::new();
+    let mut scene = SmallTeam::new();
     let version = scene.state.version();
     for (until, end) in [
         (Until::Stopped, None),
@@ -250,7 +250,7 @@ fn a_lead_ends_only_when_it_was_told_that_it_may() {
 #[test]
 fn a_spent_team_ends_when_everybody_is_idle_although_mail_and_tasks_wait() {
     let spent = |change: Change| {
-        let mut scene = Scene::new();
+        let mut scene = SmallTeam::new();
         scene.is_spent = true;
         scene.adds(|_| {});
         scene.mails("ann");
@@ -273,7 +273,7 @@ fn a_spent_team_ends_when_everybody_is_idle_although_mail_and_tasks_wait() {
 #[test]
 fn the_lead_is_told_that_it_is_stuck_when_nobody_can_begin_what_is_left() {
     let stuck = |change: Change| {
-        let mut scene = Scene::new();
+        let mut scene = SmallTeam::new();
         scene.crew.remove("bob");
         scene.sets("bob", MemberState::Stopped, Some(StateCause::Asked));
         scene.adds(|new| new.assignee = Some(name("bob")));
@@ -295,16 +295,16 @@ fn the_lead_is_told_that_it_is_stuck_when_nobody_can_begin_what_is_left() {
     for (title, change, expected) in rows {
         assert_eq!(stuck(change), expected, "{title}");
     }
-    let mut scene = Scene::new();
+    let mut scene = SmallTeam::new();
     scene.facts("lead").work.is_at_rest = false;
     assert!(!scene.look(is_stuck), "no task is left");
 }
 
 #[test]
 fn a_member_is_idle_if_both_the_log_and_its_wire_say_so() {
-    let mut scene = Scene::new();
+    let mut scene = SmallTeam::new();
     let ann = name("ann");
-    let idle = |scene: &Scene| is_idle(&scene.state, &ann, &scene.crew[&ann]);
+    let idle = |scene: &SmallTeam| is_idle(&scene.state, &ann, &scene.crew[&ann]);
     assert!(idle(&scene));
     scene.facts("ann").work.is_at_rest = false;
     assert!(!idle(&scene), "its wire does not");

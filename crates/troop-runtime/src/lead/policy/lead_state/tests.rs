@@ -5,14 +5,14 @@ use troop_model::{MemberState, StateCause};
 use super::{LeadMove, has_closed, to_rest, to_work};
 use crate::lead::{
     crew::lifecycle::Lifecycle,
-    policy::table::{Scene, name, stop_order},
+    policy::table::{SmallTeam, name, stop_order},
 };
 
 /// What was done to a team whose lead is idle.
-type Change = fn(&mut Scene);
+type Change = fn(&mut SmallTeam);
 
 fn moves(change: Change, left_open: Option<StateCause>) -> (Option<LeadMove>, Option<LeadMove>) {
-    let mut scene = Scene::new();
+    let mut scene = SmallTeam::new();
     change(&mut scene);
     let facts = &scene.crew[&name("lead")];
     (to_work(&scene.state, facts, left_open), to_rest(&scene.state, facts, left_open))
@@ -101,7 +101,7 @@ fn nothing_is_left_when_the_log_still_says_that_something_is() {
         ("it is still open", open, open, false),
         ("it could not be done, and stays so", Some(StateCause::CouldNot), None, false),
     ] {
-        let mut scene = Scene::new();
+        let mut scene = SmallTeam::new();
         scene.sets("lead", MemberState::Working, cause);
         assert_eq!(has_closed(&scene.state, left_open), expected, "{title}");
     }

@@ -5,11 +5,11 @@ use std::time::Duration;
 use troop_model::{Command, Event, RejectMode, TaskCommand};
 
 use super::{Loss, by_others, by_silence, changes_team, frees_folder};
-use crate::lead::policy::table::{Scene, complete, name, task, task_ref};
+use crate::lead::policy::table::{SmallTeam, complete, name, task, task_ref};
 
 /// A team in which `ann` works on task 1.
-fn at_work() -> Scene {
-    let mut scene = Scene::new();
+fn at_work() -> SmallTeam {
+    let mut scene = SmallTeam::new();
     scene.adds(|_| {});
     scene.claims("ann", 1);
     scene
@@ -24,7 +24,7 @@ fn cancel() -> TaskCommand {
 }
 
 /// What is lost by each event that comes of a command.
-fn losses(scene: &Scene, events: &[Event]) -> Vec<Loss> {
+fn losses(scene: &SmallTeam, events: &[Event]) -> Vec<Loss> {
     events.iter().filter_map(|event| by_others(&scene.state, event)).collect()
 }
 
@@ -60,7 +60,7 @@ fn a_holder_loses_nothing_by_its_own_word() {
 
 #[test]
 fn a_task_without_a_holder_is_nobodys_loss() {
-    let mut scene = Scene::new();
+    let mut scene = SmallTeam::new();
     scene.adds(|_| {});
     let pat = troop_model::Actor::human("pat");
     let events = scene.decide(pat, &Command::Task(cancel()));

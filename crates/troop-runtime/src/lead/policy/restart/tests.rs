@@ -8,7 +8,7 @@ use troop_model::{MemberState, StateCause};
 use super::{Failing, NextTry, PATIENCE, Restarts, Tries, is_to_start_again, was_cut_short};
 use crate::lead::{
     Timing,
-    policy::table::{Scene, name},
+    policy::table::{SmallTeam, name},
 };
 
 #[test]
@@ -121,7 +121,7 @@ fn a_member_runs_again_with_its_team_unless_somebody_wanted_it_alone_to_stop() {
         ("it runs", MemberState::Working, None, false, false),
     ];
     for (title, state, cause, starts_again, is_cut_short) in rows {
-        let mut scene = Scene::new();
+        let mut scene = SmallTeam::new();
         scene.sets("ann", state, cause);
         let ann = scene.state.member(&name("ann")).unwrap();
         assert_eq!(is_to_start_again(ann), starts_again, "{title}");
@@ -131,7 +131,7 @@ fn a_member_runs_again_with_its_team_unless_somebody_wanted_it_alone_to_stop() {
 
 #[test]
 fn troop_starts_neither_the_lead_nor_members_elsewhere_again() {
-    let mut scene = Scene::new();
+    let mut scene = SmallTeam::new();
     scene.joins_from_elsewhere("eve");
     for member in ["lead", "eve"] {
         scene.sets(member, MemberState::Crashed, None);

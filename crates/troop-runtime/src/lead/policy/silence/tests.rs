@@ -5,15 +5,15 @@ use std::time::Duration;
 use super::{hanging, renewals_due, was_asleep};
 use crate::lead::{
     crew::lifecycle::Lifecycle,
-    policy::table::{Scene, name, stop_order},
+    policy::table::{SmallTeam, name, stop_order},
 };
 
 /// What was done to a team of which nobody was heard since it began.
-type Change = fn(&mut Scene);
+type Change = fn(&mut SmallTeam);
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn lease(scene: &Scene) -> Duration {
+fn lease(scene: &SmallTeam) -> Duration {
     scene.state.team().unwrap().settings.lease()
 }
 
@@ -23,7 +23,7 @@ fn names(members: &[troop_model::MemberName]) -> Vec<String> {
 
 /// Whose leases are renewed so long after the last renewal.
 fn renewed(after: impl FnOnce(Duration) -> Duration, change: Change) -> Vec<String> {
-    let mut scene = Scene::new();
+    let mut scene = SmallTeam::new();
     let pause = after(lease(&scene));
     scene.waits(pause);
     change(&mut scene);
@@ -55,7 +55,7 @@ fn a_word_before_the_last_renewal_renews_nothing() {
 
 /// Who hangs after so long a silence.
 fn hangs(after: impl FnOnce(Duration) -> Duration, change: Change) -> Vec<String> {
-    let mut scene = Scene::new();
+    let mut scene = SmallTeam::new();
     change(&mut scene);
     let pause = after(lease(&scene));
     scene.waits(pause);
@@ -109,7 +109,7 @@ fn members_that_need_not_say_anything_do_not_hang() {
 
 #[test]
 fn mail_gives_a_member_new_time_only_if_it_had_nothing_to_do() {
-    let mut scene = Scene::new();
+    let mut scene = SmallTeam::new();
     let lease = lease(&scene);
     scene.waits(lease);
     let now = scene.now;
@@ -124,7 +124,7 @@ fn mail_gives_a_member_new_time_only_if_it_had_nothing_to_do() {
 
 #[test]
 fn a_lead_that_slept_does_not_blame_its_members() {
-    let scene = Scene::new();
+    let scene = SmallTeam::new();
     let limit = 2 * SECOND + lease(&scene) / 3;
     for (since_tick, expected) in [
         (SECOND, false),

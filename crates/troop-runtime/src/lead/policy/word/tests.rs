@@ -7,16 +7,16 @@ use troop_model::{Command, Outgoing, TaskCommand, TaskNumber};
 use super::{Word, about, expected};
 use crate::lead::{
     crew::lifecycle::Lifecycle,
-    policy::table::{Scene, name, stop_order, task, task_ref},
+    policy::table::{SmallTeam, name, stop_order, task, task_ref},
 };
 
 /// What was done to a team in which `ann` holds task 1, knows it, and says that it is idle.
-type Change = fn(&mut Scene);
+type Change = fn(&mut SmallTeam);
 
 const GRACE: Duration = Duration::from_secs(3);
 
-fn silent() -> Scene {
-    let mut scene = Scene::new();
+fn silent() -> SmallTeam {
+    let mut scene = SmallTeam::new();
     scene.adds(|_| {});
     scene.claims("ann", 1);
     scene.facts("ann").give(task(1), 1);

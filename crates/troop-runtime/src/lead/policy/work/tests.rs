@@ -5,19 +5,19 @@ use troop_model::{Assignment, MemberState, StateCause, TaskCommand, Version};
 use super::{at_work, has_or_gets_work, is_working, offers, others_at_work};
 use crate::lead::{
     crew::lifecycle::Lifecycle,
-    policy::table::{Scene, name, stop_order, task, task_ref},
+    policy::table::{SmallTeam, name, stop_order, task, task_ref},
 };
 
 /// What was done to a team with one task for everybody.
-type Change = fn(&mut Scene);
+type Change = fn(&mut SmallTeam);
 
-fn given(scene: &Scene) -> Vec<(String, u32)> {
+fn given(scene: &SmallTeam) -> Vec<(String, u32)> {
     let offers = offers(&scene.state, &scene.list(), scene.is_spent);
     offers.iter().map(|it| (it.member.to_string(), it.task.0)).collect()
 }
 
 fn given_after(change: Change) -> Vec<(String, u32)> {
-    let mut scene = Scene::new();
+    let mut scene = SmallTeam::new();
     scene.adds(|_| {});
     change(&mut scene);
     given(&scene)
@@ -123,22 +123,22 @@ fn the_lead_gets_no_work() {
 #[test]
 fn nothing_is_given_out_once_the_budget_is_spent_or_where_members_claim() {
     assert_eq!(given_after(|it| it.is_spent = true), []);
-    let mut scene = Scene::with(|settings| settings.assignment = Assignment::Claim);
+    let mut scene = SmallTeam::with(|settings| settings.assignment = Assignment::Claim);
     scene.adds(|_| {});
     assert_eq!(given(&scene), []);
 }
 
 #[test]
 fn a_member_gets_work_at_once_if_a_task_is_ready_for_it() {
-    let gets = |scene: &Scene, member: &str| has_or_gets_work(&scene.state, &name(member));
-    let mut scene = Scene::new();
+    let gets = |scene: &SmallTeam, member: &str| has_or_gets_work(&scene.state, &name(member));
+    let mut scene = SmallTeam::new();
     assert!(!gets(&scene, "ann"));
     scene.adds(|new| new.assignee = Some(name("ann")));
     assert!(gets(&scene, "ann"));
     assert!(!gets(&scene, "bob"), "it is reserved for ann");
     scene.claims("ann", 1);
     assert!(gets(&scene, "ann"), "it has work");
-    let mut scene = Scene::with(|settings| settings.assignment = Assignment::Claim);
+    let mut scene = SmallTeam::with(|settings| settings.assignment = Assignment::Claim);
     scene.adds(|_| {});
     assert!(!gets(&scene, "ann"), "nobody gives it any");
     scene.claims("ann", 1);
@@ -147,7 +147,7 @@ fn a_member_gets_work_at_once_if_a_task_is_ready_for_it() {
 
 #[test]
 fn what_was_handed_in_is_not_worked_on() {
-    let mut scene = Scene::new();
+    let mut scene = SmallTeam::new();
     let ann = name("ann");
     scene.adds(|_| {});
     scene.adds(|_| {});
