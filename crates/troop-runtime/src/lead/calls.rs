@@ -6,7 +6,7 @@ use troop_protocol::{
     Session,
 };
 
-use super::{Runner, crew::conversation::lead_reads_of_person, dispatcher::Dispatcher};
+use super::{Runner, crew::conversation::lead_reads_of_person, dispatcher::Dispatcher, lead_state};
 
 impl Dispatcher {
     /// Answers what a member asks, in time.
@@ -50,12 +50,10 @@ impl Dispatcher {
             let messages = messages.as_deref();
             if lead_reads_of_person(&office.post, &runner.member, messages) {
                 // Before it counts as read: a lead that is killed right after that has left it undone.
-                self.note_work_of_lead().await;
+                lead_state::note_work(office).await;
             }
-            let office = &mut self.office;
             office.crew.read(&office.post, &runner.member, messages);
         }
-        let office = &mut self.office;
         if let Command::SpawnMember(Spawn { member, .. }) = &change.command
             && let Err(why) = office.crew.launch.check(&member.agent, member.model.as_deref())
         {

@@ -11,12 +11,13 @@ use super::{
     crew::Crew,
     external,
     gate::HookGate,
+    idle,
     input::{Due, LeadInput},
+    lead_state, leases,
     office::Office,
     places::Workplaces,
     policy::{
         ending::{self, Outlook, WorkEnd},
-        lead_state::{self, LeadMove},
         silence,
     },
     post::{Background, Course, Mandate, NewPost, Post},
@@ -173,8 +174,8 @@ impl Dispatcher {
             Due::Restart(member) => office.crew.restart(post, &member).await,
             Due::Start(member) => office.start_again(&member).await,
             Due::Begin(member) => office.begin_again(&member),
-            Due::Claimed(runner) => self.expect_word(&runner),
-            Due::Word(runner, task) => self.word_is_due(&runner, task).await,
+            Due::Claimed(runner) => idle::expect_word(office, &runner),
+            Due::Word(runner, task) => idle::word_is_due(office, &runner, task).await,
             // The end was only held up by it.
             Due::LastWords(_) => {}
             Due::Retry(runner) => office.try_again(&runner).await,
@@ -186,10 +187,10 @@ impl Dispatcher {
 
     /// Does what many inputs may have made necessary, once.
     async fn settle(&mut self) {
-        self.settle_all_idle().await;
+        idle::settle_all(&mut self.office).await;
         if std::mem::take(&mut self.office.post.agenda.is_due) {
-            self.note_rest_of_lead().await;
-            self.note_end_of_work_of_lead().await;
+            lead_state::note_rest(&mut self.office).await;
+            lead_state::note_end_of_work(&mut self.office).await;
             self.office.push_work().await;
             self.look_for_the_end().await;
             self.tell_if_stuck().await;
@@ -259,17 +260,17 @@ impl Dispatcher {
         let since_tick = now.since(std::mem::replace(&mut self.ticked_at, now));
         if silence::was_asleep(&office.post.state, since_tick, office.post.timing.tick) {
             // Nobody was silent: nobody listened.
-            office.renew_all_leases().await;
+            leases::renew_all(office).await;
         } else {
-            office.renew_leases().await;
-            office.end_silent();
+            leases::renew(office).await;
+            leases::end_silent(office);
             if office.post.is_tick_due() {
                 office.post.give(Command::Tick).await;
             }
         }
         office.send_contexts();
-        self.note_work_of_lead().await;
-        self.office.post.agenda.is_due = true;
+        lead_state::note_work(office).await;
+        office.post.agenda.is_due = true;
     }
 
     async fn renew(&mut self) {
@@ -285,46 +286,6 @@ impl Dispatcher {
         let pause = if seconds == 0 { WATCH_OFF } else { Duration::from_secs(seconds.into()) };
         post.timers.set(pause, Due::Watch);
         self.office.watch();
-    }
-}
-
-/// What the log says about the lead itself.
-impl Dispatcher {
-    /// Says that the lead works, if it has been at something for a while.
-    pub(super) async fn note_work_of_lead(&mut self) {
-        self.move_lead(lead_state::to_work).await;
-    }
-
-    /// Says that the lead is idle, once it has dealt with what it was at.
-    async fn note_rest_of_lead(&mut self) {
-        self.move_lead(lead_state::to_rest).await;
-    }
-
-    /// Says that nothing is left of what the lead was told, although it still waits for the end of something.
-    async fn note_end_of_work_of_lead(&mut self) {
-        let post = &self.office.post;
-        if lead_state::has_closed(&post.state, post.left_open()) {
-            self.note_work_of_lead().await;
-        }
-    }
-
-    async fn move_lead(
-        &mut self,
-        policy: fn(
-            &State,
-            &super::crew::facts::MemberFacts,
-            Option<troop_model::StateCause>,
-        ) -> Option<LeadMove>,
-    ) {
-        let post = &mut self.office.post;
-        let Some(lead) = post.state.lead().map(|lead| lead.name.clone()) else { return };
-        let Some(live) = self.office.crew.get(&lead) else { return };
-        let Some(LeadMove { to, cause }) = policy(&post.state, &live.facts, post.left_open())
-        else {
-            return;
-        };
-        let reason = cause.map(|it| it.in_words().to_owned());
-        post.set_state(&lead, to, reason, cause, Some(live.body.process())).await;
     }
 }
 

@@ -5,7 +5,7 @@ use troop_model::{Event, Fact, MemberName, MemberState, RejectMode, Status, Task
 use super::{
     LeadEnd,
     dispatcher::Dispatcher,
-    external,
+    external, interruption,
     policy::loss::{self, changes_team, frees_folder},
     post::Course,
 };
@@ -41,7 +41,7 @@ impl Dispatcher {
             Fact::MemberRemoved { member, .. } => office.crew.let_go(post, member),
             Fact::MemberModeChanged { member, .. } => office.send_context(member),
             Fact::MemberInterrupted { member, reason } => {
-                office.interrupt(member, reason.as_deref()).await;
+                interruption::interrupt(post, &mut office.crew, member, reason.as_deref()).await;
             }
             Fact::TaskAssigned { task, owner, attempt, .. } => {
                 self.assigned(*task, owner, *attempt);
@@ -76,7 +76,7 @@ impl Dispatcher {
             }
             Fact::MessageRead { reader, messages } => {
                 office.mail_was_read(reader, messages);
-                office.go_on_after_interruption(reader).await;
+                interruption::go_on(&mut office.post, reader).await;
             }
             Fact::UsageReported { .. } => {}
             _ if event.fact.task().is_some() => post.agenda.is_due = true,

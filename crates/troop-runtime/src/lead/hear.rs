@@ -3,7 +3,7 @@
 use tokio::time::Instant;
 use troop_model::{Actor, Command, Notice, OperationId, TaskCommand};
 use troop_protocol::{
-    FromTeammate, Incoming, Log, MethodError, Notification, Ready, ReportedStatus, Responder,
+    FromTeammate, Idle, Incoming, Log, MethodError, Notification, Ready, ReportedStatus, Responder,
     Skipped, TaskReport,
 };
 
@@ -16,6 +16,7 @@ use super::{
     },
     dispatcher::Dispatcher,
     gate::{HookReply, HookSubject},
+    idle,
     input::Due,
     policy::{completion::is_late, delegation},
     transcript::TranscriptLine,
@@ -56,7 +57,7 @@ impl Dispatcher {
             Ok(FromTeammate::Ready(ready)) => self.ready(runner, &ready).await,
             Ok(FromTeammate::TaskUpdate(report)) => self.reported(runner, report).await,
             Ok(FromTeammate::Message(message)) => office.send_for(runner, message).await,
-            Ok(FromTeammate::Idle(idle)) => self.says_idle(runner, idle).await,
+            Ok(FromTeammate::Idle(said)) => self.says_idle(runner, said).await,
             Ok(FromTeammate::ShutdownAck(ack)) => office.answer_stop(runner, ack).await,
             Ok(FromTeammate::Log(Log { level, text })) => office.log(runner, level, &text),
             Ok(FromTeammate::Usage(report)) => office.count_usage(runner, &report).await,
@@ -187,7 +188,7 @@ impl Dispatcher {
                 self.release(released).await;
             }
             (HookSubject::Idle(runner, last_task), Verdict::Continue) => {
-                self.report_idle(&runner, last_task).await;
+                idle::report(office, &runner, last_task).await;
             }
             (HookSubject::Idle(runner, _), Verdict::Veto { feedback }) => {
                 refusal::tell(office, &runner.member, feedback, Notice::Vetoed).await;
@@ -216,7 +217,7 @@ impl Dispatcher {
         }
         let is_last = facts.work.n_held == 0;
         if let Some(IdleAfter { last_task, .. }) = facts.idle.after.take_if(|_| is_last) {
-            self.become_idle(&runner, last_task).await;
+            idle::begin(&mut self.office, &runner, last_task).await;
         }
     }
 }
@@ -225,7 +226,7 @@ impl Dispatcher {
 impl Dispatcher {
     /// A member has nothing to do any more. If it was in the middle of a delegation and has said nothing about its end, that
     /// is the end of it, with what it said last.
-    pub(super) async fn end_run(&mut self, runner: &Runner) {
+    async fn end_run(&mut self, runner: &Runner) {
         let Some(work) = self.office.take_engagement(runner) else { return };
         if !delegation::ends_with(&self.office.post.state, &runner.member, &work) {
             return;
@@ -243,8 +244,17 @@ impl Dispatcher {
         self.reported(runner, report).await;
     }
 
+    /// A member says that it is idle.
+    async fn says_idle(&mut self, runner: &Runner, said: Idle) {
+        self.broke_off(runner);
+        self.end_run(runner).await;
+        idle::expect_word(&mut self.office, runner);
+        let last_task = said.last_task.and_then(|id| id.task().ok());
+        idle::begin(&mut self.office, runner, last_task).await;
+    }
+
     /// A member has dealt with what it was told, so that it is at nothing any more.
-    pub(super) fn broke_off(&mut self, runner: &Runner) {
+    fn broke_off(&mut self, runner: &Runner) {
         let facts = self.office.crew.facts_of(runner);
         let broken_off = facts.and_then(|it| it.work.breaks_off.take());
         if let Some(task) = broken_off {

@@ -2,14 +2,13 @@
 
 use tokio::time::Instant;
 use troop_model::{Command, State, TaskNumber, TaskRef, Version};
-use troop_protocol::Idle;
 
 use super::{
     Runner,
     crew::facts::IdleAfter,
-    dispatcher::Dispatcher,
     gate::HookSubject,
     input::Due,
+    office::Office,
     policy::{
         word::{self, Word},
         work::has_or_gets_work,
@@ -17,106 +16,90 @@ use super::{
 };
 use crate::hooks::Occasion;
 
-impl Dispatcher {
-    /// A member has nothing to do.
-    pub(super) async fn says_idle(&mut self, runner: &Runner, idle: Idle) {
-        self.broke_off(runner);
-        self.end_run(runner).await;
-        self.expect_word(runner);
-        let last_task = idle.last_task.and_then(|id| id.task().ok());
-        self.become_idle(runner, last_task).await;
+/// Lets a member be idle. That waits for its reports and calls and, where hooks are asked, until the log shows what came
+/// of them: what is done may be what its next task waits for.
+pub(super) async fn begin(office: &mut Office, runner: &Runner, last_task: Option<TaskRef>) {
+    let has_hook = office.gate.judges_idle(&office.post, &runner.member);
+    let until = match has_hook {
+        true => office.post.board.look(State::version).await.ok(),
+        false => None,
+    };
+    if let Some(facts) = office.crew.facts_of(runner) {
+        let until = until.unwrap_or(Version::ZERO);
+        facts.idle.after = Some(IdleAfter { last_task, until });
     }
+    settle(office, runner).await;
+}
 
-    /// Lets a member be idle. That waits for its reports and calls and, where hooks are asked, until the log shows what came
-    /// of them: what is done may be what its next task waits for.
-    pub(super) async fn become_idle(&mut self, runner: &Runner, last_task: Option<TaskRef>) {
-        let office = &mut self.office;
-        let has_hook = office.gate.judges_idle(&office.post, &runner.member);
-        let until = match has_hook {
-            true => office.post.board.look(State::version).await.ok(),
-            false => None,
-        };
-        if let Some(facts) = office.crew.facts_of(runner) {
-            let until = until.unwrap_or(Version::ZERO);
-            facts.idle.after = Some(IdleAfter { last_task, until });
+/// Lets a member be idle whose idleness has waited, if nothing is left to wait for. Hooks are asked, unless it has work
+/// or gets some at once.
+async fn settle(office: &mut Office, runner: &Runner) {
+    let followed = office.post.state.version();
+    let facts = office.crew.facts_of(runner);
+    let Some(idle) = facts.and_then(|it| it.take_settled_idle(followed)) else { return };
+    let member = &runner.member;
+    let is_judged = office.gate.judges_idle(&office.post, member);
+    if is_judged && !has_or_gets_work(&office.post.state, member) {
+        let occasion = Occasion::TeammateIdle { teammate: member.clone() };
+        let subject = HookSubject::Idle(runner.clone(), idle.last_task);
+        office.gate.fire(&office.post, occasion, subject);
+    } else {
+        report(office, runner, idle.last_task).await;
+    }
+}
+
+/// The same for all whose idleness waits for the log.
+pub(super) async fn settle_all(office: &mut Office) {
+    for runner in office.crew.runners_with(|facts| facts.idle.after.is_some()) {
+        settle(office, &runner).await;
+    }
+}
+
+pub(super) async fn report(office: &mut Office, runner: &Runner, last_task: Option<TaskRef>) {
+    office.rest(runner);
+    let member = runner.member.clone();
+    let request = office.post.own(Command::ReportIdle { member, last_task });
+    office.ask_for(runner, request).await;
+}
+
+/// Waits for a word about the tasks that a member holds and was told of, although it says that it is idle.
+pub(super) fn expect_word(office: &mut Office, runner: &Runner) {
+    let Some(live) = office.crew.in_run(runner) else { return };
+    let expected = word::expected(&office.post.state, &runner.member, &live.facts);
+    live.facts.idle.has_said_so = true;
+    live.facts.idle.is_asked_for_word = false;
+    let has_claimed = std::mem::take(&mut live.facts.idle.has_claimed);
+    let wait = office.post.timing.grace;
+    // By then the log says whether it got what it asked for.
+    if has_claimed && !office.post.is_lead(&runner.member) {
+        office.post.timers.set(wait, Due::Claimed(runner.clone()));
+    }
+    for task in expected {
+        office.post.timers.set(wait, Due::Word(runner.clone(), task));
+    }
+}
+
+/// A member that says it is idle should have said by now how its task stands. It is asked once, and then the task is
+/// tried anew: it would hold it until its lease ends.
+pub(super) async fn word_is_due(office: &mut Office, runner: &Runner, task: TaskNumber) {
+    let member = &runner.member;
+    let post = &mut office.post;
+    let Some(facts) = office.crew.facts_of(runner) else { return };
+    let grace = post.timing.grace;
+    let later = Due::Word(runner.clone(), task);
+    match word::about(&post.state, member, facts, task, grace, Instant::now()) {
+        Word::Given => {}
+        Word::Coming => post.timers.set(grace, later),
+        Word::Owed { is_asked: false } => {
+            facts.idle.is_asked_for_word = true;
+            let what = format!("you hold {task} but say that you are idle; report its state");
+            post.tell(member, what).await;
+            post.timers.set(grace, later);
         }
-        self.settle_idle(runner).await;
-    }
-
-    /// Lets a member be idle whose idleness has waited, if nothing is left to wait for. Hooks are asked, unless it has work
-    /// or gets some at once.
-    async fn settle_idle(&mut self, runner: &Runner) {
-        let office = &mut self.office;
-        let followed = office.post.state.version();
-        let facts = office.crew.facts_of(runner);
-        let Some(idle) = facts.and_then(|it| it.take_settled_idle(followed)) else { return };
-        let member = &runner.member;
-        let is_judged = office.gate.judges_idle(&office.post, member);
-        if is_judged && !has_or_gets_work(&office.post.state, member) {
-            let occasion = Occasion::TeammateIdle { teammate: member.clone() };
-            let subject = HookSubject::Idle(runner.clone(), idle.last_task);
-            office.gate.fire(&office.post, occasion, subject);
-        } else {
-            self.report_idle(runner, idle.last_task).await;
-        }
-    }
-
-    /// The same for all whose idleness waits for the log.
-    pub(super) async fn settle_all_idle(&mut self) {
-        for runner in self.office.crew.runners_with(|facts| facts.idle.after.is_some()) {
-            self.settle_idle(&runner).await;
-        }
-    }
-
-    pub(super) async fn report_idle(&mut self, runner: &Runner, last_task: Option<TaskRef>) {
-        self.office.rest(runner);
-        let member = runner.member.clone();
-        let request = self.office.post.own(Command::ReportIdle { member, last_task });
-        self.office.ask_for(runner, request).await;
-    }
-
-    /// Waits for a word about the tasks that a member holds and was told of, although it says that it is idle.
-    pub(super) fn expect_word(&mut self, runner: &Runner) {
-        let office = &mut self.office;
-        let Some(live) = office.crew.in_run(runner) else { return };
-        let expected = word::expected(&office.post.state, &runner.member, &live.facts);
-        live.facts.idle.has_said_so = true;
-        live.facts.idle.is_asked_for_word = false;
-        let has_claimed = std::mem::take(&mut live.facts.idle.has_claimed);
-        let wait = office.post.timing.grace;
-        // By then the log says whether it got what it asked for.
-        if has_claimed && !office.post.is_lead(&runner.member) {
-            office.post.timers.set(wait, Due::Claimed(runner.clone()));
-        }
-        for task in expected {
-            office.post.timers.set(wait, Due::Word(runner.clone(), task));
-        }
-    }
-
-    /// A member that says it is idle should have said by now how its task stands. It is asked once, and then the task is
-    /// tried anew: it would hold it until its lease ends.
-    pub(super) async fn word_is_due(&mut self, runner: &Runner, task: TaskNumber) {
-        let office = &mut self.office;
-        let member = &runner.member;
-        let post = &mut office.post;
-        let Some(facts) = office.crew.facts_of(runner) else { return };
-        let grace = post.timing.grace;
-        let later = Due::Word(runner.clone(), task);
-        match word::about(&post.state, member, facts, task, grace, Instant::now()) {
-            Word::Given => {}
-            Word::Coming => post.timers.set(grace, later),
-            Word::Owed { is_asked: false } => {
-                facts.idle.is_asked_for_word = true;
-                let what = format!("you hold {task} but say that you are idle; report its state");
-                post.tell(member, what).await;
-                post.timers.set(grace, later);
-            }
-            Word::Owed { is_asked: true } => {
-                let reason =
-                    format!("{member} says that it is idle but has not reported on {task}");
-                let attempt = post.state.tasks().get(task).map_or(0, |it| it.attempts);
-                office.fail_attempt(task, attempt, reason).await;
-            }
+        Word::Owed { is_asked: true } => {
+            let reason = format!("{member} says that it is idle but has not reported on {task}");
+            let attempt = post.state.tasks().get(task).map_or(0, |it| it.attempts);
+            office.fail_attempt(task, attempt, reason).await;
         }
     }
 }

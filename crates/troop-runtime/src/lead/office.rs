@@ -7,7 +7,6 @@ mod words;
 
 use std::path::PathBuf;
 
-use tokio::time::Instant;
 use troop_model::{
     Command, DelegationOutcome, DelegationStatus, MemberName, MessageKind, Origin, SYSTEM, State,
     TaskCommand, TaskNumber, Version,
@@ -22,7 +21,7 @@ use super::{
     gate::HookGate,
     input::{Due, LeadInput},
     places::{NewPlace, Workplaces, claimed},
-    policy::{loss::Loss, silence},
+    policy::loss::Loss,
     post::Post,
     transcript::TranscriptLine,
 };
@@ -250,45 +249,6 @@ impl Office {
         live.obituary.set_cause(&what);
         self.post.note(&runner.member, TranscriptLine::trouble(&what));
         self.crew.kill(&mut self.post, runner);
-    }
-}
-
-/// Leases.
-impl Office {
-    /// Keeps the claims of all who were heard of lately.
-    pub(super) async fn renew_leases(&mut self) {
-        let crew = self.crew.facts();
-        let is_coming = |member: &MemberName| self.places.is_coming(member);
-        let due = silence::renewals_due(&self.post.state, &crew, is_coming, Instant::now());
-        self.renew_leases_of(due).await;
-    }
-
-    /// Keeps the claims of all who run, however long nothing was heard of them.
-    pub(super) async fn renew_all_leases(&mut self) {
-        self.crew.all_facts_mut().for_each(|facts| facts.signs.heard_at = Instant::now());
-        let all = self.crew.names();
-        self.renew_leases_of(all).await;
-    }
-
-    async fn renew_leases_of(&mut self, members: Vec<MemberName>) {
-        for member in members {
-            let held: Vec<_> = self.post.state.tasks().held_by(&member).collect();
-            for task in held {
-                let order = TaskCommand::Renew { task: task.into(), attempt: None };
-                self.post.give(Command::Task(order)).await;
-            }
-            if let Some(live) = self.crew.get_mut(&member) {
-                live.facts.signs.renewed_at = Instant::now();
-            }
-        }
-    }
-
-    /// Ends those who have something to deal with and give no sign of life.
-    pub(super) fn end_silent(&mut self) {
-        let due = silence::hanging(&self.post.state, &self.crew.facts(), Instant::now());
-        for member in due {
-            self.crew.end_silent(&mut self.post, &member);
-        }
     }
 }
 

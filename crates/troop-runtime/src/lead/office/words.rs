@@ -1,10 +1,10 @@
 //! What members say that changes only the board and what is known of them.
 
 use troop_model::{
-    Actor, Command, Member, MemberName, MemberState, MessageKind, Outgoing, Party, SYSTEM,
-    StateCause, Status, TaskCommand, TaskRef,
+    Actor, Command, MemberName, MemberState, MessageKind, Outgoing, SYSTEM, StateCause, Status,
+    TaskCommand, TaskRef,
 };
-use troop_protocol::{FromLead, Level, MessageOut, ShutdownAck, UsageReport};
+use troop_protocol::{Level, MessageOut, ShutdownAck, UsageReport};
 
 use super::Office;
 use crate::lead::{Runner, crew::facts::Engagement, input::Due, transcript::TranscriptLine};
@@ -161,47 +161,5 @@ impl Office {
             self.send_held_tasks(&runner.member);
             self.deliver(&runner.member).await;
         }
-    }
-}
-
-/// Interruptions.
-impl Office {
-    /// A member is to break off what it does.
-    pub(in super::super) async fn interrupt(&mut self, member: &MemberName, reason: Option<&str>) {
-        let Some(live) = self.crew.get(member) else { return };
-        let said = reason.unwrap_or("interrupted").to_owned();
-        // A member that does not read cannot be interrupted; it can be stopped.
-        let is_told = live.tell(&FromLead::Interrupt { reason: said, task_id: None }).is_ok();
-        let because = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-        let line = match is_told {
-            true => TranscriptLine::note(&format!("told to break off what it does{because}")),
-            false => TranscriptLine::trouble("it is to break off what it does, and does not read"),
-        };
-        self.post.note(member, line);
-        let holds_task = self.post.state.tasks().held_by(member).next().is_some();
-        if is_told && holds_task {
-            self.work_because(member, Some(StateCause::Interrupted)).await;
-        } else if let Some(live) = self.crew.get_mut(member) {
-            // What it was at is over, so it need not go on with it.
-            live.facts.work.is_in_turn = false;
-            self.post.agenda.is_due = true;
-        }
-    }
-
-    /// A member that was interrupted goes on with what it has read.
-    pub(in super::super) async fn go_on_after_interruption(&mut self, reader: &Party) {
-        let is_held = |it: &Member| it.state_cause == Some(StateCause::Interrupted);
-        let held = self.post.state.members().find(|it| *reader == it.name && is_held(it));
-        if let Some(member) = held.map(|it| it.name.clone()) {
-            self.work_because(&member, None).await;
-        }
-    }
-
-    /// Says why a member that works does nothing, or that it goes on.
-    async fn work_because(&mut self, member: &MemberName, cause: Option<StateCause>) {
-        let found = self.post.state.member(member).filter(|it| it.state == MemberState::Working);
-        let Some(pid) = found.map(|it| it.pid) else { return };
-        let reason = cause.map(|it| it.in_words().to_owned());
-        self.post.set_state(member, MemberState::Working, reason, cause, pid).await;
     }
 }

@@ -4,9 +4,9 @@ use std::{collections::BTreeMap, fmt::Debug, time::Duration};
 
 use tokio::time::Instant;
 use troop_model::{
-    Actor, Assignment, Command, Context, EXTERNAL, Event, MemberName, MemberState, NewMember,
-    NewTask, NewTeamCommand, OperationId, Origin, Outgoing, Settings, Spawn, State, StateCause,
-    TaskCommand, TaskNumber, TaskRef, TeamId, Time, decide,
+    Actor, Command, Context, EXTERNAL, Event, MemberName, MemberState, NewMember, NewTask,
+    NewTeamCommand, OperationId, Origin, Outgoing, Settings, Spawn, State, StateCause, TaskCommand,
+    TaskNumber, TaskRef, TeamId, Time, decide,
 };
 use uuid::Uuid;
 
@@ -85,9 +85,9 @@ pub(super) fn ready_facts(now: Instant) -> MemberFacts {
 }
 
 impl SmallTeam {
-    /// Members are given work as soon as they have none.
+    /// A team with the usual settings: members are given work, and may take it.
     pub(super) fn new() -> Self {
-        Self::with(|settings| settings.assignment = Assignment::Auto)
+        Self::with(|_| {})
     }
 
     /// A team with other settings.

@@ -1,0 +1,50 @@
+//! Interruptions: a member is to break off what it does, and goes on with what it reads next.
+
+use troop_model::{Member, MemberName, MemberState, Party, StateCause};
+use troop_protocol::FromLead;
+
+use super::{crew::Crew, post::Post, transcript::TranscriptLine};
+
+/// A member is to break off what it does.
+pub(super) async fn interrupt(
+    post: &mut Post,
+    crew: &mut Crew,
+    member: &MemberName,
+    reason: Option<&str>,
+) {
+    let Some(live) = crew.get_mut(member) else { return };
+    let said = reason.unwrap_or("interrupted").to_owned();
+    // A member that does not read cannot be interrupted; it can be stopped.
+    let is_told = live.tell(&FromLead::Interrupt { reason: said, task_id: None }).is_ok();
+    let because = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+    let line = match is_told {
+        true => TranscriptLine::note(&format!("told to break off what it does{because}")),
+        false => TranscriptLine::trouble("it is to break off what it does, and does not read"),
+    };
+    post.note(member, line);
+    let holds_task = post.state.tasks().held_by(member).next().is_some();
+    if is_told && holds_task {
+        work_because(post, member, Some(StateCause::Interrupted)).await;
+    } else {
+        // What it was at is over, so it need not go on with it.
+        live.facts.work.is_in_turn = false;
+        post.agenda.is_due = true;
+    }
+}
+
+/// A member that was interrupted goes on with what it has read.
+pub(super) async fn go_on(post: &mut Post, reader: &Party) {
+    let is_held = |it: &Member| it.state_cause == Some(StateCause::Interrupted);
+    let held = post.state.members().find(|it| *reader == it.name && is_held(it));
+    if let Some(member) = held.map(|it| it.name.clone()) {
+        work_because(post, &member, None).await;
+    }
+}
+
+/// Says why a member that works does nothing, or that it goes on.
+async fn work_because(post: &mut Post, member: &MemberName, cause: Option<StateCause>) {
+    let found = post.state.member(member).filter(|it| it.state == MemberState::Working);
+    let Some(pid) = found.map(|it| it.pid) else { return };
+    let reason = cause.map(|it| it.in_words().to_owned());
+    post.set_state(member, MemberState::Working, reason, cause, pid).await;
+}

@@ -1,0 +1,40 @@
+//! What the log says about the lead itself: whether it works or rests.
+
+use troop_model::{State, StateCause};
+
+use super::{
+    crew::facts::MemberFacts,
+    office::Office,
+    policy::lead_state::{self, LeadMove},
+};
+
+/// Says that the lead works, if it has been at something for a while.
+pub(super) async fn note_work(office: &mut Office) {
+    move_lead(office, lead_state::to_work).await;
+}
+
+/// Says that the lead is idle, once it has dealt with what it was at.
+pub(super) async fn note_rest(office: &mut Office) {
+    move_lead(office, lead_state::to_rest).await;
+}
+
+/// Says that nothing is left of what the lead was told, although it still waits for the end of something.
+pub(super) async fn note_end_of_work(office: &mut Office) {
+    if lead_state::has_closed(&office.post.state, office.post.left_open()) {
+        note_work(office).await;
+    }
+}
+
+async fn move_lead(
+    office: &mut Office,
+    policy: fn(&State, &MemberFacts, Option<StateCause>) -> Option<LeadMove>,
+) {
+    let post = &mut office.post;
+    let Some(lead) = post.state.lead().map(|lead| lead.name.clone()) else { return };
+    let Some(live) = office.crew.get(&lead) else { return };
+    let Some(LeadMove { to, cause }) = policy(&post.state, &live.facts, post.left_open()) else {
+        return;
+    };
+    let reason = cause.map(|it| it.in_words().to_owned());
+    post.set_state(&lead, to, reason, cause, Some(live.body.process())).await;
+}
