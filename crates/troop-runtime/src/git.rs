@@ -91,9 +91,7 @@ pub enum GitError {
     },
     /// Somebody has a branch where those of teams are to be: git keeps branches like files.
     #[error("the branch `{branch}` is in the way: branches of teams go below `{branch}/`")]
-    InTheWay {
-        branch: String,
-    },
+    InTheWay { branch: String },
     /// What is in some files cannot be committed, because a program that changes them on the way does not work.
     #[error("the filter `{filter}`, which `{file}` here requires, does not work: {says}")]
     Filter {

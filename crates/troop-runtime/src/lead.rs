@@ -166,17 +166,13 @@ pub enum Until {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// It was told to stop, and all its teammates have.
-    Stopped {
-        reason: String,
-    },
+    Stopped { reason: String },
     /// Nobody had anything left to do.
     Quiet,
     /// Another session leads the team now.
     Superseded,
     /// The board could not be followed any more.
-    Lost {
-        reason: String,
-    },
+    Lost { reason: String },
 }
 
 /// Why a lead could not begin.

@@ -34,9 +34,7 @@ pub enum Occasion {
         pid: u32,
     },
     /// A teammate has nothing to do.
-    TeammateIdle {
-        teammate: MemberName,
-    },
+    TeammateIdle { teammate: MemberName },
     /// A task was put on the board.
     TaskCreated {
         task: HookTask,
@@ -44,9 +42,7 @@ pub enum Occasion {
         teammate: Option<MemberName>,
     },
     /// A task was given to its owner.
-    TaskAssigned {
-        task: HookTask,
-    },
+    TaskAssigned { task: HookTask },
     /// A task is about to be completed by its owner.
     TaskCompleted {
         task: HookTask,

@@ -23,10 +23,7 @@ use crate::git::{Git, GitError, GitResult};
 #[serde(rename_all = "snake_case")]
 pub enum Elsewhere {
     /// Commits on a branch that is none of troop's.
-    Branch {
-        member: MemberName,
-        branch: String,
-    },
+    Branch { member: MemberName, branch: String },
     /// Something in the stash.
     Stash {
         member: MemberName,
