@@ -3,9 +3,10 @@
 mod hint;
 mod typed;
 
-pub(crate) use hint::{in_plain_words, some_of};
+pub(crate) use hint::some_of;
+pub(crate) use troop_app::text::{in_plain_words, moved_away};
 pub(crate) use troop_model::quoted_path;
-pub(crate) use typed::{Typed, moved_away};
+pub(crate) use typed::Typed;
 
 use std::{
     error::Error as _,
@@ -213,6 +214,9 @@ fn classify(error: &Error) -> (&'static str, u8, Option<String>) {
     if let Some(usage) = error.downcast_ref::<Usage>() {
         return ("usage", WRONG_USE, Some(usage.hint.clone()));
     }
+    if let Some(error) = error.downcast_ref::<troop_app::Error>() {
+        return of_library(error);
+    }
     if let Some(refused) = error.downcast_ref::<Refused>() {
         return (refused.kind, FAILED, Some(refused.hint.clone()));
     }
@@ -240,6 +244,20 @@ fn classify(error: &Error) -> (&'static str, u8, Option<String>) {
         return ("invalid", WRONG_USE, Some(error.hint().to_owned()));
     }
     on_board(error.downcast_ref::<BoardError>())
+}
+
+/// The same of an error of the library.
+fn of_library(error: &troop_app::Error) -> (&'static str, u8, Option<String>) {
+    match error {
+        troop_app::Error::Misuse { hint, .. } => ("usage", WRONG_USE, Some(hint.clone())),
+        troop_app::Error::Refused { kind, hint, .. } => (kind.as_str(), FAILED, Some(hint.clone())),
+        troop_app::Error::Board(error) => on_board(Some(error)),
+        troop_app::Error::Store(error) => stored(error),
+        troop_app::Error::Lead(failure) => told(failure),
+        troop_app::Error::File { .. } | troop_app::Error::Damaged { .. } | _ => {
+            ("failed", FAILED, None)
+        }
+    }
 }
 
 fn on_board(error: Option<&BoardError>) -> (&'static str, u8, Option<String>) {

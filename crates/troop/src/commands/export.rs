@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use serde_json::json;
+use troop_app::whole_file::{FileAccess, FileDraft};
 use troop_model::{State, TaskView, Time, Version};
 use troop_runtime::{Board, ExportError, ExportHeader, Moment, read_export};
 
@@ -18,7 +19,6 @@ use crate::{
     render,
     report::{Refused, Typed, Usage, quoted_path},
     trust::imported_runs,
-    whole_file::{Access, Draft},
 };
 
 pub(super) async fn export(
@@ -50,12 +50,12 @@ async fn to_file(
     desk: &Desk,
 ) -> Result<ExportHeader> {
     let unwritten = || format!("`{}` cannot be written", path.display());
-    let mut file = BufWriter::new(Draft::new(path).with_context(unwritten)?);
+    let mut file = BufWriter::new(FileDraft::new(path).with_context(unwritten)?);
     let write = |lines: &str| file.write_all(lines.as_bytes()).with_context(unwritten);
     let header = troop_runtime::export(desk.store.as_ref(), team, write).await?;
     let file =
         file.into_inner().map_err(std::io::IntoInnerError::into_error).with_context(unwritten)?;
-    file.put(Access::Owner).with_context(unwritten)?;
+    file.put(FileAccess::Owner).with_context(unwritten)?;
     Ok(header)
 }
 

@@ -26,25 +26,6 @@ pub(crate) fn some_of(teams: &[impl AsRef<str>]) -> String {
     }
 }
 
-/// What a library says about a value, without the names of its types.
-pub(crate) fn in_plain_words(text: &str) -> String {
-    let Some((before, expected)) = text.rsplit_once(", expected ") else { return text.to_owned() };
-    let plain = match expected {
-        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number that is not negative",
-        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
-        "f32" | "f64" => "a number",
-        "a boolean" => "true or false",
-        "a sequence" => "a list",
-        "a map" => "an object",
-        other if other.starts_with("struct ") => "an object",
-        other => other,
-    };
-    format!(
-        "{}, expected {plain}",
-        before.replace(": sequence", ": a list").replace(": map", ": an object")
-    )
-}
-
 /// What to type after a refusal.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the text of the others says it all")]
 pub(super) fn for_refusal(refusal: &Refusal) -> Option<String> {

@@ -1,8 +1,6 @@
 //! What was typed for every command, so that a hint can be pasted as it is.
 
-use std::path::Path;
-
-use troop_model::{quoted, quoted_path};
+use troop_model::quoted;
 
 /// The options that were typed with a value.
 #[derive(Debug, Default)]
@@ -96,13 +94,6 @@ impl Typed {
         }
         text
     }
-}
-
-/// How a file is moved out of the way.
-pub(crate) fn moved_away(path: &Path) -> String {
-    let mut old = path.as_os_str().to_owned();
-    old.push(".old");
-    format!("move it away: `mv {} {}`", quoted_path(path), quoted_path(Path::new(&old)))
 }
 
 #[cfg(test)]
