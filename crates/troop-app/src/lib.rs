@@ -4,6 +4,7 @@
 //! HTTP, widgets or SQL; the environment and the current folder are handed in by the program.
 
 mod error;
+pub mod hint;
 pub mod text;
 pub mod whole_file;
 

@@ -148,6 +148,21 @@ impl Hint {
         self.parts = changed.collect();
         self
     }
+
+    /// The same hint with text instead of the steps whose command somebody else would spell in another way.
+    #[must_use]
+    pub fn respell(mut self, spell: impl Fn(&HintCommand) -> Option<String>) -> Self {
+        let respelled = self.parts.into_iter().map(|part| match part {
+            HintPart::Step(HintStep { say, command }) => match spell(&command) {
+                Some(text) if say.is_empty() => HintPart::Text(text),
+                Some(text) => HintPart::Text(format!("{say}: {text}")),
+                None => HintPart::Step(HintStep { say, command }),
+            },
+            text @ HintPart::Text(_) => text,
+        });
+        self.parts = respelled.collect();
+        self
+    }
 }
 
 impl From<String> for Hint {

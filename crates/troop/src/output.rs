@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::{
     cli::{Colour, Global},
     render::{self, Screen},
-    report::{Typed, Usage},
+    report::{CallerOptions, Usage},
 };
 
 /// How wide a page is when nobody says.
@@ -160,7 +160,7 @@ fn cleared(text: &str) -> String {
 
 /// Tells a person something that changes nothing.
 pub(crate) fn warn(text: &str) {
-    error_line(&format!("warning: {}", Typed::now().kept_in(text)));
+    error_line(&format!("warning: {}", CallerOptions::typed().added_to_text(text)));
 }
 
 fn error_line(text: &str) {

@@ -21,7 +21,7 @@ use crate::{
     leading::{Beginning, Finished, Leading, Runnable},
     output::Printer,
     render,
-    report::{Refused, Typed, quoted_path},
+    report::{CallerOptions, Refused, quoted_path},
     trust::Trust,
 };
 
@@ -133,7 +133,7 @@ async fn conclude(finished: &Finished, place: &Place, printer: &Printer) -> Resu
         // What is to be typed is about this home, and not about the person's own.
         let rescue =
             format!("`TROOP_HOME={} {} doctor --rescue`", quoted_path(&place.home()), program());
-        let text = running::text(finished, printer, &Typed::default())
+        let text = running::text(finished, printer, &CallerOptions::default())
             .replace("`troop doctor --rescue`", &rescue);
         printer.text(&text)?;
         printer.text(&tests(&says, tested.status.success()))?;

@@ -17,7 +17,7 @@ use crate::{
     config::{self, Surroundings, TeammateMode},
     output::Printer,
     render,
-    report::{Report, Typed},
+    report::{CallerOptions, Report},
     thinking,
     trust::{self, Trust},
 };
@@ -286,7 +286,7 @@ pub(super) fn find(program: &str) -> Option<PathBuf> {
 }
 
 fn show(checks: &[Check], printer: &Printer) -> Result<()> {
-    let typed = Typed::now();
+    let typed = CallerOptions::typed();
     if printer.json {
         let word = |state| match state {
             State::Good => "good",
@@ -296,7 +296,7 @@ fn show(checks: &[Check], printer: &Printer) -> Result<()> {
         let checks: Vec<_> = checks
             .iter()
             .map(|it| {
-                let fix = it.fix.as_ref().map(|fix| typed.kept_in(fix));
+                let fix = it.fix.as_ref().map(|fix| typed.added_to_text(fix));
                 json!({"name": it.name, "state": word(it.state), "says": it.says, "fix": fix})
             })
             .collect();
@@ -317,7 +317,7 @@ fn show(checks: &[Check], printer: &Printer) -> Result<()> {
         if let Some(fix) = &check.fix {
             printer.line(&render::paint(
                 render::DIM,
-                &format!("  {}  {}", " ".repeat(width), render::clean(&typed.kept_in(fix))),
+                &format!("  {}  {}", " ".repeat(width), render::clean(&typed.added_to_text(fix))),
             ))?;
         }
     }

@@ -17,7 +17,7 @@ use crate::{
     desk::{Desk, Standing},
     output::Printer,
     render,
-    report::{Refused, Typed, Usage, quoted_path},
+    report::{CallerOptions, Refused, Usage, quoted_path},
     trust::imported_runs,
 };
 
@@ -175,7 +175,7 @@ pub(super) async fn replay(
         let lease = team.lead_lease.as_ref();
         Standing::of(team, lease.is_some_and(|lease| lease.until > now))
     });
-    let seen = (now, Typed::now().about(name));
+    let seen = (now, CallerOptions::typed().about(name));
     let status = render::team_status(&state, &members, standing.as_str(), &seen);
     let tasks = render::board(&rows, printer.width());
     let when = format!("version {}, {}", state.version(), render::moment(now));

@@ -14,7 +14,7 @@ use crate::{
     desk::Desk,
     output::Printer,
     render,
-    report::{Refused, Typed},
+    report::{CallerOptions, Refused},
 };
 
 pub(super) async fn run(command: MessageCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
@@ -40,7 +40,7 @@ pub(super) async fn run(command: MessageCommand, desk: &mut Desk, printer: &Prin
                 return send(outgoing, desk, printer).await;
             }
             desk.submit(Command::Send(outgoing)).await?;
-            let question = render::question(&question, &Typed::now());
+            let question = render::question(&question, &CallerOptions::typed());
             printer.text(&format!("{answer} to {member}: {question}\n"))
         }
         MessageCommand::Broadcast { content, summary } => {

@@ -20,7 +20,7 @@ use crate::{
     leading::Folders,
     output::Printer,
     render,
-    report::{Refused, Typed, Usage},
+    report::{CallerOptions, Refused, Usage},
 };
 
 pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
@@ -160,9 +160,9 @@ async fn status(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Resul
 }
 
 /// What was typed, about this team: what is to be typed may be pasted in another folder, where another is meant.
-async fn about(board: &Board) -> Result<Typed> {
+async fn about(board: &Board) -> Result<CallerOptions> {
     let name = board.look(|state| state.team().map(|team| team.name.clone())).await?;
-    Ok(Typed::now().about(name.as_ref().map(TeamName::as_str)))
+    Ok(CallerOptions::typed().about(name.as_ref().map(TeamName::as_str)))
 }
 
 /// What a team is, and what keeps it from being that, if its lead was stopped.

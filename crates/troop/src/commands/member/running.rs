@@ -18,7 +18,7 @@ use crate::{
     desk::{Desk, Standing},
     output::Printer,
     render,
-    report::{Refused, Typed},
+    report::{CallerOptions, Refused},
 };
 
 /// How long a member that starts is waited for.
@@ -158,7 +158,7 @@ pub(super) async fn interrupt(
         return Ok(());
     }
     let how = format!("it continues with the next message: `troop message send {member} \"…\"`");
-    printer.line(&Typed::now().kept_in(&how))
+    printer.line(&CallerOptions::typed().added_to_text(&how))
 }
 
 fn said(member: &MemberName, what: &str, printer: &Printer) -> Result<()> {
