@@ -30,7 +30,7 @@ pub fn some_of(teams: &[impl AsRef<str>]) -> Hint {
         0 => hint,
         more => hint
             .and(format!(" and {more} more ("))
-            .and_hint(Hint::run(HintCommand::troop("team list")))
+            .and_run(HintCommand::troop("team list"))
             .and(")"),
     }
 }

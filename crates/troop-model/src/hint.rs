@@ -106,6 +106,12 @@ impl Hint {
         hint
     }
 
+    /// A command that the text before it explains.
+    #[must_use]
+    pub fn and_run(self, command: HintCommand) -> Self {
+        self.and_to("", "", command)
+    }
+
     /// More text.
     #[must_use]
     pub fn and(mut self, text: impl Into<String>) -> Self {
@@ -168,6 +174,12 @@ impl Hint {
 impl From<String> for Hint {
     fn from(text: String) -> Self {
         Self::default().and(text)
+    }
+}
+
+impl From<&String> for Hint {
+    fn from(text: &String) -> Self {
+        Self::from(text.as_str())
     }
 }
 

@@ -75,7 +75,7 @@ impl ExportError {
         let export = || HintCommand::troop("team export").word("--output").blank("FILE");
         match self {
             Self::Unreadable(_) | Self::NotAnExport => {
-                Hint::from("import what ").and_hint(Hint::run(export())).and(" wrote")
+                Hint::from("import what ").and_run(export()).and(" wrote")
             }
             Self::Newer { .. } => "a newer troop wrote it; upgrade troop".into(),
             Self::NoEvent { source, .. } if source.is_newer() => {

@@ -64,7 +64,7 @@ pub(crate) fn written_by_newer(
 }
 
 pub(crate) fn unknown_team(team: TeamId) -> StoreError {
-    let hint = Hint::from("see ").and_hint(Hint::run(HintCommand::troop("team list")));
+    let hint = Hint::from("see ").and_run(HintCommand::troop("team list"));
     not_found(format!("there is no team `{team}`"), hint)
 }
 
@@ -134,7 +134,7 @@ pub(crate) fn space_hint(path: &Path) -> Hint {
 
 fn see_hint(path: &Path) -> Hint {
     let list = HintCommand::other("ls").word("-ld").word(path.display());
-    Hint::from("see ").and_hint(Hint::run(list))
+    Hint::from("see ").and_run(list)
 }
 
 /// A folder has to be there before something is made in it.

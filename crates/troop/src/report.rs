@@ -96,7 +96,7 @@ pub(crate) struct Stopped(pub(crate) Wanted);
 pub(crate) struct Report {
     kind: &'static str,
     pub(crate) message: String,
-    pub(crate) hint: Option<String>,
+    pub(crate) hint: Option<Hint>,
     code: u8,
     is_quiet: bool,
 }
@@ -112,7 +112,7 @@ impl Report {
                 message = format!("{message}: {cause}");
             }
         }
-        let hint = hint.map(|hint| CallerOptions::typed().written(&hint));
+        let hint = hint.map(|hint| CallerOptions::typed().added_to(&hint));
         let message = in_plain_words(&message);
         Self { kind, message, hint, code, is_quiet: error.is::<Closed>() }
     }
@@ -121,13 +121,14 @@ impl Report {
         if self.is_quiet {
             return ExitCode::SUCCESS;
         }
+        let hint = self.hint.as_ref().map(|hint| CallerOptions::typed().written(hint));
         if printer.json {
-            let error = json!({"kind": self.kind, "message": self.message, "hint": self.hint});
+            let error = json!({"kind": self.kind, "message": self.message, "hint": hint});
             printer.error_line(&json!({ "error": error }).to_string());
         } else {
             let error = render::paint(render::BAD, "error:");
             printer.error_line(&format!("{error} {}", render::clean(&self.message)));
-            if let Some(hint) = &self.hint {
+            if let Some(hint) = &hint {
                 let word = render::paint(render::BOLD, "hint:");
                 printer.error_line(&format!("{word} {}", render::clean(hint)));
             }
@@ -185,7 +186,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         Some(suggested) => did_you_mean(&suggested),
         None => format!("see `{} --help`", crate::cli::typed_command()),
     };
-    Report { kind: "usage", message, hint: Some(hint), code: WRONG_USE, is_quiet: false }
+    Report { kind: "usage", message, hint: Some(hint.into()), code: WRONG_USE, is_quiet: false }
         .print(&printer)
 }
 

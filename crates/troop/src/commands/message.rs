@@ -14,7 +14,7 @@ use crate::{
     desk::Desk,
     output::Printer,
     render,
-    report::{CallerOptions, Refused},
+    report::{CallerOptions, Hint, HintCommand, Refused},
 };
 
 pub(super) async fn run(command: MessageCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
@@ -89,7 +89,7 @@ async fn answer_to(
     let (id, kind, question) = match meant.collect::<Vec<_>>().as_slice() {
         [(id, kind, question)] => (*id, *kind, question.clone()),
         [] => {
-            let hint = "see who is: `troop team status`";
+            let hint = Hint::to("see who is", HintCommand::troop("team status"));
             let what = if open.is_empty() { "nothing" } else { "nothing like that any more" };
             return Err(Refused::new(format!("`{member}` is asking {what}"), hint).into());
         }

@@ -73,7 +73,7 @@ pub(super) async fn spawn<C: Calls>(
             let name = desk.team().await.map(|team| team.name).unwrap_or_default();
             let resume = HintCommand::troop("resume").team(name).words(["--agent", EXTERNAL]);
             let hint = Hint::from("ask the person to run ")
-                .and_hint(Hint::run(resume))
+                .and_run(resume)
                 .and(", which starts teammates and leaves the lead to you");
             Err(failure.with_hint(hint))
         }
