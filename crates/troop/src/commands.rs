@@ -55,7 +55,7 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         if let Some(starter) = Starter::find()? {
             let message =
                 format!("`{}` runs this, but only a person can trust a project", starter.member);
-            let ask = HintCommand::troop("message send").word(USER).text("…");
+            let ask = HintCommand::troop("message send").word(troop_model::USER).text("…");
             return Err(Refused::forbidden(message, Hint::to("ask the user", ask)).into());
         }
         return trust::run(args, &surroundings, printer);

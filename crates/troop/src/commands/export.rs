@@ -17,7 +17,7 @@ use crate::{
     desk::{Desk, Standing},
     output::Printer,
     render,
-    report::{CallerOptions, Hint, HintCommand, Refused, Usage, quoted_path},
+    report::{CallerOptions, Hint, HintCommand, Refused, Usage},
     trust::imported_runs,
 };
 

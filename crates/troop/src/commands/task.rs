@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use smol_str::SmolStr;
 use tokio::time::Instant;
 use troop_model::{
-    ActorKind, Command, Condition, Fact, MAX_SNIPPET, NewTask, Origin, Refusal, RejectMode, State,
+    ActorKind, Command, Condition, Fact, HintWord, MAX_SNIPPET, NewTask, Origin, Refusal, RejectMode, State,
     Task, TaskNumber, TaskUpdate, TaskView, preview,
 };
 use troop_runtime::{Board, BoardError, Done, Signature, TaskPage};

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use troop_model::{MemberName, TaskNumber, TeamId, quoted};
+use troop_model::{MemberName, TaskNumber, TeamId};
 use troop_runtime::{
     Clock, Elsewhere, GitError, Leftover, LeftoverState, Rescued, elsewhere, find_lead, leftovers,
     orphans, rescue,

@@ -16,7 +16,7 @@ use anyhow::{Context as _, Result};
 use notify::Watcher as _;
 use tokio::sync::mpsc;
 
-use crate::report::{Hint, HintCommand, Usage, quoted_path};
+use crate::report::{Hint, HintCommand, Usage};
 
 /// How much is read at once: what a pipe holds.
 const PIECE: usize = 64 * 1024;
