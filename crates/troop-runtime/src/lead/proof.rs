@@ -4,9 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 use troop_model::{
-    ActorKind, Command, Context, DelegationOutcome, Fact, MemberName, Merged, Notice, Origin,
-    Proof, Refusal, RefusedBy, RejectMode, State, Status, TaskCommand, TaskNumber, TaskRef, Time,
-    decide,
+    ActorKind, Command, Context, DelegationOutcome, Fact, Hint, HintCommand, MemberName, Merged,
+    Notice, Origin, Proof, Refusal, RefusedBy, RejectMode, State, Status, TaskCommand, TaskNumber,
+    TaskRef, Time, decide,
 };
 
 use super::{
@@ -310,8 +310,11 @@ impl Dispatcher {
         };
         let number = task.0;
         let hint = match self.may_be_tried_again(task) || can_repair {
-            true => format!("approve it when it is submitted again: `troop task approve {number}`"),
-            false => format!("retry it: `troop task retry {number}`"),
+            true => Hint::to(
+                "approve it when it is submitted again",
+                HintCommand::troop("task approve").word(number),
+            ),
+            false => Hint::to("retry it", HintCommand::troop("task retry").word(number)),
         };
         self.say_no_with_hint(deed, message, hint).await;
     }

@@ -72,7 +72,7 @@ impl Probe {
         if cannot.load(SeqCst) {
             return Err(StoreError::Unavailable {
                 what: "the store is down on purpose".to_owned(),
-                hint: "wait".to_owned(),
+                hint: "wait".into(),
                 source: "a test".into(),
             });
         }
