@@ -152,7 +152,7 @@ fn show(list: &FileList, desk: &Desk, printer: &Printer) -> Result<()> {
             n => format!("{n} more entries"),
         };
         let why = "links, pipes and unprintable names cannot be used here";
-        printer.warn(&format!("{skipped} in {}: {why}", list.path));
+        printer.warn(format!("{skipped} in {}: {why}", list.path));
     }
     Ok(())
 }

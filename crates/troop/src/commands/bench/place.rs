@@ -38,9 +38,8 @@ impl Place {
         let found = rustix::fs::statfs(self.path());
         if found.is_ok_and(|found| found.f_type == TMPFS) {
             let folder = self.path().display();
-            printer.warn(&format!(
-                "`{folder}` is in memory: nothing is durable there; see `--folder`"
-            ));
+            printer
+                .warn(format!("`{folder}` is in memory: nothing is durable there; see `--folder`"));
         }
     }
 }
