@@ -135,7 +135,7 @@ impl Store for Probe {
     fn load_snapshot(&self, team: TeamId) -> BoxFuture<'_, StoreResult<Option<Snapshot>>> {
         if self.is_damaged.load(SeqCst) {
             let (what, hint) = ("a byte is not what it was".to_owned(), "wait".to_owned());
-            return Box::pin(async { Err(StoreError::Corrupt { what, hint }) });
+            return Box::pin(async { Err(StoreError::Corrupt { what, hint: hint.into() }) });
         }
         self.inner.load_snapshot(team)
     }
