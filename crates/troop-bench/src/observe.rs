@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 use troop_model::Time;
-use troop_observe::{Lines, Observer, Output};
+use troop_observe::{LineSplitter, Observer, ObserverOutput};
 
 use self::stream::Stream;
 use crate::{
@@ -105,13 +105,13 @@ fn repeat(span: Duration, stream: &[u8], read: fn(&[u8]) -> Result<u64>) -> Resu
 
 /// What `troop observe --json` does, but for reading and writing.
 fn observe(stream: &[u8]) -> Result<u64> {
-    let (mut lines, mut observer) = (Lines::default(), Observer::default());
+    let (mut lines, mut observer) = (LineSplitter::default(), Observer::default());
     let (mut rest, mut out, mut n_events) = (stream, Vec::new(), 0);
     while !rest.is_empty() {
         let (n_taken, line) = lines.next(rest);
         if let Some(line) = line {
             for output in observer.line(line, Time::from_micros(0)) {
-                if let Output::Event(event) = output {
+                if let ObserverOutput::Event(event) = output {
                     out.clear();
                     serde_json::to_writer(&mut out, &event)?;
                     n_events += 1;
@@ -126,11 +126,11 @@ fn observe(stream: &[u8]) -> Result<u64> {
 
 /// A message as one would write it down to read such a stream, and no more.
 #[derive(Deserialize)]
-struct Message<'a> {
+struct StreamedMessage<'a> {
     #[serde(borrow, rename = "type")]
     _type: Cow<'a, str>,
     #[serde(borrow, rename = "message")]
-    _message: Option<Body<'a>>,
+    _message: Option<StreamedBody<'a>>,
     #[serde(borrow, rename = "session_id")]
     _session_id: Cow<'a, str>,
     #[serde(borrow, rename = "uuid")]
@@ -138,15 +138,15 @@ struct Message<'a> {
 }
 
 #[derive(Deserialize)]
-struct Body<'a> {
+struct StreamedBody<'a> {
     #[serde(borrow, rename = "role")]
     _role: Cow<'a, str>,
     #[serde(borrow)]
-    content: Vec<Block<'a>>,
+    content: Vec<StreamedBlock<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Block<'a> {
+struct StreamedBlock<'a> {
     #[serde(borrow, rename = "type")]
     _type: Cow<'a, str>,
     #[serde(default, borrow, rename = "id")]
@@ -167,7 +167,7 @@ struct Block<'a> {
 fn parse(stream: &[u8]) -> Result<u64> {
     let mut n_blocks = 0;
     for line in stream.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        let message: Message<'_> = serde_json::from_slice(line)?;
+        let message: StreamedMessage<'_> = serde_json::from_slice(line)?;
         n_blocks += black_box(message)._message.map_or(0, |it| it.content.len() as u64);
     }
     Ok(n_blocks)
