@@ -24,7 +24,8 @@ impl Below {
     /// What stands below a process now.
     #[must_use]
     pub fn of(id: u32) -> Self {
-        let (mut found, mut held) = (vec![id], Vec::new());
+        let mut found = vec![id];
+        let mut held = Vec::new();
         let mut nth = 0;
         while let Some(above) = found.get(nth).copied().filter(|_| nth < MAX_BELOW) {
             nth += 1;

@@ -20,8 +20,8 @@ mod sqlite;
 mod url;
 
 pub use contract::{
-    Appended, Archived, Batch, BoxFuture, Entry, Glance, NewTeam, Snapshot, Store, TeamEntry, Turn,
-    TurnWriter, Watch,
+    Appended, Archived, Batch, BoxFuture, Entry, Glance, NewTeam, Snapshot, Store, TeamEntry, AppendSlot,
+    SlotWriter, Watch,
 };
 pub use error::{StoreError, StoreResult};
 pub use files::FilesStore;
