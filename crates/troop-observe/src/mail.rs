@@ -53,7 +53,7 @@ pub(crate) fn find(text: &str) -> Vec<TeammateMail> {
         };
         let color = attribute(head, "color");
         let summary = attribute(head, "summary");
-        found.push(TeammateMail { color, summary, ..Mail::new(from, body) });
+        found.push(TeammateMail { color, summary, ..TeammateMail::new(from, body) });
     }
     found
 }

@@ -427,7 +427,7 @@ impl Observer {
                 gone = Some(team.name.clone());
                 self.over = Some(team.clone());
             }
-            let Some(what) = diff(change) else { continue };
+            let Some(fact) = diff(change) else { continue };
             let known = || self.memory.session.team.as_ref().map(|it| it.name.clone());
             let team = gone.or_else(known).unwrap_or_default();
             // A saved state may contain anything.
@@ -439,7 +439,7 @@ impl Observer {
                 session_id: scene.session_id.clone(),
                 team,
                 tool_use_id: tool_use_id.map(str::to_owned),
-                what,
+                fact,
             };
             self.feed.publish(&event);
             self.out.push(ObserverOutput::Event(Box::new(event)));

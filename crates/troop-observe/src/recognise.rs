@@ -296,7 +296,7 @@ fn news(written: &str) -> Result<Vec<LineSignal<'_>>, NotAnObject> {
                 model: text(line.model),
                 cwd: text(line.cwd),
                 version: text(line.claude_code_version),
-                ..Session::default()
+                ..ObservedSession::default()
             };
             vec![LineSignal::Init(Box::new(session))]
         }

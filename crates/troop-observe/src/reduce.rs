@@ -107,7 +107,7 @@ pub(crate) fn find_team(
     if team.is_some() {
         return None;
     }
-    *team = Some(ObservedTeam { is_partial: true, ..Team::new(name.to_owned(), role) });
+    *team = Some(ObservedTeam { is_partial: true, ..ObservedTeam::new(name.to_owned(), role) });
     Some(ObservedChange::TeamMade(role))
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use tokio::{task::JoinSet, time::sleep};
 
 use crate::{
-    StoreResult, AppendSlot,
+    AppendSlot, StoreResult,
     failure::{lock, slot_taken_back},
 };
 

@@ -12,12 +12,12 @@ use tokio::{
 use troop_model::{OperationId, TeamId, Version};
 
 use crate::{
-    Appended, Archived, Batch, BoxFuture, Entry, NewTeam, Snapshot, Store, StoreResult, TeamEntry,
-    AppendSlot, SlotWriter, Watch,
+    AppendSlot, Appended, Archived, Batch, BoxFuture, Entry, NewTeam, SlotWriter, Snapshot, Store,
+    StoreResult, TeamEntry, Watch,
     bell::Bells,
     failure::{LINE_PATIENCE, bug, id_taken, lock, name_taken, unknown_team, waited_too_long},
     hold::Hold,
-    record::{Assembly, Record, BatchStanding, end_of_beginning, standing},
+    record::{Assembly, BatchStanding, Record, end_of_beginning, standing},
 };
 
 /// Keeps teams in memory. Clones share what they keep.

@@ -14,7 +14,7 @@ use tokio::{
 use troop_model::{TeamId, Version};
 
 use crate::{
-    Appended, Batch, BoxFuture, Entry, StoreResult, AppendSlot, SlotWriter,
+    AppendSlot, Appended, Batch, BoxFuture, Entry, SlotWriter, StoreResult,
     failure::{LINE_PATIENCE, bug, repeat, slot_taken_back, waited_too_long},
     worker::{Thread, opened, thread_died},
 };
@@ -105,7 +105,10 @@ impl<J: Journal> JournalWriter<J> {
     }
 }
 
-fn serve<J: Journal>(mut queue: mpsc::Receiver<WriteRequest<J>>, open: &impl Fn() -> StoreResult<J>) {
+fn serve<J: Journal>(
+    mut queue: mpsc::Receiver<WriteRequest<J>>,
+    open: &impl Fn() -> StoreResult<J>,
+) {
     let mut journal = None;
     let mut waiting = Vec::new();
     let mut awake_until = Instant::now();

@@ -10,8 +10,8 @@ use std::{
 
 use troop_model::{TeamId, Version};
 use troop_store::{
-    Appended, Archived, Batch, BoxFuture, Entry, NewTeam, Snapshot, Store, StoreError, StoreResult,
-    TeamEntry, AppendSlot, SlotWriter, Watch,
+    AppendSlot, Appended, Archived, Batch, BoxFuture, Entry, NewTeam, SlotWriter, Snapshot, Store,
+    StoreError, StoreResult, TeamEntry, Watch,
 };
 
 /// What goes wrong.

@@ -13,7 +13,7 @@ use troop_observe::{
 
 use crate::stream::{Seen, at, failed, mail, result, spawned, team_lines, text, told, used};
 
-fn now<T>(future: impl Future<ObserverOutput = T>) -> Poll<T> {
+fn now<T>(future: impl Future<Output = T>) -> Poll<T> {
     pin!(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 

@@ -10,7 +10,7 @@ use std::{
 use troop_model::{TeamId, Version};
 
 use super::{
-    folder::{HEAD, LogHead, LOG, TeamFolder},
+    folder::{HEAD, LOG, LogHead, TeamFolder},
     log,
     root::Root,
 };
@@ -18,7 +18,7 @@ use crate::{
     Batch, Entry, StoreResult,
     bell::Bells,
     failure::{bug, unavailable},
-    record::{Record, BatchStanding, standing},
+    record::{BatchStanding, Record, standing},
     turnstile::Turnstile,
     writer::Journal,
 };

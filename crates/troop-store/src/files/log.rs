@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use troop_model::{OperationId, Version};
 
-use super::folder::{LogHead, LOG, TeamFolder};
+use super::folder::{LOG, LogHead, TeamFolder};
 use crate::{
     Entry, StoreResult,
     record::{Assembly, Record},

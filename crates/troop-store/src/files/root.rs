@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use troop_model::{TeamId, Version};
 
 use super::{
-    folder::{CARD, Card, HEAD, LogHead, LOG, TeamFolder, sync_folder, to_json, write_new},
+    folder::{CARD, Card, HEAD, LOG, LogHead, TeamFolder, sync_folder, to_json, write_new},
     log,
 };
 use crate::{

@@ -14,7 +14,7 @@ use super::{
     tls::{self, TlsTrust},
 };
 use crate::{
-    StoreResult, AppendSlot,
+    AppendSlot, StoreResult,
     failure::{LINE_PATIENCE, refused},
 };
 

@@ -12,7 +12,7 @@ use tokio::{
 };
 use troop_model::TeamId;
 
-use super::connect::{ServerConnection, Server};
+use super::connect::{Server, ServerConnection};
 use crate::{Watch, bell::Bells, failure::lock};
 
 /// How long to wait before reconnecting to a server that is away.

@@ -8,7 +8,7 @@ use tokio::{
 };
 use tokio_postgres::{Client, Statement, types::Type};
 
-use super::connect::{ServerConnection, Prepared, Server, SqlResult};
+use super::connect::{Prepared, Server, ServerConnection, SqlResult};
 use crate::{
     StoreError, StoreResult,
     failure::{LINE_PATIENCE, bug, lock, waited_too_long},

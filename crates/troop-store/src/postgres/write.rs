@@ -16,11 +16,11 @@ use super::{
     read::{as_sql, missed},
 };
 use crate::{
-    Appended, Archived, Batch, BoxFuture, NewTeam, Snapshot, StoreResult, AppendSlot, SlotWriter,
+    AppendSlot, Appended, Archived, Batch, BoxFuture, NewTeam, SlotWriter, Snapshot, StoreResult,
     bell::Bells,
     failure::{bug, id_taken, name_taken, unknown_team},
     hold::Hold,
-    record::{Record, BatchStanding, checksum, standing},
+    record::{BatchStanding, Record, checksum, standing},
 };
 
 /// The server's lock for a team. Another team with the same key would wait, but nothing would break.
@@ -46,7 +46,9 @@ impl AppendAnswer {
         let head = self.head.map(version).ok_or_else(|| unknown_team(team))?;
         match standing(batch, head, |_| Ok(None))? {
             BatchStanding::Behind => Ok(None),
-            BatchStanding::Next | BatchStanding::Repeated(_) => Err(bug("the server did not append")),
+            BatchStanding::Next | BatchStanding::Repeated(_) => {
+                Err(bug("the server did not append"))
+            }
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     Archived, Batch, Entry, NewTeam, Snapshot, StoreError, StoreResult,
     bell::Bells,
     failure::{id_taken, name_taken, repeat, unavailable, unknown_team},
-    record::{Record, BatchStanding, checksum, end_of_beginning, standing},
+    record::{BatchStanding, Record, checksum, end_of_beginning, standing},
     turnstile::Turnstile,
     writer::Journal,
 };
