@@ -287,7 +287,9 @@ fn the_tests_that_the_coverage_names_exist() {
     let mut ids = Vec::new();
     for row in coverage.lines().filter(|line| line.starts_with("| 0")) {
         let cells: Vec<_> = row.split('|').map(str::trim).collect();
-        let (id, folder, test) = (cells[1], cells[2], cells[3]);
+        let id = cells[1];
+        let folder = cells[2];
+        let test = cells[3];
         ids.push(id.to_owned());
         let is_there =
             tests.iter().any(|it| it.file.starts_with(root().join(folder)) && it.is(test));

@@ -14,7 +14,10 @@ use super::{GENERAL, change_task};
 /// Changes a copy of a team as if a tool use had succeeded, and marks the difference as tentative.
 pub(crate) fn imagine(team: &mut Option<ObservedTeam>, asked: &PendingUse) {
     if let (Operation::CreateTeam { name }, None) = (&asked.operation, &*team) {
-        *team = Some(ObservedTeam { tentative: true, ..ObservedTeam::new(name.clone(), TeamRole::Lead) });
+        *team = Some(ObservedTeam {
+            tentative: true,
+            ..ObservedTeam::new(name.clone(), TeamRole::Lead)
+        });
         return;
     }
     let Some(team) = team else { return };
