@@ -5,7 +5,9 @@
 
 mod answer;
 mod file;
+mod follow;
 mod query;
+mod transcript;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,13 +19,19 @@ use crate::{
     method::{self, MethodError},
 };
 pub use answer::{
-    Answer, ContextText, DelegationList, EventLine, MemberList, MessageList, Opened, TaskList,
-    TeamStanding,
+    Answer, ContextText, DelegationList, EventLine, MemberList, MessageList, NeedList, Opened, TaskList,
+    TeamList, TeamListing, TeamStanding,
 };
 pub use file::{
     ContentError, FileCall, FileChanged, FileContent, FileList, FileView, content_bytes,
 };
+pub use follow::{
+    EventNews, FollowCall, SubscriptionEnd, SubscriptionNews, SubscriptionTicket, TranscriptNews,
+};
 pub use query::Query;
+pub use transcript::{
+    TranscriptEdge, TranscriptEntry, TranscriptLine, TranscriptPage, TranscriptSource,
+};
 
 #[cfg(test)]
 mod tests;
@@ -47,6 +55,8 @@ pub enum Call {
     Query(Query),
     /// A file of the workspace is to be looked at, written or deleted.
     File(FileCall),
+    /// Something is to be followed, or not any more.
+    Follow(FollowCall),
 }
 
 /// Who asks, said once at the beginning. On a teammate's wire the lead knows it.
@@ -88,6 +98,10 @@ impl TryFrom<&Notification> for Call {
         match method::decode(method, asked.params.as_ref()) {
             Err(MethodError::Unknown { .. }) => {}
             file => return file.map(Self::File),
+        }
+        match method::decode(method, asked.params.as_ref()) {
+            Err(MethodError::Unknown { .. }) => {}
+            follow => return follow.map(Self::Follow),
         }
         match method::decode(method, asked.params.as_ref()) {
             Err(MethodError::Unknown { .. }) => {
@@ -161,6 +175,12 @@ impl From<&FileCall> for Notification {
     }
 }
 
+impl From<&FollowCall> for Notification {
+    fn from(call: &FollowCall) -> Self {
+        method::encode(call)
+    }
+}
+
 impl From<&Session> for Notification {
     fn from(session: &Session) -> Self {
         method::encode(&SessionCall::Open(session.clone()))
@@ -174,6 +194,7 @@ impl From<&Call> for Notification {
             Call::Change(change) => change.as_ref().into(),
             Call::Query(query) => query.into(),
             Call::File(call) => call.into(),
+            Call::Follow(call) => call.into(),
         }
     }
 }

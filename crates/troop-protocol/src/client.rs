@@ -1,5 +1,7 @@
 //! Asks the lead of a team, over its socket.
 
+mod feed;
+
 use std::{
     io,
     path::{Path, PathBuf},
@@ -18,6 +20,8 @@ use crate::{
     envelope::Notification,
     peer::{Inbox, Incoming, Peer, PeerError, PeerOptions},
 };
+
+pub use feed::EventFeed;
 
 /// Why a call was not done, or is not known to be done.
 #[derive(Debug, Error)]

@@ -20,11 +20,13 @@ mod schema;
 mod tools;
 
 pub use call::{
-    Answer, Call, Change, ContentError, ContextText, DelegationList, EventLine, FileCall,
-    FileChanged, FileContent, FileList, FileView, MemberList, MessageList, Opened, Query, Session,
-    TaskList, TeamStanding, content_bytes,
+    Answer, Call, Change, ContentError, ContextText, DelegationList, EventLine, EventNews, FileCall,
+    FileChanged, FileContent, FileList, FileView, FollowCall, MemberList, MessageList, NeedList,
+    Opened, Query, Session, SubscriptionEnd, SubscriptionNews, SubscriptionTicket, TaskList,
+    TeamList, TeamListing, TeamStanding, TranscriptEdge, TranscriptEntry, TranscriptLine,
+    TranscriptNews, TranscriptPage, TranscriptSource, content_bytes,
 };
-pub use client::{Client, ClientError};
+pub use client::{Client, ClientError, EventFeed};
 pub use code::{Failure, FailureKind};
 pub use envelope::{Envelope, ErrorObject, Id, Notification};
 pub use frame::{Counts, Frame, FrameReader, MAX_LINE, Reason, Skipped};

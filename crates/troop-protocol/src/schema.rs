@@ -7,7 +7,9 @@ use troop_model::{Command, TaskCommand, TaskView, TeamView};
 use crate::{
     call::{
         Answer, ContextText, DelegationList, FileCall, FileChanged, FileContent, FileList,
-        MemberList, MessageList, NOT_CALLED, OPERATION, Opened, Query, SessionCall, TASK, TaskList,
+        FollowCall, MemberList, MessageList, NOT_CALLED, NeedList, OPERATION, Opened, Query,
+        SessionCall, SubscriptionNews, SubscriptionTicket, TASK, TaskList, TeamList,
+        TranscriptPage,
     },
     code::FailureKind,
     teammate::{FromLead, FromTeammate, PROTOCOL_VERSION},
@@ -31,6 +33,8 @@ struct Tables {
     from_lead: Vec<Method>,
     queries: Vec<Method>,
     files: Vec<Method>,
+    subscriptions: Vec<Method>,
+    news: Vec<Method>,
     changes: Vec<Method>,
     types: Map<String, Value>,
 }
@@ -52,6 +56,8 @@ pub fn schema() -> Value {
         "from_lead": document(&tables.from_lead),
         "queries": document(&tables.queries),
         "files": document(&tables.files),
+        "subscriptions": document(&tables.subscriptions),
+        "news": document(&tables.news),
         "changes": document(&tables.changes),
         "errors": errors,
         "$defs": tables.types,
@@ -68,6 +74,8 @@ pub fn tables() -> String {
         ("From a lead to its teammate", &tables.from_lead),
         ("Opening a session, and looking", &tables.queries),
         ("Files of the workspace", &tables.files),
+        ("Subscriptions", &tables.subscriptions),
+        ("To a subscriber", &tables.news),
         ("Changes", &tables.changes),
     ] {
         text += &format!("### {title}\n\n| method | params | |\n|---|---|---|\n");
@@ -97,6 +105,12 @@ impl Tables {
         for call in &mut files {
             call.result = Some(answer(&call.name, &mut generator));
         }
+        let mut subscriptions = methods::<FollowCall>(&mut generator);
+        let ticket = generator.subschema_for::<SubscriptionTicket>().to_value();
+        for call in &mut subscriptions {
+            call.result = Some(ticket.clone());
+        }
+        let news = methods::<SubscriptionNews>(&mut generator);
         let mut changes = methods::<Command>(&mut generator);
         changes.retain(|command| !NOT_CALLED.contains(&command.name.as_str()));
         for mut command in methods::<TaskCommand>(&mut generator) {
@@ -109,7 +123,7 @@ impl Tables {
             change.result = Some(result.clone());
             change.params = with_operation(&change.params, &types);
         }
-        Self { from_teammate, from_lead, queries, files, changes, types }
+        Self { from_teammate, from_lead, queries, files, subscriptions, news, changes, types }
     }
 }
 
@@ -149,6 +163,9 @@ fn answer(name: &str, generator: &mut SchemaGenerator) -> Value {
         "delegation/list" => generator.subschema_for::<DelegationList<'_>>(),
         "team/context" => generator.subschema_for::<ContextText>(),
         "team/show" => generator.subschema_for::<TeamView<'_>>(),
+        "team/list" => generator.subschema_for::<TeamList>(),
+        "need/list" => generator.subschema_for::<NeedList>(),
+        "transcript/read" => generator.subschema_for::<TranscriptPage>(),
         _ => generator.subschema_for::<TaskView<'_>>(),
     };
     schema.to_value()

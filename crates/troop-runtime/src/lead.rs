@@ -47,6 +47,7 @@ pub(crate) use lease::dead_sessions;
 pub use lease::{LeadEntry, find as find_lead, has_died as lead_has_died, last_project};
 pub use stop::{is_to_start_again, was_cut_short};
 pub use transcript::{Entry, Line, Source, read as read_transcript};
+pub(crate) use transcript::{former_path as former_transcript_path, path as transcript_path};
 
 /// How many things may wait for the dispatcher. Who comes later waits, so a flood slows down those who make it.
 const INPUTS: usize = 256;

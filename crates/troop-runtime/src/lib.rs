@@ -28,7 +28,7 @@ mod disk;
 mod fault;
 
 pub use agreement::Agreement;
-pub use answers::{Answers, LeadPresence};
+pub use answers::{Answers, LeadPresence, TranscriptFeed, TranscriptReader};
 pub use board::{Board, Done, Following, Given, Request, Signature, Subscription, TaskPage};
 pub use checks::{Ask, Checks, Show, Wanted, complaint};
 pub use clock::Clock;

@@ -5,7 +5,8 @@ use std::{path::Path, pin::pin, time::Duration};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 use troop_process::is_stopped;
-use troop_protocol::{Client, ClientError, Session};
+use troop_model::Version;
+use troop_protocol::{Client, ClientError, EventFeed, Session};
 
 use crate::{Done, Request, find_lead};
 
@@ -19,7 +20,8 @@ pub async fn relay(folder: &Path, request: &Request) -> Result<Option<Done>, Cli
     let Some(lead) = LeadClient::connect(folder, &session, &TaskTracker::new()).await else {
         return Ok(None);
     };
-    let (command, operation) = (request.command.clone(), request.operation);
+    let command = request.command.clone();
+    let operation = request.operation;
     match lead.ask(async |client| client.call(command, operation).await).await {
         Ok(answer) => Ok(Some(Done { version: answer.version, events: answer.events.into() })),
         Err(ClientError::NoLead { .. } | ClientError::Gone) => Ok(None),
@@ -46,6 +48,18 @@ impl LeadClient {
         };
         let client = timeout(PATIENCE, connect).await.ok()?.ok()?;
         Some(Self { client, process: lead.pid })
+    }
+
+    /// Follows the log of the team by way of its lead, on a conversation of its own. None if nobody leads here, or does not
+    /// answer: then the board itself can be followed from the same version on.
+    pub async fn subscribe(
+        folder: &Path,
+        session: &Session,
+        since: Version,
+        tracker: &TaskTracker,
+    ) -> Option<EventFeed> {
+        let socket = find_lead(folder)?.socket?;
+        timeout(PATIENCE, EventFeed::open(&socket, session, since, tracker)).await.ok()?.ok()
     }
 
     /// Asks for something, and waits as long as it takes: hooks may take their time. A lead whose process was stopped

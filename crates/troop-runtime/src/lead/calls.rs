@@ -32,7 +32,7 @@ impl Dispatcher {
         match Call::try_from(said) {
             Ok(Call::Change(change)) => self.change(runner, *change, None).await,
             // What nobody waits for, nobody wants to know. Files are written when somebody hears whether they are.
-            Ok(Call::Query(_) | Call::Open(_) | Call::File(_)) => {}
+            Ok(Call::Query(_) | Call::Open(_) | Call::File(_) | Call::Follow(_)) => {}
             // A method of a later version, or of somebody else's.
             Err(error @ MethodError::Unknown { .. }) => {
                 self.note(&runner.member, super::transcript::Line::trouble(&error.to_string()));

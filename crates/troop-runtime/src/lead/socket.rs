@@ -19,7 +19,7 @@ use uuid::Uuid;
 use super::input::Input;
 use crate::{
     Answers, Board,
-    answers::{failure, signed},
+    answers::{Subscriptions, failure, signed},
 };
 
 /// The longest path that a socket can have on every system.
@@ -99,13 +99,17 @@ pub(super) struct Host {
 /// Talks with one process until it goes, or the lead does.
 async fn converse(peer: Peer, mut said: mpsc::Receiver<Incoming>, host: Host) {
     let mut caller = None;
+    let mut subscriptions =
+        Subscriptions::new(host.answers.clone(), peer.clone(), host.tracker.clone());
     loop {
         let incoming = tokio::select! {
             incoming = said.recv() => incoming,
             () = host.inputs.closed() => return peer.cut(),
         };
         match incoming {
-            Some(Incoming::Request(asked)) => answer(asked, &mut caller, &host).await,
+            Some(Incoming::Request(asked)) => {
+                answer(asked, &mut caller, &mut subscriptions, &host).await;
+            }
             // Nothing else is expected here, and nobody waits for an answer to it.
             Some(Incoming::Notification(_) | Incoming::Skipped(_)) => {}
             Some(Incoming::End(_)) | None => return,
@@ -113,7 +117,12 @@ async fn converse(peer: Peer, mut said: mpsc::Receiver<Incoming>, host: Host) {
     }
 }
 
-async fn answer(asked: Asked, caller: &mut Option<Session>, host: &Host) {
+async fn answer(
+    asked: Asked,
+    caller: &mut Option<Session>,
+    subscriptions: &mut Subscriptions,
+    host: &Host,
+) {
     let Asked { asked, responder } = asked;
     let call = match Call::try_from(&asked) {
         Ok(call) => call,
@@ -133,6 +142,13 @@ async fn answer(asked: Asked, caller: &mut Option<Session>, host: &Host) {
             // After the lead's end nobody answers.
             drop(host.inputs.send(Input::Called(Box::new((request, responder)))).await);
         }
+        (Call::Follow(call), Some(_)) => match subscriptions.take(call).await {
+            Ok(start) => {
+                drop(responder.answer(&start.ticket));
+                subscriptions.start(start);
+            }
+            Err(failure) => refuse(responder, failure),
+        },
         (call, Some(session)) => {
             host.tracker.spawn(host.answers.clone().respond(session, call, responder));
         }

@@ -68,8 +68,13 @@ impl Line {
 }
 
 /// Where the transcript of a member is.
-fn path(folder: &Path, member: &MemberName) -> PathBuf {
+pub(crate) fn path(folder: &Path, member: &MemberName) -> PathBuf {
     folder.join("transcripts").join(format!("{member}.jsonl"))
+}
+
+/// Where a transcript is kept that was begun anew.
+pub(crate) fn former_path(path: &Path) -> PathBuf {
+    path.with_extension("jsonl.1")
 }
 
 /// Reads the lines of a transcript from a position on, and says where it ends. What is half written is left for later.
@@ -140,7 +145,7 @@ impl Transcripts {
         for member in full {
             self.open.remove(&member);
             let path = path(&self.folder, &member);
-            drop(fs::rename(&path, path.with_extension("jsonl.1")));
+            drop(fs::rename(&path, former_path(&path)));
         }
     }
 }
