@@ -30,7 +30,7 @@ pub(crate) use story::Story;
 pub(crate) use summary::{summary, summary_json};
 pub(crate) use table::table;
 pub(crate) use transcript::transcript;
-pub(crate) use wait::{question, waits_for};
+pub(crate) use wait::question;
 
 /// Text that cannot act on the terminal: what would move the cursor or turn the reading direction is spelled out.
 pub(crate) fn clean(text: &str) -> String {
