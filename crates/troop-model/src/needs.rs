@@ -6,8 +6,8 @@ use smol_str::SmolStr;
 use uuid::Uuid;
 
 use crate::{
-    Command, Member, MemberName, MemberState, MessageKind, Outgoing, Party, RejectMode, Request, StartGate,
-    State, Status, Task, TaskCommand, TaskNumber, Time,
+    Command, Member, MemberName, MemberState, MessageKind, Outgoing, Party, RejectMode, Request,
+    StartGate, State, Status, Task, TaskCommand, TaskNumber, Time,
 };
 
 /// Something that waits for a person's word. The lead may be allowed to give it, too.
@@ -30,7 +30,9 @@ pub struct Need {
 }
 
 /// What kind of word something waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum NeedKind {
     /// A member asks whether it may do something.
@@ -46,7 +48,9 @@ pub enum NeedKind {
 }
 
 /// What a person can answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum NeedAnswer {
     Approve,

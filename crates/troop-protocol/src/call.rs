@@ -19,8 +19,8 @@ use crate::{
     method::{self, MethodError},
 };
 pub use answer::{
-    Answer, ContextText, DelegationList, EventLine, MemberList, MessageList, NeedList, Opened, TaskList,
-    TeamList, TeamListing, TeamStanding,
+    Answer, ContextText, DelegationList, EventLine, MemberList, MessageList, NeedList, SessionInfo,
+    TaskList, TeamList, TeamListing, TeamStanding,
 };
 pub use file::{
     ContentError, FileCall, FileChanged, FileContent, FileList, FileView, content_bytes,

@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 use troop_model::{Command, OperationId};
 
 use crate::{
-    call::{Answer, Call, Change, FileCall, Opened, Query, Session},
+    call::{Answer, Call, Change, FileCall, Query, Session, SessionInfo},
     code::{Failure, FailureKind},
     envelope::Notification,
     peer::{Inbox, Incoming, Peer, PeerError, PeerOptions},
@@ -100,7 +100,7 @@ impl Client {
     }
 
     /// Says who asks. The first call on a socket.
-    pub async fn open(&self, session: &Session) -> Result<Opened, ClientError> {
+    pub async fn open(&self, session: &Session) -> Result<SessionInfo, ClientError> {
         self.ask(session).await
     }
 

@@ -128,7 +128,7 @@ pub struct Failure {
 
 /// What an error carries for programs.
 #[derive(Deserialize)]
-struct Data {
+struct ErrorData {
     refusal: Option<String>,
     hint: Option<String>,
 }
@@ -180,7 +180,7 @@ impl From<ErrorObject> for Failure {
     /// An error of a program that has other numbers is a fault of that program, as far as anybody here knows.
     fn from(error: ErrorObject) -> Self {
         let kind = FailureKind::ALL.into_iter().find(|kind| kind.code() == error.code);
-        let data = error.data.map(serde_json::from_value::<Data>).and_then(Result::ok);
+        let data = error.data.map(serde_json::from_value::<ErrorData>).and_then(Result::ok);
         let (refusal, hint) = data.map(|data| (data.refusal, data.hint)).unwrap_or_default();
         Self { kind: kind.unwrap_or(FailureKind::Bug), message: error.message, refusal, hint }
     }

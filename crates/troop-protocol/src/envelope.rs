@@ -74,7 +74,7 @@ pub struct ErrorObject {
 
 /// A line, taken apart as far as this file goes.
 #[derive(Deserialize)]
-struct Parts<'a> {
+struct EnvelopeParts<'a> {
     #[serde(borrow, default)]
     id: Option<&'a RawValue>,
     #[serde(default)]
@@ -89,7 +89,7 @@ struct Parts<'a> {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct EnvelopeLine<'a> {
     jsonrpc: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a Id>,
@@ -105,14 +105,14 @@ struct Line<'a> {
 
 impl Envelope {
     /// Reads a line. A missing `jsonrpc` is forgiven: not every program that can be a teammate writes it.
-    pub fn parse(line: &[u8]) -> Result<Self, Reason> {
+    pub fn parse(line: &[u8]) -> Result<Self, SkipReason> {
         // To serde a list is an object whose fields have no names.
         if !line.trim_ascii_start().starts_with(b"{") {
             return Err(reason(line));
         }
-        let parts: Parts<'_> = serde_json::from_slice(line).map_err(|_| reason(line))?;
+        let parts: EnvelopeParts<'_> = serde_json::from_slice(line).map_err(|_| reason(line))?;
         let id = parts.id.map(|id| serde_json::from_str::<Id>(id.get())).transpose();
-        let id = id.map_err(|_| Reason::NotAMessage)?;
+        let id = id.map_err(|_| SkipReason::NotAMessage)?;
         if let Some(method) = parts.method {
             let params = parts.params.map_or_else(no_params, ToOwned::to_owned);
             let asked = Notification { method, params };
@@ -124,16 +124,16 @@ impl Envelope {
         let outcome = match (parts.error, parts.result) {
             (Some(error), _) => Err(ErrorObject::read(error)),
             (None, Some(result)) => Ok(result.to_owned()),
-            (None, None) => return Err(Reason::NotAMessage),
+            (None, None) => return Err(SkipReason::NotAMessage),
         };
-        let id = id.ok_or(Reason::Unasked)?;
+        let id = id.ok_or(SkipReason::Unasked)?;
         Ok(Self::Response { id, outcome })
     }
 
     /// Writes a line, with its end.
     #[must_use]
     pub fn to_line(&self) -> Vec<u8> {
-        let nothing = Line {
+        let nothing = EnvelopeLine {
             jsonrpc: "2.0",
             id: None,
             method: None,
@@ -143,16 +143,16 @@ impl Envelope {
         };
         let asks = |id, asked| {
             let Notification { method, params }: &Notification = asked;
-            Line { id, method: Some(method), params: Some(params), ..nothing }
+            EnvelopeLine { id, method: Some(method), params: Some(params), ..nothing }
         };
         let line = match self {
             Self::Request { id, asked } => asks(Some(id), asked),
             Self::Notification(asked) => asks(None, asked),
             Self::Response { id, outcome: Ok(result) } => {
-                Line { id: Some(id), result: Some(result), ..nothing }
+                EnvelopeLine { id: Some(id), result: Some(result), ..nothing }
             }
             Self::Response { id, outcome: Err(error) } => {
-                Line { id: Some(id), error: Some(error), ..nothing }
+                EnvelopeLine { id: Some(id), error: Some(error), ..nothing }
             }
         };
         let mut bytes =
@@ -208,15 +208,15 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
 }
 
 /// Why a line that is no message is none.
-fn reason(line: &[u8]) -> Reason {
+fn reason(line: &[u8]) -> SkipReason {
     if line.trim_ascii().is_empty() {
-        return Reason::Blank;
+        return SkipReason::Blank;
     }
-    let Ok(text) = std::str::from_utf8(line) else { return Reason::NotText };
+    let Ok(text) = std::str::from_utf8(line) else { return SkipReason::NotText };
     match serde_json::from_str::<&RawValue>(text).map(|value| value.get().as_bytes().first()) {
-        Err(_) => Reason::NotJson,
-        Ok(Some(b'{')) => Reason::NotAMessage,
-        Ok(Some(b'[')) => Reason::Batch,
-        Ok(_) => Reason::NotAnObject,
+        Err(_) => SkipReason::NotJson,
+        Ok(Some(b'{')) => SkipReason::NotAMessage,
+        Ok(Some(b'[')) => SkipReason::Batch,
+        Ok(_) => SkipReason::NotAnObject,
     }
 }

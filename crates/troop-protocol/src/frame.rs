@@ -31,20 +31,20 @@ pub enum Frame {
     /// A message.
     Envelope(Envelope),
     /// Something else.
-    Skipped(Skipped),
+    Skipped(SkippedLine),
 }
 
 /// A line that is no message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skipped {
-    pub reason: Reason,
+pub struct SkippedLine {
+    pub reason: SkipReason,
     /// How it begins.
     pub preview: String,
 }
 
 /// Why a line is no message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reason {
+pub enum SkipReason {
     /// There is nothing on it.
     Blank,
     /// It is not UTF-8.
@@ -65,7 +65,7 @@ pub enum Reason {
     Half,
 }
 
-impl Reason {
+impl SkipReason {
     /// All of them.
     pub const ALL: [Self; 9] = [
         Self::Blank,
@@ -96,7 +96,7 @@ impl Reason {
     }
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
@@ -104,22 +104,22 @@ impl fmt::Display for Reason {
 
 /// How many lines were skipped, by reason.
 #[derive(Debug, Default)]
-pub struct Counts([AtomicU64; Reason::ALL.len()]);
+pub struct SkipCounts([AtomicU64; SkipReason::ALL.len()]);
 
-impl Counts {
+impl SkipCounts {
     /// How many for this reason.
     #[must_use]
-    pub fn of(&self, reason: Reason) -> u64 {
+    pub fn of(&self, reason: SkipReason) -> u64 {
         self.0.get(reason as usize).map_or(0, |count| count.load(Ordering::Relaxed))
     }
 
     /// How many in all.
     #[must_use]
     pub fn total(&self) -> u64 {
-        Reason::ALL.into_iter().map(|reason| self.of(reason)).sum()
+        SkipReason::ALL.into_iter().map(|reason| self.of(reason)).sum()
     }
 
-    pub(crate) fn count(&self, reason: Reason) {
+    pub(crate) fn count(&self, reason: SkipReason) {
         if let Some(count) = self.0.get(reason as usize) {
             count.fetch_add(1, Ordering::Relaxed);
         }
@@ -131,7 +131,7 @@ impl Counts {
 pub struct FrameReader<R> {
     reader: R,
     limit: usize,
-    counts: Arc<Counts>,
+    counts: Arc<SkipCounts>,
     buffer: Vec<u8>,
     /// Where in the buffer the line begins that is read now.
     start: usize,
@@ -157,7 +157,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
 
     /// How many lines were skipped so far; goes on counting.
     #[must_use]
-    pub fn counts(&self) -> Arc<Counts> {
+    pub fn counts(&self) -> Arc<SkipCounts> {
         Arc::clone(&self.counts)
     }
 
@@ -204,23 +204,24 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         let frame = self.take_until(end);
         self.start = end;
         Some(match frame {
-            Frame::Skipped(Skipped { reason: Reason::NotJson | Reason::NotText, preview }) => {
-                Frame::Skipped(Skipped { reason: Reason::Half, preview })
-            }
+            Frame::Skipped(SkippedLine {
+                reason: SkipReason::NotJson | SkipReason::NotText,
+                preview,
+            }) => Frame::Skipped(SkippedLine { reason: SkipReason::Half, preview }),
             frame @ (Frame::Envelope(_) | Frame::Skipped(_)) => frame,
         })
     }
 
     fn take_until(&mut self, end: usize) -> Frame {
         if let Some(preview) = self.passing.take() {
-            return Frame::Skipped(Skipped { reason: Reason::TooLong, preview });
+            return Frame::Skipped(SkippedLine { reason: SkipReason::TooLong, preview });
         }
         let line = self.buffer.get(self.start..end).unwrap_or_default();
         let read =
-            if line.len() > self.limit { Err(Reason::TooLong) } else { Envelope::parse(line) };
+            if line.len() > self.limit { Err(SkipReason::TooLong) } else { Envelope::parse(line) };
         match read {
             Ok(envelope) => Frame::Envelope(envelope),
-            Err(reason) => Frame::Skipped(Skipped { reason, preview: preview(line) }),
+            Err(reason) => Frame::Skipped(SkippedLine { reason, preview: preview(line) }),
         }
     }
 

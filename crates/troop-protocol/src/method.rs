@@ -64,10 +64,10 @@ where
 {
     let mut track = Track::new();
     let params = serde_path_to_error::Deserializer::new(params, &mut track);
-    let read = T::deserialize(Named { method, params });
+    let read = T::deserialize(MethodVariant { method, params });
     read.map_err(|problem| match problem {
-        Problem::Unknown => MethodError::Unknown { method: method.to_owned() },
-        Problem::BadParams(error) => MethodError::BadParams {
+        DecodeProblem::Unknown => MethodError::Unknown { method: method.to_owned() },
+        DecodeProblem::BadParams(error) => MethodError::BadParams {
             method: method.to_owned(),
             path: Some(track.path().to_string()).filter(|path| path != ".").unwrap_or_default(),
             reason: without_position(&error.to_string()),
@@ -81,7 +81,7 @@ pub(crate) fn without_position(text: &str) -> String {
 }
 
 /// A method, seen by serde as a variant.
-struct Named<'a, D> {
+struct MethodVariant<'a, D> {
     method: &'a str,
     params: D,
 }
@@ -89,17 +89,17 @@ struct Named<'a, D> {
 /// The parameters of a variant that has none.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Nothing {}
+struct NoParams {}
 
 #[derive(Debug, Error)]
-enum Problem {
+enum DecodeProblem {
     #[error("no such method")]
     Unknown,
     #[error(transparent)]
     BadParams(serde_json::Error),
 }
 
-impl serde::de::Error for Problem {
+impl serde::de::Error for DecodeProblem {
     fn custom<T: std::fmt::Display>(text: T) -> Self {
         Self::BadParams(serde_json::Error::custom(text))
     }
@@ -109,10 +109,12 @@ impl serde::de::Error for Problem {
     }
 }
 
-impl<'de, D: Deserializer<'de, Error = serde_json::Error>> Deserializer<'de> for Named<'_, D> {
-    type Error = Problem;
+impl<'de, D: Deserializer<'de, Error = serde_json::Error>> Deserializer<'de>
+    for MethodVariant<'_, D>
+{
+    type Error = DecodeProblem;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeProblem> {
         visitor.visit_enum(self)
     }
 
@@ -122,45 +124,51 @@ impl<'de, D: Deserializer<'de, Error = serde_json::Error>> Deserializer<'de> for
     }
 }
 
-impl<'de, D: Deserializer<'de, Error = serde_json::Error>> EnumAccess<'de> for Named<'_, D> {
-    type Error = Problem;
-    type Variant = Params<D>;
+impl<'de, D: Deserializer<'de, Error = serde_json::Error>> EnumAccess<'de>
+    for MethodVariant<'_, D>
+{
+    type Error = DecodeProblem;
+    type Variant = VariantParams<D>;
 
     fn variant_seed<V: DeserializeSeed<'de>>(
         self,
         seed: V,
-    ) -> Result<(V::Value, Params<D>), Problem> {
-        let name: serde::de::value::StrDeserializer<'_, Problem> = self.method.into_deserializer();
-        Ok((seed.deserialize(name)?, Params(self.params)))
+    ) -> Result<(V::Value, VariantParams<D>), DecodeProblem> {
+        let name: serde::de::value::StrDeserializer<'_, DecodeProblem> =
+            self.method.into_deserializer();
+        Ok((seed.deserialize(name)?, VariantParams(self.params)))
     }
 }
 
-struct Params<D>(D);
+struct VariantParams<D>(D);
 
-impl<'de, D: Deserializer<'de, Error = serde_json::Error>> VariantAccess<'de> for Params<D> {
-    type Error = Problem;
+impl<'de, D: Deserializer<'de, Error = serde_json::Error>> VariantAccess<'de> for VariantParams<D> {
+    type Error = DecodeProblem;
 
-    fn unit_variant(self) -> Result<(), Problem> {
-        Nothing::deserialize(self.0).map(|Nothing {}| ()).map_err(Problem::BadParams)
+    fn unit_variant(self) -> Result<(), DecodeProblem> {
+        NoParams::deserialize(self.0).map(|NoParams {}| ()).map_err(DecodeProblem::BadParams)
     }
 
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Problem> {
-        seed.deserialize(self.0).map_err(Problem::BadParams)
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(
+        self,
+        seed: T,
+    ) -> Result<T::Value, DecodeProblem> {
+        seed.deserialize(self.0).map_err(DecodeProblem::BadParams)
     }
 
     fn tuple_variant<V: Visitor<'de>>(
         self,
         length: usize,
         visitor: V,
-    ) -> Result<V::Value, Problem> {
-        self.0.deserialize_tuple(length, visitor).map_err(Problem::BadParams)
+    ) -> Result<V::Value, DecodeProblem> {
+        self.0.deserialize_tuple(length, visitor).map_err(DecodeProblem::BadParams)
     }
 
     fn struct_variant<V: Visitor<'de>>(
         self,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Problem> {
-        self.0.deserialize_struct("params", fields, visitor).map_err(Problem::BadParams)
+    ) -> Result<V::Value, DecodeProblem> {
+        self.0.deserialize_struct("params", fields, visitor).map_err(DecodeProblem::BadParams)
     }
 }

@@ -25,10 +25,10 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     code,
     envelope::{Envelope, ErrorObject, Id, Notification},
-    frame::{Counts, Frame, FrameReader, MAX_LINE, Reason, Skipped},
+    frame::{Frame, FrameReader, MAX_LINE, SkipCounts, SkipReason, SkippedLine},
 };
 use outbox::Outbox;
-use pending::{Answered, Pending};
+use pending::{PendingRequests, ResponseMatch};
 
 /// How many messages may wait to be handled.
 const INBOX: usize = 256;
@@ -86,16 +86,16 @@ pub enum Incoming {
     /// Something was said.
     Notification(Notification),
     /// Something is asked.
-    Request(Request),
+    Request(IncomingRequest),
     /// A line was no message.
-    Skipped(Skipped),
+    Skipped(SkippedLine),
     /// Nothing more comes; with the error, if it was one.
     End(Option<io::Error>),
 }
 
 /// Something that is asked and waits for an answer.
 #[derive(Debug)]
-pub struct Request {
+pub struct IncomingRequest {
     /// What is asked.
     pub asked: Notification,
     /// Where the answer goes.
@@ -118,21 +118,21 @@ impl Inbox for mpsc::Sender<Incoming> {
 /// conversation is over.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    handle: Arc<Handle>,
+    handle: Arc<PeerHandle>,
 }
 
 /// What all handles share; its end is the end of the conversation.
 #[derive(Debug)]
-struct Handle {
-    link: Arc<Link>,
+struct PeerHandle {
+    link: Arc<PeerCore>,
 }
 
 /// What handles and the two tasks share.
 #[derive(Debug)]
-struct Link {
+struct PeerCore {
     outbox: Outbox,
-    pending: Pending,
-    counts: Arc<Counts>,
+    pending: PendingRequests,
+    counts: Arc<SkipCounts>,
     max_line: usize,
     /// Set when nothing more is to be read.
     deaf: CancellationToken,
@@ -152,14 +152,14 @@ impl Peer {
         W: AsyncWrite + Send + 'static,
     {
         let frames = FrameReader::new(reader, options.max_line);
-        let link = Arc::new(Link {
+        let link = Arc::new(PeerCore {
             outbox: Outbox::new(Box::pin(writer), options.capacity),
-            pending: Pending::default(),
+            pending: PendingRequests::default(),
             counts: frames.counts(),
             max_line: options.max_line,
             deaf: CancellationToken::new(),
         });
-        let handle = Arc::new(Handle { link: Arc::clone(&link) });
+        let handle = Arc::new(PeerHandle { link: Arc::clone(&link) });
         tracker.spawn(read(frames, Arc::clone(&link), Arc::downgrade(&handle), inbox));
         tracker.spawn(async move { link.outbox.run().await });
         Self { handle }
@@ -218,7 +218,7 @@ impl Peer {
 
     /// How many lines of the other side were skipped.
     #[must_use]
-    pub fn skipped(&self) -> &Counts {
+    pub fn skipped(&self) -> &SkipCounts {
         &self.handle.link.counts
     }
 
@@ -242,7 +242,7 @@ impl Peer {
     }
 }
 
-impl Drop for Handle {
+impl Drop for PeerHandle {
     fn drop(&mut self) {
         self.link.outbox.close();
         self.link.deaf.cancel();
@@ -298,8 +298,8 @@ impl Drop for Responder {
 /// Reads until the stream ends or nobody is left to hear it.
 async fn read<R: AsyncRead + Unpin>(
     mut frames: FrameReader<R>,
-    link: Arc<Link>,
-    handle: Weak<Handle>,
+    link: Arc<PeerCore>,
+    handle: Weak<PeerHandle>,
     mut inbox: impl Inbox,
 ) {
     let heard = async {
@@ -324,19 +324,19 @@ async fn read<R: AsyncRead + Unpin>(
 }
 
 /// Hands an answer to who waits for it. All else is for the inbox.
-fn sort(envelope: Envelope, link: &Link, handle: &Weak<Handle>) -> Option<Incoming> {
+fn sort(envelope: Envelope, link: &PeerCore, handle: &Weak<PeerHandle>) -> Option<Incoming> {
     match envelope {
         Envelope::Notification(said) => Some(Incoming::Notification(said)),
         Envelope::Request { id, asked } => {
             let open = handle.upgrade().map(|handle| (Peer { handle }, id));
-            Some(Incoming::Request(Request { asked, responder: Responder { open } }))
+            Some(Incoming::Request(IncomingRequest { asked, responder: Responder { open } }))
         }
         Envelope::Response { id, outcome } => match link.pending.answer(&id, outcome) {
-            Answered::Asked => None,
-            Answered::Unasked => {
-                link.counts.count(Reason::Unasked);
+            ResponseMatch::Asked => None,
+            ResponseMatch::Unasked => {
+                link.counts.count(SkipReason::Unasked);
                 let preview = format!("the answer to {id}");
-                Some(Incoming::Skipped(Skipped { reason: Reason::Unasked, preview }))
+                Some(Incoming::Skipped(SkippedLine { reason: SkipReason::Unasked, preview }))
             }
         },
     }

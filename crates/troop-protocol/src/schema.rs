@@ -7,8 +7,8 @@ use troop_model::{Command, TaskCommand, TaskView, TeamView};
 use crate::{
     call::{
         Answer, ContextText, DelegationList, FileCall, FileChanged, FileContent, FileList,
-        FollowCall, MemberList, MessageList, NOT_CALLED, NeedList, OPERATION, Opened, Query,
-        SessionCall, SubscriptionNews, SubscriptionTicket, TASK, TaskList, TeamList,
+        FollowCall, MemberList, MessageList, NOT_CALLED, NeedList, OPERATION, Query, SessionCall,
+        SessionInfo, SubscriptionNews, SubscriptionTicket, TASK, TaskList, TeamList,
         TranscriptPage,
     },
     code::FailureKind,
@@ -153,7 +153,7 @@ fn method(variant: &Value) -> Option<Method> {
 /// What a query is answered with.
 fn answer(name: &str, generator: &mut SchemaGenerator) -> Value {
     let schema = match name {
-        "session/open" => generator.subschema_for::<Opened>(),
+        "session/open" => generator.subschema_for::<SessionInfo>(),
         "task/list" | "task/search" => generator.subschema_for::<TaskList<'_>>(),
         "member/list" => generator.subschema_for::<MemberList<'_>>(),
         "message/list" => generator.subschema_for::<MessageList<'_>>(),

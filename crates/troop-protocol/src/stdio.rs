@@ -19,17 +19,17 @@ use tokio::{
 };
 
 /// A stream to read from.
-pub type Input = Pin<Box<dyn AsyncRead + Send>>;
+pub type StdinStream = Pin<Box<dyn AsyncRead + Send>>;
 /// A stream to write to.
-pub type Output = Pin<Box<dyn AsyncWrite + Send>>;
+pub type StdoutStream = Pin<Box<dyn AsyncWrite + Send>>;
 
 /// The standard input and output of this process. To be called on a runtime, and once: whatever else reads or writes
 /// them gets in between.
-pub fn stdio() -> (Input, Output) {
+pub fn stdio() -> (StdinStream, StdoutStream) {
     (stdin(), stdout())
 }
 
-fn stdin() -> Input {
+fn stdin() -> StdinStream {
     if let Ok(receiver) = pipe::OpenOptions::new().open_receiver("/proc/self/fd/0") {
         return Box::pin(receiver);
     }
@@ -39,7 +39,7 @@ fn stdin() -> Input {
     }
 }
 
-fn stdout() -> Output {
+fn stdout() -> StdoutStream {
     if let Ok(sender) = pipe::OpenOptions::new().open_sender("/proc/self/fd/1") {
         return Box::pin(sender);
     }

@@ -23,11 +23,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, value::RawValue};
 use troop_model::{Dialect, MemberName, Permissions, Role, Settings, TeamName, TeamStatus};
 
-pub use category::{Category, Denied};
+pub use category::{Category, ToolDenial};
 pub use claude::NO_RESULT;
 pub use desk::Toolbox;
 
-use self::desk::Desk;
+use self::desk::ToolDesk;
 use crate::{
     call::Call,
     client::Client,
@@ -138,7 +138,7 @@ pub struct Tool {
 
 /// Who is shown a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum For {
+enum ToolAudience {
     Everybody,
     /// Teams do not nest: a teammate makes no team, and starts and stops nobody.
     Lead,
@@ -150,7 +150,7 @@ trait TeamTool: DeserializeOwned + JsonSchema + Send {
     /// Other names that are understood and not shown.
     const ALSO: &'static [&'static str] = &[];
     const CATEGORY: Category;
-    const FOR: For = For::Everybody;
+    const FOR: ToolAudience = ToolAudience::Everybody;
     /// An input that works, shown to who gave one that does not.
     const EXAMPLE: &'static str;
 
@@ -174,7 +174,7 @@ trait TeamTool: DeserializeOwned + JsonSchema + Send {
 
     fn run<C: Calls>(
         self,
-        desk: &Desk<'_, C>,
+        desk: &ToolDesk<'_, C>,
     ) -> impl Future<Output = Result<String, Failure>> + Send;
 }
 
@@ -213,7 +213,7 @@ macro_rules! dialect {
         pub(super) async fn run<C: Calls>(
             name: &str,
             input: Value,
-            desk: &Desk<'_, C>,
+            desk: &ToolDesk<'_, C>,
         ) -> Option<Result<String, Failure>> {
             $(if name == <$tool>::NAME || <$tool>::ALSO.contains(&name) {
                 // What one tool needs for its work is no burden to the others.
@@ -226,7 +226,7 @@ macro_rules! dialect {
 use dialect;
 
 fn show<T: TeamTool>(seat: &Seat, tools: &mut Vec<Tool>) {
-    let is_for = T::FOR == For::Everybody || seat.role == Role::Lead;
+    let is_for = T::FOR == ToolAudience::Everybody || seat.role == Role::Lead;
     let is_shown = is_for && T::is_offered(seat);
     if let (true, Value::Object(input)) = (is_shown, T::schema(seat)) {
         tools.push(Tool {
@@ -240,9 +240,9 @@ fn show<T: TeamTool>(seat: &Seat, tools: &mut Vec<Tool>) {
 
 async fn run_one<T: TeamTool, C: Calls>(
     input: Value,
-    desk: &Desk<'_, C>,
+    desk: &ToolDesk<'_, C>,
 ) -> Result<String, Failure> {
-    if T::FOR == For::Lead && desk.seat.role != Role::Lead {
+    if T::FOR == ToolAudience::Lead && desk.seat.role != Role::Lead {
         let message = format!("`{}` is for the lead: a teammate has no team of its own", T::NAME);
         return Err(Failure {
             hint: Some(desk.seat.how_to_ask_the_lead()),

@@ -4,8 +4,8 @@ use std::{path::Path, pin::pin, time::Duration};
 
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
-use troop_process::is_stopped;
 use troop_model::Version;
+use troop_process::is_stopped;
 use troop_protocol::{Client, ClientError, EventFeed, Session};
 
 use crate::{Done, Request, find_lead};

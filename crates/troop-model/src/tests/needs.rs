@@ -4,9 +4,7 @@ use super::{
     bench::{Bench, name},
     commands::*,
 };
-use crate::{
-    Member, MemberState, MessageKind, Need, NeedAnswer, NeedKind, NewTask, Status,
-};
+use crate::{Member, MemberState, MessageKind, Need, NeedAnswer, NeedKind, NewTask, Status};
 
 fn needs(team: &Bench) -> Vec<Need> {
     team.state.needs(&[])

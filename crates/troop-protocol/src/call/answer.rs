@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 use troop_model::{
     Actor, DelegationView, Event, Member, MessageView, Need, OperationId, TaskView, Team, TeamId,
-    TeamName,
-    TeamStatus, Time, Version,
+    TeamName, TeamStatus, Time, Version,
 };
 
 /// The answer to a changing call, once what it did is durable.
@@ -46,7 +45,7 @@ pub struct EventLine {
 
 /// The answer to `session/open`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Opened {
+pub struct SessionInfo {
     /// The version of the protocol that the lead speaks.
     pub protocol: u32,
     /// Which team this is.
@@ -189,7 +188,9 @@ mod as_in_the_log {
 
 /// One event in the form that it has everywhere.
 pub(super) mod in_log_form {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::Error as _};
+    use serde::{
+        Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::Error as _,
+    };
     use serde_json::value::RawValue;
     use troop_model::{Event, decode, encode};
 

@@ -34,9 +34,7 @@ pub enum FollowCall {
     },
     /// End a subscription. Nothing more comes for it after the answer.
     #[serde(rename = "subscription/cancel")]
-    Cancel {
-        subscription: u64,
-    },
+    Cancel { subscription: u64 },
 }
 
 /// The answer to the calls about subscriptions.

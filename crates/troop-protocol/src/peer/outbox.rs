@@ -21,10 +21,10 @@ use super::PeerError;
 /// How many bytes may wait at most, even of what does not wait for room.
 const MAX_UNREAD: usize = 64 * 1024 * 1024;
 
-type Writer = Pin<Box<dyn AsyncWrite + Send>>;
+type OutboxWriter = Pin<Box<dyn AsyncWrite + Send>>;
 
 pub(super) struct Outbox {
-    state: Mutex<State>,
+    state: Mutex<OutboxState>,
     /// One permit for each byte that may still wait.
     room: Semaphore,
     capacity: u32,
@@ -34,9 +34,9 @@ pub(super) struct Outbox {
     over: CancellationToken,
 }
 
-struct State {
+struct OutboxState {
     /// Here unless the writing task has it.
-    writer: Option<Writer>,
+    writer: Option<OutboxWriter>,
     buffer: Vec<u8>,
     /// The permits of what is in the buffer.
     n_permits: usize,
@@ -45,15 +45,15 @@ struct State {
 }
 
 /// What the writing task does next.
-enum Step {
+enum WriteStep {
     Wait,
-    Write { writer: Writer, batch: Vec<u8>, n_permits: usize },
-    Shutdown(Writer),
+    Write { writer: OutboxWriter, batch: Vec<u8>, n_permits: usize },
+    Shutdown(OutboxWriter),
 }
 
 impl Outbox {
-    pub(super) fn new(writer: Writer, capacity: u32) -> Self {
-        let state = State {
+    pub(super) fn new(writer: OutboxWriter, capacity: u32) -> Self {
+        let state = OutboxState {
             writer: Some(writer),
             buffer: Vec::new(),
             n_permits: 0,
@@ -136,15 +136,15 @@ impl Outbox {
     async fn write_batches(&self) {
         loop {
             match self.next_step() {
-                Step::Wait => self.work.notified().await,
-                Step::Write { mut writer, batch, n_permits } => {
+                WriteStep::Wait => self.work.notified().await,
+                WriteStep::Write { mut writer, batch, n_permits } => {
                     if write(&mut writer, &batch).await.is_err() {
                         return;
                     }
                     self.lock().writer = Some(writer);
                     self.room.add_permits(n_permits);
                 }
-                Step::Shutdown(mut writer) => {
+                WriteStep::Shutdown(mut writer) => {
                     // Whether the other side still listens makes no difference now.
                     drop(writer.shutdown().await);
                     return;
@@ -153,20 +153,20 @@ impl Outbox {
         }
     }
 
-    fn next_step(&self) -> Step {
+    fn next_step(&self) -> WriteStep {
         let mut state = self.lock();
         let has_work = !state.buffer.is_empty() || mem::take(&mut state.is_unflushed);
         if !has_work && !state.is_closing {
-            return Step::Wait;
+            return WriteStep::Wait;
         }
         match state.writer.take() {
-            Some(writer) if has_work => Step::Write {
+            Some(writer) if has_work => WriteStep::Write {
                 writer,
                 batch: mem::take(&mut state.buffer),
                 n_permits: mem::take(&mut state.n_permits),
             },
-            Some(writer) => Step::Shutdown(writer),
-            None => Step::Wait,
+            Some(writer) => WriteStep::Shutdown(writer),
+            None => WriteStep::Wait,
         }
     }
 
@@ -179,7 +179,7 @@ impl Outbox {
         u32::try_from(line.len()).unwrap_or(u32::MAX).min(self.capacity)
     }
 
-    fn end(&self, mut state: MutexGuard<'_, State>) {
+    fn end(&self, mut state: MutexGuard<'_, OutboxState>) {
         state.is_closing = true;
         state.buffer = Vec::new();
         let writer = state.writer.take();
@@ -189,12 +189,12 @@ impl Outbox {
         self.over.cancel();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, OutboxState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl OutboxState {
     /// Writes as much as the stream takes now, if nothing waits before it, and says how much that was.
     fn write_at_once(&mut self, line: &[u8]) -> io::Result<usize> {
         let Some(writer) = self.writer.as_mut().filter(|_| self.buffer.is_empty()) else {
@@ -221,7 +221,7 @@ impl std::fmt::Debug for Outbox {
     }
 }
 
-async fn write(writer: &mut Writer, batch: &[u8]) -> io::Result<()> {
+async fn write(writer: &mut OutboxWriter, batch: &[u8]) -> io::Result<()> {
     writer.write_all(batch).await?;
     writer.flush().await
 }

@@ -11,22 +11,22 @@ use tokio::sync::oneshot;
 
 use crate::envelope::{ErrorObject, Id};
 
-type Outcome = Result<Box<RawValue>, ErrorObject>;
+type ResponseOutcome = Result<Box<RawValue>, ErrorObject>;
 
 /// All requests of one end. Its ids are 1, 2, 3 ….
 #[derive(Debug, Default)]
-pub(super) struct Pending(Mutex<Table>);
+pub(super) struct PendingRequests(Mutex<Table>);
 
 #[derive(Debug, Default)]
 struct Table {
-    waiting: HashMap<u64, oneshot::Sender<Outcome>>,
+    waiting: HashMap<u64, oneshot::Sender<ResponseOutcome>>,
     last_id: u64,
     is_over: bool,
 }
 
 /// Whether an answer belongs to something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answered {
+pub(super) enum ResponseMatch {
     /// It does, even if nobody waits for it any more.
     Asked,
     Unasked,
@@ -35,12 +35,12 @@ pub(super) enum Answered {
 /// The right to one answer; gone when it is dropped.
 #[derive(Debug)]
 pub(super) struct Ticket<'a> {
-    pending: &'a Pending,
+    pending: &'a PendingRequests,
     id: u64,
-    answer: oneshot::Receiver<Outcome>,
+    answer: oneshot::Receiver<ResponseOutcome>,
 }
 
-impl Pending {
+impl PendingRequests {
     /// A place in the table, unless no answer can come any more.
     pub(super) fn ticket(&self) -> Option<Ticket<'_>> {
         let mut table = self.lock();
@@ -54,8 +54,8 @@ impl Pending {
         Some(Ticket { pending: self, id, answer })
     }
 
-    pub(super) fn answer(&self, id: &Id, outcome: Outcome) -> Answered {
-        let Id::Number(number) = id else { return Answered::Unasked };
+    pub(super) fn answer(&self, id: &Id, outcome: ResponseOutcome) -> ResponseMatch {
+        let Id::Number(number) = id else { return ResponseMatch::Unasked };
         let mut table = self.lock();
         match number.as_u64() {
             Some(id) if (1..=table.last_id).contains(&id) => {
@@ -63,9 +63,9 @@ impl Pending {
                     // Who stopped waiting does not need it.
                     drop(sender.send(outcome));
                 }
-                Answered::Asked
+                ResponseMatch::Asked
             }
-            _ => Answered::Unasked,
+            _ => ResponseMatch::Unasked,
         }
     }
 
@@ -89,7 +89,7 @@ impl Ticket<'_> {
     }
 
     /// The answer, or nothing if none will come.
-    pub(super) async fn answer(mut self) -> Option<Outcome> {
+    pub(super) async fn answer(mut self) -> Option<ResponseOutcome> {
         (&mut self.answer).await.ok()
     }
 }

@@ -30,14 +30,14 @@ const RUNS: [&str; 3] = ["Bash", "BashOutput", "KillShell"];
 
 /// Why a tool may not be used now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Denied {
+pub enum ToolDenial {
     /// The lead only coordinates.
     DelegateMode,
     /// The member may only read until its plan is approved.
     PlanMode,
 }
 
-impl fmt::Display for Denied {
+impl fmt::Display for ToolDenial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::DelegateMode => {
@@ -81,7 +81,7 @@ impl Category {
 impl Seat {
     /// Whether somebody in this seat may use tools of a category. Delegate mode binds the lead alone, while the team
     /// is at work; its teammates keep their tools. What in plan mode may be done on the board is for the board to say.
-    pub fn check(&self, category: Category) -> Result<(), Denied> {
+    pub fn check(&self, category: Category) -> Result<(), ToolDenial> {
         let is_delegating = self.settings.delegation.delegate_mode == Some(true)
             && self.role == Role::Lead
             && self.status == TeamStatus::Active;
@@ -90,9 +90,9 @@ impl Seat {
         if category == Category::Coordination {
             Ok(())
         } else if is_delegating {
-            Err(Denied::DelegateMode)
+            Err(ToolDenial::DelegateMode)
         } else if is_planning && changes {
-            Err(Denied::PlanMode)
+            Err(ToolDenial::PlanMode)
         } else {
             Ok(())
         }

@@ -11,17 +11,17 @@ use troop_model::{MemberName, TaskNumber, TaskRef};
 
 pub use self::update::NO_RESULT;
 use self::{
-    members::{Agent, ShutdownTeammate, SpawnTeammate},
+    members::{AgentTool, ShutdownTeammate, SpawnTeammate},
     message::{Broadcast, SendMessage},
-    tasks::{TaskCreate, TaskGet, TaskList},
+    tasks::{TaskCreate, TaskGet, TaskListTool},
     teams::{CleanupTeam, TeamCreate, TeamDelete},
     update::TaskUpdate,
 };
-use super::{Calls, Category, Seat, TeamTool, Tool, desk::Desk, dialect};
+use super::{Calls, Category, Seat, TeamTool, Tool, desk::ToolDesk, dialect};
 use crate::code::{Failure, FailureKind};
 
 dialect! {
-    TeamCreate, SpawnTeammate, Agent, ShutdownTeammate, TaskCreate, TaskUpdate, TaskList, TaskGet, SendMessage, Broadcast,
+    TeamCreate, SpawnTeammate, AgentTool, ShutdownTeammate, TaskCreate, TaskUpdateTool, TaskListTool, TaskGet, SendMessage, Broadcast,
     CleanupTeam, TeamDelete,
 }
 
@@ -49,9 +49,9 @@ fn member_name(text: &str) -> Result<MemberName, Failure> {
 /// A task as models name it here: a number as text, or as a number.
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(transparent)]
-struct TaskId(TaskRef);
+struct TaskText(TaskRef);
 
-impl schemars::JsonSchema for TaskId {
+impl schemars::JsonSchema for TaskText {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "TaskId".into()
     }

@@ -9,7 +9,7 @@ use troop_model::{Command, Dialect, TaskCommand, TaskRef, Version};
 
 use super::{
     Calls, Seat, board, claude,
-    seen::{TaskSeen, TeamSeen},
+    seen::{TaskInFull, TeamOverview},
 };
 use crate::{
     call::{Answer, Call, Change, FileCall, Query},
@@ -20,12 +20,12 @@ use crate::{
 #[derive(Debug)]
 pub struct Toolbox<C> {
     calls: C,
-    turn: Turn,
+    turn: BoardSight,
 }
 
 /// What was looked at since the turn began.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct BoardSight {
     listed_at: Mutex<Option<Version>>,
     /// Creating is one after another: the next one has seen what the one before made.
     creating: Semaphore,
@@ -36,7 +36,10 @@ impl<C: Calls> Toolbox<C> {
     /// may have worked since.
     #[must_use]
     pub fn new(calls: C) -> Self {
-        Self { calls, turn: Turn { listed_at: Mutex::new(None), creating: Semaphore::new(1) } }
+        Self {
+            calls,
+            turn: BoardSight { listed_at: Mutex::new(None), creating: Semaphore::new(1) },
+        }
     }
 
     /// Who answers.
@@ -47,7 +50,7 @@ impl<C: Calls> Toolbox<C> {
     /// Runs a tool for somebody in this seat. The result is text for the model; so is a failure.
     pub async fn run(&self, seat: &Seat, name: &str, input: Value) -> Result<String, Failure> {
         seat.gate.check()?;
-        let desk = Desk { calls: &self.calls, seat, turn: &self.turn };
+        let desk = ToolDesk { calls: &self.calls, seat, turn: &self.turn };
         let outcome = match seat.dialect {
             Dialect::Claude => claude::run(name, input, &desk).await,
             Dialect::Board => board::run(name, input, &desk).await,
@@ -74,7 +77,7 @@ fn unknown(name: &str, seat: &Seat) -> Failure {
     Failure { hint: Some(hint), ..Failure::new(FailureKind::UnknownMethod, &message) }
 }
 
-impl Turn {
+impl BoardSight {
     fn set_listed(&self, version: Version) {
         *self.listed_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(version);
     }
@@ -92,13 +95,13 @@ pub(super) fn read<'a, T: Deserialize<'a>>(answer: &'a RawValue) -> Result<T, Fa
 }
 
 /// What a tool works with.
-pub(super) struct Desk<'a, C> {
+pub(super) struct ToolDesk<'a, C> {
     pub(super) calls: &'a C,
     pub(super) seat: &'a Seat,
-    turn: &'a Turn,
+    turn: &'a BoardSight,
 }
 
-impl<C: Calls> Desk<'_, C> {
+impl<C: Calls> ToolDesk<'_, C> {
     /// Asks for a change.
     pub(super) async fn change(&self, command: Command) -> Result<Answer, Failure> {
         let change = Box::new(Change { command, operation: None });
@@ -126,12 +129,12 @@ impl<C: Calls> Desk<'_, C> {
     }
 
     /// One task with everything that belongs to it.
-    pub(super) async fn task(&self, task: TaskRef) -> Result<TaskSeen, Failure> {
+    pub(super) async fn task(&self, task: TaskRef) -> Result<TaskInFull, Failure> {
         self.query(Query::Task { task }).await
     }
 
     /// The team.
-    pub(super) async fn team(&self) -> Result<TeamSeen, Failure> {
+    pub(super) async fn team(&self) -> Result<TeamOverview, Failure> {
         self.query(Query::Team {}).await
     }
 

@@ -262,13 +262,13 @@ where
     D: Deserializer<'de>,
     T: Deserialize<'de>,
 {
-    deserializer.deserialize_any(Several(PhantomData))
+    deserializer.deserialize_any(ListOrOne(PhantomData))
 }
 
 /// Reads a list in its place, so that what is wrong in it is said with its place.
-struct Several<T>(PhantomData<T>);
+struct ListOrOne<T>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Several<T> {
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ListOrOne<T> {
     type Value = Option<Vec<T>>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -13,12 +13,12 @@ const MAX_COMMIT: usize = 10;
 
 /// How a check ended, as lists have it.
 #[derive(Debug, Deserialize)]
-pub(super) struct Ended {
+pub(super) struct CheckExit {
     exit_code: i32,
 }
 
 /// What the checks of a task said in two words, if any ran.
-pub(super) fn in_short(evidence: &[Ended]) -> Option<String> {
+pub(super) fn in_short(evidence: &[CheckExit]) -> Option<String> {
     let n_failed = evidence.iter().filter(|it| it.exit_code != 0).count();
     match (evidence.len(), n_failed) {
         (0, _) => None,
@@ -29,7 +29,7 @@ pub(super) fn in_short(evidence: &[Ended]) -> Option<String> {
 
 /// What one check said.
 #[derive(Debug, Serialize)]
-pub(super) struct Said {
+pub(super) struct CheckReport {
     command: String,
     exit_code: i32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,7 +38,7 @@ pub(super) struct Said {
     tail: String,
 }
 
-impl From<&Evidence> for Said {
+impl From<&Evidence> for CheckReport {
     fn from(evidence: &Evidence) -> Self {
         let n_chars = evidence.tail.chars().count();
         Self {
@@ -50,7 +50,7 @@ impl From<&Evidence> for Said {
     }
 }
 
-impl Said {
+impl CheckReport {
     /// The same in words.
     pub(super) fn in_words(&self) -> String {
         let Self { command, exit_code, tail, .. } = self;

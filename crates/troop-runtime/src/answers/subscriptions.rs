@@ -49,7 +49,9 @@ impl Subscriptions {
         let feed = match call {
             FollowCall::Cancel { subscription } => {
                 return match self.open.remove(&subscription) {
-                    Some(_) => Ok(FollowStart { ticket: SubscriptionTicket { subscription }, feed: None }),
+                    Some(_) => {
+                        Ok(FollowStart { ticket: SubscriptionTicket { subscription }, feed: None })
+                    }
                     None => {
                         let what = format!("there is no subscription {subscription} here");
                         Err(Failure::new(FailureKind::NotFound, &what))

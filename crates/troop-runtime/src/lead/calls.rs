@@ -2,7 +2,7 @@
 
 use troop_model::{Actor, Command, OperationId, Spawn, State, TaskCommand};
 use troop_protocol::{
-    Call, Change, Failure, FailureKind, MethodError, Notification, Request as Asked, Responder,
+    Call, Change, Failure, FailureKind, IncomingRequest, MethodError, Notification, Responder,
     Session,
 };
 use uuid::Uuid;
@@ -15,8 +15,8 @@ use crate::{
 
 impl Dispatcher {
     /// Answers what a member asks, in time.
-    pub(super) async fn answer(&mut self, runner: &Runner, asked: Asked) {
-        let Asked { asked, responder } = asked;
+    pub(super) async fn answer(&mut self, runner: &Runner, asked: IncomingRequest) {
+        let IncomingRequest { asked, responder } = asked;
         match Call::try_from(&asked) {
             Ok(Call::Change(change)) => self.change(runner, *change, Some(responder)).await,
             Ok(call) => {

@@ -7,7 +7,7 @@ use troop_model::{
 };
 use troop_protocol::{
     FromLead, FromTeammate, Incoming, Level, Log, MessageIn, MessageOut, MethodError, Notification,
-    ReportedStatus, ShutdownAck, Skipped, TaskReport, UsageReport,
+    ReportedStatus, ShutdownAck, SkippedLine, TaskReport, UsageReport,
 };
 
 use super::{
@@ -261,7 +261,7 @@ impl Dispatcher {
         }
     }
 
-    fn skipped(&mut self, runner: &Runner, skipped: &Skipped) {
+    fn skipped(&mut self, runner: &Runner, skipped: &SkippedLine) {
         self.note(
             &runner.member,
             Line::trouble(&format!("skipped a line ({}): {}", skipped.reason, skipped.preview)),

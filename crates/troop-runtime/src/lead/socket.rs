@@ -11,8 +11,8 @@ use tokio::{net::UnixListener, sync::mpsc};
 use tokio_util::task::TaskTracker;
 use troop_model::State;
 use troop_protocol::{
-    Call, Failure, FailureKind, Incoming, Opened, PROTOCOL_VERSION, Peer, Request as Asked,
-    Responder, Session,
+    Call, Failure, FailureKind, Incoming, IncomingRequest, PROTOCOL_VERSION, Peer, Responder,
+    Session, SessionInfo,
 };
 use uuid::Uuid;
 
@@ -118,12 +118,12 @@ async fn converse(peer: Peer, mut said: mpsc::Receiver<Incoming>, host: Host) {
 }
 
 async fn answer(
-    asked: Asked,
+    asked: IncomingRequest,
     caller: &mut Option<Session>,
     subscriptions: &mut Subscriptions,
     host: &Host,
 ) {
-    let Asked { asked, responder } = asked;
+    let IncomingRequest { asked, responder } = asked;
     let call = match Call::try_from(&asked) {
         Ok(call) => call,
         Err(error) => return refuse(responder, Failure::from(&error)),
@@ -159,7 +159,7 @@ async fn open(responder: Responder, host: &Host) {
     let look = |state: &State| state.team().map(|team| (team.name.clone(), state.version()));
     match host.board.look(look).await {
         Ok(Some((team, version))) => {
-            let opened = Opened { protocol: PROTOCOL_VERSION, team, version };
+            let opened = SessionInfo { protocol: PROTOCOL_VERSION, team, version };
             drop(responder.answer(&opened));
         }
         Ok(None) => refuse(responder, Failure::new(FailureKind::NotFound, "no team")),

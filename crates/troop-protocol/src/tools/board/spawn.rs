@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use troop_model::{Command, Fact, MemberName, MessageKind, Outgoing, TaskRef};
 use uuid::Uuid;
 
-use super::super::{Calls, Category, For, Seat, TeamTool, desk::Desk, input};
+use super::super::{Calls, Category, Seat, TeamTool, ToolAudience, desk::ToolDesk, input};
 use crate::code::{Failure, FailureKind};
 
 /// Input of `spawn`.
@@ -37,7 +37,7 @@ pub(super) struct SpawnMember {
 impl TeamTool for SpawnMember {
     const NAME: &'static str = "spawn";
     const CATEGORY: Category = Category::Coordination;
-    const FOR: For = For::Lead;
+    const FOR: ToolAudience = ToolAudience::Lead;
     const EXAMPLE: &'static str = r#"{"agent": "ann", "team_task_id": "7"}"#;
 
     fn about(_: &Seat) -> String {
@@ -56,7 +56,7 @@ impl TeamTool for SpawnMember {
         }
     }
 
-    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let to: MemberName =
             self.agent.parse().map_err(|error| Failure::new(FailureKind::Invalid, &error))?;
         let is_new = self.team_task_id.is_none();

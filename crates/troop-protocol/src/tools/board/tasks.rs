@@ -10,11 +10,11 @@ use troop_model::{
 
 use super::super::{
     Calls, Category, Seat, TeamTool,
-    desk::{Desk, read},
+    desk::{ToolDesk, read},
     input,
-    seen::{TaskSeen, TasksSeen},
+    seen::{TaskInFull, TaskPageLines},
 };
-use super::view::{Brief, Full, Hit, Page};
+use super::view::{BoardTask, BoardTaskInFull, SearchHit, TaskPageText};
 use crate::{
     call::{Answer, Query},
     code::{Failure, FailureKind},
@@ -137,14 +137,14 @@ impl TeamTool for TeamTasks {
         schema
     }
 
-    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let action = self.read_action(desk.seat)?;
         match action {
             TaskAction::List => self.list(desk).await,
             TaskAction::Search => self.search(desk).await,
             TaskAction::Get => {
                 let task = desk.task(self.task(action)?).await?;
-                Ok(json!(Full::from(&task)).to_string())
+                Ok(json!(BoardTaskInFull::from(&task)).to_string())
             }
             TaskAction::Create => self.create(desk).await,
             TaskAction::Claim => self.claim(desk).await,
@@ -249,7 +249,7 @@ impl TeamTasks {
         name.parse().map_err(|error| Failure::new(FailureKind::Invalid, &error))
     }
 
-    async fn list<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn list<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let status = match self.status.as_deref().map(TaskFilter::parse) {
             None => TaskFilter::Active,
             Some(Ok(filter)) => filter,
@@ -260,24 +260,24 @@ impl TeamTasks {
         };
         let query = Query::Tasks { status, page: self.page.unwrap_or(1) };
         let answer = desk.page(query).await?;
-        let TasksSeen { tasks, page, pages, version } = read(&answer)?;
+        let TaskPageLines { tasks, page, pages, version } = read(&answer)?;
         desk.has_listed(version);
-        Page { tasks: tasks.iter().map(Brief::from).collect(), page, pages }.told()
+        TaskPageText { tasks: tasks.iter().map(BoardTask::from).collect(), page, pages }.told()
     }
 
-    async fn search<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn search<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let Some(text) = self.query.or(self.text) else {
             return Err(needs(TaskAction::Search, "query"));
         };
         let query = Query::Search { text, page: self.page.unwrap_or(1) };
         let answer = desk.page(query).await?;
-        let TasksSeen { tasks, page, pages, version } = read(&answer)?;
+        let TaskPageLines { tasks, page, pages, version } = read(&answer)?;
         desk.has_listed(version);
-        Page { tasks: tasks.iter().map(Hit::from).collect(), page, pages }.told()
+        TaskPageText { tasks: tasks.iter().map(SearchHit::from).collect(), page, pages }.told()
     }
 
     /// Takes a task. Who asks for any and was given one already gets that: it may not have heard of it.
-    async fn claim<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn claim<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let action = TaskAction::Claim;
         let is_any = self.task_id.is_none();
         match desk.change_task(TaskCommand::Claim { task: self.task_id }).await {
@@ -288,7 +288,7 @@ impl TeamTasks {
         }
     }
 
-    async fn create<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn create<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let action = TaskAction::Create;
         if self.assignee.is_none() {
             let hint = format!("for example: team_tasks {}", example(action));
@@ -419,11 +419,11 @@ fn example(action: TaskAction) -> String {
 
 /// What is said about a change.
 #[derive(Debug, Serialize)]
-struct Told<'a> {
+struct ChangeReport<'a> {
     action: TaskAction,
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    task: Option<Brief<'a>>,
+    task: Option<BoardTask<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -431,15 +431,15 @@ struct Told<'a> {
 }
 
 /// The task that the member works on, if it has one.
-async fn own_task<C: Calls>(desk: &Desk<'_, C>) -> Result<Option<String>, Failure> {
+async fn own_task<C: Calls>(desk: &ToolDesk<'_, C>) -> Result<Option<String>, Failure> {
     for page in 1.. {
         let status = TaskFilter::Only(Status::InProgress);
         let answer = desk.page(Query::Tasks { status, page }).await?;
-        let TasksSeen { tasks, pages, .. } = read(&answer)?;
+        let TaskPageLines { tasks, pages, .. } = read(&answer)?;
         let own = tasks.iter().find(|task| task.owner.as_ref() == Some(&desk.seat.member));
-        if let Some(task) = own.map(Brief::from) {
+        if let Some(task) = own.map(BoardTask::from) {
             let note = Some("it is yours already, and nothing else is available to you now");
-            let told = Told {
+            let told = ChangeReport {
                 action: TaskAction::Claim,
                 success: true,
                 task: Some(task),
@@ -457,7 +457,7 @@ async fn own_task<C: Calls>(desk: &Desk<'_, C>) -> Result<Option<String>, Failur
 
 /// What became of a task, and what comes next.
 fn told(action: TaskAction, answer: &Answer) -> String {
-    let task: Option<TaskSeen> =
+    let task: Option<TaskInFull> =
         answer.task.as_ref().and_then(|task| serde_json::from_str(task.get()).ok());
     let created = task.as_ref().filter(|_| action == TaskAction::Create);
     let next = created.map(|task| {
@@ -465,6 +465,6 @@ fn told(action: TaskAction, answer: &Answer) -> String {
         format!("spawn(agent='{agent}', team_task_id='{id}')")
     });
     let note = answer.events.is_empty().then_some("it was already so");
-    let task = task.as_ref().map(Brief::from);
-    json!(Told { action, success: true, task, next, note }).to_string()
+    let task = task.as_ref().map(BoardTask::from);
+    json!(ChangeReport { action, success: true, task, next, note }).to_string()
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use troop_model::{Command, MemberName, MessageKind, NewMember, Permissions, Spawn};
 
-use super::super::{Calls, Category, For, Seat, TeamTool, desk::Desk, input};
+use super::super::{Calls, Category, Seat, TeamTool, ToolAudience, desk::ToolDesk, input};
 use super::{member_name, message, short_name};
 use crate::code::{Failure, FailureKind};
 
@@ -17,7 +17,7 @@ const LOOKERS: [&str; 2] = ["Explore", "Plan"];
 /// A teammate that is to be started.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Newcomer {
+pub(super) struct NewTeammate {
     /// Its name in the team: lower-case letters, digits, `-`, `_` and `.`
     name: String,
     /// What it is told first. It knows nothing of your conversation, so say all that it needs
@@ -47,8 +47,8 @@ pub(super) struct Newcomer {
 
 /// Starts a teammate.
 pub(super) async fn spawn<C: Calls>(
-    desk: &Desk<'_, C>,
-    new: Newcomer,
+    desk: &ToolDesk<'_, C>,
+    new: NewTeammate,
 ) -> Result<MemberName, Failure> {
     let name = member_name(&new.name)?;
     let only_looks = new.agent_type.as_deref().is_some_and(|agent| LOOKERS.contains(&agent));
@@ -84,7 +84,7 @@ pub(super) async fn spawn<C: Calls>(
 
 /// What thinks for a member of which nobody says that: what did before, and the lead's own agent for a new one.
 async fn usual_agent<C: Calls>(
-    desk: &Desk<'_, C>,
+    desk: &ToolDesk<'_, C>,
     name: &MemberName,
 ) -> Result<smol_str::SmolStr, Failure> {
     let team = desk.team().await?;
@@ -107,7 +107,7 @@ fn permissions(word: &str) -> Result<Permissions, Failure> {
     }
 }
 
-async fn spawned<C: Calls>(desk: &Desk<'_, C>, new: Newcomer) -> Result<String, Failure> {
+async fn spawned<C: Calls>(desk: &ToolDesk<'_, C>, new: NewTeammate) -> Result<String, Failure> {
     let has_prompt = new.prompt.is_some();
     let name = spawn(desk, new).await?;
     let team = desk.team().await?;
@@ -129,12 +129,12 @@ async fn spawned<C: Calls>(desk: &Desk<'_, C>, new: Newcomer) -> Result<String, 
 /// Input of `SpawnTeammate`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub(super) struct SpawnTeammate(Newcomer);
+pub(super) struct SpawnTeammate(NewTeammate);
 
 impl TeamTool for SpawnTeammate {
     const NAME: &'static str = "SpawnTeammate";
     const CATEGORY: Category = Category::Coordination;
-    const FOR: For = For::Lead;
+    const FOR: ToolAudience = ToolAudience::Lead;
     const EXAMPLE: &'static str = r#"{"name": "ann", "prompt": "You work on the API. Claim tasks from the board.", "mode": "plan"}"#;
 
     fn about(_: &Seat) -> String {
@@ -144,7 +144,7 @@ impl TeamTool for SpawnTeammate {
             .to_owned()
     }
 
-    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         spawned(desk, self.0).await
     }
 }
@@ -152,7 +152,7 @@ impl TeamTool for SpawnTeammate {
 /// Input of `Agent`, which older clients call `Task`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Agent {
+pub(super) struct AgentTool {
     /// The teammate's name
     #[serde(default, deserialize_with = "input::said")]
     name: Option<String>,
@@ -182,11 +182,11 @@ pub(super) struct Agent {
     _run_in_background: Option<Value>,
 }
 
-impl TeamTool for Agent {
+impl TeamTool for AgentTool {
     const NAME: &'static str = "Agent";
     const ALSO: &'static [&'static str] = &["Task"];
     const CATEGORY: Category = Category::Coordination;
-    const FOR: For = For::Lead;
+    const FOR: ToolAudience = ToolAudience::Lead;
     const EXAMPLE: &'static str =
         r#"{"name": "ann", "description": "Write the API", "prompt": "You work on …"}"#;
 
@@ -198,11 +198,11 @@ impl TeamTool for Agent {
         input::requiring("name", input::schema::<Self>())
     }
 
-    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let Some(name) = self.name else {
             return Err(input::missing("`Agent`", "name", Self::EXAMPLE));
         };
-        let new = Newcomer {
+        let new = NewTeammate {
             name,
             prompt: Some(self.prompt),
             agent_type: self.subagent_type,
@@ -229,7 +229,7 @@ pub(super) struct ShutdownTeammate {
 impl TeamTool for ShutdownTeammate {
     const NAME: &'static str = "ShutdownTeammate";
     const CATEGORY: Category = Category::Coordination;
-    const FOR: For = For::Lead;
+    const FOR: ToolAudience = ToolAudience::Lead;
     const EXAMPLE: &'static str = r#"{"name": "ann", "reason": "the work is done"}"#;
 
     fn about(_: &Seat) -> String {
@@ -237,10 +237,11 @@ impl TeamTool for ShutdownTeammate {
             .to_owned()
     }
 
-    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let to = short_name(&self.name).to_owned();
         let content = self.reason.unwrap_or_default();
-        message::send(desk, MessageKind::ShutdownRequest, message::Words::new(to, content)).await
+        message::send(desk, MessageKind::ShutdownRequest, message::DraftMessage::new(to, content))
+            .await
     }
 }
 

@@ -5,8 +5,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use troop_model::{Metadata, Status, TaskCommand, TaskNumber, TaskRef, TaskUpdate as Change};
 
-use super::super::{Calls, Category, Seat, TeamTool, desk::Desk, input, seen::TaskSeen};
-use super::{TaskId, hash, member_name, not_found, tasks::ACTIVE_FORM};
+use super::super::{Calls, Category, Seat, TeamTool, desk::ToolDesk, input, seen::TaskSeen};
+use super::{TaskText, hash, member_name, not_found, tasks::ACTIVE_FORM};
 use crate::code::{Failure, FailureKind};
 
 /// The result of a task that was called completed without one.
@@ -18,10 +18,10 @@ const INSTEAD: &str = "Say how your own task stands by `status` alone, what came
 /// Input of `TaskUpdate`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct TaskUpdate {
+pub(super) struct TaskUpdateTool {
     /// The task's number
     #[serde(rename = "taskId", alias = "task_id", alias = "id")]
-    task: TaskId,
+    task: TaskText,
     /// `in_progress` takes the task, `completed` says that it is done, `pending` gives it back, `deleted` takes it off the
     /// board
     #[serde(default, deserialize_with = "input::said")]
@@ -55,7 +55,7 @@ pub(super) struct TaskUpdate {
         alias = "add_blocks",
         deserialize_with = "input::several"
     )]
-    add_blocks: Vec<TaskId>,
+    add_blocks: Vec<TaskText>,
     /// Tasks that this one must wait for
     #[serde(
         default,
@@ -64,7 +64,7 @@ pub(super) struct TaskUpdate {
         alias = "dependsOn",
         deserialize_with = "input::several"
     )]
-    add_blocked_by: Vec<TaskId>,
+    add_blocked_by: Vec<TaskText>,
     /// Free data to merge in; null takes a key away
     metadata: Option<Map<String, Value>>,
 }
@@ -74,7 +74,7 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Str
     input::said(deserializer).map(Some)
 }
 
-impl TeamTool for TaskUpdate {
+impl TeamTool for TaskUpdateTool {
     const NAME: &'static str = "TaskUpdate";
     const CATEGORY: Category = Category::Coordination;
     const EXAMPLE: &'static str =
@@ -87,9 +87,9 @@ impl TeamTool for TaskUpdate {
             .to_owned()
     }
 
-    async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
+    async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let task = desk.task(self.task.0.clone()).await.map_err(not_found)?;
-        let mut update = Update { desk, task, changed: Vec::new(), notes: Vec::new() };
+        let mut update = UpdateRun { desk, task, changed: Vec::new(), notes: Vec::new() };
         let status = self.status.clone();
         let owner = self.owner.clone();
         let result = self.result.clone();
@@ -106,7 +106,7 @@ impl TeamTool for TaskUpdate {
     }
 }
 
-impl TaskUpdate {
+impl TaskUpdateTool {
     /// What is said about the task itself, by the names that are shown.
     fn named(&self) -> Vec<&'static str> {
         let named = [
@@ -122,14 +122,14 @@ impl TaskUpdate {
 }
 
 /// An update under way: what it did so far is said even if it is refused half-way.
-struct Update<'a, 'b, C> {
-    desk: &'a Desk<'b, C>,
-    task: TaskSeen,
+struct UpdateRun<'a, 'b, C> {
+    desk: &'a ToolDesk<'b, C>,
+    task: TaskInFull,
     changed: Vec<&'static str>,
     notes: Vec<String>,
 }
 
-impl<C: Calls> Update<'_, '_, C> {
+impl<C: Calls> UpdateRun<'_, '_, C> {
     fn task(&self) -> TaskRef {
         self.task.number.into()
     }
@@ -155,7 +155,7 @@ impl<C: Calls> Update<'_, '_, C> {
     }
 
     /// What is known about the task, and what waits for what. Who may not say that may still say how it stands.
-    async fn describe(&mut self, input: TaskUpdate, says_more: bool) -> Result<(), Failure> {
+    async fn describe(&mut self, input: TaskUpdateTool, says_more: bool) -> Result<(), Failure> {
         let named = input.named();
         match self.describe_all(input).await {
             Err(failure) if failure.kind == FailureKind::Forbidden && self.changed.is_empty() => {
@@ -174,7 +174,7 @@ impl<C: Calls> Update<'_, '_, C> {
         }
     }
 
-    async fn describe_all(&mut self, input: TaskUpdate) -> Result<(), Failure> {
+    async fn describe_all(&mut self, input: TaskUpdateTool) -> Result<(), Failure> {
         let named = input.named();
         let mut metadata = input.metadata;
         if let Some(form) = &input.active_form {
@@ -185,7 +185,7 @@ impl<C: Calls> Update<'_, '_, C> {
             let change = Change {
                 subject: input.subject,
                 description: input.description,
-                add_blocked_by: input.add_blocked_by.into_iter().map(|TaskId(it)| it).collect(),
+                add_blocked_by: input.add_blocked_by.into_iter().map(|TaskText(it)| it).collect(),
                 metadata: metadata.map(Metadata),
                 ..Change::default()
             };
@@ -193,7 +193,7 @@ impl<C: Calls> Update<'_, '_, C> {
             self.change(first, TaskCommand::Update { task, change: Box::new(change) }).await?;
             self.changed = named.into_iter().filter(|it| *it != "blocks").collect();
         }
-        for TaskId(task) in input.add_blocks {
+        for TaskText(task) in input.add_blocks {
             let change = Change { add_blocked_by: vec![self.task()], ..Change::default() };
             self.change("blocks", TaskCommand::Update { task, change: Box::new(change) }).await?;
         }
@@ -203,7 +203,7 @@ impl<C: Calls> Update<'_, '_, C> {
     async fn own(&mut self, owner: Option<&str>, status: Option<&str>) -> Result<(), Failure> {
         let holder = self.task.owner.clone();
         match owner {
-            // Said again with the status, which says what becomes of it.
+            // The status says it, too, which says what becomes of it.
             Some(_) if matches!(status, Some("completed" | "deleted")) => Ok(()),
             None if holder.is_some() => self.release("owner").await,
             None => self.reserve(None).await,
