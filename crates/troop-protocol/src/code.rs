@@ -153,8 +153,8 @@ impl Failure {
 
 impl From<&Refusal> for Failure {
     fn from(refusal: &Refusal) -> Self {
-        let (name, hint) = (refusal.name().to_owned(), next::next_step(refusal));
-        Self { refusal: Some(name), hint, ..Self::new(refusal.kind(), refusal) }
+        let hint = next::next_step(refusal);
+        Self { refusal: Some(refusal.name().to_owned()), hint, ..Self::new(refusal.kind(), refusal) }
     }
 }
 

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use troop_model::preview;
 
-use crate::{code, frame::Reason};
+use crate::{code, frame::SkipReason};
 
 #[cfg(test)]
 mod tests;

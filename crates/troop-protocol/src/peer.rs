@@ -237,7 +237,8 @@ impl Peer {
 
     fn line(&self, envelope: &Envelope) -> Result<Vec<u8>, PeerError> {
         let line = envelope.to_line();
-        let (n_bytes, limit) = (line.len() - 1, self.handle.link.max_line);
+        let n_bytes = line.len() - 1;
+        let limit = self.handle.link.max_line;
         if n_bytes > limit { Err(PeerError::TooLong { n_bytes, limit }) } else { Ok(line) }
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Envelope, ErrorObject, Id, Notification};
-use crate::frame::Reason;
+use crate::frame::SkipReason;
 
 fn parse(text: &str) -> Result<Envelope, SkipReason> {
     Envelope::parse(text.as_bytes())

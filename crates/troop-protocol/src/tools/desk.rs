@@ -139,7 +139,7 @@ impl<C: Calls> ToolDesk<'_, C> {
     }
 
     /// Notes that the board was listed in this turn.
-    pub(super) fn has_listed(&self, version: Version) {
+    pub(super) fn note_listing(&self, version: Version) {
         self.turn.set_listed(version);
     }
 
@@ -156,7 +156,7 @@ impl<C: Calls> ToolDesk<'_, C> {
         if let Ok(answer) = &created {
             // Between the listing and this there was nothing that was not seen. Behind it, in the same batch, there may be.
             let own = answer.events.last().map_or(answer.version, |event| event.version);
-            self.has_listed(own);
+            self.note_listing(own);
         }
         Some(created)
     }

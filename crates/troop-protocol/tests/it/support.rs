@@ -39,7 +39,7 @@ impl End {
         }
     }
 
-    pub(crate) async fn asked(&mut self) -> Request {
+    pub(crate) async fn asked(&mut self) -> IncomingRequest {
         match self.next().await {
             Incoming::Request(request) => request,
             other => panic!("this is no request: {other:?}"),

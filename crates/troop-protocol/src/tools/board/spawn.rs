@@ -61,13 +61,15 @@ impl TeamTool for SpawnMember {
             self.agent.parse().map_err(|error| Failure::new(FailureKind::Invalid, &error))?;
         let is_new = self.team_task_id.is_none();
         let subject = self.task.clone().filter(|_| is_new);
-        let (task, trace_id) = (self.team_task_id, self.trace_id);
-        let delegate = Command::Delegate { to: to.clone(), task, subject, trace_id };
+        let delegate = Command::Delegate {
+            to: to.clone(),
+            task: self.team_task_id,
+            subject,
+            trace_id: self.trace_id,
+        };
         let answer = desk.change(delegate).await.map_err(with_example)?;
         if let Some(content) = self.task.filter(|_| !is_new) {
-            let (kind, to) = (MessageKind::Message, to.to_string());
-            let more = Outgoing::new(to, kind, content);
-            desk.change(Command::Send(more)).await?;
+            desk.change(Command::Send(Outgoing::message(to.to_string(), content))).await?;
         }
         let started = answer.events.iter().find_map(|event| {
             if let Fact::DelegationStarted { delegation, task, .. } = &event.fact {

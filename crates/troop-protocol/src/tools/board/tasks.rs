@@ -261,7 +261,7 @@ impl TeamTasks {
         let query = Query::Tasks { status, page: self.page.unwrap_or(1) };
         let answer = desk.page(query).await?;
         let TaskPageLines { tasks, page, pages, version } = read(&answer)?;
-        desk.has_listed(version);
+        desk.note_listing(version);
         TaskPageText { tasks: tasks.iter().map(BoardTask::from).collect(), page, pages }.told()
     }
 
@@ -272,7 +272,7 @@ impl TeamTasks {
         let query = Query::Search { text, page: self.page.unwrap_or(1) };
         let answer = desk.page(query).await?;
         let TaskPageLines { tasks, page, pages, version } = read(&answer)?;
-        desk.has_listed(version);
+        desk.note_listing(version);
         TaskPageText { tasks: tasks.iter().map(SearchHit::from).collect(), page, pages }.told()
     }
 
@@ -461,8 +461,8 @@ fn told(action: TaskAction, answer: &Answer) -> String {
         answer.task.as_ref().and_then(|task| serde_json::from_str(task.get()).ok());
     let created = task.as_ref().filter(|_| action == TaskAction::Create);
     let next = created.map(|task| {
-        let (agent, id) = (task.assignee.as_deref().unwrap_or_default(), task.number.0);
-        format!("spawn(agent='{agent}', team_task_id='{id}')")
+        let agent = task.assignee.as_deref().unwrap_or_default();
+        format!("spawn(agent='{agent}', team_task_id='{}')", task.number.0)
     });
     let note = answer.events.is_empty().then_some("it was already so");
     let task = task.as_ref().map(BoardTask::from);

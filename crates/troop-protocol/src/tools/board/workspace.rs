@@ -98,16 +98,24 @@ impl TeamWorkspace {
 
     async fn write<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let path = self.path()?;
-        let Some(content) = self.content else { return Err(needs("write", "content")) };
-        let (content, operation) = (Some(content), Some(OperationId(Uuid::now_v7())));
-        let (base64, chat, task) = (None, None, self.task_id);
-        let write = FileCall::Write { path, content, base64, chat, task, operation };
+        if self.content.is_none() {
+            return Err(needs("write", "content"));
+        }
+        let write = FileCall::Write {
+            path,
+            content: self.content,
+            base64: None,
+            chat: None,
+            task: self.task_id,
+            operation: Some(OperationId(Uuid::now_v7())),
+        };
         let FileChanged { path, size, task } = desk.file(write).await?;
         Ok(json!({"success": true, "path": path, "size": size, "task_number": task}).to_string())
     }
 
     async fn delete<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
-        let (path, operation) = (self.path()?, Some(OperationId(Uuid::now_v7())));
+        let path = self.path()?;
+        let operation = Some(OperationId(Uuid::now_v7()));
         let delete = FileCall::Delete { path, chat: None, task: self.task_id, operation };
         let FileChanged { path, .. } = desk.file(delete).await?;
         Ok(json!({"success": true, "path": path}).to_string())

@@ -1,7 +1,7 @@
 //! `TaskUpdate`: one tool for all that can become of a task.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::{Map, Value};
 use troop_model::{Metadata, Status, TaskCommand, TaskNumber, TaskRef, TaskUpdate as Change};
 
@@ -24,9 +24,10 @@ pub(super) struct TaskUpdateTool {
     task: TaskText,
     /// `in_progress` takes the task, `completed` says that it is done, `pending` gives it back, `deleted` takes it off the
     /// board
-    #[serde(default, deserialize_with = "input::said")]
+    #[serde(default, deserialize_with = "wanted")]
+    #[schemars(with = "Option<String>")]
     #[schemars(extend("enum" = ["pending", "in_progress", "completed", "deleted"]))]
-    status: Option<String>,
+    status: Option<WantedStatus>,
     /// Who is to have it: your own name takes it, the lead gives it to another; empty for nobody
     #[serde(
         default,
@@ -69,6 +70,69 @@ pub(super) struct TaskUpdateTool {
     metadata: Option<Map<String, Value>>,
 }
 
+/// What is to become of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WantedStatus {
+    Pending,
+    InProgress,
+    Completed,
+    Failed,
+    Deleted,
+}
+
+/// What can be said about a task, by the names that are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UpdatedField {
+    Subject,
+    Description,
+    ActiveForm,
+    Metadata,
+    BlockedBy,
+    Blocks,
+    Owner,
+    Status,
+    Deleted,
+}
+
+impl UpdatedField {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Subject => "subject",
+            Self::Description => "description",
+            Self::ActiveForm => "activeForm",
+            Self::Metadata => "metadata",
+            Self::BlockedBy => "blockedBy",
+            Self::Blocks => "blocks",
+            Self::Owner => "owner",
+            Self::Status => "status",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+fn joined(fields: &[UpdatedField], between: &str) -> String {
+    fields.iter().map(|field| field.as_str()).collect::<Vec<_>>().join(between)
+}
+
+/// A status by any name that models use for it.
+fn wanted<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<WantedStatus>, D::Error> {
+    let Some(word) = input::said(deserializer)? else { return Ok(None) };
+    Ok(Some(match word.as_str() {
+        "pending" => WantedStatus::Pending,
+        "in_progress" | "claimed" => WantedStatus::InProgress,
+        "completed" | "done" => WantedStatus::Completed,
+        "failed" => WantedStatus::Failed,
+        "deleted" => WantedStatus::Deleted,
+        other => {
+            let other = troop_model::preview(other, 40);
+            return Err(D::Error::custom(format!(
+                "`{}` is none of: pending, in_progress, completed, failed, deleted",
+                other.escape_debug()
+            )));
+        }
+    }))
+}
+
 /// Null and an empty text mean nobody; only what is left out means no change.
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
     input::said(deserializer).map(Some)
@@ -90,17 +154,17 @@ impl TeamTool for TaskUpdateTool {
     async fn run<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let task = desk.task(self.task.0.clone()).await.map_err(not_found)?;
         let mut update = UpdateRun { desk, task, changed: Vec::new(), notes: Vec::new() };
-        let status = self.status.clone();
+        let status = self.status;
         let owner = self.owner.clone();
         let result = self.result.clone();
         let says_more = status.is_some() || owner.is_some();
         update.describe(self, says_more).await?;
         // Who takes a task says so in either field, and often in both.
         if let Some(owner) = owner {
-            update.own(owner.as_deref(), status.as_deref()).await?;
+            update.own(owner.as_deref(), status).await?;
         }
         if let Some(status) = status {
-            update.stand(&status, result).await?;
+            update.stand(status, result).await?;
         }
         update.told()
     }
@@ -108,16 +172,16 @@ impl TeamTool for TaskUpdateTool {
 
 impl TaskUpdateTool {
     /// What is said about the task itself, by the names that are shown.
-    fn named(&self) -> Vec<&'static str> {
+    fn named(&self) -> Vec<UpdatedField> {
         let named = [
-            ("subject", self.subject.is_some()),
-            ("description", self.description.is_some()),
-            ("activeForm", self.active_form.is_some()),
-            ("metadata", self.metadata.as_ref().is_some_and(|it| !it.is_empty())),
-            ("blockedBy", !self.add_blocked_by.is_empty()),
-            ("blocks", !self.add_blocks.is_empty()),
+            (UpdatedField::Subject, self.subject.is_some()),
+            (UpdatedField::Description, self.description.is_some()),
+            (UpdatedField::ActiveForm, self.active_form.is_some()),
+            (UpdatedField::Metadata, self.metadata.as_ref().is_some_and(|it| !it.is_empty())),
+            (UpdatedField::BlockedBy, !self.add_blocked_by.is_empty()),
+            (UpdatedField::Blocks, !self.add_blocks.is_empty()),
         ];
-        named.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect()
+        named.into_iter().filter(|(_, is)| *is).map(|(field, _)| field).collect()
     }
 }
 
@@ -125,7 +189,7 @@ impl TaskUpdateTool {
 struct UpdateRun<'a, 'b, C> {
     desk: &'a ToolDesk<'b, C>,
     task: TaskInFull,
-    changed: Vec<&'static str>,
+    changed: Vec<UpdatedField>,
     notes: Vec<String>,
 }
 
@@ -138,7 +202,7 @@ impl<C: Calls> UpdateRun<'_, '_, C> {
         name == Some(self.desk.seat.member.as_str())
     }
 
-    async fn change(&mut self, what: &'static str, command: TaskCommand) -> Result<(), Failure> {
+    async fn change(&mut self, what: UpdatedField, command: TaskCommand) -> Result<(), Failure> {
         match self.desk.change_task(command).await {
             Ok(_) => {
                 if !self.changed.contains(&what) {
@@ -159,14 +223,14 @@ impl<C: Calls> UpdateRun<'_, '_, C> {
         let named = input.named();
         match self.describe_all(input).await {
             Err(failure) if failure.kind == FailureKind::Forbidden && self.changed.is_empty() => {
-                let named = named.join("`, `");
+                let shown = joined(&named, "`, `");
                 if !says_more {
-                    let message = format!("{}: `{named}`", failure.message);
+                    let message = format!("{}: `{shown}`", failure.message);
                     return Err(Failure { message, hint: Some(INSTEAD.to_owned()), ..failure });
                 }
                 // It is only shown while it lasts, and nobody misses it.
-                if named != "activeForm" {
-                    self.notes.push(format!("Not changed: `{named}` ({failure}). {INSTEAD}."));
+                if named != [UpdatedField::ActiveForm] {
+                    self.notes.push(format!("Not changed: `{shown}` ({failure}). {INSTEAD}."));
                 }
                 Ok(())
             }
@@ -181,7 +245,7 @@ impl<C: Calls> UpdateRun<'_, '_, C> {
             let metadata = metadata.get_or_insert_default();
             metadata.insert(ACTIVE_FORM.to_owned(), form.clone().into());
         }
-        if let Some(first) = named.first().filter(|it| **it != "blocks") {
+        if let Some(first) = named.first().copied().filter(|it| *it != UpdatedField::Blocks) {
             let change = Change {
                 subject: input.subject,
                 description: input.description,
@@ -191,21 +255,28 @@ impl<C: Calls> UpdateRun<'_, '_, C> {
             };
             let task = self.task();
             self.change(first, TaskCommand::Update { task, change: Box::new(change) }).await?;
-            self.changed = named.into_iter().filter(|it| *it != "blocks").collect();
+            self.changed = named.into_iter().filter(|it| *it != UpdatedField::Blocks).collect();
         }
         for TaskText(task) in input.add_blocks {
             let change = Change { add_blocked_by: vec![self.task()], ..Change::default() };
-            self.change("blocks", TaskCommand::Update { task, change: Box::new(change) }).await?;
+            let update = TaskCommand::Update { task, change: Box::new(change) };
+            self.change(UpdatedField::Blocks, update).await?;
         }
         Ok(())
     }
 
-    async fn own(&mut self, owner: Option<&str>, status: Option<&str>) -> Result<(), Failure> {
+    async fn own(
+        &mut self,
+        owner: Option<&str>,
+        status: Option<WantedStatus>,
+    ) -> Result<(), Failure> {
         let holder = self.task.owner.clone();
         match owner {
             // The status says it, too, which says what becomes of it.
-            Some(_) if matches!(status, Some("completed" | "deleted")) => Ok(()),
-            None if holder.is_some() => self.release("owner").await,
+            Some(_) if matches!(status, Some(WantedStatus::Completed | WantedStatus::Deleted)) => {
+                Ok(())
+            }
+            None if holder.is_some() => self.release(UpdatedField::Owner).await,
             None => self.reserve(None).await,
             Some(owner) => {
                 let to = member_name(owner)?;
@@ -214,15 +285,15 @@ impl<C: Calls> UpdateRun<'_, '_, C> {
                     return Ok(());
                 }
                 if self.is_own(Some(to.as_str())) {
-                    self.claim("owner").await
-                } else if status == Some("pending") {
+                    self.claim(UpdatedField::Owner).await
+                } else if status == Some(WantedStatus::Pending) {
                     self.reserve(Some(to)).await
                 } else if self.task.status == Status::Blocked {
                     self.notes.push(format!("It is reserved for {to} until it can start."));
                     self.reserve(Some(to)).await
                 } else {
                     let task = Some(self.task());
-                    self.change("owner", TaskCommand::Assign { task, to }).await
+                    self.change(UpdatedField::Owner, TaskCommand::Assign { task, to }).await
                 }
             }
         }
@@ -231,60 +302,54 @@ impl<C: Calls> UpdateRun<'_, '_, C> {
     async fn reserve(&mut self, to: Option<troop_model::MemberName>) -> Result<(), Failure> {
         let change = Box::new(Change { assignee: Some(to), ..Change::default() });
         let task = self.task();
-        self.change("owner", TaskCommand::Update { task, change }).await
+        self.change(UpdatedField::Owner, TaskCommand::Update { task, change }).await
     }
 
-    async fn claim(&mut self, what: &'static str) -> Result<(), Failure> {
+    async fn claim(&mut self, what: UpdatedField) -> Result<(), Failure> {
         let task = Some(self.task());
         self.change(what, TaskCommand::Claim { task }).await
     }
 
-    async fn release(&mut self, what: &'static str) -> Result<(), Failure> {
+    async fn release(&mut self, what: UpdatedField) -> Result<(), Failure> {
         let reason = format!("given back by {}", self.desk.seat.member);
         let task = self.task();
         self.change(what, TaskCommand::Release { task, reason }).await
     }
 
-    async fn stand(&mut self, status: &str, result: Option<String>) -> Result<(), Failure> {
-        let is_taken = self.changed.contains(&"owner");
+    async fn stand(
+        &mut self,
+        status: WantedStatus,
+        result: Option<String>,
+    ) -> Result<(), Failure> {
+        let is_taken = self.changed.contains(&UpdatedField::Owner);
+        let task = self.task();
         match status {
-            "in_progress" | "claimed" => {
+            WantedStatus::InProgress => {
                 let is_held = self.task.status == Status::InProgress;
                 if is_taken || is_held && self.is_own(self.task.owner.as_deref()) {
-                    self.changed.push("status");
+                    self.changed.push(UpdatedField::Status);
                     return Ok(());
                 }
-                self.claim("status").await
+                self.claim(UpdatedField::Status).await
             }
-            "completed" | "done" => {
-                let (task, result) = (self.task(), result.unwrap_or_else(|| NO_RESULT.to_owned()));
+            WantedStatus::Completed => {
+                let result = result.unwrap_or_else(|| NO_RESULT.to_owned());
                 let complete = TaskCommand::Complete { task, result, summary: None, attempt: None };
-                self.change("status", complete).await?;
+                self.change(UpdatedField::Status, complete).await?;
                 self.notes.push("Call TaskList for your next task.".to_owned());
                 Ok(())
             }
-            "pending" if is_taken || self.task.owner.is_none() => {
-                self.changed.push("status");
+            WantedStatus::Pending if is_taken || self.task.owner.is_none() => {
+                self.changed.push(UpdatedField::Status);
                 Ok(())
             }
-            "pending" => self.release("status").await,
-            "failed" => {
-                let (task, reason) =
-                    (self.task(), result.unwrap_or_else(|| "it failed".to_owned()));
-                self.change(
-                    "status",
-                    TaskCommand::Fail { task, reason, attempt: None, for_good: false },
-                )
-                .await
+            WantedStatus::Pending => self.release(UpdatedField::Status).await,
+            WantedStatus::Failed => {
+                let reason = result.unwrap_or_else(|| "it failed".to_owned());
+                let fail = TaskCommand::Fail { task, reason, attempt: None, for_good: false };
+                self.change(UpdatedField::Status, fail).await
             }
-            "deleted" => self.delete().await,
-            other => {
-                let message = format!(
-                    "`TaskUpdate`, `status`: `{}` is none of: pending, in_progress, completed, failed, deleted",
-                    troop_model::preview(other, 40).escape_debug()
-                );
-                Err(Failure::new(FailureKind::BadParams, &message))
-            }
+            WantedStatus::Deleted => self.delete().await,
         }
     }
 
@@ -293,11 +358,12 @@ impl<C: Calls> UpdateRun<'_, '_, C> {
         let task = self.task();
         if !self.task.status.is_terminal() {
             let reason = format!("deleted by {}", self.desk.seat.member);
-            self.change("status", TaskCommand::Cancel { task: task.clone(), reason }).await?;
+            let cancel = TaskCommand::Cancel { task: task.clone(), reason };
+            self.change(UpdatedField::Status, cancel).await?;
         }
         match self.desk.change_task(TaskCommand::Delete { task }).await {
             Ok(_) => {
-                self.changed = vec!["deleted"];
+                self.changed = vec![UpdatedField::Deleted];
                 Ok(())
             }
             Err(failure) if self.changed.is_empty() => Err(failure),
@@ -310,7 +376,7 @@ impl<C: Calls> UpdateRun<'_, '_, C> {
 
     fn line(&self) -> String {
         let number: TaskNumber = self.task.number;
-        format!("Updated task {} {}", hash(number), self.changed.join(", "))
+        format!("Updated task {} {}", hash(number), joined(&self.changed, ", "))
     }
 
     fn told(self) -> Result<String, Failure> {
