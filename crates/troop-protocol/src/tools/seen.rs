@@ -10,7 +10,7 @@ use troop_model::{
 };
 use uuid::Uuid;
 
-use super::proof::Ended;
+use super::proof::CheckExit;
 
 /// A task.
 #[derive(Debug, Deserialize)]

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 use troop_model::{Command, EVERYBODY, Fact, MessageKind, Outgoing};
 
-use super::super::{Calls, Category, Seat, TeamTool, desk::ToolDesk, input, seen::MessagesSeen};
+use super::super::{Calls, Category, Seat, TeamTool, desk::ToolDesk, input, seen::MessageBatch};
 use super::view;
 use crate::{call::Query, code::Failure};
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::{Map, Value};
 use troop_model::{Metadata, Status, TaskCommand, TaskNumber, TaskRef, TaskUpdate as Change};
 
-use super::super::{Calls, Category, Seat, TeamTool, desk::ToolDesk, input, seen::TaskSeen};
+use super::super::{Calls, Category, Seat, TeamTool, desk::ToolDesk, input, seen::TaskInFull};
 use super::{TaskText, hash, member_name, not_found, tasks::ACTIVE_FORM};
 use crate::code::{Failure, FailureKind};
 
