@@ -1,6 +1,6 @@
-//! Methods as variants of an enum: the name of a variant is the method, what it holds are the parameters.
+//! Methods as variants of an enum: the name of a variant is the method, its fields are the parameters.
 //!
-//! One pair of functions serves every table of methods, so that a name is written in one place.
+//! One pair of functions serves every table of methods, so that each name is written once.
 
 use serde::{
     Deserialize, Deserializer, Serialize,
@@ -16,21 +16,17 @@ use crate::envelope::{Notification, no_params};
 #[cfg(test)]
 mod tests;
 
-/// Why a method and its parameters mean nothing here.
+/// Why a method or its parameters are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum MethodError {
     /// There is no such method.
     #[error("there is no method `{}`", method.escape_debug())]
-    Unknown {
-        /// Its name.
-        method: String,
-    },
+    Unknown { method: String },
     /// Its parameters are not what it needs.
     #[error("`{method}`{}: {reason}", place(path))]
     BadParams {
-        /// Its name.
         method: String,
-        /// Which of them; empty for all.
+        /// The path of the field; empty for all of them.
         path: String,
         /// What is wrong, and what is valid.
         reason: String,
@@ -44,7 +40,7 @@ fn place(path: &str) -> String {
 /// Writes a variant as a method with parameters.
 pub(crate) fn encode(variant: &impl Serialize) -> Notification {
     let text = serde_json::to_string(variant).expect("a method has no part that JSON cannot hold");
-    // A variant is `{"name":params}`, or `"name"` if it holds nothing. No name of ours needs an escape.
+    // serde writes a variant as `{"name":params}`, or as `"name"` without fields. No name needs an escape.
     let tagged = text.strip_prefix("{\"").and_then(|text| text.strip_suffix('}'));
     let (method, params) = match tagged.and_then(|text| text.split_once("\":")) {
         Some((name, params)) => (
@@ -56,7 +52,7 @@ pub(crate) fn encode(variant: &impl Serialize) -> Notification {
     Notification { method, params }
 }
 
-/// Reads a variant from a method with parameters of any form.
+/// Reads a variant from a method and its parameters.
 pub(crate) fn decode<'de, T, D>(method: &str, params: D) -> Result<T, MethodError>
 where
     T: Deserialize<'de>,
@@ -75,18 +71,18 @@ where
     })
 }
 
-/// Where in the line something is means nothing to whoever wrote an object.
+/// Removes the position in the line, which means nothing to the caller.
 pub(crate) fn without_position(text: &str) -> String {
     text.split(" at line ").next().unwrap_or_default().to_owned()
 }
 
-/// A method, seen by serde as a variant.
+/// A method that serde reads as a variant.
 struct MethodVariant<'a, D> {
     method: &'a str,
     params: D,
 }
 
-/// The parameters of a variant that has none.
+/// The parameters of a variant without fields.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NoParams {}

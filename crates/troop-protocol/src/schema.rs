@@ -1,4 +1,4 @@
-//! The protocol as a document, made from the types that speak it: JSON Schema for programs, a table for people.
+//! The documentation of the protocol, generated from its types: JSON Schema for programs, tables for people.
 
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -18,16 +18,15 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// One method.
 struct Method {
     name: String,
     about: String,
     params: Value,
-    /// What it is answered with; none for what is only said.
+    /// The schema of the answer; none for notifications.
     result: Option<Value>,
 }
 
-/// All methods, by who says them to whom.
+/// All methods, by sender and receiver.
 struct Tables {
     from_teammate: Vec<Method>,
     from_lead: Vec<Method>,
@@ -134,7 +133,7 @@ fn methods<T: JsonSchema>(generator: &mut SchemaGenerator) -> Vec<Method> {
     variants.iter().filter_map(method).collect()
 }
 
-/// A variant with external tag: an object with one field, or a constant if it holds nothing.
+/// An externally tagged variant: an object with one field, or a constant if it has no fields.
 fn method(variant: &Value) -> Option<Method> {
     let about = variant.get("description").and_then(Value::as_str).unwrap_or_default();
     let about = about.lines().next().unwrap_or_default().to_owned();
@@ -150,7 +149,7 @@ fn method(variant: &Value) -> Option<Method> {
     Some(Method { name: name.to_owned(), about, params, result: None })
 }
 
-/// What a query is answered with.
+/// The schema of the answer to a query.
 fn answer(name: &str, generator: &mut SchemaGenerator) -> Value {
     let schema = match name {
         "session/open" => generator.subschema_for::<SessionInfo>(),
@@ -171,7 +170,7 @@ fn answer(name: &str, generator: &mut SchemaGenerator) -> Value {
     schema.to_value()
 }
 
-/// The parameters of a changing call: its command's, and which attempt it is.
+/// The parameters of a changing call: those of its command, and `operation`.
 fn with_operation(params: &Value, types: &Map<String, Value>) -> Value {
     let mut params = resolved(params, types).clone();
     if let Some(properties) = params.get_mut("properties").and_then(Value::as_object_mut) {

@@ -1,4 +1,4 @@
-//! What is answered to calls: the same JSON that the command line prints with `--json`.
+//! Answers to calls: the same JSON that the command line prints with `--json`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,7 +71,6 @@ pub enum TeamStanding {
 }
 
 impl TeamStanding {
-    /// What a team is that somebody leads, or nobody.
     #[must_use]
     pub fn of(team: &Team, is_led: bool) -> Self {
         match team.status {
@@ -83,7 +82,6 @@ impl TeamStanding {
         }
     }
 
-    /// The word for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -163,7 +161,7 @@ pub struct ContextText {
     pub team_md: String,
 }
 
-/// Events in the one form that they have everywhere.
+/// Events in the form that they have in the log.
 mod as_in_the_log {
     use serde::{Deserialize, Deserializer, Serializer, de::Error as _, ser::Error as _};
     use serde_json::value::RawValue;
@@ -186,7 +184,7 @@ mod as_in_the_log {
     }
 }
 
-/// One event in the form that it has everywhere.
+/// One event in the form that it has in the log.
 pub(super) mod in_log_form {
     use serde::{
         Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::Error as _,

@@ -1,4 +1,4 @@
-//! What can be looked at without changing anything.
+//! Queries: calls that change nothing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use troop_model::{TaskFilter, TaskRef};
 
 use super::transcript::TranscriptEdge;
 
-/// What can be looked at.
+/// A query.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub enum Query {
@@ -89,7 +89,7 @@ fn page_of_entries() -> u32 {
     100
 }
 
-/// A filter as the word that it is everywhere.
+/// A filter, written as one word.
 mod filter {
     use std::borrow::Cow;
 

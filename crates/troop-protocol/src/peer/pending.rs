@@ -1,4 +1,4 @@
-//! Requests that wait for their answers.
+//! Requests that wait for their responses.
 
 use std::{
     collections::HashMap,
@@ -13,7 +13,7 @@ use crate::envelope::{ErrorObject, Id};
 
 type ResponseOutcome = Result<Box<RawValue>, ErrorObject>;
 
-/// All requests of one end. Its ids are 1, 2, 3 ….
+/// All open requests of one end. Ids are 1, 2, 3 ….
 #[derive(Debug, Default)]
 pub(super) struct PendingRequests(Mutex<Table>);
 
@@ -24,7 +24,7 @@ struct Table {
     is_over: bool,
 }
 
-/// Whether an answer belongs to something.
+/// Whether a response belongs to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ResponseMatch {
     /// It does, even if nobody waits for it any more.
@@ -32,7 +32,7 @@ pub(super) enum ResponseMatch {
     Unasked,
 }
 
-/// The right to one answer; gone when it is dropped.
+/// The right to one response; given up when it is dropped.
 #[derive(Debug)]
 pub(super) struct Ticket<'a> {
     pending: &'a PendingRequests,
@@ -41,7 +41,7 @@ pub(super) struct Ticket<'a> {
 }
 
 impl PendingRequests {
-    /// A place in the table, unless no answer can come any more.
+    /// A place in the table, unless no response can come any more.
     pub(super) fn ticket(&self) -> Option<Ticket<'_>> {
         let mut table = self.lock();
         if table.is_over {
@@ -60,7 +60,7 @@ impl PendingRequests {
         match number.as_u64() {
             Some(id) if (1..=table.last_id).contains(&id) => {
                 if let Some(sender) = table.waiting.remove(&id) {
-                    // Who stopped waiting does not need it.
+                    // The caller may have stopped waiting.
                     drop(sender.send(outcome));
                 }
                 ResponseMatch::Asked
@@ -69,7 +69,7 @@ impl PendingRequests {
         }
     }
 
-    /// No answer will come any more.
+    /// No response will come any more.
     pub(super) fn end(&self) {
         let mut table = self.lock();
         table.is_over = true;
@@ -88,7 +88,7 @@ impl Ticket<'_> {
         self.id
     }
 
-    /// The answer, or nothing if none will come.
+    /// The response, or none if none will come.
     pub(super) async fn answer(mut self) -> Option<ResponseOutcome> {
         (&mut self.answer).await.ok()
     }

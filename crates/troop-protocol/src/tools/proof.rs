@@ -1,23 +1,23 @@
-//! What the checks of a task said, as far as tools tell it: whoever approves a result sees what it is worth.
+//! Results of checks, as tools show them: the approver of a task sees whether it passed.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use troop_model::{Evidence, Merged, preview};
 
-/// How much of what a check printed is told: its end.
+/// How much of the end of a check's output is shown.
 const MAX_TAIL: usize = 1_000;
-/// How much of a check's command is told.
+/// How much of a check's command is shown.
 const MAX_COMMAND: usize = 200;
-/// How much of a commit's name is told.
+/// How much of a commit's id is shown.
 const MAX_COMMIT: usize = 10;
 
-/// How a check ended, as lists have it.
+/// The exit code of a check, as lists have it.
 #[derive(Debug, Deserialize)]
 pub(super) struct CheckExit {
     exit_code: i32,
 }
 
-/// What the checks of a task said in two words, if any ran.
+/// A summary of the checks of a task, if any ran.
 pub(super) fn in_short(evidence: &[CheckExit]) -> Option<String> {
     let n_failed = evidence.iter().filter(|it| it.exit_code != 0).count();
     match (evidence.len(), n_failed) {
@@ -27,7 +27,7 @@ pub(super) fn in_short(evidence: &[CheckExit]) -> Option<String> {
     }
 }
 
-/// What one check said.
+/// The result of one check.
 #[derive(Debug, Serialize)]
 pub(super) struct CheckReport {
     command: String,

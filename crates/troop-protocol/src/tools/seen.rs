@@ -1,4 +1,4 @@
-//! What is answered to calls, as far as the tools read it.
+//! Answers to calls, as far as the tools read them.
 
 use std::borrow::Cow;
 
@@ -38,7 +38,7 @@ pub(super) struct TaskInFull {
     pub(super) detail: Option<TaskInFullDetail>,
 }
 
-/// A task in a list, read where it lies: lists are long, and asked for often.
+/// A task in a list, borrowed from the answer: lists are long and frequent.
 #[derive(Debug, Deserialize)]
 pub(super) struct TaskLine<'a> {
     pub(super) id: Uuid,
@@ -88,7 +88,7 @@ pub(super) struct TeamOverview {
 }
 
 impl TeamOverview {
-    /// Whether somebody runs it, and starts who is to work.
+    /// Whether a lead runs it and starts members.
     pub(super) fn is_led(&self) -> bool {
         self.lead_lease.is_some()
     }

@@ -171,7 +171,7 @@ impl TeamTool for TeamTasks {
     }
 }
 
-/// What somebody in this seat is offered. What it may do in the end is for the board to say.
+/// The actions that the member sees. The board decides what it may do.
 fn actions(seat: &Seat) -> Vec<TaskAction> {
     let is_lead = seat.role == Role::Lead;
     let is_offered = |action: &TaskAction| match action {
@@ -232,7 +232,7 @@ fn about(action: TaskAction) -> &'static str {
 impl TeamTasks {
     fn read_action(&self, seat: &Seat) -> Result<TaskAction, Failure> {
         let word = self.action.trim();
-        // That a task passed its checks is for those to say who ran them.
+        // Members cannot prove their own results.
         let action = word.parse().ok().filter(|action| *action != TaskAction::Prove);
         action.ok_or_else(|| {
             let known: Vec<_> = actions(seat).into_iter().map(TaskAction::as_str).collect();
@@ -276,7 +276,7 @@ impl TeamTasks {
         TaskPageText { tasks: tasks.iter().map(SearchHit::from).collect(), page, pages }.told()
     }
 
-    /// Takes a task. Who asks for any and was given one already gets that: it may not have heard of it.
+    /// Takes a task. A member that asks for any task and holds one already gets that one: it may not know of it.
     async fn claim<C: Calls>(self, desk: &ToolDesk<'_, C>) -> Result<String, Failure> {
         let action = TaskAction::Claim;
         let is_any = self.task_id.is_none();
@@ -313,7 +313,7 @@ impl TeamTasks {
         }
     }
 
-    /// What an action that changes a task asks of the board.
+    /// The command of an action that changes a task.
     fn command(self, action: TaskAction) -> Result<TaskCommand, Failure> {
         let task = self.task(action)?;
         let words = |text: Option<String>, field| text.ok_or_else(|| needs(action, field));
@@ -387,7 +387,7 @@ fn needs(action: TaskAction, field: &str) -> Failure {
     input::missing(&format!("`team_tasks` with action `{action}`"), field, &example(action))
 }
 
-/// An input that works for an action.
+/// A valid input for an action.
 fn example(action: TaskAction) -> String {
     let rest = match action {
         TaskAction::Create => {
@@ -417,7 +417,7 @@ fn example(action: TaskAction) -> String {
     format!(r#"{{"action": "{action}", {rest}}}"#)
 }
 
-/// What is said about a change.
+/// The answer to a change.
 #[derive(Debug, Serialize)]
 struct ChangeReport<'a> {
     action: TaskAction,
@@ -455,7 +455,7 @@ async fn own_task<C: Calls>(desk: &ToolDesk<'_, C>) -> Result<Option<String>, Fa
     Ok(None)
 }
 
-/// What became of a task, and what comes next.
+/// The answer to a change, with the next step.
 fn told(action: TaskAction, answer: &Answer) -> String {
     let task: Option<TaskInFull> =
         answer.task.as_ref().and_then(|task| serde_json::from_str(task.get()).ok());

@@ -1,4 +1,4 @@
-//! Tasks and messages in the words of this dialect.
+//! Tasks and messages with the field names of this dialect.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};

@@ -130,7 +130,7 @@ fn needs(action: &str, field: &str) -> Failure {
     input::missing(&format!("`team_workspace` with action `{action}`"), field, &example)
 }
 
-/// What a person would type is another thing to a model.
+/// Replaces commands that a person would type by calls of this tool.
 fn in_own_words(failure: Failure) -> Failure {
     let hint = failure.hint.map(|hint| {
         hint.replace("`troop workspace list`", r#"team_workspace {"action": "list"}"#).replace(

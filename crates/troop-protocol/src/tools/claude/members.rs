@@ -1,4 +1,4 @@
-//! Starting teammates, and asking them to stop.
+//! Starting and stopping teammates.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,12 +9,12 @@ use super::super::{Calls, Category, Seat, TeamTool, ToolAudience, desk::ToolDesk
 use super::{member_name, message, short_name};
 use crate::code::{Failure, FailureKind};
 
-/// What other programs call an agent of no particular kind.
+/// The name of other programs for the default agent.
 const ANY_AGENT: &str = "general-purpose";
-/// Their agents that only look and think: here whoever does not say otherwise, in plan mode.
+/// Read-only agents of other programs: here the default agent in plan mode, unless a mode is given.
 const LOOKERS: [&str; 2] = ["Explore", "Plan"];
 
-/// A teammate that is to be started.
+/// A teammate to start.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewTeammate {
@@ -82,7 +82,7 @@ pub(super) async fn spawn<C: Calls>(
     }
 }
 
-/// What thinks for a member of which nobody says that: what did before, and the lead's own agent for a new one.
+/// The agent of a member for which none is given: the one it had before, or the lead's agent for a new member.
 async fn usual_agent<C: Calls>(
     desk: &ToolDesk<'_, C>,
     name: &MemberName,
@@ -93,12 +93,12 @@ async fn usual_agent<C: Calls>(
     usual.ok_or_else(|| Failure::new(FailureKind::NotFound, "the team has no lead"))
 }
 
-/// Modes as both programs write them. Those that are not ours become one that allows no more than they do.
+/// Permission modes of troop and Claude Code. Unknown modes map to one that allows no more.
 fn permissions(word: &str) -> Result<Permissions, Failure> {
     match word {
         "acceptEdits" => Ok(Permissions::AcceptEdits),
         "bypassPermissions" => Ok(Permissions::Bypass),
-        // Who is not to ask is not to do it either; and who decides by itself what is safe is asked about here.
+        // `dontAsk` denies instead of asking, and `auto` lets the agent decide: neither may allow more than the default.
         "dontAsk" | "auto" | "delegate" => Ok(Permissions::Default),
         word => word.parse().map_err(|error: troop_model::UnknownWord| {
             let message = format!("`mode`: {error}");

@@ -1,4 +1,4 @@
-//! Saying something to others.
+//! Sending messages.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
@@ -48,7 +48,7 @@ pub(super) struct SendMessage {
     reason: Option<String>,
 }
 
-/// What is said: text, or an object that asks or answers.
+/// The content of a message: text, or an object that makes or answers a request.
 #[derive(Debug)]
 enum MessageBody {
     Text(String),
@@ -105,7 +105,7 @@ fn text_or_object(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     ]})
 }
 
-/// A message that is ready to go.
+/// A message that can be sent.
 #[derive(Debug)]
 pub(super) struct DraftMessage {
     to: String,
@@ -142,7 +142,7 @@ impl TeamTool for SendMessage {
 }
 
 impl SendMessage {
-    /// Both shapes as one.
+    /// Converts both shapes into one.
     fn sorted(self) -> Result<(MessageKind, DraftMessage), Failure> {
         let (word, content, request_id, approve) = match self.message {
             Some(MessageBody::Object(object)) => {
@@ -162,7 +162,7 @@ impl SendMessage {
         let to = match (self.to, kind) {
             (Some(to), _) => short_name(&to).to_owned(),
             (None, MessageKind::Broadcast) => EVERYBODY.to_owned(),
-            // Whoever asked is found by the request's id.
+            // The board finds the asker by the id of the request.
             (None, MessageKind::ShutdownResponse | MessageKind::PlanApprovalRequest) => {
                 "lead".to_owned()
             }
@@ -180,7 +180,7 @@ impl SendMessage {
     }
 }
 
-/// Sends a message and says what became of it.
+/// Sends a message and describes the effect.
 pub(super) async fn send<C: Calls>(
     desk: &ToolDesk<'_, C>,
     kind: MessageKind,

@@ -1,4 +1,4 @@
-//! Creating tasks, and looking at them.
+//! Creating and reading tasks.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,7 +20,7 @@ use crate::{
     code::{Failure, FailureKind},
 };
 
-/// Where the present continuous form of a subject is kept, as the client that made it up keeps it.
+/// The metadata key for the subject in the present continuous, as in Claude Code.
 pub(super) const ACTIVE_FORM: &str = "activeForm";
 
 /// Input of `TaskCreate`.
@@ -138,7 +138,7 @@ impl TeamTool for TaskListTool {
         let answer = desk.page(Query::Tasks { status, page: number }).await?;
         let page: TaskPageLines<'_> = read(&answer)?;
         if filter.is_none() && page.pages > 1 {
-            // What is to be done next must not be behind all that is done.
+            // Finished tasks must not hide the next open ones.
             let status = TaskFilter::Active;
             let answer = desk.page(Query::Tasks { status, page: number }).await?;
             return Ok(listed(read(&answer)?));
@@ -162,7 +162,7 @@ fn listed(mut page: TaskPageLines<'_>) -> String {
     lines.join("\n")
 }
 
-/// A task in one line, as the client that this dialect is of writes it: what is blocked is pending, and says by what.
+/// A task in one line, as Claude Code writes it: a blocked task is pending, with what blocks it.
 fn line(task: &TaskLine<'_>, is_over: impl Fn(&TaskNumber) -> bool) -> String {
     let mut line = format!("{} [{}] {}", hash(task.number), status(task.status), task.subject);
     if let Some(owner) = task.owner.as_ref().or(task.assignee.as_ref()) {

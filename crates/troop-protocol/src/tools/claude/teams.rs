@@ -1,4 +1,4 @@
-//! Making a team, and taking it away.
+//! Creating and deleting teams.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -76,7 +76,7 @@ impl TeamTool for TeamCreate {
     }
 }
 
-/// Whether nothing has happened in a team yet, so that it is as good as just made.
+/// Whether nothing has happened in a team yet, so that it counts as new.
 async fn is_fresh<C: Calls>(desk: &ToolDesk<'_, C>, team: &TeamOverview) -> Result<bool, Failure> {
     let answer = desk.page(Query::Tasks { status: TaskFilter::All, page: 1 }).await?;
     let TaskPageLines { tasks, .. } = read(&answer)?;
@@ -90,7 +90,7 @@ fn already_active(team: &TeamOverview) -> Failure {
     Failure { hint: Some(hint.to_owned()), ..Failure::new(FailureKind::Conflict, &message) }
 }
 
-/// What to do about teammates that keep a team from being taken away.
+/// The hint when running teammates prevent the deletion of a team.
 const STOP_FIRST: &str =
     "ask each to stop (ShutdownTeammate), wait until it has, then call this again";
 

@@ -1,4 +1,4 @@
-//! `TaskUpdate`: one tool for all that can become of a task.
+//! `TaskUpdate`: the one tool that changes a task.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de::Error as _};
@@ -9,10 +9,10 @@ use super::super::{Calls, Category, Seat, TeamTool, desk::ToolDesk, input, seen:
 use super::{TaskText, hash, member_name, not_found, tasks::ACTIVE_FORM};
 use crate::code::{Failure, FailureKind};
 
-/// The result of a task that was called completed without one.
+/// The result of a task that was completed without one.
 pub const NO_RESULT: &str = "completed; no result was given";
 
-/// What a member can do that may not change what is said about a task.
+/// The hint for a member that may not change the description of a task.
 const INSTEAD: &str = "Say how your own task stands by `status` alone, what came of it by `result`, and tell the lead by SendMessage what else is to be known";
 
 /// Input of `TaskUpdate`.
@@ -70,7 +70,7 @@ pub(super) struct TaskUpdateTool {
     metadata: Option<Map<String, Value>>,
 }
 
-/// What is to become of a task.
+/// The status that the caller wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WantedStatus {
     Pending,
@@ -80,7 +80,7 @@ enum WantedStatus {
     Deleted,
 }
 
-/// What can be said about a task, by the names that are shown.
+/// A field that an update changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UpdatedField {
     Subject,
@@ -114,7 +114,7 @@ fn joined(fields: &[UpdatedField], between: &str) -> String {
     fields.iter().map(|field| field.as_str()).collect::<Vec<_>>().join(between)
 }
 
-/// A status by any name that models use for it.
+/// A status by any name that models use.
 fn wanted<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<WantedStatus>, D::Error> {
     let Some(word) = input::said(deserializer)? else { return Ok(None) };
     Ok(Some(match word.as_str() {
@@ -133,7 +133,7 @@ fn wanted<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<WantedSta
     }))
 }
 
-/// Null and an empty text mean nobody; only what is left out means no change.
+/// Null and an empty text mean nobody; a missing field means no change.
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
     input::said(deserializer).map(Some)
 }
@@ -159,7 +159,7 @@ impl TeamTool for TaskUpdateTool {
         let result = self.result.clone();
         let says_more = status.is_some() || owner.is_some();
         update.describe(self, says_more).await?;
-        // Who takes a task says so in either field, and often in both.
+        // Models take a task with either field, and often with both.
         if let Some(owner) = owner {
             update.own(owner.as_deref(), status).await?;
         }
@@ -171,7 +171,7 @@ impl TeamTool for TaskUpdateTool {
 }
 
 impl TaskUpdateTool {
-    /// What is said about the task itself, by the names that are shown.
+    /// The fields of the description that are given.
     fn named(&self) -> Vec<UpdatedField> {
         let named = [
             (UpdatedField::Subject, self.subject.is_some()),
@@ -185,7 +185,7 @@ impl TaskUpdateTool {
     }
 }
 
-/// An update under way: what it did so far is said even if it is refused half-way.
+/// An update in progress: if a later step is refused, the answer names the earlier ones.
 struct UpdateRun<'a, 'b, C> {
     desk: &'a ToolDesk<'b, C>,
     task: TaskInFull,
@@ -218,7 +218,7 @@ impl<C: Calls> UpdateRun<'_, '_, C> {
         }
     }
 
-    /// What is known about the task, and what waits for what. Who may not say that may still say how it stands.
+    /// Changes the description and the dependencies. A member that may not do so may still set the status.
     async fn describe(&mut self, input: TaskUpdateTool, says_more: bool) -> Result<(), Failure> {
         let named = input.named();
         match self.describe_all(input).await {
@@ -228,7 +228,7 @@ impl<C: Calls> UpdateRun<'_, '_, C> {
                     let message = format!("{}: `{shown}`", failure.message);
                     return Err(Failure { message, hint: Some(INSTEAD.to_owned()), ..failure });
                 }
-                // It is only shown while it lasts, and nobody misses it.
+                // It only shows while the task is in progress; nobody misses it.
                 if named != [UpdatedField::ActiveForm] {
                     self.notes.push(format!("Not changed: `{shown}` ({failure}). {INSTEAD}."));
                 }
@@ -272,7 +272,7 @@ impl<C: Calls> UpdateRun<'_, '_, C> {
     ) -> Result<(), Failure> {
         let holder = self.task.owner.clone();
         match owner {
-            // The status says it, too, which says what becomes of it.
+            // The status decides what becomes of the task.
             Some(_) if matches!(status, Some(WantedStatus::Completed | WantedStatus::Deleted)) => {
                 Ok(())
             }
@@ -316,11 +316,7 @@ impl<C: Calls> UpdateRun<'_, '_, C> {
         self.change(what, TaskCommand::Release { task, reason }).await
     }
 
-    async fn stand(
-        &mut self,
-        status: WantedStatus,
-        result: Option<String>,
-    ) -> Result<(), Failure> {
+    async fn stand(&mut self, status: WantedStatus, result: Option<String>) -> Result<(), Failure> {
         let is_taken = self.changed.contains(&UpdatedField::Owner);
         let task = self.task();
         match status {
@@ -353,7 +349,7 @@ impl<C: Calls> UpdateRun<'_, '_, C> {
         }
     }
 
-    /// What is not over is called off first. What others wait for stays on the board, so that they say what for.
+    /// Cancels an open task first. A task that others depend on stays on the board, so that they can name it.
     async fn delete(&mut self) -> Result<(), Failure> {
         let task = self.task();
         if !self.task.status.is_terminal() {
