@@ -25,6 +25,32 @@ pub struct TranscriptLine {
     pub text: String,
 }
 
+impl TranscriptLine {
+    /// What the member says.
+    #[must_use]
+    pub fn said(level: Level, text: &str) -> Self {
+        Self { source: TranscriptSource::Member, level, text: text.to_owned() }
+    }
+
+    /// A line that its process wrote to standard error.
+    #[must_use]
+    pub fn complaint(text: &str) -> Self {
+        Self { source: TranscriptSource::Stderr, level: Level::Warn, text: text.to_owned() }
+    }
+
+    /// What troop saw.
+    #[must_use]
+    pub fn note(text: &str) -> Self {
+        Self { source: TranscriptSource::Troop, level: Level::Info, text: text.to_owned() }
+    }
+
+    /// Something wrong that troop saw.
+    #[must_use]
+    pub fn trouble(text: &str) -> Self {
+        Self { source: TranscriptSource::Troop, level: Level::Warn, text: text.to_owned() }
+    }
+}
+
 /// Where an entry of a transcript comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

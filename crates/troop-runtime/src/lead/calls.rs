@@ -21,7 +21,10 @@ impl Dispatcher {
             Ok(Call::Change(change)) => self.change(runner, *change, Some(responder)).await,
             Ok(call) => {
                 let session = self.session_of(runner, &call);
-                self.tracker.spawn(self.answers.clone().respond(session, call, responder));
+                self.post
+                    .background
+                    .tracker
+                    .spawn(self.answers.clone().respond(session, call, responder));
             }
             Err(error) => self.refuse(responder, Failure::from(&error)),
         }
@@ -35,7 +38,10 @@ impl Dispatcher {
             Ok(Call::Query(_) | Call::Open(_) | Call::File(_) | Call::Follow(_)) => {}
             // A method of a later version, or of somebody else's.
             Err(error @ MethodError::Unknown { .. }) => {
-                self.note(&runner.member, super::transcript::Line::trouble(&error.to_string()));
+                self.post.note(
+                    &runner.member,
+                    super::transcript::TranscriptLine::trouble(&error.to_string()),
+                );
             }
             Err(error) => self.refused(runner, error.to_string()),
         }
@@ -48,11 +54,11 @@ impl Dispatcher {
             let work = claimed(state, &done);
             (changed(state, &done), work)
         };
-        let given = match self.board.give_and_look(request, look).await {
+        let given = match self.post.board.give_and_look(request, look).await {
             Ok(given) => given,
-            Err(error) => return self.lost(Some(error)),
+            Err(error) => return self.post.lost(Some(error)),
         };
-        self.tracker.spawn(async move {
+        self.post.background.tracker.spawn(async move {
             let answered = match given.done().await {
                 Ok((answer, work)) => {
                     if let (Some(readying), Some(work)) = (readying, work) {
@@ -103,7 +109,7 @@ impl Dispatcher {
 
     /// Who asks on a member's wire. The lead's agent looks at all tasks, but gets the files of the one chat that it is in.
     fn session_of(&self, runner: &Runner, call: &Call) -> Session {
-        let is_about_files = matches!(call, Call::File(_)) && self.is_lead(&runner.member);
+        let is_about_files = matches!(call, Call::File(_)) && self.post.is_lead(&runner.member);
         let origin = self.conversation.origin().filter(|_| is_about_files);
         let actor = Actor::agent(&runner.member);
         Session { actor, origin: origin.cloned().unwrap_or_default() }

@@ -16,7 +16,7 @@ use troop_protocol::{
 };
 use uuid::Uuid;
 
-use super::input::Input;
+use super::input::LeadInput;
 use crate::{
     Answers, Board,
     answers::{Subscriptions, failure, signed},
@@ -92,7 +92,7 @@ fn place(folder: &Path) -> io::Result<PathBuf> {
 pub(super) struct Host {
     pub(super) board: Board,
     pub(super) answers: Answers,
-    pub(super) inputs: mpsc::Sender<Input>,
+    pub(super) inputs: mpsc::Sender<LeadInput>,
     pub(super) tracker: TaskTracker,
 }
 
@@ -140,7 +140,7 @@ async fn answer(
         (Call::Change(change), Some(session)) => {
             let request = signed(session, *change);
             // After the lead's end nobody answers.
-            drop(host.inputs.send(Input::Called(Box::new((request, responder)))).await);
+            drop(host.inputs.send(LeadInput::Called(Box::new((request, responder)))).await);
         }
         (Call::Follow(call), Some(_)) => match subscriptions.take(call).await {
             Ok(start) => {

@@ -17,7 +17,7 @@ use troop_agent::{
     TurnOutcome, Work, Workplace, builtin::BuiltinOptions,
 };
 use troop_model::{Dollars, EXTERNAL, NewMember, Role, State};
-use troop_runtime::{InProcess, Launch, LaunchSpec, Launched, LeadWork, Programs};
+use troop_runtime::{InProcess, Launch, LaunchSpec, LaunchedAgent, LeadWork, Programs};
 use uuid::Uuid;
 
 use crate::{
@@ -267,7 +267,7 @@ struct Led {
 }
 
 impl Launch for Led {
-    fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched> {
+    fn launch(&self, spec: &LaunchSpec) -> io::Result<LaunchedAgent> {
         if spec.role != Role::Lead {
             return self.launch.launch(spec);
         }
@@ -285,7 +285,7 @@ impl Launch for Led {
 }
 
 impl Launch for Runnable {
-    fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched> {
+    fn launch(&self, spec: &LaunchSpec) -> io::Result<LaunchedAgent> {
         self.check(&spec.agent, spec.model.as_deref()).map_err(io::Error::other)?;
         self.agreed.check_program(&spec.agent, &spec.path).map_err(io::Error::other)?;
         self.programs.launch(spec)
