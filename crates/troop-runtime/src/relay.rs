@@ -1,4 +1,4 @@
-//! Commands by way of the lead, where one runs on this machine: they wait in its queue and pass its hooks.
+//! The client of a lead on this machine: commands that it carries wait in the lead's queue and pass its hooks.
 
 use std::{path::Path, pin::pin, time::Duration};
 
@@ -10,11 +10,11 @@ use troop_protocol::{Client, ClientError, EventFeed, Session};
 
 use crate::{Done, Request, find_lead};
 
-/// How long a lead has to answer at all. One that was stopped, or hangs, must not hold up everybody else.
+/// How long a lead may take to accept a conversation. One that was stopped, or hangs, must not hold up its callers.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Gives a command to the lead that is found in a team's folder. None if nobody leads here, or it went away: then the board
-/// itself is to take it, and if the lead did it after all, the same operation has one effect.
+/// Gives a command to the lead of the team whose own folder this is. None if nobody leads here, or the lead went away: then
+/// the caller gives the command to the board. If the lead did carry it out, the same operation has one effect.
 pub async fn relay(folder: &Path, request: &Request) -> Result<Option<Done>, ClientError> {
     let session = Session { actor: request.actor.clone(), origin: request.origin.clone() };
     let Some(lead) = LeadClient::connect(folder, &session, &TaskTracker::new()).await else {
@@ -37,7 +37,7 @@ pub struct LeadClient {
 }
 
 impl LeadClient {
-    /// Begins one. None if nobody leads here, or does not answer.
+    /// Begins a conversation. None if nobody leads here, or the lead does not answer.
     pub async fn connect(folder: &Path, session: &Session, tracker: &TaskTracker) -> Option<Self> {
         let lead = find_lead(folder)?;
         let socket = lead.socket?;
@@ -62,8 +62,7 @@ impl LeadClient {
         timeout(PATIENCE, EventFeed::open(&socket, session, since, tracker)).await.ok()?.ok()
     }
 
-    /// Asks for something, and waits as long as it takes: hooks may take their time. A lead whose process was stopped
-    /// counts as gone.
+    /// Makes calls and waits as long as they take: hooks may be slow. A lead whose process was stopped counts as gone.
     pub async fn ask<T>(
         &self,
         ask: impl AsyncFnOnce(&Client) -> Result<T, ClientError>,
