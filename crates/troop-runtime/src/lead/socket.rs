@@ -27,12 +27,12 @@ const MAX_PATH: usize = 100;
 
 /// The socket of a lead; removed when this is dropped.
 #[derive(Debug)]
-pub(super) struct Socket {
+pub(super) struct LeadSocket {
     pub(super) path: PathBuf,
     listener: UnixListener,
 }
 
-impl Socket {
+impl LeadSocket {
     /// Opens the socket of a team. The caller holds the team's lock, so it may replace a socket that was left behind.
     pub(super) fn open(folder: &Path) -> io::Result<Self> {
         let path = place(folder)?;
@@ -47,7 +47,7 @@ impl Socket {
     }
 
     /// Serves all clients until the lead has ended.
-    pub(super) async fn serve(self, host: Host) {
+    pub(super) async fn serve(self, host: SocketHost) {
         loop {
             let stream = tokio::select! {
                 accepted = self.listener.accept() => match accepted {
@@ -67,7 +67,7 @@ impl Socket {
     }
 }
 
-impl Drop for Socket {
+impl Drop for LeadSocket {
     fn drop(&mut self) {
         // It may be gone already.
         drop(fs::remove_file(&self.path));
@@ -89,7 +89,7 @@ fn place(folder: &Path) -> io::Result<PathBuf> {
 
 /// What a conversation needs from the lead.
 #[derive(Clone, Debug)]
-pub(super) struct Host {
+pub(super) struct SocketHost {
     pub(super) board: Board,
     pub(super) answers: Answers,
     pub(super) inputs: mpsc::Sender<LeadInput>,
@@ -97,7 +97,7 @@ pub(super) struct Host {
 }
 
 /// Talks with one client until it disconnects, or the lead ends.
-async fn converse(peer: Peer, mut said: mpsc::Receiver<Incoming>, host: Host) {
+async fn converse(peer: Peer, mut said: mpsc::Receiver<Incoming>, host: SocketHost) {
     let mut caller = None;
     let mut subscriptions =
         Subscriptions::new(host.answers.clone(), peer.clone(), host.tracker.clone());
@@ -121,7 +121,7 @@ async fn answer(
     asked: IncomingRequest,
     caller: &mut Option<Session>,
     subscriptions: &mut Subscriptions,
-    host: &Host,
+    host: &SocketHost,
 ) {
     let IncomingRequest { asked, responder } = asked;
     let call = match Call::try_from(&asked) {
@@ -155,7 +155,7 @@ async fn answer(
     }
 }
 
-async fn open(responder: Responder, host: &Host) {
+async fn open(responder: Responder, host: &SocketHost) {
     let look = |state: &State| state.team().map(|team| (team.name.clone(), state.version()));
     match host.board.look(look).await {
         Ok(Some((team, version))) => {
