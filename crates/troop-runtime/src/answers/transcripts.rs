@@ -64,7 +64,7 @@ pub struct TranscriptReader {
 }
 
 /// One of the files of a transcript.
-struct Part {
+struct TranscriptPart {
     file: File,
     number: u64,
     /// Where its last whole line ends. A line that is being written is left for later.
@@ -106,21 +106,22 @@ impl TranscriptReader {
     }
 
     /// The files at hand, oldest first.
-    fn parts(&self) -> io::Result<Vec<Part>> {
+    fn parts(&self) -> io::Result<Vec<TranscriptPart>> {
         let mut parts = Vec::new();
-        for path in [&self.former, &self.path] {
-            match Part::open(path) {
+        // In this order, so that no file is missed if the transcript begins anew meanwhile: then both are the same one.
+        for path in [&self.path, &self.former] {
+            match TranscriptPart::open(path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 part => parts.push(part?),
             }
         }
-        // It began anew while we looked: what was the newest file is the former one now.
         parts.dedup_by_key(|part| part.number);
+        parts.reverse();
         Ok(parts)
     }
 }
 
-impl Part {
+impl TranscriptPart {
     fn open(path: &Path) -> io::Result<Self> {
         let mut file = File::open(path)?;
         let metadata = file.metadata()?;
@@ -156,7 +157,7 @@ fn read_range(file: &mut File, begin: u64, end: u64) -> io::Result<Vec<u8>> {
 
 /// Reads on from a position. If its file is gone, from the oldest entry at hand.
 fn forwards(
-    parts: &mut [Part],
+    parts: &mut [TranscriptPart],
     cursor: Option<TranscriptPosition>,
     limit: usize,
 ) -> io::Result<TranscriptPage> {
@@ -164,15 +165,13 @@ fn forwards(
     let mut offset = nth.and(cursor).map_or(0, |at| at.offset);
     let mut page = TranscriptPage::default();
     let mut n_bytes = 0;
-    let mut is_full = false;
-    for part in parts.iter_mut().skip(nth.unwrap_or(0)) {
-        if is_full {
-            break;
-        }
+    let mut parts = parts.iter_mut().skip(nth.unwrap_or(0)).peekable();
+    while let Some(part) = parts.next() {
         offset = offset.min(part.end);
         part.file.seek(SeekFrom::Start(offset))?;
         let mut reader = BufReader::new(&part.file).take(part.end - offset);
         let mut line = Vec::new();
+        let mut is_full = false;
         while !is_full && reader.read_until(b'\n', &mut line)? > 0 {
             offset += line.len() as u64;
             n_bytes += line.len();
@@ -181,20 +180,21 @@ fn forwards(
             line.clear();
             is_full = page.entries.len() >= limit || n_bytes >= MAX_BYTES;
         }
-        page.end = Some(part.position(offset).to_string());
-        is_full = is_full || offset < part.end;
+        let end = part.position(offset).to_string();
+        let has_more = offset < part.end || parts.peek().is_some_and(|part| part.end > 0);
+        page.end = Some(end.clone());
         if is_full {
+            page.next = Some(end).filter(|_| has_more);
             break;
         }
         offset = 0;
     }
-    page.next = page.end.clone().filter(|_| is_full);
     Ok(page)
 }
 
 /// Reads what is before a position, or before the end.
 fn backwards(
-    parts: &mut [Part],
+    parts: &mut [TranscriptPart],
     cursor: Option<TranscriptPosition>,
     limit: usize,
 ) -> io::Result<TranscriptPage> {
