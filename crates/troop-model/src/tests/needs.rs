@@ -34,7 +34,7 @@ fn asking(kind: MessageKind) -> Bench {
 /// A team with a task that waits for approval to start.
 fn waiting() -> Bench {
     let mut team = Bench::new();
-    team.lead().ok(NewTask { approve_start: true, ..create("deploy") });
+    team.lead().ok(NewTask { approve_start: Some(true), ..create("deploy") });
     team
 }
 
@@ -112,7 +112,7 @@ fn a_task_that_may_not_start_waits_for_a_person() {
 fn a_blocked_task_needs_nobody_yet() {
     let mut team = Bench::new();
     team.lead().ok(create("first"));
-    team.lead().ok(NewTask { approve_start: true, ..create_after("then", &[1]) });
+    team.lead().ok(NewTask { approve_start: Some(true), ..create_after("then", &[1]) });
     assert_eq!(needs(&team), []);
 }
 
