@@ -34,7 +34,7 @@ pub use method::MethodError;
 pub use peer::{Inbox, Incoming, IncomingRequest, Peer, PeerError, PeerOptions, Responder};
 pub use quote::without_marks;
 pub use schema::{schema, tables};
-pub use stdio::{Input, Output, stdio};
+pub use stdio::{StdinStream, StdoutStream, stdio};
 pub use teammate::{
     FromLead, FromTeammate, Idle, Level, Log, MessageIn, MessageOut, PROTOCOL_VERSION, Ready,
     ReportedStatus, ShutdownAck, TaskReport, TeamContext, UsageReport, WireId, WireRun, WireTask,

@@ -16,7 +16,6 @@ mod signals;
 mod teammate;
 mod thinking;
 mod trust;
-mod whole_file;
 
 use std::process::ExitCode;
 
@@ -51,6 +50,9 @@ fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
         let mut script = Vec::new();
         clap_complete::generate(shell, &mut Cli::command(), "troop", &mut script);
         return printer.text(&String::from_utf8_lossy(&script));
+    }
+    if let Command::Bench { arguments } = &cli.command {
+        return commands::bench::run(arguments, cli.global.json);
     }
     let surroundings = if let Command::Doctor { .. } = cli.command {
         Surroundings::read_what_is_there(&cli.global)?

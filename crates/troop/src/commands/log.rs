@@ -7,7 +7,13 @@ use troop_model::{MemberName, Refusal};
 use troop_protocol::{TranscriptEdge, TranscriptEntry, TranscriptPage};
 use troop_runtime::{TranscriptFeed, TranscriptReader};
 
-use crate::{cli::LogArgs, desk::Desk, output::Printer, render, report::Refused};
+use crate::{
+    cli::LogArgs,
+    desk::Desk,
+    output::Printer,
+    render,
+    report::{Hint, HintCommand, Refused},
+};
 
 pub(super) async fn run(args: &LogArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
     let board = desk.team(None).await?;
@@ -68,7 +74,8 @@ fn nothing(member: &MemberName, args: &LogArgs, printer: &Printer) -> Result<()>
         Some(id) => {
             let message =
                 format!("{member} has no transcript of a delegation `{}`", render::clean(id));
-            Err(Refused::new(message, "list them: `troop team delegations`").into())
+            let hint = Hint::to("list them", HintCommand::troop("team delegations"));
+            Err(Refused::new(message, hint).into())
         }
         None if printer.json => Ok(()),
         None => printer.text(&format!("{member} has no transcript: it has not run yet\n")),

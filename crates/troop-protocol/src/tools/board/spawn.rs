@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use troop_model::{Command, Fact, MemberName, MessageKind, Outgoing, TaskRef};
+use troop_model::{Command, Fact, MemberName, Outgoing, TaskRef};
 use uuid::Uuid;
 
 use super::super::{Calls, Category, Seat, TeamTool, ToolAudience, desk::ToolDesk, input};
@@ -102,6 +102,6 @@ impl TeamTool for SpawnMember {
 
 fn with_example(failure: Failure) -> Failure {
     let is_about_task = matches!(failure.kind, FailureKind::Forbidden | FailureKind::NotFound);
-    let hint = is_about_task.then(|| format!("for example: spawn {}", SpawnMember::EXAMPLE));
+    let hint = is_about_task.then(|| format!("for example: spawn {}", SpawnMember::EXAMPLE).into());
     Failure { hint: failure.hint.or(hint), ..failure }
 }

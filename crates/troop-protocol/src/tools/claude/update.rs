@@ -226,7 +226,7 @@ impl<C: Calls> UpdateRun<'_, '_, C> {
                 let shown = joined(&named, "`, `");
                 if !says_more {
                     let message = format!("{}: `{shown}`", failure.message);
-                    return Err(Failure { message, hint: Some(INSTEAD.to_owned()), ..failure });
+                    return Err(Failure { message, ..failure }.with_hint(INSTEAD));
                 }
                 // It only shows while the task is in progress; nobody misses it.
                 if named != [UpdatedField::ActiveForm] {
@@ -382,7 +382,7 @@ impl<C: Calls> UpdateRun<'_, '_, C> {
             let hint =
                 "give `status`, `owner`, `subject`, `description`, `addBlockedBy` or `metadata`";
             let failure = Failure::new(FailureKind::Invalid, &message);
-            return Err(Failure { hint: Some(hint.to_owned()), ..failure });
+            return Err(failure.with_hint(hint));
         }
         let notes = self.notes.iter().map(|note| format!("\n{note}")).collect::<String>();
         Ok(format!("{}{notes}", self.line()))

@@ -190,7 +190,8 @@ async fn what_needs_a_person_is_one_list_at_the_socket() {
     let stage = Stage::new(Setting::default()).await;
     let client = connect(&stage).await;
     client.open(&person()).await.unwrap();
-    let new = NewTask { subject: "deploy".to_owned(), approve_start: Some(true), ..NewTask::default() };
+    let new =
+        NewTask { subject: "deploy".to_owned(), approve_start: Some(true), ..NewTask::default() };
     let command = Command::Task(TaskCommand::Create(new));
     client.call(command, OperationId(Uuid::now_v7())).await.unwrap();
     let list: NeedList = client.query(&Query::Needs {}).await.unwrap();
