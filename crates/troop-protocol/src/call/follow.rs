@@ -49,7 +49,7 @@ pub struct SubscriptionTicket {
 pub enum SubscriptionNews {
     /// The log has grown by an event.
     #[serde(rename = "events/appended")]
-    Event(EventNews),
+    Event(Box<EventNews>),
     /// A transcript has grown.
     #[serde(rename = "transcript/appended")]
     Transcript(TranscriptNews),

@@ -162,9 +162,7 @@ fn delegations(state: &State) -> serde_json::Result<Box<RawValue>> {
 
 /// A transcript that cannot be read, or a cursor that is none.
 pub(super) fn unreadable(error: &io::Error) -> Failure {
-    let kind = match error.kind() {
-        io::ErrorKind::InvalidInput => FailureKind::Invalid,
-        _ => FailureKind::Unavailable,
-    };
+    let is_invalid = error.kind() == io::ErrorKind::InvalidInput;
+    let kind = if is_invalid { FailureKind::Invalid } else { FailureKind::Unavailable };
     Failure::new(kind, error)
 }

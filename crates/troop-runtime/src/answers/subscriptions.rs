@@ -104,7 +104,7 @@ async fn send_events(
         match log.next().await {
             Ok(Some(event)) => {
                 let event = event.as_ref().clone();
-                let news = SubscriptionNews::Event(EventNews { subscription, event });
+                let news = SubscriptionNews::Event(Box::new(EventNews { subscription, event }));
                 // Waits while the reader does not read: what comes meanwhile waits in the store.
                 peer.notify(&news).await?;
             }
