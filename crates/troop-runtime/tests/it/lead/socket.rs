@@ -83,8 +83,8 @@ async fn a_socket_ends_with_its_lead() {
 }
 
 async fn follow(stage: &Stage, since: Version) -> EventFeed {
-    let feed = LeadClient::subscribe(stage.folder.path(), &person(), since, &TaskTracker::new());
-    feed.await.unwrap()
+    let tracker = TaskTracker::new();
+    LeadClient::subscribe(stage.folder.path(), &person(), since, &tracker).await.unwrap()
 }
 
 async fn log_of(stage: &Stage) -> Vec<Event> {
