@@ -16,7 +16,7 @@ const ANY_AGENT: &str = "general-purpose";
 /// Read-only agents of other programs: here the default agent in plan mode, unless a mode is given.
 const LOOKERS: [&str; 2] = ["Explore", "Plan"];
 
-/// A teammate to start.
+/// A teammate that is to be started.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewTeammate {
