@@ -50,9 +50,7 @@ pub enum Work {
         mail: Vec<MessageIn>,
     },
     /// Get ready to end, or refuse to.
-    Shutdown {
-        reason: String,
-    },
+    Shutdown { reason: String },
 }
 
 /// How a piece of work went.
@@ -66,25 +64,17 @@ pub enum Outcome {
         summary: Option<String>,
     },
     /// The task could not be done.
-    Failed {
-        reason: String,
-    },
+    Failed { reason: String },
     /// The task could not be done, and trying again would not help.
-    Hopeless {
-        reason: String,
-    },
+    Hopeless { reason: String },
     /// Somebody else should do the task.
-    GaveBack {
-        reason: String,
-    },
+    GaveBack { reason: String },
     /// There is nothing to report, or the agent has told the board itself.
     Done,
     /// It was interrupted. A task stays its own, and goes on with the next mail.
     Interrupted,
     /// It does not want to end now.
-    Refused {
-        reason: String,
-    },
+    Refused { reason: String },
     /// The process ends at once, without another word.
     Stop {
         /// With this code.

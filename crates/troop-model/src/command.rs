@@ -43,10 +43,7 @@ pub enum Command {
     AddMember(NewMember),
     /// Let somebody go.
     #[serde(rename = "member/remove")]
-    RemoveMember {
-        member: MemberName,
-        reason: Option<String>,
-    },
+    RemoveMember { member: MemberName, reason: Option<String> },
     /// Record what the supervisor saw.
     #[serde(rename = "member/set_state")]
     SetMemberState {
@@ -65,10 +62,7 @@ pub enum Command {
     SpawnMember(Spawn),
     /// Break off what a member does now; it goes on with what comes next.
     #[serde(rename = "member/interrupt")]
-    InterruptMember {
-        member: MemberName,
-        reason: Option<String>,
-    },
+    InterruptMember { member: MemberName, reason: Option<String> },
     /// Record that a member has nothing to do: it is given the next task, or the lead is told.
     #[serde(rename = "member/idle")]
     ReportIdle {
@@ -172,10 +166,7 @@ pub enum Command {
     },
     /// Record how a delegation ended.
     #[serde(rename = "delegation/finish")]
-    FinishDelegation {
-        delegation: Uuid,
-        outcome: DelegationOutcome,
-    },
+    FinishDelegation { delegation: Uuid, outcome: DelegationOutcome },
     /// Supervise the team: run its processes and pass its mail, alone, until the lease ends.
     #[serde(rename = "lead/take")]
     TakeLead {
@@ -197,9 +188,7 @@ pub enum Command {
     ReleaseLead,
     /// Ask whoever supervises the team to stop all its processes.
     #[serde(rename = "team/stop")]
-    StopTeam {
-        reason: Option<String>,
-    },
+    StopTeam { reason: Option<String> },
     /// Let time pass: leases, stale tasks, reminders, retries.
     #[serde(rename = "team/tick")]
     Tick,
@@ -317,10 +306,7 @@ pub enum TaskCommand {
         attempt: Option<u32>,
     },
     /// Give it back.
-    Release {
-        task: TaskRef,
-        reason: String,
-    },
+    Release { task: TaskRef, reason: String },
     /// It is done.
     Complete {
         task: TaskRef,
@@ -362,19 +348,11 @@ pub enum TaskCommand {
         mode: RejectMode,
     },
     /// It will not be done.
-    Cancel {
-        task: TaskRef,
-        reason: String,
-    },
+    Cancel { task: TaskRef, reason: String },
     /// Try it again.
-    Retry {
-        task: TaskRef,
-    },
+    Retry { task: TaskRef },
     /// Say something about it.
-    Comment {
-        task: TaskRef,
-        text: String,
-    },
+    Comment { task: TaskRef, text: String },
     /// Say how far it is.
     Progress {
         task: TaskRef,
@@ -393,14 +371,9 @@ pub enum TaskCommand {
     /// Say what its checks said, and where its work is.
     Prove(Proof),
     /// Ask the user, again and again.
-    AskUser {
-        task: TaskRef,
-        question: String,
-    },
+    AskUser { task: TaskRef, question: String },
     /// Ask no more.
-    ClearAskUser {
-        task: TaskRef,
-    },
+    ClearAskUser { task: TaskRef },
     /// Change what is known about it.
     Update {
         task: TaskRef,
@@ -408,9 +381,7 @@ pub enum TaskCommand {
         change: Box<TaskUpdate>,
     },
     /// Take it off the board.
-    Delete {
-        task: TaskRef,
-    },
+    Delete { task: TaskRef },
 }
 
 /// A task that is to be put on the board.

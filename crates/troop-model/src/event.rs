@@ -289,9 +289,7 @@ pub enum Fact {
     },
     /// The task may start.
     #[serde(rename = "task.start_approved")]
-    TaskStartApproved {
-        task: TaskNumber,
-    },
+    TaskStartApproved { task: TaskNumber },
     /// The result was rejected.
     #[serde(rename = "task.rejected")]
     TaskRejected {
@@ -302,10 +300,7 @@ pub enum Fact {
     },
     /// The task will not be done.
     #[serde(rename = "task.cancelled")]
-    TaskCancelled {
-        task: TaskNumber,
-        reason: String,
-    },
+    TaskCancelled { task: TaskNumber, reason: String },
     /// The task could not be done.
     #[serde(rename = "task.failed")]
     TaskFailed {
@@ -324,20 +319,13 @@ pub enum Fact {
     },
     /// A held task has not moved for long.
     #[serde(rename = "task.stale")]
-    TaskStale {
-        task: TaskNumber,
-    },
+    TaskStale { task: TaskNumber },
     /// A stale task moves again.
     #[serde(rename = "task.recovered")]
-    TaskRecovered {
-        task: TaskNumber,
-    },
+    TaskRecovered { task: TaskNumber },
     /// Somebody said something about a task.
     #[serde(rename = "task.commented")]
-    TaskCommented {
-        task: TaskNumber,
-        text: String,
-    },
+    TaskCommented { task: TaskNumber, text: String },
     /// A file belongs to a task.
     #[serde(rename = "task.attached")]
     TaskAttached {
@@ -398,9 +386,7 @@ pub enum Fact {
     },
     /// The question is no longer asked.
     #[serde(rename = "task.ask_cleared")]
-    TaskAskCleared {
-        task: TaskNumber,
-    },
+    TaskAskCleared { task: TaskNumber },
     /// Nobody moved for too long, and somebody above was told.
     #[serde(rename = "task.escalated")]
     TaskEscalated {
@@ -413,9 +399,7 @@ pub enum Fact {
     },
     /// The task is gone from the board.
     #[serde(rename = "task.deleted")]
-    TaskDeleted {
-        task: TaskNumber,
-    },
+    TaskDeleted { task: TaskNumber },
     /// Something was said.
     #[serde(rename = "message.sent")]
     MessageSent {
@@ -453,16 +437,10 @@ pub enum Fact {
     },
     /// Messages were handed to a reader.
     #[serde(rename = "message.delivered")]
-    MessageDelivered {
-        reader: Party,
-        messages: Vec<Uuid>,
-    },
+    MessageDelivered { reader: Party, messages: Vec<Uuid> },
     /// A reader has read messages.
     #[serde(rename = "message.read")]
-    MessageRead {
-        reader: Party,
-        messages: Vec<Uuid>,
-    },
+    MessageRead { reader: Party, messages: Vec<Uuid> },
     /// A file of the workspace was written.
     #[serde(rename = "workspace.written")]
     FileWritten {
@@ -514,16 +492,10 @@ pub enum Fact {
     },
     /// It ended without a result.
     #[serde(rename = "delegation.failed")]
-    DelegationFailed {
-        delegation: Uuid,
-        reason: String,
-    },
+    DelegationFailed { delegation: Uuid, reason: String },
     /// It was called off.
     #[serde(rename = "delegation.cancelled")]
-    DelegationCancelled {
-        delegation: Uuid,
-        reason: String,
-    },
+    DelegationCancelled { delegation: Uuid, reason: String },
     /// The last of several that belong together has ended, and who delegated knows what came of them.
     #[serde(rename = "delegation.announced")]
     DelegationsAnnounced {

@@ -51,9 +51,7 @@ pub enum FromTeammate {
     Alive {},
     /// It could not do what it was told without a task: mail, or what it is to begin with. A task has `team.taskUpdate`.
     #[serde(rename = "turn/failed")]
-    Failed {
-        reason: String,
-    },
+    Failed { reason: String },
     /// It has dealt with all that it has read. `team.idle` says so too. Who gives its `version` says one or the other.
     #[serde(rename = "turn/end")]
     TurnEnd {},

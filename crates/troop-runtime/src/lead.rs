@@ -42,7 +42,10 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{Actor, Command, MemberName, Version};
 use uuid::Uuid;
 
-use crate::{Agreement, Board, BoardError, Clock, Hooks, Isolation, Request, workspace::Files};
+use crate::{
+    Agreement, Board, BoardError, Clock, CommandRequest, Hooks, Worktrees,
+    workspace::WorkspaceFiles,
+};
 
 pub use answers::answer;
 pub(crate) use answers::failure;
@@ -74,7 +77,7 @@ pub struct LeadOptions {
     /// What people have run when something happens.
     pub hooks: Hooks,
     /// How teammates get folders of their own; none if all work in the project's.
-    pub isolation: Option<Isolation>,
+    pub isolation: Option<Worktrees>,
     /// What must pass before a task is done, besides what the board says.
     pub checks: Vec<String>,
     /// Whether the checks of tasks are what a person agreed to.
@@ -166,17 +169,13 @@ pub enum Until {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// It was told to stop, and all its teammates have.
-    Stopped {
-        reason: String,
-    },
+    Stopped { reason: String },
     /// Nobody had anything left to do.
     Quiet,
     /// Another session leads the team now.
     Superseded,
     /// The board could not be followed any more.
-    Lost {
-        reason: String,
-    },
+    Lost { reason: String },
 }
 
 /// Why a lead could not begin.
@@ -215,7 +214,7 @@ impl Lead {
         let (tracker, fence, heard_until) = (TaskTracker::new(), lock.fence, lock.heard_until);
         let handle = LeadHandle { inputs: inputs.clone(), hurried: CancellationToken::new() };
         let files = files::FileDesk {
-            files: Files::new(board.clone(), &options.folder),
+            files: WorkspaceFiles::new(board.clone(), &options.folder),
             board: board.clone(),
             fence: Some(fence),
         };
@@ -269,7 +268,7 @@ impl Lead {
     /// Asks the lead to stop all its teammates and then itself.
     pub async fn stop(&self, reason: &str) -> Result<(), LeadError> {
         let reason = Some(reason.to_owned());
-        let request = Request::new(Actor::system(), Command::StopTeam { reason });
+        let request = CommandRequest::new(Actor::system(), Command::StopTeam { reason });
         self.board.submit(request).await?;
         Ok(())
     }

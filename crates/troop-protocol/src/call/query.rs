@@ -10,9 +10,7 @@ use troop_model::{TaskFilter, TaskRef};
 pub enum Query {
     /// Everything about a task.
     #[serde(rename = "task/get")]
-    Task {
-        task: TaskRef,
-    },
+    Task { task: TaskRef },
     /// A page of tasks.
     #[serde(rename = "task/list")]
     Tasks {

@@ -15,7 +15,7 @@ use troop_store::StoreError;
 use uuid::Uuid;
 
 use super::files::FileDesk;
-use crate::{Board, BoardError, Done, Signature, TaskPage, workspace::Files};
+use crate::{Board, BoardError, CommandEffect, Signature, TaskPage, workspace::WorkspaceFiles};
 
 /// Answers a call on a board that is open here, as a lead answers those on its socket; but no hook is asked. The team's own
 /// folder on this machine is `folder`.
@@ -38,7 +38,7 @@ pub async fn answer(
             to_raw_value(&answer).map_err(|error| Failure::new(FailureKind::Bug, &error))
         }
         Call::File(call) => {
-            let files = Files::new(board.clone(), folder);
+            let files = WorkspaceFiles::new(board.clone(), folder);
             FileDesk { files, board: board.clone(), fence: None }.serve(caller, call).await
         }
         Call::Open(_) => Err(Failure::new(FailureKind::Forbidden, "who asks is known here")),
@@ -53,7 +53,7 @@ pub(super) struct Caller {
 }
 
 /// What a call changed, with the task that it was about. What has left the board is not shown.
-pub(super) fn change(state: &State, done: &Done) -> Answer {
+pub(super) fn change(state: &State, done: &CommandEffect) -> Answer {
     let task = done.task().and_then(|number| state.tasks().get(number));
     let task = task.and_then(|task| to_raw_value(&TaskView::brief(state, task)).ok());
     Answer { version: done.version, task, events: done.events.to_vec() }

@@ -14,7 +14,7 @@ use super::{
     gate::Deed,
     places::claimed,
 };
-use crate::{Done, Request};
+use crate::{CommandEffect, CommandRequest};
 
 impl Dispatcher {
     /// Answers what a member asks, in time.
@@ -50,9 +50,9 @@ impl Dispatcher {
     }
 
     /// Gives a command and answers with what came of it.
-    pub(super) async fn call(&mut self, request: Request, responder: Responder) {
+    pub(super) async fn call(&mut self, request: CommandRequest, responder: Responder) {
         let readying = self.readying(&request.command);
-        let look = |state: &State, done: Done| {
+        let look = |state: &State, done: CommandEffect| {
             let work = claimed(state, &done);
             (answers::change(state, &done), work)
         };

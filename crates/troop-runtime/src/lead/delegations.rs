@@ -17,7 +17,7 @@ use super::{
     dispatcher::{Dispatcher, insist},
     input::Input,
 };
-use crate::{BoardError, Request};
+use crate::{BoardError, CommandRequest};
 
 /// What a member is in the middle of.
 #[derive(Debug)]
@@ -201,7 +201,7 @@ impl Dispatcher {
     }
 
     /// A command of the lead's agent, in the conversation that it is about.
-    pub(super) fn in_conversation(&self, mut request: Request) -> Request {
+    pub(super) fn in_conversation(&self, mut request: CommandRequest) -> CommandRequest {
         if let Some(origin) = self.conversation.origin() {
             request.origin = origin.clone();
         }

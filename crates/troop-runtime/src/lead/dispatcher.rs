@@ -31,8 +31,8 @@ use super::{
     transcript::{Entry, Line, Transcripts},
 };
 use crate::{
-    Agreement, Board, BoardError, BoardResult, Clock, Done, Given, Hooks, Request, Signature,
-    Subscription, workspace::Workspace,
+    Agreement, Board, BoardError, BoardResult, Clock, CommandEffect, CommandRequest, Hooks,
+    PendingCommand, Signature, Subscription, workspace::Workspace,
 };
 
 /// How many inputs are taken before what they have in common is done.
@@ -445,16 +445,16 @@ impl Dispatcher {
     }
 
     /// A command of the supervisor's own.
-    pub(super) fn own(&self, command: Command) -> Request {
+    pub(super) fn own(&self, command: Command) -> CommandRequest {
         self.signed(Actor::system(), command)
     }
 
     /// A command that a member gives by way of this lead.
-    pub(super) fn signed(&self, actor: Actor, command: Command) -> Request {
+    pub(super) fn signed(&self, actor: Actor, command: Command) -> CommandRequest {
         let is_lead = self.state.lead().is_some_and(|lead| Actor::agent(&lead.name) == actor);
         let origin = self.origin_of(&actor, &command);
         let signature = Signature { origin, ..Signature::new(actor) };
-        let request = Request { fence: Some(self.fence), ..signature.on(command) };
+        let request = CommandRequest { fence: Some(self.fence), ..signature.on(command) };
         if is_lead { self.in_conversation(request) } else { request }
     }
 
@@ -464,7 +464,7 @@ impl Dispatcher {
         self.give_signed(self.own(command)).await;
     }
 
-    pub(super) async fn give_signed(&mut self, request: Request) {
+    pub(super) async fn give_signed(&mut self, request: CommandRequest) {
         let Some(given) = self.enqueue(request.clone()).await else { return };
         let (board, inputs) = (self.board.clone(), self.inputs.clone());
         self.tracker.spawn(async move {
@@ -501,7 +501,7 @@ impl Dispatcher {
     }
 
     /// Puts a command in the board's queue.
-    pub(super) async fn enqueue(&mut self, request: Request) -> Option<Given> {
+    pub(super) async fn enqueue(&mut self, request: CommandRequest) -> Option<PendingCommand> {
         match self.board.give(request).await {
             Ok(given) => Some(given),
             Err(error) => {
@@ -518,7 +518,7 @@ impl Dispatcher {
         }
     }
 
-    pub(super) fn word_to_lead(&self, content: String) -> Request {
+    pub(super) fn word_to_lead(&self, content: String) -> CommandRequest {
         self.own(Command::Send(Outgoing {
             to: "lead".to_owned(),
             kind: MessageKind::System,
@@ -535,10 +535,10 @@ impl Dispatcher {
 /// member must not be lost because a disk was full for a while. The same operation again has one effect.
 pub(super) async fn insist(
     board: &Board,
-    request: Request,
-    given: Given,
+    request: CommandRequest,
+    given: PendingCommand,
     inputs: &mpsc::Sender<Input>,
-) -> BoardResult<Done> {
+) -> BoardResult<CommandEffect> {
     let mut done = given.done().await;
     for nth in 0..N_PATIENCE {
         let Err(BoardError::Store(error)) = &done else { break };

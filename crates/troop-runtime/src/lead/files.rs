@@ -8,14 +8,14 @@ use uuid::Uuid;
 
 use super::answers::{self, Caller};
 use crate::{
-    Board, Request,
-    workspace::{Asker, Files, Noted, WorkspaceError},
+    Board, CommandRequest,
+    workspace::{Asker, FileRecord, WorkspaceError, WorkspaceFiles},
 };
 
 /// A team's files, as its lead serves them.
 #[derive(Clone, Debug)]
 pub(super) struct FileDesk {
-    pub(super) files: Files,
+    pub(super) files: WorkspaceFiles,
     pub(super) board: Board,
     pub(super) fence: Option<u64>,
 }
@@ -57,13 +57,13 @@ impl FileDesk {
     async fn note(
         &self,
         caller: Caller,
-        noted: Result<Noted, WorkspaceError>,
+        noted: Result<FileRecord, WorkspaceError>,
         operation: Option<OperationId>,
     ) -> Result<Box<RawValue>, Failure> {
-        let Noted { changed, command } = noted.map_err(|error| Failure::from(&error))?;
+        let FileRecord { changed, command } = noted.map_err(|error| Failure::from(&error))?;
         let Caller { actor, origin } = caller;
         let operation = operation.unwrap_or_else(|| OperationId(Uuid::now_v7()));
-        let request = Request { operation, actor, origin, command, fence: self.fence };
+        let request = CommandRequest { operation, actor, origin, command, fence: self.fence };
         self.board.submit(request).await.map_err(|error| answers::failure(&error))?;
         to_json(Ok(changed))
     }

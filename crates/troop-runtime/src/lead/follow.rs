@@ -7,7 +7,7 @@ use troop_model::{
 use troop_protocol::FromLead;
 
 use super::{Ended, dispatcher::Dispatcher, transcript::Line};
-use crate::LateDone;
+use crate::LateCompletion;
 
 impl Dispatcher {
     /// Takes one event into account and acts on it.
@@ -180,7 +180,7 @@ impl Dispatcher {
         self.forget_work(task);
         let is_approved = matches!(event.fact, Fact::TaskApproved { .. });
         self.merge_if_late(
-            if is_approved { LateDone::Approved } else { LateDone::Completed },
+            if is_approved { LateCompletion::Approved } else { LateCompletion::Completed },
             task,
         );
         let owner = self.state.tasks().get(task).and_then(|task| task.owner.clone());

@@ -21,7 +21,7 @@ use super::{
     files::FileDesk,
     input::Input,
 };
-use crate::{Board, Request, Signature};
+use crate::{Board, CommandRequest, Signature};
 
 /// The longest path that a socket can have on every system.
 const MAX_PATH: usize = 100;
@@ -146,7 +146,7 @@ async fn answer(asked: Asked, caller: &mut Option<Caller>, host: &Host) {
     }
 }
 
-fn request(change: Change, caller: Caller) -> Request {
+fn request(change: Change, caller: Caller) -> CommandRequest {
     let Caller { actor, origin } = caller;
     let operation = change.operation.unwrap_or_else(|| OperationId(Uuid::now_v7()));
     Signature { operation, actor, origin }.on(change.command)

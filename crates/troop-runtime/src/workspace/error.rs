@@ -25,9 +25,7 @@ pub enum WorkspaceError {
     },
     /// There is no such file.
     #[error("there is no file `{path}` in the workspace")]
-    NotFound {
-        path: String,
-    },
+    NotFound { path: String },
     /// Something is there that is no ordinary file.
     #[error("`{path}` is {what}, which the workspace does not touch")]
     NotAFile {
@@ -67,9 +65,7 @@ pub enum WorkspaceError {
     },
     /// There is more in a folder than anybody would look at.
     #[error("`{}` has more than {MAX_ENTRIES} entries", path.display())]
-    TooMuch {
-        path: PathBuf,
-    },
+    TooMuch { path: PathBuf },
     /// The folder itself cannot be used.
     #[error("the workspace `{}` cannot be used", path.display())]
     Unusable {
