@@ -69,15 +69,7 @@ impl Turn {
 
     /// Says something to a member and waits until it is stored. A lead that does not know board calls never answers.
     pub async fn post(&self, to: &str, content: &str) -> Result<(), ClientError> {
-        let outgoing = Outgoing {
-            to: to.to_owned(),
-            kind: MessageKind::Message,
-            content: content.to_owned(),
-            summary: None,
-            notice: None,
-            request_id: None,
-            approve: None,
-        };
+        let outgoing = Outgoing::message(to, content);
         let change = Change { command: Command::Send(outgoing), operation: None };
         // Unlike other calls, this one gives nobody work, so it is not noted.
         self.line.peer.request::<Answer>(&change).await?;

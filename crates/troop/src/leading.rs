@@ -11,7 +11,7 @@ use std::{pin::pin, sync::Arc, time::Duration};
 use anyhow::{Context as _, Result};
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::task::TaskTracker;
-use troop_model::{Actor, Command, Member, MessageKind, Outgoing, Refusal, Spawn, State};
+use troop_model::{Actor, Command, Member, Outgoing, Refusal, Spawn, State};
 use troop_runtime::{
     Board, BoardError, CommandRequest, Ended, HookOptions, Hooks, IsolationStart, Lead, LeadError,
     LeadHandle, LeadOptions, LeadThinks, LeadWork, Subscription, Timing, Until, Worktrees,
@@ -191,15 +191,7 @@ impl Leading<'_> {
             }
         }
         if let Some(content) = beginning.goal {
-            let goal = Outgoing {
-                to: "lead".to_owned(),
-                kind: MessageKind::Message,
-                content,
-                summary: None,
-                notice: None,
-                request_id: None,
-                approve: None,
-            };
+            let goal = Outgoing::message("lead", content);
             self.board.submit(self.desk.request(Command::Send(goal))?).await?;
         }
         if !self.args.keep {

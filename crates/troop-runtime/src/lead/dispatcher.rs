@@ -10,8 +10,8 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
-    Actor, Command, Context, Member, MemberName, MemberState, MessageKind, OperationId, Origin,
-    Outgoing, Spending, State, StateCause, TaskNumber, TeamName, Time, decide,
+    Actor, Command, Context, Member, MemberName, MemberState, OperationId, Origin, Outgoing,
+    Spending, State, StateCause, TaskNumber, TeamName, Time, decide,
 };
 use uuid::Uuid;
 
@@ -519,15 +519,7 @@ impl Dispatcher {
     }
 
     pub(super) fn word_to_lead(&self, content: String) -> CommandRequest {
-        self.own(Command::Send(Outgoing {
-            to: "lead".to_owned(),
-            kind: MessageKind::System,
-            content,
-            summary: None,
-            notice: None,
-            request_id: None,
-            approve: None,
-        }))
+        self.own(Command::Send(Outgoing::system("lead", content)))
     }
 }
 

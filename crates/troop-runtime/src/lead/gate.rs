@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::{select, time::sleep};
 use tokio_util::sync::CancellationToken;
 use troop_model::{
-    Actor, Command, DelegationOutcome, Event, MemberName, MessageKind, Notice, OperationId,
-    Outgoing, RefusedBy, Status, TaskCommand, TaskNumber, TaskRef,
+    Actor, Command, DelegationOutcome, Event, MemberName, Notice, OperationId, Outgoing, RefusedBy,
+    Status, TaskCommand, TaskNumber, TaskRef,
 };
 use troop_protocol::{Failure, FailureKind, Responder};
 
@@ -228,15 +228,9 @@ impl Dispatcher {
             Notice::DeedVetoed => "a hook said no to what it did",
             Notice::NotDone => "it is not done yet",
         };
-        self.give(Command::Send(Outgoing {
-            to: member.to_string(),
-            kind: MessageKind::System,
-            content,
-            summary: Some(summary.to_owned()),
-            notice: Some(notice),
-            request_id: None,
-            approve: None,
-        }))
+        self.give(Command::Send(
+            Outgoing::system(member.to_string(), content).summarised(summary).with_notice(notice),
+        ))
         .await;
     }
 

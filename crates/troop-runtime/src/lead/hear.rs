@@ -146,7 +146,8 @@ impl Dispatcher {
             return self.note(&runner.member, Line::trouble(&what));
         }
         let MessageOut { to, content, kind, summary, request_id, approve } = message;
-        let outgoing = Outgoing { to, kind, content, summary, notice: None, request_id, approve };
+        let outgoing =
+            Outgoing { summary, request_id, approve, ..Outgoing::new(to, kind, content) };
         let request = self.signed(Actor::agent(&runner.member), Command::Send(outgoing));
         self.do_for(runner, request).await;
     }
@@ -242,15 +243,12 @@ impl Dispatcher {
             self.timers.forget(&Due::Term(runner.clone()));
         }
         if let Some((request_id, to)) = asked {
-            let outgoing = Outgoing {
-                to: to.to_string(),
-                kind: MessageKind::ShutdownResponse,
-                content: ack.reason.unwrap_or_default(),
-                summary: None,
-                notice: None,
-                request_id: Some(request_id),
-                approve: Some(ack.approve),
-            };
+            let outgoing = Outgoing::new(
+                to.to_string(),
+                MessageKind::ShutdownResponse,
+                ack.reason.unwrap_or_default(),
+            )
+            .answering(request_id, ack.approve);
             let request = self.signed(Actor::agent(&runner.member), Command::Send(outgoing));
             self.do_for(runner, request).await;
         }

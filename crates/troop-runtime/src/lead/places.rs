@@ -12,8 +12,8 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
-    Command, Event, Fact, Member, MemberName, MessageKind, Outgoing, Role, State, Status, Task,
-    TaskCommand, TaskNumber, Team,
+    Command, Event, Fact, Member, MemberName, Outgoing, Role, State, Status, Task, TaskCommand,
+    TaskNumber, Team,
 };
 
 use super::{
@@ -392,16 +392,7 @@ impl Dispatcher {
 
     /// Tells a member something, in a way that lasts.
     pub(super) async fn tell(&mut self, member: &MemberName, content: String) {
-        self.give(Command::Send(Outgoing {
-            to: member.to_string(),
-            kind: MessageKind::System,
-            content,
-            summary: None,
-            notice: None,
-            request_id: None,
-            approve: None,
-        }))
-        .await;
+        self.give(Command::Send(Outgoing::system(member.to_string(), content))).await;
     }
 }
 

@@ -101,15 +101,7 @@ impl Hands<'_> {
 
     /// Puts the question on the board, and gives the id by which its answer is known.
     async fn request(&self, to: &str, kind: MessageKind, content: String) -> Result<Uuid, String> {
-        let message = Outgoing {
-            to: to.to_owned(),
-            kind,
-            content,
-            summary: None,
-            notice: None,
-            request_id: None,
-            approve: None,
-        };
+        let message = Outgoing::new(to, kind, content);
         let wrong = |error: &dyn std::fmt::Display| {
             format!("nobody could be asked whether this may be done: {error}")
         };

@@ -231,15 +231,7 @@ async fn who_needs_a_moment_to_stop_has_it() {
 }
 
 fn stop(member: &str) -> Command {
-    Command::Send(Outgoing {
-        to: member.to_owned(),
-        kind: MessageKind::ShutdownRequest,
-        content: "enough".to_owned(),
-        summary: None,
-        notice: None,
-        request_id: None,
-        approve: None,
-    })
+    Command::Send(Outgoing::new(member, MessageKind::ShutdownRequest, "enough"))
 }
 
 #[tokio::test]

@@ -304,15 +304,7 @@ async fn who_waits_to_be_started_on_a_full_machine_can_be_stopped_alone_and_with
     let (stage, mut warned) = exhausted(None).await;
     stage.spawn("cyd", "late").await;
     told(&mut warned).await;
-    let request = Outgoing {
-        to: "cyd".to_owned(),
-        kind: MessageKind::ShutdownRequest,
-        content: "not needed".to_owned(),
-        summary: None,
-        notice: None,
-        request_id: None,
-        approve: None,
-    };
+    let request = Outgoing::new("cyd", MessageKind::ShutdownRequest, "not needed");
     stage.lead_does(Command::Send(request)).await;
     stage.until_state("cyd", MemberState::Stopped).await;
     stage.spawn("bob", "late").await;

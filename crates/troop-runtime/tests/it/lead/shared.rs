@@ -286,15 +286,7 @@ async fn a_program_elsewhere_reads_that_it_is_to_stop_and_answers_itself() {
     join(&stage, "pat").await;
     let shared = tempfile::tempdir().unwrap();
     let mut mirror = mirror(&stage, shared.path()).await;
-    let request = Outgoing {
-        to: "pat".to_owned(),
-        kind: MessageKind::ShutdownRequest,
-        content: "all is done".to_owned(),
-        summary: None,
-        notice: None,
-        request_id: None,
-        approve: None,
-    };
+    let request = Outgoing::new("pat", MessageKind::ShutdownRequest, "all is done");
     stage.lead_does(Command::Send(request)).await;
     // Whatever the lead does about it, it has done before this.
     stage.spawn("bob", "worker").await;

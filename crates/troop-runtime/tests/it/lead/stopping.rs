@@ -82,15 +82,7 @@ async fn who_stops_with_its_team_may_not_refuse_what_it_is_asked_meanwhile() {
 }
 
 fn request_to_stop(member: &str) -> Command {
-    Command::Send(Outgoing {
-        to: member.to_owned(),
-        kind: MessageKind::ShutdownRequest,
-        content: "enough".to_owned(),
-        summary: None,
-        notice: None,
-        request_id: None,
-        approve: None,
-    })
+    Command::Send(Outgoing::new(member, MessageKind::ShutdownRequest, "enough"))
 }
 
 #[tokio::test]
@@ -98,15 +90,7 @@ async fn a_teammate_that_agrees_to_stop_is_stopped_and_the_lead_is_told() {
     let stage = Stage::new(Setting::default()).await;
     stage.spawn("bob", "worker").await;
     stage.until_state("bob", MemberState::Idle).await;
-    let ask = Command::Send(Outgoing {
-        to: "bob".to_owned(),
-        kind: MessageKind::ShutdownRequest,
-        content: String::new(),
-        summary: None,
-        notice: None,
-        request_id: None,
-        approve: None,
-    });
+    let ask = Command::Send(Outgoing::new("bob", MessageKind::ShutdownRequest, String::new()));
     stage.lead_does(ask).await;
     stage.until_state("bob", MemberState::Stopped).await;
     stage
@@ -124,15 +108,7 @@ async fn whatever_words_stop_a_teammate_alone_it_does_not_come_back_with_its_tea
         stage.spawn("bob", "worker").await;
         stage.until_state("bob", MemberState::Idle).await;
         stage
-            .lead_does(Command::Send(Outgoing {
-                to: "bob".to_owned(),
-                kind: MessageKind::ShutdownRequest,
-                content: words.to_owned(),
-                summary: None,
-                notice: None,
-                request_id: None,
-                approve: None,
-            }))
+            .lead_does(Command::Send(Outgoing::new("bob", MessageKind::ShutdownRequest, words)))
             .await;
         stage.until_state("bob", MemberState::Stopped).await;
         let bob = |state: &State| state.member(&name("bob")).unwrap().clone();
@@ -349,17 +325,8 @@ async fn who_is_about_to_start_when_the_team_stops_does_not() {
 #[tokio::test]
 async fn to_stop_who_has_stopped_is_harmless_and_who_does_not_exist_is_an_error() {
     let stage = Stage::new(Setting::default()).await;
-    let ask = |to: &str| {
-        Command::Send(Outgoing {
-            to: to.to_owned(),
-            kind: MessageKind::ShutdownRequest,
-            content: String::new(),
-            summary: None,
-            notice: None,
-            request_id: None,
-            approve: None,
-        })
-    };
+    let ask =
+        |to: &str| Command::Send(Outgoing::new(to, MessageKind::ShutdownRequest, String::new()));
     stage.spawn("bob", "worker").await;
     stage.until_state("bob", MemberState::Idle).await;
     for _ in 0..2 {

@@ -409,15 +409,10 @@ async fn a_plan_is_rejected_revised_and_approved_and_only_then_carried_out() {
         let status = stage.board.look(|state| state.tasks().status(TaskNumber(1))).await.unwrap();
         assert_eq!(status, Some(Status::InProgress), "not before its plan is approved");
         stage
-            .lead_does(Command::Send(Outgoing {
-                to: "zoe".to_owned(),
-                kind: MessageKind::PlanApprovalResponse,
-                content: "think again".to_owned(),
-                summary: None,
-                notice: None,
-                request_id: Some(request_id),
-                approve: Some(approve),
-            }))
+            .lead_does(Command::Send(
+                Outgoing::new("zoe", MessageKind::PlanApprovalResponse, "think again")
+                    .answering(request_id, approve),
+            ))
             .await;
     }
     stage.until("it is built", is_done(1)).await;
