@@ -16,7 +16,7 @@ const CHUNK: usize = 8 * 1024;
 
 /// The end of what a check printed.
 pub(super) struct OutputTail {
-    end: troop_process::OutputTail,
+    end: troop_process::Tail,
     shown: Option<ShownOutput>,
 }
 
@@ -24,7 +24,7 @@ impl OutputTail {
     pub(super) fn new(show: Option<LineSink>) -> Self {
         let shown = show.map(|show| ShownOutput { show, lines: Lines::of(MAX_LINE), n_lines: 0 });
         // A character has at most four bytes.
-        Self { end: troop_process::OutputTail::of(4 * MAX_TAIL), shown }
+        Self { end: troop_process::Tail::of(4 * MAX_TAIL), shown }
     }
 
     /// Takes what comes, to the end. Nothing is lost when it is not waited for any more.

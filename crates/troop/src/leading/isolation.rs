@@ -4,8 +4,8 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use troop_model::{TeamName, quoted};
 use troop_runtime::{
-    Board, Ended, GitError, IgnoredFiles, IsolationOptions, IsolationStart, Landing, LandingReport,
-    StrayWork, Worktrees,
+    Board, GitError, IgnoredFiles, IsolationOptions, IsolationStart, Landing, LandingReport,
+    LeadEnd, StrayWork, Worktrees,
 };
 
 use crate::{config, desk::Desk, output::Printer, render, report::Refused};
@@ -24,7 +24,7 @@ pub(super) async fn open(desk: &Desk, board: &Board, is_new: bool) -> Result<Iso
         state.team().map(|team| (team.name.clone(), team.settings.isolation))
     };
     let Some((team, wanted)) = board.look(look).await? else { return Ok(without) };
-    if wanted == troop_model::Isolation::None {
+    if wanted == troop_model::Worktrees::None {
         return Ok(without);
     }
     let options = IsolationOptions {
@@ -64,10 +64,10 @@ fn cannot(error: &GitError, team: &TeamName, is_new: bool) -> anyhow::Error {
 /// Brings what the team made into the project, if the team is over.
 pub(super) async fn land(
     isolation: Option<Worktrees>,
-    ended: &Ended,
+    ended: &LeadEnd,
     printer: &Printer,
 ) -> Option<Home> {
-    let is_over = matches!(ended, Ended::Quiet | Ended::Stopped { .. });
+    let is_over = matches!(ended, LeadEnd::Quiet | LeadEnd::Stopped { .. });
     let isolation = isolation.filter(|_| is_over)?;
     match isolation.land().await {
         Ok(ending) => Some(Home(ending)),
