@@ -16,7 +16,7 @@ use crate::{
     agents::Agents,
     cli::RunArgs,
     config::Surroundings,
-    desk::{Desk, Standing},
+    desk::{Desk, TeamStanding},
     leading::{Beginning, Finished, Home, Leading, Runnable, Thinkers},
     output::Printer,
     render,
@@ -251,7 +251,7 @@ async fn taken(team: &TeamSummary, free: &str, desk: &Desk) -> Result<Refused> {
     let TeamSummary { id, name, .. } = team;
     let other = format!("or use another name: `--team {free}`");
     let standing = desk.standing_of(*id).await?;
-    Ok(match desk.holder_of(*id).await?.filter(|_| standing == Standing::Running) {
+    Ok(match desk.holder_of(*id).await?.filter(|_| standing == TeamStanding::Running) {
         Some(holder) => Refused::conflict(
             format!("team `{name}` is already running, led by {}", render::one_line(&holder)),
             format!(
