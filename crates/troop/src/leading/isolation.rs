@@ -24,7 +24,7 @@ pub(super) async fn open(desk: &Desk, board: &Board, is_new: bool) -> Result<Iso
         state.team().map(|team| (team.name.clone(), team.settings.isolation))
     };
     let Some((team, wanted)) = board.look(look).await? else { return Ok(without) };
-    if wanted == troop_model::Worktrees::None {
+    if wanted == troop_model::Isolation::None {
         return Ok(without);
     }
     let options = IsolationOptions {
