@@ -25,7 +25,7 @@ use crate::{
     orphans,
     output::Printer,
     render::Story,
-    report::Typed,
+    report::CallerOptions,
     signals::Signals,
     trust::{self, Trust},
 };
@@ -153,7 +153,7 @@ async fn follow(board: &Board, desk: &Desk) -> Result<(Story, Subscription)> {
     let state = board.look(State::clone).await?;
     let news = board.subscribe(state.version());
     // What is to be typed may be pasted in another folder, where another team is meant.
-    let typed = Typed::now().about(state.team().map(|team| team.name.as_str()));
+    let typed = CallerOptions::typed().about(state.team().map(|team| team.name.as_str()));
     Ok((Story::new(state, desk.clock.now(), typed), news))
 }
 

@@ -8,7 +8,13 @@ use tokio::sync::mpsc;
 use troop_model::{MemberName, Refusal};
 use troop_runtime::{TranscriptEntry, read_transcript};
 
-use crate::{cli::LogArgs, desk::Desk, output::Printer, render, report::Refused};
+use crate::{
+    cli::LogArgs,
+    desk::Desk,
+    output::Printer,
+    render,
+    report::{Hint, HintCommand, Refused},
+};
 
 /// How long nothing is heard of a folder before it is looked at all the same: not every disk tells.
 const LOOK: Duration = Duration::from_secs(2);
@@ -63,7 +69,8 @@ fn nothing(member: &MemberName, args: &LogArgs, printer: &Printer) -> Result<()>
         Some(id) => {
             let message =
                 format!("{member} has no transcript of a delegation `{}`", render::clean(id));
-            Err(Refused::new(message, "list them: `troop team delegations`").into())
+            let hint = Hint::to("list them", HintCommand::troop("team delegations"));
+            Err(Refused::new(message, hint).into())
         }
         None if printer.json => Ok(()),
         None => printer.text(&format!("{member} has no transcript: it has not run yet\n")),

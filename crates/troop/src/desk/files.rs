@@ -63,7 +63,7 @@ impl Shared {
             Ok(keeper) => Ok(Some(Kept { options, keeper })),
             Err(error) => {
                 let error = anyhow::Error::from(error);
-                output::warn(&format!("the team's files are left unchanged: {error:#}"));
+                output::warn(format!("the team's files are left unchanged: {error:#}"));
                 Ok(None)
             }
         }
@@ -98,7 +98,7 @@ fn tell(notices: &mut UnboundedReceiver<MirrorNotice>) {
     while let Ok(notice) = notices.try_recv() {
         if let MirrorNotice::Refused { path, reason } = notice {
             let (path, reason) = (render::one_line(&path), render::one_line(&reason));
-            output::warn(&format!("what was written to `{path}` was refused: {reason}"));
+            output::warn(format!("what was written to `{path}` was refused: {reason}"));
         }
     }
 }
