@@ -8,14 +8,17 @@ use troop_model::Version;
 use troop_process::is_stopped;
 use troop_protocol::{Client, ClientError, EventFeed, Session};
 
-use crate::{Done, Request, find_lead};
+use crate::{CommandEffect, CommandRequest, find_lead};
 
 /// How long a lead may take to accept a conversation. One that was stopped, or hangs, must not hold up its callers.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Gives a command to the lead of the team whose own folder this is. None if nobody leads here, or the lead went away: then
 /// the caller gives the command to the board. If the lead did carry it out, the same operation has one effect.
-pub async fn relay(folder: &Path, request: &Request) -> Result<Option<Done>, ClientError> {
+pub async fn relay(
+    folder: &Path,
+    request: &CommandRequest,
+) -> Result<Option<CommandEffect>, ClientError> {
     let session = Session { actor: request.actor.clone(), origin: request.origin.clone() };
     let Some(lead) = LeadClient::connect(folder, &session, &TaskTracker::new()).await else {
         return Ok(None);
@@ -23,7 +26,9 @@ pub async fn relay(folder: &Path, request: &Request) -> Result<Option<Done>, Cli
     let command = request.command.clone();
     let operation = request.operation;
     match lead.ask(async |client| client.call(command, operation).await).await {
-        Ok(answer) => Ok(Some(Done { version: answer.version, events: answer.events.into() })),
+        Ok(answer) => {
+            Ok(Some(CommandEffect { version: answer.version, events: answer.events.into() }))
+        }
         Err(ClientError::NoLead { .. } | ClientError::Gone) => Ok(None),
         Err(error) => Err(error),
     }
