@@ -12,7 +12,7 @@ use troop_model::{
     ActorKind, Command, Condition, Fact, HintWord, MAX_SNIPPET, NewTask, Origin, Refusal,
     RejectMode, State, Task, TaskNumber, TaskUpdate, TaskView, preview,
 };
-use troop_runtime::{Board, BoardError, Done, Signature, TaskPage};
+use troop_runtime::{Board, BoardError, CommandEffect, Signature, TaskPage};
 
 use super::given;
 use crate::{
@@ -201,7 +201,12 @@ fn update(fields: TaskFields, unassign: bool, unblock: bool) -> Result<TaskUpdat
 }
 
 /// Says what was done, and to which task.
-async fn confirm(desk: &mut Desk, done: &Done, verb: &str, printer: &Printer) -> Result<()> {
+async fn confirm(
+    desk: &mut Desk,
+    done: &CommandEffect,
+    verb: &str,
+    printer: &Printer,
+) -> Result<()> {
     let board = desk.team(None).await?;
     let Some(number) = done.task() else {
         return if printer.json {
@@ -235,7 +240,7 @@ async fn confirm(desk: &mut Desk, done: &Done, verb: &str, printer: &Printer) ->
     clippy::wildcard_enum_match_arm,
     reason = "for the rest, what was asked for is what happened"
 )]
-fn outcome(done: &Done, number: TaskNumber) -> Option<&'static str> {
+fn outcome(done: &CommandEffect, number: TaskNumber) -> Option<&'static str> {
     let about = done.events.iter().rev().filter(|event| event.fact.task() == Some(number));
     about.into_iter().find_map(|event| match &event.fact {
         Fact::TaskSubmitted { .. } => Some("handed in for review:"),
@@ -355,7 +360,7 @@ async fn graph(desk: &mut Desk, dot: bool, all: bool, printer: &Printer) -> Resu
 }
 
 /// Claims the next task as soon as there is one.
-async fn claim_waiting(desk: &mut Desk, patience: Duration) -> Result<Done> {
+async fn claim_waiting(desk: &mut Desk, patience: Duration) -> Result<CommandEffect> {
     let board = desk.team(None).await?;
     let mut news = board.subscribe(board.look(State::version).await?);
     let deadline = Instant::now() + patience;
