@@ -78,10 +78,10 @@ pub(crate) async fn run(
     team::add_tasks(&board, N_TASKS, None).await?;
     let slice = Duration::from_secs(args.seconds) / ROUNDS;
 
-    let mut bare = McpServer::start(&mut bench.child_command(&["mcp-echo"]))?;
+    let mut bare = MeasuredServer::start(&mut bench.child_command(&["mcp-echo"]))?;
     let mut ours = bench.troop_command();
     ours.args(["mcp", "--as", "lead", "--store", &url]);
-    let mut ours = McpServer::start(&mut ours)?;
+    let mut ours = MeasuredServer::start(&mut ours)?;
     // The echo is as long as the answer, so that both transfer the same.
     let read = json!({"action": "list"});
     let answer = ours.call("team_tasks", &read)?;
@@ -162,14 +162,14 @@ async fn comment_for_a_while(slice: Duration, n_each: usize, board: &Board) -> R
 }
 
 /// An MCP server in a separate process, and a minimal client, the same for both contestants.
-struct McpServer {
+struct MeasuredServer {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     n_calls: u64,
 }
 
-impl McpServer {
+impl MeasuredServer {
     fn start(command: &mut Command) -> Result<Self> {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let input = child.stdin.take();
@@ -233,7 +233,7 @@ impl McpServer {
     }
 }
 
-impl Drop for McpServer {
+impl Drop for MeasuredServer {
     fn drop(&mut self) {
         drop(self.input.take());
         drop(self.child.wait());

@@ -76,9 +76,9 @@ impl TeamFollower {
 
 /// The queues of all followers.
 #[derive(Debug, Default)]
-pub(crate) struct Feed(Vec<Weak<Mutex<Queue>>>);
+pub(crate) struct FollowerQueues(Vec<Weak<Mutex<Queue>>>);
 
-impl Feed {
+impl FollowerQueues {
     pub(crate) fn follow(
         &mut self,
         source: StreamSource,
@@ -120,7 +120,7 @@ impl Feed {
     }
 }
 
-impl Drop for Feed {
+impl Drop for FollowerQueues {
     fn drop(&mut self) {
         self.each(|queue| queue.is_over = true);
     }

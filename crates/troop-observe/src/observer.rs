@@ -11,7 +11,7 @@ use crate::{
     diff::{ObservedChange, diff},
     event::{ObservedFact, TeamEvent},
     filter::{LineFilter, LineVerdict},
-    follower::{Feed, TeamFollower},
+    follower::{FollowerQueues, TeamFollower},
     lines::bare,
     recognise::{
         BackgroundEnd, LineSignal, ObservedResult, Recognised, Speaker, ToolUse, recognise,
@@ -32,7 +32,7 @@ const MAX_UNKNOWN_NAME: usize = 64;
 pub struct Observer {
     pub(crate) memory: ObserverMemory,
     filter: LineFilter,
-    feed: Feed,
+    feed: FollowerQueues,
     out: Vec<ObserverOutput>,
     has_changed: bool,
     /// The last team, if it has ended.
@@ -98,7 +98,7 @@ impl Observer {
         Self {
             memory,
             filter: LineFilter::new(),
-            feed: Feed::default(),
+            feed: FollowerQueues::default(),
             out: Vec::new(),
             has_changed: false,
             over: None,
