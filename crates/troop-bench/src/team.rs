@@ -9,11 +9,11 @@ use troop_model::{
     Actor, Command, Event, Fact, MemberName, NewMember, NewTask, NewTeamCommand, OperationId,
     Settings, TaskCommand, TaskNumber, TaskRef, TeamId, Time, Version, encode,
 };
-use troop_runtime::{Board, Clock, Done, Following, Request, Signature};
+use troop_runtime::{Board, Clock, CommandEffect, CommandRequest, Following, Signature};
 use troop_store::{Missing, Store, StoreUrl};
 use uuid::Uuid;
 
-/// How many commands are given at once where only the result matters.
+/// How many commands run at once where their time does not matter.
 pub(crate) const CROWD: usize = 512;
 
 /// Opens the store behind a URL.
@@ -21,7 +21,7 @@ pub(crate) async fn open_store(url: &str) -> Result<Arc<dyn Store>> {
     Ok(troop_store::open(&StoreUrl::parse(url)?, Missing::Make).await?)
 }
 
-/// Makes a team of a lead and members that are called by their numbers.
+/// Makes a team of a lead and numbered members.
 pub(crate) async fn create(store: Arc<dyn Store>, n_members: usize) -> Result<Board> {
     let new = new_team("bench", n_members, Settings::default())?;
     create_with(store, Following::WhenAsked, new).await
@@ -94,8 +94,8 @@ pub(crate) async fn add_tasks(
 }
 
 /// Puts one new task on the board.
-pub(crate) async fn add_task(board: &Board) -> Result<Done> {
-    Ok(board.submit(Request::new(person(), new_task(None))).await?)
+pub(crate) async fn add_task(board: &Board) -> Result<CommandEffect> {
+    Ok(board.submit(CommandRequest::new(person(), new_task(None))).await?)
 }
 
 fn new_task(assignee: Option<&MemberName>) -> Command {
@@ -124,7 +124,7 @@ pub(crate) async fn top_up(board: &Board, n_tasks: usize) -> Result<()> {
     add_tasks(board, n_tasks.saturating_sub(n_ready), None).await
 }
 
-/// Gives many commands at once and waits for all.
+/// Submits many commands at once and waits for all.
 pub(crate) async fn submit_many(
     board: &Board,
     n_commands: usize,
@@ -132,10 +132,11 @@ pub(crate) async fn submit_many(
 ) -> Result<()> {
     let mut crowd = JoinSet::new();
     for first in 0..CROWD.min(n_commands) {
-        let (board, command) = (board.clone(), command.clone());
+        let board = board.clone();
+        let command = command.clone();
         crowd.spawn(async move {
             for nth in (first..n_commands).step_by(CROWD) {
-                board.submit(Request::new(person(), command(nth))).await?;
+                board.submit(CommandRequest::new(person(), command(nth))).await?;
             }
             anyhow::Ok(())
         });
@@ -146,23 +147,27 @@ pub(crate) async fn submit_many(
     Ok(())
 }
 
-/// Takes the next task.
+/// Claims the next task.
 pub(crate) async fn claim(board: &Board, actor: &Actor) -> Result<TaskNumber> {
-    let done = board.submit(Request::new(actor.clone(), claiming())).await?;
+    let done = board.submit(CommandRequest::new(actor.clone(), claiming())).await?;
     done.task().context("a claim names no task")
 }
 
-/// The command that takes the next task.
+/// The command that claims the next task.
 pub(crate) fn claiming() -> Command {
     Command::Task(TaskCommand::Claim { task: None })
 }
 
-/// Ends a task.
-pub(crate) async fn complete(board: &Board, actor: &Actor, task: TaskNumber) -> Result<Done> {
-    Ok(board.submit(Request::new(actor.clone(), completing(task))).await?)
+/// Completes a task.
+pub(crate) async fn complete(
+    board: &Board,
+    actor: &Actor,
+    task: TaskNumber,
+) -> Result<CommandEffect> {
+    Ok(board.submit(CommandRequest::new(actor.clone(), completing(task))).await?)
 }
 
-/// The command that ends a task.
+/// The command that completes a task.
 pub(crate) fn completing(task: TaskNumber) -> Command {
     Command::Task(TaskCommand::Complete {
         task: TaskRef::Number(task),

@@ -35,7 +35,7 @@ use super::{
     policy::work::at_work,
 };
 use crate::{
-    Agreement, Finished, GitError, Request,
+    Agreement, CommandRequest, GitError, WorkReport,
     hooks::{Occasion, Verdict},
 };
 
@@ -44,7 +44,7 @@ use crate::{
 pub(super) struct Intent {
     /// Which member wants it; none if it is another process.
     pub(super) runner: Option<Runner>,
-    pub(super) request: Request,
+    pub(super) request: CommandRequest,
     /// Where the answer goes, if somebody waits for one.
     pub(super) responder: Option<Responder>,
 }
@@ -160,7 +160,12 @@ impl Completions {
     }
 
     /// What a stage has to do for a command, if anything.
-    fn step(&self, office: &Office, request: &Request, stage: PassageStage) -> Option<PassageStep> {
+    fn step(
+        &self,
+        office: &Office,
+        request: &CommandRequest,
+        stage: PassageStage,
+    ) -> Option<PassageStep> {
         let state = &office.post.state;
         match stage {
             PassageStage::Files => departure(state, request).map(PassageStep::List),
@@ -249,7 +254,7 @@ impl Completions {
         &mut self,
         office: &mut Office,
         id: PassageId,
-        finished: Result<Finished, GitError>,
+        finished: Result<WorkReport, GitError>,
     ) -> ReleasedRunner {
         office.post.agenda.is_due = true;
         let Passage { intent, station } = self.passages.remove(&id)?;
@@ -285,7 +290,7 @@ impl Completions {
         &mut self,
         office: &mut Office,
         runner: Runner,
-        request: Request,
+        request: CommandRequest,
         why: String,
     ) {
         let state = &office.post.state;

@@ -6,7 +6,7 @@ use troop_model::{
 };
 
 use super::{input::Due, post::Post};
-use crate::Request;
+use crate::CommandRequest;
 
 /// How many characters of a result a notice carries.
 const RESULT: usize = 2_000;
@@ -99,7 +99,7 @@ async fn said_since(post: &Post, version: Version) -> Vec<(Version, String)> {
 struct ExternalWord {
     /// How it begins, whatever the result is.
     beginning: String,
-    request: Request,
+    request: CommandRequest,
 }
 
 /// What the lead is told about a task that a member has ended, if troop does not run it.
@@ -115,6 +115,6 @@ fn word_about(post: &Post, task: TaskNumber, actor: &Actor) -> Option<ExternalWo
     let beginning = format!("{member} has finished {task};");
     let content = format!("{beginning} it is {}: {result}", found.status);
     let origin = found.origin.clone();
-    let request = Request { origin, ..post.word_to_lead(content) };
+    let request = CommandRequest { origin, ..post.word_to_lead(content) };
     Some(ExternalWord { beginning, request })
 }

@@ -9,7 +9,7 @@ use super::{
     policy::loss::{self, changes_team, frees_folder},
     post::Course,
 };
-use crate::LateDone;
+use crate::LateCompletion;
 
 impl Dispatcher {
     /// Takes one event into account and acts on it.
@@ -130,7 +130,7 @@ impl Dispatcher {
         let Some(task) = event.fact.task() else { return };
         office.places.forget_work(task);
         let is_approved = matches!(event.fact, Fact::TaskApproved { .. });
-        let done = if is_approved { LateDone::Approved } else { LateDone::Completed };
+        let done = if is_approved { LateCompletion::Approved } else { LateCompletion::Completed };
         self.completions.merge_if_late(office, done, task);
         let owner = office.post.state.tasks().get(task).and_then(|task| task.owner.clone());
         if let Some(owner) = &owner {
@@ -158,7 +158,7 @@ impl Dispatcher {
         office.post.agenda.is_due = true;
         let status = office.post.state.tasks().get(task).map(|it| it.status);
         if status == Some(Status::Completed) {
-            self.completions.merge_if_late(office, LateDone::Completed, task);
+            self.completions.merge_if_late(office, LateCompletion::Completed, task);
         }
         office.begin_waiting();
     }

@@ -14,8 +14,8 @@ use super::{
     transcript::TranscriptLine,
 };
 use crate::{
-    Hooks, Request,
-    hooks::{Fired, HookContext, HookEvent, HookTask, Occasion},
+    CommandRequest, Hooks,
+    hooks::{HookContext, HookEvent, HookReport, HookTask, Occasion},
 };
 
 /// How long hooks may still take once somebody is in a hurry.
@@ -37,7 +37,7 @@ pub(super) struct HookGate {
 /// What hooks said.
 #[derive(Debug)]
 pub(super) struct HookReply {
-    pub(super) fired: Fired,
+    pub(super) fired: HookReport,
     pub(super) subject: HookSubject,
 }
 
@@ -86,13 +86,13 @@ impl HookGate {
     }
 
     /// Hooks have spoken: what they complain about is noted.
-    pub(super) fn hear(&mut self, post: &mut Post, fired: &Fired) {
+    pub(super) fn hear(&mut self, post: &mut Post, fired: &HookReport) {
         self.n_waiting -= 1;
         post.agenda.is_due = true;
         self.note_complaints(post, fired);
     }
 
-    fn note_complaints(&self, post: &mut Post, fired: &Fired) {
+    fn note_complaints(&self, post: &mut Post, fired: &HookReport) {
         let Some(lead) = post.state.lead().map(|lead| lead.name.clone()) else { return };
         for complaint in &fired.complaints {
             post.note(&lead, TranscriptLine::trouble(&complaint.to_string()));
@@ -119,7 +119,7 @@ impl HookGate {
         &self,
         post: &Post,
         places: &Workplaces,
-        request: &Request,
+        request: &CommandRequest,
     ) -> Option<Occasion> {
         match &request.command {
             Command::Task(TaskCommand::Complete { task, result, .. })
@@ -239,8 +239,8 @@ fn hook_task(post: &Post, places: &Workplaces, number: TaskNumber) -> Option<Hoo
 /// Waits for hooks, but not for long once somebody is in a hurry: those that still run then are killed.
 async fn unless_hurried(
     hurried: &CancellationToken,
-    hooks: impl Future<Output = Fired>,
-) -> Option<Fired> {
+    hooks: impl Future<Output = HookReport>,
+) -> Option<HookReport> {
     let patience = async {
         hurried.cancelled().await;
         sleep(HURRY).await;

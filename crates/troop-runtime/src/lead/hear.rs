@@ -4,7 +4,7 @@ use tokio::time::Instant;
 use troop_model::{Actor, Command, Notice, OperationId, TaskCommand};
 use troop_protocol::{
     FromTeammate, Idle, Incoming, Log, MethodError, Notification, Ready, ReportedStatus, Responder,
-    Skipped, TaskReport,
+    SkippedLine, TaskReport,
 };
 
 use super::{
@@ -21,7 +21,7 @@ use super::{
     policy::{completion::is_late, delegation},
     transcript::TranscriptLine,
 };
-use crate::{Finished, GitError, Request, hooks::Verdict};
+use crate::{CommandRequest, GitError, WorkReport, hooks::Verdict};
 
 /// Words.
 impl Dispatcher {
@@ -76,7 +76,7 @@ impl Dispatcher {
         }
     }
 
-    fn skipped(&mut self, runner: &Runner, skipped: &Skipped) {
+    fn skipped(&mut self, runner: &Runner, skipped: &SkippedLine) {
         let what = format!("skipped a line ({}): {}", skipped.reason, skipped.preview);
         self.office.post.note(&runner.member, TranscriptLine::trouble(&what));
     }
@@ -155,8 +155,8 @@ impl Dispatcher {
     }
 
     /// Does what another process asks for, after all that it must pass.
-    pub(super) async fn called(&mut self, request: Request, responder: Responder) {
-        let request = Request { fence: Some(self.office.post.mandate.fence), ..request };
+    pub(super) async fn called(&mut self, request: CommandRequest, responder: Responder) {
+        let request = CommandRequest { fence: Some(self.office.post.mandate.fence), ..request };
         let intent = Intent { runner: None, request, responder: Some(responder) };
         self.completions.pass(&mut self.office, intent).await;
     }
@@ -202,7 +202,7 @@ impl Dispatcher {
     }
 
     /// It is known whether something is done.
-    pub(super) async fn proved(&mut self, id: PassageId, finished: Result<Finished, GitError>) {
+    pub(super) async fn proved(&mut self, id: PassageId, finished: Result<WorkReport, GitError>) {
         let released = self.completions.proved(&mut self.office, id, finished).await;
         self.release(released).await;
     }

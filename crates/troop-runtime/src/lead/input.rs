@@ -13,7 +13,9 @@ use super::{
     crew::lifecycle::MemberExit,
     gate::HookReply,
 };
-use crate::{Begun, BoardError, Finished, GitError, Request, Sight, Watcher, Work};
+use crate::{
+    BoardError, CommandRequest, GitError, TaskAttempt, TaskFolder, WatchReport, Watcher, WorkReport,
+};
 
 /// One thing that a lead reacts to.
 #[derive(Debug)]
@@ -35,25 +37,25 @@ pub(super) enum LeadInput {
     /// Hooks have spoken about something that waited for them.
     Judged(Box<HookReply>),
     /// It is known whether something is done that was said to be.
-    Proved(PassageId, Box<Result<Finished, GitError>>),
+    Proved(PassageId, Box<Result<WorkReport, GitError>>),
     /// It is known what became of work that could not be merged when it was done.
     MergedLate(Box<LateMerge>),
     /// A member's folder is there, or cannot be made.
     Placed(MemberName, Result<PathBuf, GitError>),
     /// A member's folder is ready for a task, or cannot be made so.
-    Begun(Box<(Work, Result<Begun, GitError>)>),
+    Begun(Box<(TaskAttempt, Result<TaskFolder, GitError>)>),
     /// Something for a member cannot be done now, and is tried again.
     Waits(MemberName, String),
     /// What was seen of what members are doing.
-    Watched(Box<(Watcher, Result<Sight, GitError>)>),
+    Watched(Box<(Watcher, Result<WatchReport, GitError>)>),
     /// A check of a member's work printed a line.
     Shown(MemberName, String),
     /// Another process gives a command by way of this lead.
-    Called(Box<(Request, Responder)>),
+    Called(Box<(CommandRequest, Responder)>),
     /// A member was given work, or was not; what came of it is in the log up to there.
     Settled(Runner, Option<Version>),
     /// The board refused what was given for a member, which does not know yet.
-    Refused(Box<(Runner, Request, String)>),
+    Refused(Box<(Runner, CommandRequest, String)>),
     /// A member that crashed was not started again.
     NotRestarted(MemberName, BoardError),
     /// The member to whom something was delegated was not started.

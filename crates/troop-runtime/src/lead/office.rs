@@ -26,7 +26,7 @@ use super::{
     transcript::TranscriptLine,
 };
 use crate::{
-    Begun, BoardError, Done, GitError, Request, Work,
+    BoardError, CommandEffect, CommandRequest, GitError, TaskAttempt, TaskFolder,
     answers::{changed, failure},
     workspace::Workspace,
 };
@@ -59,9 +59,9 @@ impl Office {
 
     /// Gives a command and answers with what came of it. A member that claims a task hears that it has it when its folder is
     /// ready.
-    async fn call(&mut self, request: Request, responder: Responder) {
+    async fn call(&mut self, request: CommandRequest, responder: Responder) {
         let readying = self.places.readying(&self.post, &request.command);
-        let look = |state: &State, done: Done| {
+        let look = |state: &State, done: CommandEffect| {
             let work = claimed(state, &done);
             (changed(state, &done), work)
         };
@@ -87,7 +87,7 @@ impl Office {
     }
 
     /// Gives a command for a member. It hears of it if that is refused.
-    pub(super) async fn do_for(&mut self, runner: &Runner, request: Request) {
+    pub(super) async fn do_for(&mut self, runner: &Runner, request: CommandRequest) {
         let runner = runner.clone();
         let again = request.clone();
         self.post
@@ -98,7 +98,7 @@ impl Office {
     }
 
     /// Gives a command that may give a member work; until it is known whether it did, the member is offered no other.
-    pub(super) async fn ask_for(&mut self, runner: &Runner, request: Request) {
+    pub(super) async fn ask_for(&mut self, runner: &Runner, request: CommandRequest) {
         let Some(facts) = self.crew.facts_of(runner) else { return };
         facts.work.offers.begin();
         let Some(given) = self.post.enqueue(request).await else { return };
@@ -195,7 +195,7 @@ impl Office {
 /// Folders.
 impl Office {
     /// A member's folder is ready for a task, or cannot be made so.
-    pub(super) async fn begun(&mut self, work: Work, begun: Result<Begun, GitError>) {
+    pub(super) async fn begun(&mut self, work: TaskAttempt, begun: Result<TaskFolder, GitError>) {
         let member = work.member.clone();
         if self.places.begun(&mut self.post, work, begun).await {
             self.send_held_tasks(&member);

@@ -24,7 +24,9 @@ use super::{
     post::Post,
     transcript::TranscriptLine,
 };
-use crate::{Begun, BoxFuture, Done, GitError, Isolation, Sight, Watcher, Work};
+use crate::{
+    BoxFuture, CommandEffect, GitError, TaskAttempt, TaskFolder, WatchReport, Watcher, Worktrees,
+};
 
 /// How long we wait between two tries to make a folder ready while somebody waits for the answer.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -32,7 +34,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The folders of members, as a lead holds them.
 #[derive(Debug)]
 pub(super) struct Workplaces {
-    isolation: Option<Isolation>,
+    isolation: Option<Worktrees>,
     jobs: Jobs,
     /// Whose folder is being made, before it is started.
     coming: BTreeSet<MemberName>,
@@ -95,7 +97,7 @@ impl Jobs {
 /// What is to be done before a member hears that it has a task.
 #[derive(Debug)]
 pub(super) struct Readying {
-    isolation: Isolation,
+    isolation: Worktrees,
     jobs: Jobs,
     over: CancellationToken,
 }
@@ -103,7 +105,7 @@ pub(super) struct Readying {
 impl Readying {
     /// Makes the folder ready for what was claimed. What goes wrong is heard where the log is followed; what may pass is
     /// waited for, so that nobody works in a folder that is not ready.
-    pub(super) async fn ready(self, work: Work) {
+    pub(super) async fn ready(self, work: TaskAttempt) {
         let since = Instant::now();
         while self.isolation.has_place(&work.member) && since.elapsed() < PATIENCE {
             let (tell, told) = oneshot::channel();
@@ -123,7 +125,7 @@ impl Readying {
 
 /// Who works where.
 impl Workplaces {
-    pub(super) fn new(isolation: Option<Isolation>, tracker: &TaskTracker) -> Self {
+    pub(super) fn new(isolation: Option<Worktrees>, tracker: &TaskTracker) -> Self {
         Self {
             isolation,
             jobs: Jobs::start(tracker),
@@ -135,7 +137,7 @@ impl Workplaces {
         }
     }
 
-    pub(super) fn isolation(&self) -> Option<&Isolation> {
+    pub(super) fn isolation(&self) -> Option<&Worktrees> {
         self.isolation.as_ref()
     }
 
@@ -145,7 +147,7 @@ impl Workplaces {
     }
 
     /// How a member is isolated, if it is. The lead works in the project, and members that run elsewhere work where they like.
-    fn isolation_of(&self, state: &State, member: &MemberName) -> Option<&Isolation> {
+    fn isolation_of(&self, state: &State, member: &MemberName) -> Option<&Worktrees> {
         let is_run_here = |it: &Member| it.role == Role::Member && !it.is_external();
         let is_teammate = state.member(member).is_some_and(is_run_here);
         self.isolation.as_ref().filter(|_| is_teammate)
@@ -162,7 +164,7 @@ impl Workplaces {
         state: &State,
         member: &MemberName,
     ) -> Vec<(&'static str, &'static str)> {
-        self.isolation_of(state, member).map(Isolation::variables).unwrap_or_default()
+        self.isolation_of(state, member).map(Worktrees::variables).unwrap_or_default()
     }
 
     /// Whether a member's folder is being made ready, so that it has not heard of its task yet.
@@ -182,11 +184,11 @@ impl Workplaces {
         state: &State,
         member: &MemberName,
         task: TaskNumber,
-    ) -> Option<(Isolation, Work)> {
+    ) -> Option<(Worktrees, TaskAttempt)> {
         let work = work(state, member, task)?;
         let attempt = Attempt { member: member.clone(), task, number: work.attempt };
         // A folder that was made ready and is gone is missed when its work is merged.
-        let has_place = |it: &&Isolation| self.begun.contains_key(&attempt) || it.has_place(member);
+        let has_place = |it: &&Worktrees| self.begun.contains_key(&attempt) || it.has_place(member);
         let isolation = self.isolation_of(state, member).filter(has_place)?;
         Some((isolation.clone(), work))
     }
@@ -268,8 +270,8 @@ impl Workplaces {
     pub(super) async fn begun(
         &mut self,
         post: &mut Post,
-        work: Work,
-        begun: Result<Begun, GitError>,
+        work: TaskAttempt,
+        begun: Result<TaskFolder, GitError>,
     ) -> bool {
         let attempt =
             Attempt { member: work.member.clone(), task: work.task, number: work.attempt };
@@ -316,7 +318,7 @@ impl Workplaces {
 
     /// Makes a folder ready later that cannot be made ready now because of something that may pass: the task is not to blame
     /// for it. Not for ever. People are told once. Returns whether it is tried again.
-    fn begin_later(&mut self, post: &mut Post, work: &Work, error: &GitError) -> bool {
+    fn begin_later(&mut self, post: &mut Post, work: &TaskAttempt, error: &GitError) -> bool {
         let member = &work.member;
         let next = self.failing.next_try(member, post.timing.restart, Instant::now());
         let Some(next) = next else { return false };
@@ -411,14 +413,14 @@ impl Workplaces {
         &mut self,
         post: &mut Post,
         watcher: Watcher,
-        seen: Result<Sight, GitError>,
+        seen: Result<WatchReport, GitError>,
     ) {
         self.watcher = Some(watcher);
         let Some(branch) = self.isolation.as_ref().map(|it| it.branch().to_owned()) else {
             return;
         };
         // What cannot be seen now is seen later, at the latest when it is merged.
-        let Sight { clashes, unseen } = seen.unwrap_or_default();
+        let WatchReport { clashes, unseen } = seen.unwrap_or_default();
         for (member, why) in unseen {
             let what = format!("its folder cannot be watched for conflicts: {why}");
             post.note(&member, TranscriptLine::trouble(&what));
@@ -434,14 +436,14 @@ impl Workplaces {
     }
 }
 
-fn work(state: &State, member: &MemberName, task: TaskNumber) -> Option<Work> {
+fn work(state: &State, member: &MemberName, task: TaskNumber) -> Option<TaskAttempt> {
     let found = state.tasks().get(task)?;
     let subject = found.subject.clone();
-    Some(Work { member: member.clone(), task, attempt: found.attempts, subject })
+    Some(TaskAttempt { member: member.clone(), task, attempt: found.attempts, subject })
 }
 
 /// The work that somebody has just claimed. A member that is at something else stays where it is.
-pub(super) fn claimed(state: &State, done: &Done) -> Option<Work> {
+pub(super) fn claimed(state: &State, done: &CommandEffect) -> Option<TaskAttempt> {
     let (task, member) = done.events.iter().find_map(|event| {
         let Fact::TaskClaimed { task, owner, .. } = &event.fact else { return None };
         Some((*task, owner.clone()))

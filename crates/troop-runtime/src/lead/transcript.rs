@@ -1,4 +1,4 @@
-//! Transcripts: what a lead saw of each member, for people to read, as lines of JSON.
+//! What was seen of each member, kept for people to read: one line of JSON for each.
 
 use std::{
     collections::BTreeMap,
@@ -7,73 +7,24 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::{Deserialize, Serialize};
-use troop_model::{MemberName, Time};
-use troop_protocol::Level;
+use troop_model::MemberName;
 
-/// A transcript that grows beyond this is kept aside, and a new one begins.
+pub use troop_protocol::{TranscriptEntry, TranscriptLine, TranscriptSource};
+
+/// A transcript that has grown beyond this begins anew; the one before is kept.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// One line of a transcript.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TranscriptEntry {
-    pub at: Time,
-    /// The session of the delegation that the member worked on: `delegate:ID`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session: Option<String>,
-    /// What it is.
-    #[serde(flatten)]
-    pub line: TranscriptLine,
-}
-
-/// What a line of a transcript is, and what it says.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TranscriptLine {
-    /// Where it comes from.
-    pub source: TranscriptSource,
-    /// How important it is.
-    pub level: Level,
-    /// What it says.
-    pub text: String,
-}
-
-/// Where a line of a transcript comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TranscriptSource {
-    /// The member said it.
-    Member,
-    /// Its process wrote it to standard error.
-    Stderr,
-    /// troop saw it.
-    Troop,
-}
-
-impl TranscriptLine {
-    pub(super) fn said(level: Level, text: &str) -> Self {
-        Self { source: TranscriptSource::Member, level, text: text.to_owned() }
-    }
-
-    pub(super) fn complaint(text: &str) -> Self {
-        Self { source: TranscriptSource::Stderr, level: Level::Warn, text: text.to_owned() }
-    }
-
-    pub(super) fn note(text: &str) -> Self {
-        Self { source: TranscriptSource::Troop, level: Level::Info, text: text.to_owned() }
-    }
-
-    pub(super) fn trouble(text: &str) -> Self {
-        Self { source: TranscriptSource::Troop, level: Level::Warn, text: text.to_owned() }
-    }
-}
-
 /// Where the transcript of a member is.
-fn path(folder: &Path, member: &MemberName) -> PathBuf {
+pub(crate) fn path(folder: &Path, member: &MemberName) -> PathBuf {
     folder.join("transcripts").join(format!("{member}.jsonl"))
 }
 
-/// Reads the lines of a transcript from a position on, and returns where it ends. A line that is only half written is left
-/// for later.
+/// Where a transcript is kept that was begun anew.
+pub(crate) fn former_path(path: &Path) -> PathBuf {
+    path.with_extension("jsonl.1")
+}
+
+/// Reads the lines of a transcript from a position on, and says where it ends. What is half written is left for later.
 ///
 /// # Errors
 ///
@@ -88,16 +39,14 @@ pub fn read(
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
         file => file?,
     };
-    // If it is shorter than before, a new one has begun.
+    // One that is shorter than before has begun anew.
     let from = if file.metadata()?.len() < from { 0 } else { from };
     let mut reader = io::BufReader::new(file);
     reader.seek(io::SeekFrom::Start(from))?;
-    let mut entries = Vec::new();
-    let mut end = from;
-    let mut line = String::new();
+    let (mut entries, mut end, mut line) = (Vec::new(), from, String::new());
     while reader.read_line(&mut line)? > 0 && line.ends_with('\n') {
         end += line.len() as u64;
-        // A line that is no entry was written by another program.
+        // What is no entry is somebody else's.
         entries.extend(serde_json::from_str(&line));
         line.clear();
     }
@@ -123,7 +72,7 @@ impl Transcripts {
         Self { folder: folder.to_owned(), open: BTreeMap::new() }
     }
 
-    /// Writes a line with the next flush. A transcript that cannot be written does not stop the team.
+    /// Writes a line, soon. A transcript that cannot be written must not stop the team.
     pub(super) fn write(&mut self, member: &MemberName, entry: &TranscriptEntry) {
         if !self.open.contains_key(member) {
             let Ok(transcript) = Transcript::open(&path(&self.folder, member)) else { return };
@@ -135,7 +84,7 @@ impl Transcripts {
         }
     }
 
-    /// Writes the lines that wait.
+    /// Writes what waits.
     pub(super) fn flush(&mut self) {
         let mut full = Vec::new();
         for (member, transcript) in &mut self.open {
@@ -147,7 +96,7 @@ impl Transcripts {
         for member in full {
             self.open.remove(&member);
             let path = path(&self.folder, &member);
-            drop(fs::rename(&path, path.with_extension("jsonl.1")));
+            drop(fs::rename(&path, former_path(&path)));
         }
     }
 }

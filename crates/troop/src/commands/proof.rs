@@ -8,7 +8,7 @@ use troop_model::{
     TaskRef, decide,
 };
 use troop_process::Mark;
-use troop_runtime::{Agreement, Checks, Request, Wanted, complaint, find_lead};
+use troop_runtime::{Agreement, CheckDemand, Checks, CommandRequest, complaint, find_lead};
 use uuid::Uuid;
 
 use crate::{
@@ -91,7 +91,7 @@ async fn way_on(desk: &mut Desk) -> Result<String> {
 
 /// Refuses what the board would not take even if it were proved, or with this proof if there is one.
 async fn judge(desk: &mut Desk, proof: Option<Proof>, order: &TaskCommand) -> Result<()> {
-    let Request { actor, operation, origin, command, .. } =
+    let CommandRequest { actor, operation, origin, command, .. } =
         desk.request(Command::Task(order.clone()))?;
     let ctx = Context { now: desk.clock.now(), actor, operation, origin, fence: None };
     let board = desk.team(None).await?;
@@ -120,7 +120,7 @@ async fn run(desk: &Desk, commands: Vec<String>, seconds: u32) -> Result<Vec<Evi
         clock: desk.clock.clone(),
         session,
         show: None,
-        wanted: Wanted::default(),
+        wanted: CheckDemand::default(),
         // A person has agreed to them as they are now.
         agreement: Agreement::default(),
     };

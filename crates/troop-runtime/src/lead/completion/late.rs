@@ -4,7 +4,7 @@ use troop_model::{Role, Status, Task, TaskNumber};
 
 use super::{Completions, proof};
 use crate::{
-    Finished, GitError, LateDone, Outcome, Wanted, Work,
+    CheckDemand, GitError, LateCompletion, MergeOutcome, TaskAttempt, WorkReport,
     checks::complaint,
     lead::{input::LeadInput, office::Office, transcript::TranscriptLine},
 };
@@ -12,9 +12,9 @@ use crate::{
 /// Work that came late, and what became of it.
 #[derive(Debug)]
 pub(in super::super) struct LateMerge {
-    work: Work,
+    work: TaskAttempt,
     /// None if there was nothing to merge.
-    finished: Result<Option<Finished>, GitError>,
+    finished: Result<Option<WorkReport>, GitError>,
 }
 
 impl Completions {
@@ -34,7 +34,7 @@ impl Completions {
     pub(in super::super) fn merge_if_late(
         &mut self,
         office: &mut Office,
-        done: LateDone,
+        done: LateCompletion,
         task: TaskNumber,
     ) {
         let is_merged = office.post.state.tasks().get(task).is_none_or(|it| it.merged.is_some());
@@ -47,7 +47,7 @@ impl Completions {
     }
 
     /// Merges the work on a task that is done, if there is some. No folder is made ready for anybody before that.
-    fn merge_late(&mut self, office: &mut Office, task: TaskNumber, done: LateDone) {
+    fn merge_late(&mut self, office: &mut Office, task: TaskNumber, done: LateCompletion) {
         let Some(isolation) = office.places.isolation().cloned() else { return };
         let state = &office.post.state;
         let Some(team) = state.team() else { return };
@@ -58,8 +58,8 @@ impl Completions {
         }
         let required = found.required_checks(team).into_iter().map(str::to_owned).collect();
         let subject = found.subject.clone();
-        let work = Work { member: member.clone(), task, attempt: found.attempts, subject };
-        let checks = self.checks(&office.post, required, Some(member), Wanted::default());
+        let work = TaskAttempt { member: member.clone(), task, attempt: found.attempts, subject };
+        let checks = self.checks(&office.post, required, Some(member), CheckDemand::default());
         let mut perseverance = proof::perseverance(&office.post, &work, &checks);
         self.n_late += 1;
         let inputs = office.post.background.inputs.clone();
@@ -87,13 +87,13 @@ impl Completions {
         let LateMerge { work, finished } = late;
         match finished {
             Ok(None) => {}
-            Ok(Some(Finished { outcome: Outcome::Merged(merge), evidence })) => {
+            Ok(Some(WorkReport { outcome: MergeOutcome::Merged(merge), evidence })) => {
                 proof::keep_proof(&mut office.post, work.task, evidence, Some(merge)).await;
             }
-            Ok(Some(Finished { outcome: Outcome::Ready, evidence })) => {
+            Ok(Some(WorkReport { outcome: MergeOutcome::Ready, evidence })) => {
                 proof::keep_proof(&mut office.post, work.task, evidence, None).await;
             }
-            Ok(Some(Finished { outcome: Outcome::Not(why), evidence })) => {
+            Ok(Some(WorkReport { outcome: MergeOutcome::Not(why), evidence })) => {
                 let why = complaint(&evidence).unwrap_or_else(|| why.reason());
                 proof::keep_proof(&mut office.post, work.task, evidence, None).await;
                 not_merged(office, &work, &why).await;
@@ -103,8 +103,8 @@ impl Completions {
     }
 }
 
-async fn not_merged(office: &mut Office, work: &Work, why: &str) {
-    let Work { member, task, .. } = work;
+async fn not_merged(office: &mut Office, work: &TaskAttempt, why: &str) {
+    let TaskAttempt { member, task, .. } = work;
     let what = format!(
         "{task} is done, but {member}'s work on it could not be merged and is kept on its branch: {why}"
     );
@@ -113,11 +113,11 @@ async fn not_merged(office: &mut Office, work: &Work, why: &str) {
 }
 
 /// How a task came to be done.
-fn how(task: &Task) -> LateDone {
+fn how(task: &Task) -> LateCompletion {
     let mut newest_first = task.trail.iter().rev();
     let end = newest_first.find(|it| matches!(it.what.as_str(), "approved" | "completed"));
     match end {
-        Some(it) if it.what == "approved" => LateDone::Approved,
-        _ => LateDone::Completed,
+        Some(it) if it.what == "approved" => LateCompletion::Approved,
+        _ => LateCompletion::Completed,
     }
 }

@@ -5,14 +5,15 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use troop_model::{
-    Command, Evidence, MemberName, Merged, Notice, Proof, RefusedBy, RejectMode, State,
-    TaskCommand, TaskNumber,
+    Command, Evidence, Hint, HintCommand, MemberName, Merged, Notice, Proof, RefusedBy, RejectMode,
+    State, TaskCommand, TaskNumber,
 };
 
 use super::{Completions, DoneClaim, Intent, PassageStage, Station, refusal};
 use crate::{
-    Checks, Finished, GitError, Isolation, Merge, NotMerged, Outcome, Request, Wanted, Work,
-    checks::{Ask, Show, complaint},
+    CheckDemand, Checks, CommandRequest, GitError, Merge, MergeOutcome, MergeRefusal, TaskAttempt,
+    WorkReport, Worktrees,
+    checks::{DemandProbe, LineSink, complaint},
     lead::{
         input::LeadInput,
         office::Office,
@@ -31,12 +32,12 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct ProofPlan {
     claim: DoneClaim,
-    work: Option<(Isolation, Work)>,
+    work: Option<(Worktrees, TaskAttempt)>,
     checks: Vec<String>,
 }
 
 /// What must be shown before a command counts as done; nothing, if it does not say so, or is refused anyway.
-pub(super) fn plan(office: &Office, request: &Request) -> Option<ProofPlan> {
+pub(super) fn plan(office: &Office, request: &CommandRequest) -> Option<ProofPlan> {
     let state = &office.post.state;
     let claim = done_claim(state, request)?;
     let found = state.tasks().get(claim.task)?;
@@ -85,8 +86,8 @@ impl Completions {
                     (None, _) => {
                         let evidence = checks.run(&project, None).await;
                         Ok(match checks.wanted.is_still().await {
-                            true => Finished::without_merge(evidence),
-                            false => NotMerged::Unwanted.into(),
+                            true => WorkReport::without_merge(evidence),
+                            false => MergeRefusal::Unwanted.into(),
                         })
                     }
                 }
@@ -102,7 +103,7 @@ impl Completions {
         post: &Post,
         commands: Vec<String>,
         owner: Option<MemberName>,
-        wanted: Wanted,
+        wanted: CheckDemand,
     ) -> Checks {
         let seconds = post.state.team().map_or(1, |team| team.settings.check_timeout_seconds);
         let inputs = post.background.inputs.clone();
@@ -111,7 +112,7 @@ impl Completions {
                 // A lead that has enough to do does not show it.
                 drop(inputs.try_send(LeadInput::Shown(owner.clone(), line.to_owned())));
             };
-            Arc::new(show) as Show
+            Arc::new(show) as LineSink
         });
         Checks {
             commands,
@@ -131,19 +132,19 @@ impl Completions {
         office: &mut Office,
         intent: Intent,
         claim: DoneClaim,
-        finished: Result<Finished, GitError>,
+        finished: Result<WorkReport, GitError>,
     ) {
         let task = claim.task;
         match finished {
-            Ok(Finished { outcome: Outcome::Merged(merge), evidence }) => {
+            Ok(WorkReport { outcome: MergeOutcome::Merged(merge), evidence }) => {
                 keep_proof(&mut office.post, task, evidence, Some(merge)).await;
                 office.carry_out(intent).await;
             }
-            Ok(Finished { outcome: Outcome::Ready, evidence }) => {
+            Ok(WorkReport { outcome: MergeOutcome::Ready, evidence }) => {
                 keep_proof(&mut office.post, task, evidence, None).await;
                 office.carry_out(intent).await;
             }
-            Ok(Finished { outcome: Outcome::Not(why), evidence }) => {
+            Ok(WorkReport { outcome: MergeOutcome::Not(why), evidence }) => {
                 self.object(office, intent, claim, why, evidence).await;
             }
             Err(error) => {
@@ -169,10 +170,10 @@ impl Completions {
         office: &mut Office,
         intent: Intent,
         claim: DoneClaim,
-        why: NotMerged,
+        why: MergeRefusal,
         evidence: Vec<Evidence>,
     ) {
-        if matches!(why, NotMerged::Unwanted) {
+        if matches!(why, MergeRefusal::Unwanted) {
             let feedback =
                 "the task was taken away in the meantime; look at it, and complete it again";
             let feedback = feedback.to_owned();
@@ -241,11 +242,11 @@ struct ProofObjection {
 
 /// Whether somebody still wants to know whether a task is done: until it is taken away or over, which the board is asked once
 /// more before anything is changed.
-fn wanted(post: &Post, request: &Request, over: CancellationToken) -> Wanted {
+fn wanted(post: &Post, request: &CommandRequest, over: CancellationToken) -> CheckDemand {
     let board = post.board.clone();
     let clock = post.clock.clone();
     let request = Arc::new(request.clone());
-    let ask: Ask = Arc::new(move || {
+    let ask: DemandProbe = Arc::new(move || {
         let board = board.clone();
         let now = clock.now();
         let request = Arc::clone(&request);
@@ -255,12 +256,12 @@ fn wanted(post: &Post, request: &Request, over: CancellationToken) -> Wanted {
             board.look(look).await.unwrap_or(true)
         })
     });
-    Wanted { over, ask: Some(ask) }
+    CheckDemand { over, ask: Some(ask) }
 }
 
 /// For work that a fault of the machine keeps from being merged.
-pub(super) fn perseverance(post: &Post, work: &Work, checks: &Checks) -> Perseverance {
-    let Work { member, task, .. } = work;
+pub(super) fn perseverance(post: &Post, work: &TaskAttempt, checks: &Checks) -> Perseverance {
+    let TaskAttempt { member, task, .. } = work;
     Perseverance {
         member: member.clone(),
         what: format!("{member}'s work on {task} cannot be merged now"),
@@ -311,8 +312,11 @@ async fn send_back(
     };
     let number = task.0;
     let hint = match completion::is_retried(&office.post.state, task) || can_repair {
-        true => format!("approve it when it is submitted again: `troop task approve {number}`"),
-        false => format!("retry it: `troop task retry {number}`"),
+        true => Hint::to(
+            "approve it when it is submitted again",
+            HintCommand::troop("task approve").word(number),
+        ),
+        false => Hint::to("retry it", HintCommand::troop("task retry").word(number)),
     };
     refusal::say_no_with_hint(office, intent, message, hint).await;
 }

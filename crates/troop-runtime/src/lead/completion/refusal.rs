@@ -1,16 +1,21 @@
 //! Saying no: whoever asked hears why, and the log keeps it.
 
-use troop_model::{Command, MemberName, Notice, Outgoing, RefusedBy, TaskCommand};
+use troop_model::{Command, Hint, MemberName, Notice, Outgoing, RefusedBy, TaskCommand};
 use troop_protocol::{Failure, FailureKind};
 
 use super::{Intent, done_claim};
 use crate::{
-    Request,
+    CommandRequest,
     lead::{Runner, office::Office},
 };
 
 /// Keeps in the log that something was refused: a caller that is told in answer alone could tell nobody else.
-pub(super) async fn record(office: &mut Office, request: &Request, by: RefusedBy, reason: &str) {
+pub(super) async fn record(
+    office: &mut Office,
+    request: &CommandRequest,
+    by: RefusedBy,
+    reason: &str,
+) {
     let task = done_claim(&office.post.state, request).map(|it| it.task);
     let mut subject = None;
     if let Command::Task(TaskCommand::Create(new)) = &request.command {
@@ -70,7 +75,7 @@ pub(super) async fn say_no_with_hint(
     office: &mut Office,
     intent: Intent,
     message: String,
-    hint: String,
+    hint: Hint,
 ) {
     let Some(responder) = intent.responder else {
         let feedback = format!("{message}; {hint}");
@@ -80,7 +85,7 @@ pub(super) async fn say_no_with_hint(
     office.gate.forget(intent.request.operation);
     let failure = Failure::new(FailureKind::Conflict, &message);
     // The caller may have gone; then nobody needs this answer.
-    drop(responder.refuse(Failure { hint: Some(hint), ..failure }));
+    drop(responder.refuse(failure.with_hint(hint)));
 }
 
 /// Tells a member in a way that lasts what was against something.

@@ -6,7 +6,7 @@ use troop_model::{Actor, Command, MemberName, Message, Origin, Party};
 use uuid::Uuid;
 
 use super::Crew;
-use crate::{Request, Signature, lead::post::Post};
+use crate::{CommandRequest, Signature, lead::post::Post};
 
 /// In which conversation the lead's agent acts: that of the mail which it read last.
 #[derive(Debug, Default)]
@@ -39,7 +39,7 @@ impl Conversation {
     }
 
     /// A command of the lead's agent, in the conversation that it is about.
-    fn place(&self, mut request: Request) -> Request {
+    fn place(&self, mut request: CommandRequest) -> CommandRequest {
         if let Some(origin) = &self.current {
             request.origin = origin.clone();
         }
@@ -52,11 +52,16 @@ impl Conversation {
 
 impl Crew {
     /// A command that a member gives by way of the lead.
-    pub(in super::super) fn signed(&self, post: &Post, actor: Actor, command: Command) -> Request {
+    pub(in super::super) fn signed(
+        &self,
+        post: &Post,
+        actor: Actor,
+        command: Command,
+    ) -> CommandRequest {
         let is_lead = post.state.lead().is_some_and(|lead| Actor::agent(&lead.name) == actor);
         let origin = self.origin_of(&actor, &command);
         let signature = Signature { origin, ..Signature::new(actor) };
-        let request = Request { fence: Some(post.mandate.fence), ..signature.on(command) };
+        let request = CommandRequest { fence: Some(post.mandate.fence), ..signature.on(command) };
         if is_lead { self.conversation.place(request) } else { request }
     }
 

@@ -5,7 +5,7 @@ use troop_model::{
     TaskRef, WorkspaceFolder,
 };
 
-use crate::{Aim, Request};
+use crate::{Aim, CommandRequest};
 
 /// How often a member may say in one attempt that it is done when it is not. Then the attempt fails, and the task is tried
 /// anew.
@@ -58,7 +58,7 @@ pub(in super::super) enum DoneWay {
 
 /// What a command says to be done, if it does. A person's word counts at once; what the holder made is merged right after.
 #[expect(clippy::wildcard_enum_match_arm, reason = "no other command says that something is done")]
-pub(in super::super) fn done_claim(state: &State, request: &Request) -> Option<DoneClaim> {
+pub(in super::super) fn done_claim(state: &State, request: &CommandRequest) -> Option<DoneClaim> {
     let is_reviewed = state.team()?.settings.require_review;
     let aim = if is_reviewed { Aim::HandIn } else { Aim::Merge };
     let (task, way) = match &request.command {
@@ -99,7 +99,7 @@ pub(in super::super) struct Departure {
 }
 
 /// Which task its holder lets go by a command, if it does.
-pub(in super::super) fn departure(state: &State, request: &Request) -> Option<Departure> {
+pub(in super::super) fn departure(state: &State, request: &CommandRequest) -> Option<Departure> {
     let Command::Task(
         TaskCommand::Complete { task, .. }
         | TaskCommand::Fail { task, .. }

@@ -11,7 +11,7 @@ use troop_model::{
 use uuid::Uuid;
 
 use crate::{
-    Request, Signature,
+    CommandRequest, Signature,
     lead::{
         LeadWork, Until,
         crew::{
@@ -256,15 +256,15 @@ pub(super) fn complete(number: u32) -> TaskCommand {
 }
 
 /// A command as somebody gives it.
-pub(super) fn request(actor: Actor, command: Command) -> Request {
+pub(super) fn request(actor: Actor, command: Command) -> CommandRequest {
     Signature::new(actor).on(command)
 }
 
-pub(super) fn by_agent(member: &str, command: TaskCommand) -> Request {
+pub(super) fn by_agent(member: &str, command: TaskCommand) -> CommandRequest {
     request(Actor::agent(&name(member)), Command::Task(command))
 }
 
-pub(super) fn by_person(command: TaskCommand) -> Request {
+pub(super) fn by_person(command: TaskCommand) -> CommandRequest {
     request(Actor::human("pat"), Command::Task(command))
 }
 

@@ -42,6 +42,7 @@ fn a_team_in_which_everybody_is_at_rest_is_quiet() {
                 it.claims("ann", 1);
                 it.completes("ann", 1);
                 it.sets("ann", MemberState::Idle, None);
+                read_all(it, &name("lead"));
             },
             Some(WorkEnd::Quiet),
         ),
