@@ -76,7 +76,7 @@ const ONLY_IN: [(&str, &[&str]); 17] = [
     ("notify", &["troop-runtime", "troop-store", "troop"]),
     ("rmcp", &["troop"]),
     ("toml_edit", &["troop"]),
-    ("schemars", &["troop-model", "troop-protocol", "troop"]),
+    ("schemars", &["troop-model", "troop-protocol", "troop-app", "troop"]),
     ("tokio-tungstenite", &["troop"]),
     (
         "tokio",

@@ -3,14 +3,13 @@
 use std::{fmt, path::Path, sync::Arc};
 
 use thiserror::Error;
+use troop_model::AgentKind;
 
 use crate::{
     Agent, CommandAgent, Definition, ScriptAgent, ScriptError,
     builtin::{self, BuiltinAgent},
 };
 
-/// The agent that thinks.
-const BUILTIN: &str = "builtin";
 /// The agents that a teammate of this program can run.
 const RUNS: &str = "`builtin`, `command`, `script:FILE`";
 
@@ -85,7 +84,7 @@ pub fn agent(key: &str, finder: Finder<'_>) -> Result<Box<dyn Agent>, RegistryEr
     if let Some(agent) = built_in(key, None, project)? {
         return Ok(agent);
     }
-    if key == BUILTIN {
+    if AgentKind::Builtin.is(key) {
         return finder.thinking(None);
     }
     let definitions = Definition::read_all(&Definition::folders(project, home));
@@ -100,8 +99,8 @@ pub fn agent(key: &str, finder: Finder<'_>) -> Result<Box<dyn Agent>, RegistryEr
     if let Some(why) = &definition.wrong {
         return Err(unclear(definition, why));
     }
-    let agent = definition.agent.as_deref().unwrap_or(BUILTIN);
-    if agent == BUILTIN {
+    let agent = definition.agent.as_deref().unwrap_or(AgentKind::Builtin.key());
+    if AgentKind::Builtin.is(agent) {
         return finder.thinking(Some(definition));
     }
     built_in(agent, definition.script.as_deref(), project)?
@@ -145,13 +144,12 @@ fn built_in(
     script: Option<&str>,
     project: &Path,
 ) -> Result<Option<Box<dyn Agent>>, RegistryError> {
-    let script = key.strip_prefix("script:").or(script.filter(|_| key == "script"));
-    if let Some(file) = script {
-        return Ok(Some(Box::new(ScriptAgent::read(&project.join(file))?)));
-    }
-    match key {
-        "command" => Ok(Some(Box::new(CommandAgent))),
-        "script" => Err(RegistryError::NoScript),
+    match AgentKind::of(key) {
+        Some(AgentKind::Script) => match AgentKind::script_file(key).or(script) {
+            Some(file) => Ok(Some(Box::new(ScriptAgent::read(&project.join(file))?))),
+            None => Err(RegistryError::NoScript),
+        },
+        Some(AgentKind::Command) => Ok(Some(Box::new(CommandAgent))),
         _ => Ok(None),
     }
 }

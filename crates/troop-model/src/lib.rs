@@ -13,6 +13,7 @@ mod state;
 
 mod access;
 mod actor;
+mod agent_kind;
 mod delegation;
 mod ids;
 mod limits;
@@ -41,6 +42,7 @@ mod snapshot;
 mod tests;
 
 pub use actor::{Actor, ActorKind, Context, Origin};
+pub use agent_kind::{AgentKind, AgentStart, AgentTraits, can_repair};
 pub use codec::{CodecError, SCHEMA, decode, encode};
 pub use command::{
     Command, DelegationOutcome, NewMember, NewTask, NewTeamCommand, Outgoing, Spawn, TaskAction,

@@ -16,6 +16,7 @@ mod workspace;
 use std::path::PathBuf;
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use troop_app::surroundings::Choices;
 use troop_model::TaskRef;
 
 pub(crate) use bench::{
@@ -64,6 +65,19 @@ pub(crate) struct Global {
     /// Where troop keeps its files [default: ~/.troop]
     #[arg(long, global = true, env = "TROOP_HOME", value_name = "FOLDER")]
     pub(crate) home: Option<PathBuf>,
+}
+
+impl Global {
+    /// What was chosen, for the library. An empty variable of the environment counts as no choice.
+    pub(crate) fn choices(&self) -> Choices {
+        let chosen = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
+        Choices {
+            home: self.home.clone().filter(|home| !home.as_os_str().is_empty()),
+            store: chosen(&self.store),
+            team: chosen(&self.team),
+            acting: chosen(&self.acting),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -25,12 +25,12 @@ mod workspace;
 use std::io::Read as _;
 
 use anyhow::{Context as _, Result};
+use troop_app::surroundings::{Starter, Surroundings};
 use troop_runtime::Following;
 use troop_store::Missing;
 
 use crate::{
     cli::{Cli, Command, MemberCommand, TaskCommand, TeamCommand},
-    config::{self, Starter, Surroundings},
     desk::Desk,
     output::Printer,
     report::{Refused, Usage},
@@ -40,7 +40,7 @@ use crate::{
 pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer) -> Result<()> {
     if let Command::Doctor { rescue } = &cli.command {
         let care = if *rescue { doctor::Care::Rescue } else { doctor::Care::Look };
-        return doctor::run(&cli.global, surroundings, care, printer).await;
+        return doctor::run(&surroundings, care, printer).await;
     }
     if let Command::Bench(command) = &cli.command {
         return bench::run(command, printer).await;
@@ -52,7 +52,7 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         return observe::run(args, printer).await;
     }
     if let Command::Trust(args) = &cli.command {
-        if let Some(starter) = Starter::find()? {
+        if let Some(starter) = Starter::find(std::process::id())? {
             let message =
                 format!("`{}` runs this, but only a person can trust a project", starter.member);
             return Err(Refused::forbidden(
@@ -71,12 +71,12 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
     }
     let makes_a_team = missing(&cli.command) == Missing::Make;
     let leads = makes_a_team || matches!(cli.command, Command::Resume(_) | Command::Demo(_));
-    if leads && config::is_teammate() {
+    if leads && surroundings.environment.is_teammate() {
         let hint = "ask the lead: `troop message send lead \"…\"`";
         return Err(Refused::new("a teammate can neither create nor lead a team", hint).into());
     }
     if let Command::Demo(args) = &cli.command {
-        return Box::pin(demo::run(args, &cli.global, surroundings.user, printer)).await;
+        return Box::pin(demo::run(args, &cli.global, surroundings, printer)).await;
     }
     let (following, missing) = (following(&cli.command), missing(&cli.command));
     let mut desk = Desk::open(&cli.global, surroundings, following, missing).await?;

@@ -12,6 +12,9 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use smol_str::SmolStr;
+use troop_app::surroundings::{
+    ReadableFiles, Starter, Surroundings, parse_store, readable_files, store_from_folder,
+};
 use troop_model::{
     Actor, Command, LeadLease, Member, MemberName, MemberState, Origin, Refusal, Role, State,
     StateCause, Team, TeamId, TeamStatus, did_you_mean, nearest,
@@ -25,7 +28,6 @@ use troop_store::{Missing, Store};
 
 use crate::{
     cli::Global,
-    config::{self, Starter, Surroundings},
     output::Printer,
     render,
     report::{Refused, Usage, some_of},
@@ -33,7 +35,6 @@ use crate::{
 use choice::Candidate;
 pub(crate) use choice::Purpose;
 use files::Kept;
-pub(crate) use files::Shared;
 
 /// Commands that people type come from here.
 const CHANNEL: &str = "cli";
@@ -52,7 +53,7 @@ pub(crate) struct Desk {
     /// What was said about this one command, and not in a file.
     said: Said,
     /// Where a `files:` store has its readable files, until they were caught up with.
-    shared: Option<Shared>,
+    shared: Option<ReadableFiles>,
     kept: Option<Kept>,
     following: Following,
 }
@@ -132,30 +133,28 @@ impl Desk {
         following: Following,
         missing: Missing,
     ) -> Result<Self> {
-        let starter = Starter::find()?;
-        starter.iter().try_for_each(|starter| starter.check(global))?;
-        let url = surroundings.store_url(global);
-        let is_default = surroundings.is_default_store(global);
+        let starter = Starter::find(std::process::id())?;
+        starter.iter().try_for_each(|starter| starter.check(&surroundings.choices))?;
+        let url = surroundings.store_url();
+        let is_default = surroundings.is_default_store();
         if is_default {
             std::fs::create_dir_all(&surroundings.home)
                 .with_context(|| format!("`{}` cannot be made", surroundings.home.display()))?;
         }
-        let shared = config::shared_files(&url)?;
-        let url = config::parse_store(&url)?;
+        let shared = readable_files(&url)?;
+        let url = parse_store(&url)?;
         let missing = if is_default { Missing::Make } else { missing };
         let store = troop_store::open(&url, missing).await?;
         let clock = Clock::system();
         let session = Session::new(Arc::clone(&store), clock.clone(), following);
-        // An empty variable says nothing.
-        let said = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
         let (member, own_team) = starter.map(|it| (it.member, it.team)).unzip();
-        let team = said(&global.team).or(own_team).or_else(|| surroundings.config.team.clone());
-        let member = member.or_else(|| said(&global.acting));
-        let folder = std::env::current_dir().unwrap_or_default();
-        let store_said = said(&global.store).map(|store| config::from_folder(&store, &folder));
-        let home_said = global.home.as_ref().filter(|home| !home.as_os_str().is_empty());
-        let home_said = home_said.map(|home| folder.join(home));
-        let said = Said { home: home_said, store: store_said, team: said(&global.team) };
+        let choices = surroundings.choices.clone();
+        let team = choices.team.clone().or(own_team).or(surroundings.configured.team.clone());
+        let member = member.or(choices.acting);
+        let folder = surroundings.environment.folder();
+        let store_said = choices.store.map(|store| store_from_folder(&store, folder));
+        let home_said = choices.home.map(|home| folder.join(home));
+        let said = Said { home: home_said, store: store_said, team: choices.team };
         let (is_for_programs, kept) = (global.json, None);
         Ok(Self {
             surroundings,
@@ -198,7 +197,8 @@ impl Desk {
     /// Takes in what others wrote into the readable files of a team. What runs for long keeps them in step meanwhile.
     pub(crate) async fn catch_up(&mut self, board: &Board) -> Result<()> {
         if let Some(shared) = self.shared.take() {
-            let kept = shared.catch_up(board, &self.clock, self.folder(board.team())).await?;
+            let kept =
+                files::catch_up(&shared, board, &self.clock, self.folder(board.team())).await?;
             self.kept = kept.map(|kept| match self.following {
                 Following::Always => kept.keep(),
                 Following::WhenAsked => kept,
@@ -312,7 +312,7 @@ impl Desk {
 
     /// Where teams are kept, if not where they are by default. It means the same in every folder.
     pub(crate) fn other_store(&self) -> Option<&str> {
-        self.said.store.as_deref().or(self.surroundings.config.store.as_deref())
+        self.said.store.as_deref().or(self.surroundings.configured.store.as_deref())
     }
 
     /// The team, if it was named for this command.

@@ -1,6 +1,5 @@
 //! Leads a team from this process, and shows what happens, until it is over.
 
-mod agents;
 mod finished;
 mod folders;
 mod isolation;
@@ -11,6 +10,10 @@ use std::{pin::pin, sync::Arc, time::Duration};
 use anyhow::{Context as _, Result};
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::task::TaskTracker;
+use troop_app::{
+    agents::{LeadWatch, RunnableAgents, Thinker, UnfinishedLead},
+    trust::{self, ProjectTrust},
+};
 use troop_model::{Actor, Command, Member, MessageKind, Outgoing, Refusal, Spawn, State};
 use troop_runtime::{
     Board, BoardError, Ended, HookOptions, Hooks, Isolation, Lead, LeadError, LeadHandle,
@@ -18,18 +21,9 @@ use troop_runtime::{
 };
 
 use crate::{
-    cli::LeadArgs,
-    config,
-    desk::Desk,
-    orphans,
-    output::Printer,
-    render::Story,
-    report::Typed,
+    cli::LeadArgs, desk::Desk, orphans, output::Printer, render::Story, report::Typed,
     signals::Signals,
-    trust::{self, Trust},
 };
-use agents::Watch;
-pub(crate) use agents::{Instead, Runnable, Thinkers};
 pub(crate) use finished::Finished;
 pub(crate) use folders::Folders;
 pub(crate) use isolation::{Home, ignored_lines};
@@ -60,15 +54,15 @@ pub(crate) struct Leading<'a> {
     /// Whether it was made right now.
     pub(crate) is_new: bool,
     pub(crate) printer: &'a Printer,
-    pub(crate) trust: &'a Trust,
-    pub(crate) agents: Arc<Runnable>,
+    pub(crate) trust: &'a ProjectTrust,
+    pub(crate) agents: Arc<RunnableAgents>,
     /// Who leads this time, if not who did before.
-    pub(crate) instead: Option<Instead>,
+    pub(crate) instead: Option<Thinker>,
     /// Where what thinks for the lead runs.
     pub(crate) thinks: LeadThinks,
     pub(crate) args: LeadArgs,
     /// How the lead's agent stands with what it was told before, and why, if it has not done that.
-    pub(crate) left: Option<(LeadWork, String)>,
+    pub(crate) left: Option<UnfinishedLead>,
 }
 
 /// A lead that has begun.
@@ -76,7 +70,7 @@ pub(crate) struct Begun<'a> {
     leading: Leading<'a>,
     lead: Lead,
     ears: Ears,
-    watch: Watch,
+    watch: LeadWatch,
     isolation: Option<Isolation>,
     /// Held until what the team made is brought home.
     folders: Option<Folders>,
@@ -104,13 +98,13 @@ impl<'a> Leading<'a> {
         let agreement = trust::agreement(surroundings, self.trust);
         let options = HookOptions {
             folder: surroundings.project.clone(),
-            environment: config::environment(),
+            environment: surroundings.environment.variables(),
             agreement: agreement.clone(),
             tracker: hooks.clone(),
             warnings: warn.clone(),
         };
         let allowed = trust::allowed_hooks(surroundings, self.trust);
-        let watch = Watch::of_left(self.left.clone());
+        let watch = LeadWatch::of_left(self.left.clone());
         let (story, news) = follow(board, desk).await?;
         self.agents.look_at_project(story.state()).await;
         let folder = desk.folder(board.team());
@@ -133,7 +127,7 @@ impl<'a> Leading<'a> {
             isolation: isolation.clone(),
             checks: trust::allowed_checks(surroundings, self.trust),
             agreement,
-            environment: config::environment(),
+            environment: surroundings.environment.variables(),
             timing: Timing { grace: Duration::from_secs(self.args.grace), ..Timing::default() },
             until: Until::Stopped,
             work: watch.work(),

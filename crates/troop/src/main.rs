@@ -1,10 +1,9 @@
 //! The `troop` program: parse, run, report.
 
-mod agents;
 mod cli;
 mod commands;
-mod config;
 mod desk;
+mod environment;
 mod guard;
 mod leading;
 mod mcp;
@@ -14,22 +13,20 @@ mod render;
 mod report;
 mod signals;
 mod teammate;
-mod thinking;
-mod trust;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
+use troop_app::surroundings::Surroundings;
 
 use crate::{
     cli::{Cli, Command},
-    config::Surroundings,
     output::Printer,
     report::Report,
 };
 
 fn main() -> ExitCode {
-    // Processes that leads start: small and many, so nothing else is looked at before.
+    // Leads start many of these processes, so we check for them before anything else.
     let arguments = || std::env::args_os().skip(1);
     if let Some(code) = guard::run(arguments()).or_else(|| teammate::run(arguments())) {
         return code;
@@ -52,9 +49,9 @@ fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
         return printer.text(&String::from_utf8_lossy(&script));
     }
     let surroundings = if let Command::Doctor { .. } = cli.command {
-        Surroundings::read_what_is_there(&cli.global)?
+        Surroundings::read_what_is_there(environment::read(), cli.global.choices())?
     } else {
-        let surroundings = Surroundings::read(&cli.global)?;
+        let surroundings = Surroundings::read(environment::read(), cli.global.choices())?;
         surroundings.warnings.iter().for_each(|warning| printer.warn(warning));
         surroundings
     };

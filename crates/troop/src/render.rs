@@ -25,7 +25,7 @@ pub(crate) use event::event;
 pub(crate) use graph::{Node, dot, graph, graph_json};
 pub(crate) use live::{Recent, Screen, live};
 pub(crate) use observed::{Seen, Told, observed, observed_screen};
-pub(crate) use profile::{profile, profile_in_short};
+pub(crate) use profile::profile;
 pub(crate) use story::Story;
 pub(crate) use summary::{summary, summary_json};
 pub(crate) use table::table;

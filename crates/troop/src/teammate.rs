@@ -10,11 +10,11 @@ use std::{ffi::OsString, io::Write as _, process::ExitCode};
 use anyhow::{Context as _, Result};
 use tokio::signal::unix::{SignalKind, signal};
 use troop_agent::{Exit, Finder, Options, Place};
+use troop_app::agents::thinking::ThinkingPlace;
 
 use crate::{
-    config, orphans,
+    environment, orphans,
     report::{self, Usage},
-    thinking,
 };
 use arguments::Arguments;
 
@@ -35,14 +35,15 @@ fn serve(arguments: Arguments) -> Result<ExitCode> {
         format!("the working folder `{}` cannot be used", arguments.path.display())
     });
     let path = path.map_err(|error| wrong_use(&error))?;
-    // Who works in a folder of its own is described where the project is.
-    let project = config::project().unwrap_or_else(|| path.clone());
-    let home = config::home();
+    // A member in its own worktree finds its description in the project.
+    let environment = environment::read();
+    let project = environment.project().unwrap_or_else(|| path.clone());
+    let home = environment.troop_home();
     let thinks = |model: Option<&str>| {
         let home = home.as_deref().unwrap_or(&project);
-        let servers = config::trusted_servers();
-        let options = thinking::options((home, &project), model, servers.as_deref());
-        options.map_err(|unfit| unfit.why)
+        let place = ThinkingPlace { home, project: &project, environment: &environment };
+        let servers = environment.trusted_servers();
+        place.options(model, servers.as_deref()).map_err(|fault| fault.why)
     };
     let finder = Finder {
         project: &project,

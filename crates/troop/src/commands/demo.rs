@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use serde_json::json;
+use troop_app::{agents::RunnableAgents, surroundings::Surroundings, trust::ProjectTrust};
 use troop_model::{NewMember, NewTeamCommand, Settings, TeamId, quoted};
 use troop_runtime::{Following, HooksConfig, LeadThinks};
 use troop_store::Missing;
@@ -16,13 +17,12 @@ use uuid::Uuid;
 use super::run as running;
 use crate::{
     cli::{DemoArgs, Global, LeadArgs},
-    config::{CheckFiles, Config, HookFiles, Surroundings, Teams},
     desk::Desk,
-    leading::{Beginning, Finished, Leading, Runnable},
+    environment,
+    leading::{Beginning, Finished, Leading},
     output::Printer,
     render,
     report::{Refused, Typed, quoted_path},
-    trust::Trust,
 };
 
 /// The sample's own tests: nothing is done before they pass.
@@ -48,10 +48,10 @@ const SAMPLE: [(&str, &str); 9] = [
 pub(super) async fn run(
     args: &DemoArgs,
     global: &Global,
-    user: String,
+    own: Surroundings,
     printer: &Printer,
 ) -> Result<()> {
-    if super::doctor::find("python3").is_none() {
+    if own.environment.find_program("python3").is_none() {
         let hint = "install it: `apt-get install python3`, then `troop demo`";
         return Err(Refused::new(
             "the demo's sample project needs `python3`, which is not installed",
@@ -61,15 +61,8 @@ pub(super) async fn run(
     }
     let place = Place::make()?;
     place.commit().await?;
-    let surroundings = place.surroundings(user);
-    let global = Global {
-        store: None,
-        team: None,
-        acting: None,
-        home: Some(place.home()),
-        ..global.clone()
-    };
-    let mut desk = Desk::open(&global, surroundings, Following::Always, Missing::Make).await?;
+    let surroundings = place.surroundings(own);
+    let mut desk = Desk::open(global, surroundings, Following::Always, Missing::Make).await?;
     if !printer.json {
         printer.text(&place.introduction(args.keep, printer.width()))?;
     }
@@ -79,8 +72,9 @@ pub(super) async fn run(
 }
 
 async fn lead(args: &DemoArgs, desk: &mut Desk, printer: &Printer) -> Result<Finished> {
-    let trust = Trust::look(&desk.surroundings)?;
-    let agents = Arc::new(Runnable::new(&desk.surroundings, &trust, None)?);
+    let trust = ProjectTrust::look(&desk.surroundings)?;
+    let agents =
+        Arc::new(RunnableAgents::new(&desk.surroundings, &trust, environment::program()?, None)?);
     let new = NewTeamCommand {
         team: TeamId(Uuid::now_v7()),
         name: "tally".parse().map_err(troop_model::Refusal::from)?,
@@ -222,19 +216,14 @@ impl Place {
         self.0.join("home")
     }
 
-    fn surroundings(&self, user: String) -> Surroundings {
+    /// The surroundings of the sample: its own home and project, and a hook.
+    fn surroundings(&self, own: Surroundings) -> Surroundings {
         let hook = json!({"hooks": [{"event": "task-completed", "command": "sh .demo/check.sh"}]});
-        Surroundings {
-            home: self.home(),
-            project: self.project(),
-            config: Config::default(),
-            user,
-            teams: Teams::of(&[]),
-            hooks: HookFiles { personal: HooksConfig::read(&hook).0, project: Vec::new() },
-            checks: CheckFiles::default(),
-            project_agent: None,
-            warnings: Vec::new(),
-        }
+        let mut surroundings =
+            Surroundings::bare(own.environment, self.home(), self.project(), own.user);
+        surroundings.choices.home = Some(self.home());
+        surroundings.personal.hooks = HooksConfig::read(&hook).0;
+        surroundings
     }
 
     /// What is about to happen, and how to look at it meanwhile where it stays.

@@ -2,24 +2,24 @@
 
 mod leftovers;
 
-use std::{collections::BTreeMap, env, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::Result;
 use serde_json::json;
 use troop_agent::builtin::Endpoint;
+use troop_app::{
+    agents::{self, Agents, thinking::ThinkingPlace},
+    surroundings::{Surroundings, TeammateMode, parse_store},
+    trust::{self, ProjectTrust},
+};
 use troop_model::{Status, TeamId};
 use troop_runtime::{Board, Clock, Following, Session};
 use troop_store::Missing;
 
 use crate::{
-    agents::{self, Agents},
-    cli::Global,
-    config::{self, Surroundings, TeammateMode},
     output::Printer,
     render,
     report::{Report, Typed},
-    thinking,
-    trust::{self, Trust},
 };
 
 pub(super) use leftovers::Care;
@@ -56,24 +56,19 @@ impl Check {
     }
 }
 
-pub(super) async fn run(
-    global: &Global,
-    surroundings: Surroundings,
-    care: Care,
-    printer: &Printer,
-) -> Result<()> {
+pub(super) async fn run(surroundings: &Surroundings, care: Care, printer: &Printer) -> Result<()> {
     let mut checks = vec![Check::good("troop", env!("CARGO_PKG_VERSION"))];
-    checks.push(home(&surroundings));
-    checks.push(configuration(&surroundings));
-    checks.push(teams(&surroundings));
-    checks.push(hooks(&surroundings));
-    let (stored, done) = store(global, &surroundings).await;
+    checks.push(home(surroundings));
+    checks.push(configuration(surroundings));
+    checks.push(teams(surroundings));
+    checks.push(hooks(surroundings));
+    let (stored, done) = store(surroundings).await;
     checks.extend(stored);
-    checks.extend(leftovers::check(&surroundings, care, &done).await);
-    checks.push(agents(&surroundings));
-    checks.push(model(&surroundings));
-    checks.push(git());
-    checks.extend(clients());
+    checks.extend(leftovers::check(surroundings, care, &done).await);
+    checks.push(agents(surroundings));
+    checks.push(model(surroundings));
+    checks.push(git(surroundings));
+    checks.extend(clients(surroundings));
     show(&checks, printer)?;
     let n_bad = checks.iter().filter(|check| check.state == State::Bad).count();
     match n_bad {
@@ -102,7 +97,7 @@ fn home(surroundings: &Surroundings) -> Check {
 
 fn configuration(surroundings: &Surroundings) -> Check {
     let mut files = vec![surroundings.home.join("config.json")];
-    files.extend(surroundings.hooks.project.iter().map(|(path, _)| path.clone()));
+    files.extend(surroundings.shared.hooks.iter().map(|(path, _)| path.clone()));
     let found: Vec<_> =
         files.iter().filter(|file| file.exists()).map(|file| file.display().to_string()).collect();
     match surroundings.warnings.as_slice() {
@@ -119,8 +114,8 @@ fn configuration(surroundings: &Surroundings) -> Check {
 
 /// What the built-in agent would think with.
 fn model(surroundings: &Surroundings) -> Check {
-    let found = thinking::options((&surroundings.home, &surroundings.project), None, None);
-    match found {
+    let Surroundings { home, project, environment, .. } = surroundings;
+    match (ThinkingPlace { home, project, environment }).options(None, None) {
         Ok(options) => {
             let Endpoint { api, base_url, model, .. } = &options.endpoint;
             let price = if options.price.is_some() { "known" } else { "unknown" };
@@ -154,9 +149,9 @@ fn teams(surroundings: &Surroundings) -> Check {
 }
 
 fn hooks(surroundings: &Surroundings) -> Check {
-    let trust = match Trust::look(surroundings) {
+    let trust = match ProjectTrust::look(surroundings) {
         Ok(trust) => trust,
-        Err(error) => return Check::bad("hooks", &error),
+        Err(error) => return Check::bad("hooks", &error.into()),
     };
     if let Some(warning) = trust.warning() {
         let name = "hooks".to_owned();
@@ -176,16 +171,13 @@ fn hooks(surroundings: &Surroundings) -> Check {
 }
 
 /// The store and its teams, with what is done in those.
-async fn store(
-    global: &Global,
-    surroundings: &Surroundings,
-) -> (Vec<Check>, BTreeMap<TeamId, Done>) {
+async fn store(surroundings: &Surroundings) -> (Vec<Check>, BTreeMap<TeamId, Done>) {
     let mut done = BTreeMap::new();
-    let url = match config::parse_store(&surroundings.store_url(global)) {
+    let url = match parse_store(&surroundings.store_url()) {
         Ok(url) => url,
-        Err(error) => return (vec![Check::bad("store", &error)], done),
+        Err(error) => return (vec![Check::bad("store", &error.into())], done),
     };
-    let is_default = surroundings.is_default_store(global);
+    let is_default = surroundings.is_default_store();
     let missing = if is_default { Missing::Make } else { Missing::Refuse };
     let store = match troop_store::open(&url, missing).await {
         Ok(store) => store,
@@ -253,8 +245,8 @@ fn agents(surroundings: &Surroundings) -> Check {
 }
 
 /// Git, which keeps teammates apart.
-fn git() -> Check {
-    match find("git") {
+fn git(surroundings: &Surroundings) -> Check {
+    match surroundings.environment.find_program("git") {
         Some(path) => Check::good("git", path.display().to_string()),
         None => Check {
             name: "git".to_owned(),
@@ -266,7 +258,7 @@ fn git() -> Check {
 }
 
 /// The installed agents that can join a team over MCP. troop needs none of them.
-fn clients() -> impl Iterator<Item = Check> {
+fn clients(surroundings: &Surroundings) -> impl Iterator<Item = Check> {
     let known = [
         ("claude", "claude-code"),
         ("codex", "codex"),
@@ -274,15 +266,10 @@ fn clients() -> impl Iterator<Item = Check> {
         ("opencode", "opencode"),
     ];
     known.into_iter().filter_map(|(program, client)| {
-        let says = find(program)?.display().to_string();
+        let says = surroundings.environment.find_program(program)?.display().to_string();
         let fix = Some(format!("to let it join a team: `troop mcp install {client}`"));
         Some(Check { fix, ..Check::good(program, says) })
     })
-}
-
-pub(super) fn find(program: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
-    env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
 fn show(checks: &[Check], printer: &Printer) -> Result<()> {

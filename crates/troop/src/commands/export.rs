@@ -8,7 +8,10 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use serde_json::json;
-use troop_app::whole_file::{FileAccess, FileDraft};
+use troop_app::{
+    trust::imported_commands,
+    whole_file::{FileAccess, FileDraft},
+};
 use troop_model::{State, TaskView, Time, Version};
 use troop_runtime::{Board, ExportError, ExportHeader, Moment, read_export};
 
@@ -18,7 +21,6 @@ use crate::{
     output::Printer,
     render,
     report::{Refused, Typed, Usage, quoted_path},
-    trust::imported_runs,
 };
 
 pub(super) async fn export(
@@ -124,7 +126,7 @@ fn may_run(
     desk: &Desk,
     printer: &Printer,
 ) -> Result<bool> {
-    let runs = imported_runs(state, &desk.surroundings, file);
+    let runs = imported_commands(state, &desk.surroundings, file);
     if runs.is_empty() {
         return Ok(true);
     }

@@ -13,8 +13,8 @@ use troop_protocol::{Gate, Session};
 
 use crate::{
     cli::{InstallArgs, McpArgs, McpCommand},
-    config,
     desk::Desk,
+    environment,
     mcp::{
         Caller, Surrounded, TeamService,
         install::{self, Server},
@@ -101,7 +101,9 @@ async fn install(args: &InstallArgs, desk: &mut Desk, printer: &Printer) -> Resu
     if args.print {
         return printer.text(&install::snippet(args.client, &server)?);
     }
-    let codex_home = config::codex_home();
+    let environment = &desk.surroundings.environment;
+    let codex_home = environment.variable("CODEX_HOME").map(PathBuf::from);
+    let codex_home = codex_home.or_else(|| environment.below_home(".codex"));
     let path = install::place(args.client, &desk.surroundings.project, codex_home.as_deref())?;
     let change = install::plan(args.client, &path, &server)?;
     let path = change.path.display();
@@ -131,9 +133,10 @@ async fn server(args: &InstallArgs, desk: &mut Desk) -> Result<Server> {
     let member = member(desk, &format!("troop mcp install {client}")).await?;
     let board = desk.team(None).await?;
     let team = board.look(|state: &State| state.team().map(|team| team.name.to_string())).await?;
-    let own = std::env::current_exe()?;
+    let own = environment::program()?;
     // By its name where that means this program, so that a project's file works for others too.
-    let is_found = config::find_program("troop").is_some_and(|found| found == own);
+    let found = desk.surroundings.environment.find_program("troop");
+    let is_found = found.and_then(|found| found.canonicalize().ok()).is_some_and(|it| it == own);
     let program = if is_found { "troop".to_owned() } else { own.display().to_string() };
     let mut arguments = vec!["mcp".to_owned()];
     let mut add = |name: &str, value: Option<String>| {

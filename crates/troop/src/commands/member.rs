@@ -6,9 +6,10 @@ mod running;
 use anyhow::Result;
 use serde_json::json;
 use smol_str::SmolStr;
+use troop_app::agents::Agents;
 use troop_model::{Command, Fact, Member, MemberName, Refusal, State, Time};
 
-use crate::{agents::Agents, cli::MemberCommand, desk::Desk, output::Printer, render};
+use crate::{cli::MemberCommand, desk::Desk, output::Printer, render};
 
 pub(super) async fn run(command: MemberCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
     match command {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use troop_app::trust::{self, Consent, ProjectTrust};
 use troop_model::{
     ActorKind, Command, Context, Evidence, Isolation, Proof, Refusal, State, Status, TaskCommand,
     TaskRef, decide,
@@ -12,12 +13,10 @@ use troop_runtime::{Agreement, Checks, Request, Wanted, complaint, find_lead};
 use uuid::Uuid;
 
 use crate::{
-    config,
     desk::Desk,
     output::Printer,
     report::{Refused, Stopped},
     signals::Signals,
-    trust::{self, Standing, Trust},
 };
 
 /// Shows that what a person says to be done is: runs the checks of its task, or keeps why they are not run. What would be
@@ -42,7 +41,7 @@ pub(super) async fn prove(
         return Ok(());
     }
     judge(desk, None, order).await?;
-    let trust = Trust::look(&desk.surroundings)?;
+    let trust = ProjectTrust::look(&desk.surroundings)?;
     let configured = trust::allowed_checks(&desk.surroundings, &trust);
     let Some(required) = required(desk, task, configured).await? else { return Ok(()) };
     let Required { commands, seconds, status } = required;
@@ -116,7 +115,7 @@ async fn run(desk: &Desk, commands: Vec<String>, seconds: u32) -> Result<Vec<Evi
     let checks = Checks {
         commands,
         timeout: Duration::from_secs(seconds.into()),
-        environment: config::environment(),
+        environment: desk.surroundings.environment.variables(),
         clock: desk.clock.clone(),
         session,
         show: None,
@@ -167,10 +166,10 @@ async fn required(
 }
 
 /// What a check runs is the project's own; a person must have agreed to what the project runs.
-fn check_trust(trust: &Trust) -> Result<()> {
-    match trust.standing {
-        Standing::RunsNothing | Standing::Trusted => Ok(()),
-        Standing::Changed | Standing::Unknown => {
+fn check_trust(trust: &ProjectTrust) -> Result<()> {
+    match trust.consent {
+        Consent::NotNeeded | Consent::Given => Ok(()),
+        Consent::Outdated | Consent::Missing => {
             let message = "the checks of this task do not run, because this project is not trusted";
             Err(Refused::new(message, "review it: `troop trust`").into())
         }

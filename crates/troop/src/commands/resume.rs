@@ -3,20 +3,23 @@
 use std::sync::Arc;
 
 use anyhow::Result;
+use troop_app::{
+    Error,
+    agents::{AgentFault, Agents, RunnableAgents, Thinker, Thinkers, UnfinishedLead},
+};
 use troop_model::{
-    EXTERNAL, MAX_TEXT, MemberName, MemberState, NewMember, Party, Refusal, Spawn, Spending, State,
-    StateCause, Status, Task, TeamStatus, preview,
+    AgentKind, MAX_TEXT, MemberName, MemberState, NewMember, Party, Refusal, Spawn, Spending,
+    State, StateCause, Status, Task, TeamStatus, preview,
 };
 use troop_runtime::{
     Board, BoardError, LeadThinks, LeadWork, is_to_start_again, last_project, was_cut_short,
 };
 
-use super::run::{conclude, lead, trust};
+use super::run::{conclude, lead, runnable, trust};
 use crate::{
-    agents::Agents,
     cli::{LeadArgs, ResumeArgs},
     desk::{Desk, Purpose, StoppedLead},
-    leading::{Beginning, Instead, Leading, Runnable, Thinkers},
+    leading::{Beginning, Leading},
     output::Printer,
     report::{Refused, quoted_path},
 };
@@ -33,7 +36,7 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
     let board = desk.team_for(Purpose::Resume, args.name.as_deref()).await?;
     check_folder(desk, &board).await?;
     let trust = trust(desk, printer)?;
-    let agents = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.other_store())?);
+    let agents = Arc::new(runnable(desk, &trust)?);
     let before = |state: &State| state.lead().map(|lead| (lead.agent.clone(), lead.model.clone()));
     let (before, before_model) = board.look(before).await?.unwrap_or_default();
     let instead = instead(args.agent, desk, &agents)?;
@@ -43,18 +46,18 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
     };
     let name = board.look(|state| state.team().map(|team| team.name.to_string())).await?;
     let name = name.unwrap_or_default();
-    let thinks = match agent == EXTERNAL {
+    let thinks = match AgentKind::External.is(&agent) {
         true => LeadThinks::Elsewhere,
         false => LeadThinks::Here,
     };
     if thinks == LeadThinks::Here {
-        check_lead(&agents, (&agent, model.as_deref()), &name)?;
+        check_lead(&agents, &agent, model.as_deref(), &name)?;
     }
     if let Some(refused) = board.look(spent).await? {
         return Err(refused.into());
     }
     let mut thinkers = board.look(Thinkers::teammates_of).await?;
-    thinkers.members.push((agent.clone(), model.clone()));
+    thinkers.members.push(Thinker { agent: agent.clone(), model: model.clone() });
     agents.check_price(&thinkers)?;
     let goal = match agents.thinks(&agent, model.as_deref()) {
         true => board.look(open_goal).await?,
@@ -80,7 +83,7 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) ->
     let stopped = desk.stopped_lead(board.team());
     let begun = leading.begin().await.map_err(|error| held(error, &name, stopped))?;
     let has_goal = goal.is_some();
-    let left = left.map(|(_, why)| why);
+    let left = left.map(|left| left.why);
     let found = board.look(move |state| Found::new(state, has_goal, left)).await?;
     let can_run =
         |it: &NewMember| found.is_open && agents.check(&it.agent, it.model.as_deref()).is_ok();
@@ -106,29 +109,33 @@ fn spent(state: &State) -> Option<Refused> {
 }
 
 /// Who leads this time, if not who did before.
-fn instead(said: Option<String>, desk: &Desk, runnable: &Runnable) -> Result<Option<Instead>> {
+fn instead(
+    said: Option<String>,
+    desk: &Desk,
+    runnable: &RunnableAgents,
+) -> Result<Option<Thinker>> {
     let Some(said) = said else { return Ok(None) };
     let known = Agents::read(&desk.surroundings);
     let NewMember { agent, model, .. } = lead(Some(said), &desk.surroundings, runnable, &known)?;
-    Ok(Some(Instead { agent, model }))
+    Ok(Some(Thinker { agent, model }))
 }
 
-/// Says why who is to lead cannot, and who could instead.
-fn check_lead(agents: &Runnable, (agent, model): (&str, Option<&str>), name: &str) -> Result<()> {
-    agents.check(agent, model).map_err(|error| match error.downcast::<Refused>() {
-        Ok(refused) if refused.hint() == agents.how_to_lead() => {
-            let hint = format!(
-                "choose another agent to lead: `troop resume {name} --agent AGENT`; {}",
-                agents.how_to_lead()
-            );
-            Refused::new(refused.to_string(), hint).into()
+/// Checks whether an agent can lead, and says who could instead.
+fn check_lead(agents: &RunnableAgents, agent: &str, model: Option<&str>, name: &str) -> Result<()> {
+    let other = format!("choose another agent to lead: `troop resume {name} --agent AGENT`");
+    agents.check(agent, model).map_err(|fault| match fault {
+        AgentFault::NotAvailable { .. } => {
+            let hint = format!("{other}; {}", agents.how_to_lead());
+            Refused::new(fault.to_string(), hint).into()
         }
-        Ok(refused) => {
-            let other =
-                format!("choose another agent to lead: `troop resume {name} --agent AGENT`");
-            Refused::new(refused.to_string(), format!("{}; or {other}", refused.hint())).into()
+        AgentFault::Unfit { message, hint } => {
+            Refused::new(message, format!("{hint}; or {other}")).into()
         }
-        Err(error) => error,
+        AgentFault::Untrusted(Error::Refused { message, hint, .. }) => {
+            Refused::new(message, format!("{hint}; or {other}")).into()
+        }
+        AgentFault::Untrusted(error) => error.into(),
+        fault => fault.into(),
     })
 }
 
@@ -162,14 +169,14 @@ async fn check_folder(desk: &Desk, board: &Board) -> Result<()> {
 }
 
 /// How the lead stands with what it was told, and why, if it has not done it.
-fn left(state: &State) -> Option<(LeadWork, String)> {
+fn left(state: &State) -> Option<UnfinishedLead> {
     let lead = state.lead()?;
     let (work, why) = match (lead.state, lead.state_cause) {
         (_, Some(cause @ StateCause::CouldNot)) => (LeadWork::Failed, cause.in_words()),
         (MemberState::Crashed, _) | (_, Some(StateCause::LeftOpen)) => (LeadWork::Open, CUT_SHORT),
         _ => return None,
     };
-    Some((work, format!("{why}, {NOT_BY_ITSELF}")))
+    Some(UnfinishedLead { work, why: format!("{why}, {NOT_BY_ITSELF}") })
 }
 
 /// Whether a person has told the lead something that it has not read yet.

@@ -4,8 +4,13 @@ use std::{path::Path, sync::Arc};
 
 use anyhow::Result;
 use serde_json::{Value, json};
+use troop_app::{
+    agents::{Agents, RunnableAgents, Thinker, Thinkers},
+    surroundings::Surroundings,
+    trust::{self, ProjectTrust},
+};
 use troop_model::{
-    EXTERNAL, MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId, TeamName,
+    AgentKind, MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId, TeamName,
     quoted,
 };
 use troop_runtime::{Board, Ended, LeadThinks, TeamSummary};
@@ -13,22 +18,20 @@ use uuid::Uuid;
 
 use super::given;
 use crate::{
-    agents::Agents,
     cli::RunArgs,
-    config::Surroundings,
     desk::{Desk, Standing},
-    leading::{Beginning, Finished, Home, Leading, Runnable, Thinkers},
+    environment,
+    leading::{Beginning, Finished, Home, Leading},
     output::Printer,
     render,
     report::{Refused, Typed, Usage},
-    trust::{self, Trust},
 };
 
 pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
     let goal = goal(given(args.goal.clone())?)?;
     let trust = trust(desk, printer)?;
     let agents = Agents::read(&desk.surroundings);
-    let runnable = Arc::new(Runnable::new(&desk.surroundings, &trust, desk.other_store())?);
+    let runnable = Arc::new(runnable(desk, &trust)?);
     let said = args.agent.clone().or_else(|| trust::lead_agent(&desk.surroundings, &trust));
     let mut lead = lead(said, &desk.surroundings, &runnable, &agents)?;
     lead.permissions = Some(args.permissions);
@@ -36,11 +39,11 @@ pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Re
     check_names(&lead, &members)?;
     // Some other program is each of these.
     let (external, members): (Vec<_>, Vec<_>) =
-        members.into_iter().partition(|it| it.agent == EXTERNAL);
-    runnable.check(&lead.agent, lead.model.as_deref())?;
+        members.into_iter().partition(|it| AgentKind::External.is(&it.agent));
+    runnable.check_lead(&lead.agent, lead.model.as_deref())?;
     members.iter().try_for_each(|member| runnable.check_member(member))?;
     let settings = settings(&args, &desk.surroundings)?;
-    let thinkers = std::iter::once(&lead).chain(&members).map(Thinkers::one).collect();
+    let thinkers = std::iter::once(&lead).chain(&members).map(Thinker::from).collect();
     runnable.check_price(&Thinkers { dollars: settings.budget.dollars, members: thinkers })?;
     let max_teammates = settings.max_teammates;
     if members.len() > max_teammates as usize {
@@ -89,9 +92,15 @@ fn settings(args: &RunArgs, surroundings: &Surroundings) -> Result<Settings> {
     Ok(settings)
 }
 
+/// The agents that may run for a team of this project.
+pub(super) fn runnable(desk: &Desk, trust: &ProjectTrust) -> Result<RunnableAgents> {
+    let troop = environment::program()?;
+    Ok(RunnableAgents::new(&desk.surroundings, trust, troop, desk.other_store())?)
+}
+
 /// What this project may run; a person hears of what it may not.
-pub(super) fn trust(desk: &Desk, printer: &Printer) -> Result<Trust> {
-    let trust = Trust::look(&desk.surroundings)?;
+pub(super) fn trust(desk: &Desk, printer: &Printer) -> Result<ProjectTrust> {
+    let trust = ProjectTrust::look(&desk.surroundings)?;
     if let Some(warning) = trust.warning() {
         printer.warn(&warning);
     }
@@ -168,11 +177,11 @@ fn goal(goal: String) -> Result<String> {
 pub(super) fn lead(
     agent: Option<String>,
     surroundings: &Surroundings,
-    runnable: &Runnable,
+    runnable: &RunnableAgents,
     agents: &Agents,
 ) -> Result<NewMember> {
     let Some(agent) = agent else {
-        if let Some((_, agent)) = &surroundings.project_agent {
+        if let Some(agent) = &surroundings.shared.agent {
             let message = format!(
                 "this project names `{agent}` as its lead, but you have not trusted the project"
             );
@@ -181,11 +190,11 @@ pub(super) fn lead(
         let message = "there is no agent to lead the team: none was given with `--agent`, and none is set as `agent` in config.json";
         return Err(Refused::new(message, runnable.how_to_lead()).into());
     };
-    if agent == "command" {
-        let message = "`command` cannot lead: it only runs the commands of tasks";
+    if AgentKind::of(&agent).is_some_and(|kind| !kind.traits().can_lead) {
+        let message = format!("`{agent}` cannot lead: it only runs the commands of tasks");
         return Err(Usage::new(message, runnable.how_to_lead()).into());
     }
-    agents.member(&format!("lead={agent}"))
+    Ok(agents.member(&format!("lead={agent}"))?)
 }
 
 /// Refuses a member that is called like the lead.

@@ -4,6 +4,7 @@ mod delegations;
 
 use anyhow::Result;
 use serde_json::{Value, json};
+use troop_app::agents::Agents;
 use troop_model::{
     Command, Member, MemberName, MemberState, NewTeamCommand, Refusal, Role, Settings, State,
     TeamId, TeamName, TeamView,
@@ -13,9 +14,7 @@ use uuid::Uuid;
 
 use super::{export, given, mirror, settings};
 use crate::{
-    agents::Agents,
     cli::TeamCommand,
-    config,
     desk::{Desk, Purpose, Standing},
     leading::Folders,
     output::Printer,
@@ -298,7 +297,7 @@ async fn check_unused(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
         let message = format!("team `{name}` cannot be erased while somebody leads it");
         return Err(Refused::new(message, format!("stop it first: `troop stop {name}`")).into());
     }
-    let left = leftovers(&folder, &config::environment()).await?;
+    let left = leftovers(&folder, &desk.surroundings.environment.variables()).await?;
     let left = left.iter().filter(|it| it.state != LeftoverState::Merged);
     let left: Vec<_> = left.filter_map(|it| it.folder.as_ref()).collect();
     let named: Vec<_> = left.iter().map(|folder| format!("`{}`", folder.display())).collect();
@@ -315,7 +314,7 @@ async fn check_unused(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
 /// Removes the folders of teammates, all of whose work is merged.
 async fn clear(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
     check_unused(team, name, desk).await?;
-    let environment = config::environment();
+    let environment = desk.surroundings.environment.variables();
     for leftover in leftovers(&desk.folder(team), &environment).await? {
         let rescued = rescue(&leftover, &desk.surroundings.aside(), &environment).await;
         rescued.map_err(|error| {

@@ -5,20 +5,14 @@ use std::{path::PathBuf, time::Duration};
 use anyhow::Result;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use troop_app::surroundings::ReadableFiles;
 use troop_model::{State, TeamStatus, Version};
-use troop_runtime::{Board, Clock, Layout, Mirror, MirrorError, MirrorOptions, Notice, find_lead};
+use troop_runtime::{Board, Clock, Mirror, MirrorError, MirrorOptions, Notice, find_lead};
 
 use crate::{output, render};
 
 /// How soon files are kept in step again after the store could not be used.
 const AGAIN: Duration = Duration::from_secs(2);
-
-/// Where a store has its readable files, and whose they are.
-#[derive(Clone, Debug)]
-pub(crate) struct Shared {
-    pub(crate) folder: PathBuf,
-    pub(crate) layout: Layout,
-}
 
 /// The files of the team that a command is about.
 #[derive(Debug)]
@@ -35,35 +29,32 @@ enum Keeper {
     Running(CancellationToken, TaskTracker),
 }
 
-impl Shared {
-    /// Takes in what others wrote, and writes what the board says. Files that cannot be used are no reason not to do what
-    /// was asked: the log is the truth.
-    ///
-    /// Where a lead runs, it keeps them in step already.
-    pub(super) async fn catch_up(
-        &self,
-        board: &Board,
-        clock: &Clock,
-        lead: PathBuf,
-    ) -> Result<Option<Kept>> {
-        if find_lead(&lead).is_some() {
-            return Ok(None);
-        }
-        let is_gone =
-            |state: &State| state.team().is_none_or(|it| it.status == TeamStatus::Deleted);
-        if board.look(is_gone).await? {
-            return Ok(None);
-        }
-        let Self { folder, layout } = self.clone();
-        let (board, clock, lead) = (board.clone(), clock.clone(), Some(lead));
-        let options = MirrorOptions { board, clock, folder, layout, lead };
-        match begin(&options).await {
-            Ok(keeper) => Ok(Some(Kept { options, keeper })),
-            Err(error) => {
-                let error = anyhow::Error::from(error);
-                output::warn(&format!("the team's files are left unchanged: {error:#}"));
-                Ok(None)
-            }
+/// Takes in what others wrote, and writes what the board says. Files that cannot be used are no reason not to do what
+/// was asked: the log is the truth.
+///
+/// Where a lead runs, it keeps them in step already.
+pub(super) async fn catch_up(
+    files: &ReadableFiles,
+    board: &Board,
+    clock: &Clock,
+    lead: PathBuf,
+) -> Result<Option<Kept>> {
+    if find_lead(&lead).is_some() {
+        return Ok(None);
+    }
+    let is_gone = |state: &State| state.team().is_none_or(|it| it.status == TeamStatus::Deleted);
+    if board.look(is_gone).await? {
+        return Ok(None);
+    }
+    let ReadableFiles { folder, layout } = files.clone();
+    let (board, clock, lead) = (board.clone(), clock.clone(), Some(lead));
+    let options = MirrorOptions { board, clock, folder, layout, lead };
+    match begin(&options).await {
+        Ok(keeper) => Ok(Some(Kept { options, keeper })),
+        Err(error) => {
+            let error = anyhow::Error::from(error);
+            output::warn(&format!("the team's files are left unchanged: {error:#}"));
+            Ok(None)
         }
     }
 }

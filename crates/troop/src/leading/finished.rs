@@ -1,14 +1,14 @@
 //! A team whose lead is over, and what is left to complain about.
 
 use anyhow::Result;
+use troop_app::agents::SUGGESTED;
 use troop_model::{
-    Assignment, MemberState, Party, Role, Spending, State, Status, Task, TaskNumber,
+    AgentKind, Assignment, MemberState, Party, Role, Spending, State, Status, Task, TaskNumber,
 };
 use troop_runtime::{Ended, LeadWork};
 
 use super::Home;
 use crate::{
-    agents::SUGGESTED,
     render::{self, Story},
     report::Refused,
 };
@@ -215,8 +215,8 @@ impl Left {
         let mut teammates = state.members().filter(|it| it.role == Role::Member);
         let Some(member) = teammates.next() else {
             // What a model wrote is no command.
-            let thinks = state.lead().is_some_and(|lead| lead.agent == "builtin");
-            let agent = if thinks { "builtin" } else { SUGGESTED };
+            let thinks = state.lead().is_some_and(|lead| AgentKind::Builtin.is(&lead.agent));
+            let agent = if thinks { AgentKind::Builtin.key() } else { SUGGESTED };
             return format!(
                 "add somebody: `--member ann={agent}`, or now: `troop --team {name} member add ann={agent}`"
             );

@@ -7,7 +7,7 @@ use troop_runtime::{
     Board, Elsewhere, Ended, Ending, GitError, Ignored, Isolation, IsolationOptions, Landed, Opened,
 };
 
-use crate::{config, desk::Desk, output::Printer, render, report::Refused};
+use crate::{desk::Desk, output::Printer, render, report::Refused};
 
 /// How many names are in one line.
 const MAX_NAMED: usize = 3;
@@ -31,7 +31,7 @@ pub(super) async fn open(desk: &Desk, board: &Board, is_new: bool) -> Result<Ope
         folder: desk.folder(board.team()),
         aside: desk.surroundings.aside(),
         team: team.clone(),
-        environment: config::environment(),
+        environment: desk.surroundings.environment.variables(),
     };
     Isolation::open(options).await.map_err(|error| cannot(&error, &team, is_new))
 }

@@ -45,31 +45,6 @@ pub(crate) fn profile(profile: &Profile, command: &str) -> String {
     text
 }
 
-/// The same in a few lines, for an agent that is to lead a team there.
-pub(crate) fn profile_in_short(profile: &Profile) -> String {
-    let languages: Vec<_> =
-        profile.languages.iter().map(|it| format!("{} ({})", it.name, it.manifest)).collect();
-    let has = |is_there: bool| if is_there { "yes" } else { "no" };
-    let structure = &profile.structure;
-    let mut text = format!(
-        "- files: {}\n- languages: {}\n- frameworks: {}\n- docs: {}, tests: {}, ci: {}\n",
-        profile.files,
-        listed(&languages),
-        listed(&profile.frameworks),
-        has(structure.docs),
-        has(structure.tests),
-        has(structure.ci),
-    );
-    for signal in &profile.signals {
-        text.push_str(&format!("- {}: {}\n", signal.kind, one_line(&signal.message)));
-    }
-    text.push_str("\nSuggested teammates, if you start any:\n\n");
-    for Suggestion { name, expertise, reason } in &profile.team {
-        text.push_str(&format!("- `{name}`: {expertise} ({})\n", one_line(reason)));
-    }
-    text
-}
-
 fn signal(text: &mut String, signal: &Signal) {
     let severity = match signal.severity {
         Severity::High => paint(BAD, "high"),

@@ -1,8 +1,7 @@
 //! What to type next, for each refusal that has an answer.
 
+use troop_app::agents::SUGGESTED;
 use troop_model::{MemberName, Refusal, Status, UnknownWord, did_you_mean, nearest, quoted};
-
-use crate::agents::SUGGESTED;
 
 /// For somebody without a team.
 pub(crate) const CREATE_TEAM: &str = "make one: `troop team create my-team --member ann=command`";

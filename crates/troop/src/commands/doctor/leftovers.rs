@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use troop_app::surroundings::Surroundings;
 use troop_model::{MemberName, TaskNumber, TeamId, quoted};
 use troop_runtime::{
     Clock, Elsewhere, GitError, Leftover, LeftoverState, Rescued, elsewhere, find_lead, leftovers,
@@ -14,7 +15,6 @@ use troop_runtime::{
 
 use super::{Check, State};
 use crate::{
-    config::{self, Surroundings},
     leading::{Folders, ignored_lines},
     render,
     report::quoted_path,
@@ -36,7 +36,8 @@ pub(super) async fn check(
     care: Care,
     done: &BTreeMap<TeamId, Done>,
 ) -> Vec<Check> {
-    let (mut checks, environment) = (Vec::new(), config::environment());
+    let mut checks = Vec::new();
+    let environment = surroundings.environment.variables();
     let teams = entries(&surroundings.home.join("teams"));
     if super::find("git").is_none() {
         let has_any = teams.iter().any(|folder| !entries(&folder.join("worktrees")).is_empty());
@@ -166,7 +167,7 @@ async fn one(
         let fix = fix(leftover, done_by.is_some());
         return Check { name, state: State::Missing, says, fix: Some(fix) };
     };
-    match rescue(leftover, &surroundings.aside(), &config::environment()).await {
+    match rescue(leftover, &surroundings.aside(), &surroundings.environment.variables()).await {
         Ok(Rescued { branch, aside, ignored }) => {
             let is_merged = branch.is_none() && aside.is_empty();
             let how = if is_merged { "removed" } else { "rescued" };

@@ -5,15 +5,15 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::json;
 use tokio::time::timeout;
+use troop_app::agents::Agents;
 use troop_model::{
-    Command, EXTERNAL, Fact, Member, MemberName, MemberState, MessageKind, NewMember, Outgoing,
+    AgentKind, Command, Fact, Member, MemberName, MemberState, MessageKind, NewMember, Outgoing,
     Permissions, Refusal, Spawn,
 };
 use troop_runtime::{BoardResult, Subscription};
 
 use super::find;
 use crate::{
-    agents::Agents,
     commands::given,
     desk::{Desk, Standing},
     output::Printer,
@@ -37,9 +37,10 @@ pub(super) async fn spawn(
         Some(known) if !text.contains('=') => again(known),
         Some(_) | None => Agents::read(&desk.surroundings).member(text)?,
     };
-    if member.agent == EXTERNAL {
+    if AgentKind::External.is(&member.agent) {
         let message = format!("`{}` is run by another program, not by troop", member.name);
-        let hint = format!("add it: `troop member add {}={EXTERNAL}`", member.name);
+        let hint =
+            format!("add it: `troop member add {}={}`", member.name, AgentKind::External.key());
         return Err(Refused::new(message, hint).into());
     }
     member.permissions = plan.then_some(Permissions::Plan);
@@ -129,7 +130,7 @@ pub(super) async fn stop(
 /// program hears it when it looks.
 async fn at_work(name: &str, desk: &mut Desk) -> Result<Member> {
     let member = find(desk, name).await?;
-    if member.agent == EXTERNAL {
+    if AgentKind::External.is(&member.agent) {
         return Ok(member);
     }
     let board = desk.team(None).await?;

@@ -5,13 +5,13 @@ use std::{collections::BTreeSet, path::PathBuf};
 use anyhow::Result;
 use serde_json::{Value, json};
 use troop_agent::Definition;
+use troop_app::surroundings::Surroundings;
 use troop_model::{
     ActorKind, Delegation, DelegationStatus, DelegationView, Member, State, Time, team_md,
 };
 use troop_runtime::Board;
 
 use crate::{
-    config::Surroundings,
     desk::{Desk, Standing},
     output::Printer,
     render,

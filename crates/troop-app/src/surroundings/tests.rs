@@ -5,14 +5,14 @@ use std::path::Path;
 use troop_testkit::assert_current;
 
 use super::{
-    Config, Teams,
+    ConfigFile, Environment, TeamDefaults,
     file::{KEYS, parse},
     hooks, schema,
     teams::TeammateMode,
 };
-use crate::report::Report;
+use crate::Error;
 
-fn read(text: &str) -> (Result<Config, String>, Vec<String>) {
+fn read(text: &str) -> (Result<ConfigFile, String>, Vec<String>) {
     let mut warnings = Vec::new();
     let config = parse(text, Path::new("config.json"), &mut warnings);
     (config.map_err(|error| error.to_string()), warnings)
@@ -32,14 +32,14 @@ fn comments_and_trailing_commas_are_allowed() {
 
 #[test]
 fn an_empty_file_says_nothing() {
-    assert_eq!(read("").0.unwrap(), Config::default());
-    assert_eq!(read("// later").0.unwrap(), Config::default());
+    assert_eq!(read("").0.unwrap(), ConfigFile::default());
+    assert_eq!(read("// later").0.unwrap(), ConfigFile::default());
 }
 
 #[test]
 fn an_unknown_key_is_reported_with_the_nearest_valid_name() {
     let (config, warnings) = read(r#"{"stroe": "memory:", "zzz": 1}"#);
-    assert_eq!(config.unwrap(), Config::default());
+    assert_eq!(config.unwrap(), ConfigFile::default());
     assert_eq!(
         warnings,
         [
@@ -69,12 +69,13 @@ fn the_published_schema_is_current_and_knows_every_key() {
 }
 
 /// What holds for teams if this is all that is said.
-fn teams(text: &str) -> Teams {
-    Teams::of(&[(Path::new("config.json"), &read(text).0.unwrap().teams)])
+fn teams(text: &str) -> TeamDefaults {
+    let file = read(text).0.unwrap();
+    TeamDefaults::of(&[(Path::new("config.json"), &file.teams)], &Environment::default())
 }
 
 /// What is said about the hooks of a file.
-fn read_hooks(text: &str) -> (Result<usize, anyhow::Error>, Vec<String>) {
+fn read_hooks(text: &str) -> (Result<usize, Error>, Vec<String>) {
     let mut warnings = Vec::new();
     let config = read(text).0.unwrap();
     let hooks = hooks::read(config.hooks.as_ref(), Path::new("config.json"), &mut warnings);
@@ -85,7 +86,7 @@ fn read_hooks(text: &str) -> (Result<usize, anyhow::Error>, Vec<String>) {
 fn teams_are_on_and_have_five_teammates_unless_said_otherwise() {
     let all = teams("{}");
     let budget = troop_model::Budget::default();
-    let usual = Teams { off: None, teammate_mode: None, max_teammates: 5, budget };
+    let usual = TeamDefaults { off: None, teammate_mode: None, max_teammates: 5, budget };
     assert_eq!(all, usual);
 }
 
@@ -125,7 +126,7 @@ fn a_number_of_teammates_that_makes_no_sense_is_refused() {
 #[test]
 fn an_unknown_key_of_teams_is_reported_too() {
     let (config, warnings) = read(r#"{"teams": {"maxTeamates": 3}}"#);
-    assert_eq!(config.unwrap(), Config::default());
+    assert_eq!(config.unwrap(), ConfigFile::default());
     assert_eq!(
         warnings,
         ["`config.json`: unknown key `teams.maxTeamates`; did you mean `maxTeammates`?"]
@@ -171,9 +172,11 @@ fn a_hook_that_is_not_understood_is_refused_with_its_place() {
             r#"a hook is: {"event": "task-completed", "command": "make test"}"#,
         ),
     ] {
-        let report = Report::new(&read_hooks(text).0.unwrap_err());
-        assert_eq!(report.message, format!("`config.json` is not a configuration: {message}"));
-        assert_eq!(report.hint.as_deref(), Some(hint));
+        let Err(Error::Misuse { message: said, hint: told }) = read_hooks(text).0 else {
+            panic!("not refused: {text}");
+        };
+        assert_eq!(said, format!("`config.json` is not a configuration: {message}"));
+        assert_eq!(told, hint);
     }
 }
 

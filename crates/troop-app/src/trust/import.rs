@@ -1,20 +1,25 @@
-//! What a team from a file would run, once somebody leads it here: nobody of this place has put it on the board.
+//! What an imported team would run once somebody leads it here: nobody here put it on the board.
 
 use std::path::Path;
 
 use troop_agent::Definition;
-use troop_model::{State, Task};
+use troop_model::{AgentKind, State, Task};
 
-use super::{CHECK, Runs};
-use crate::config::Surroundings;
+use super::{ProjectCommand, ProjectCommandKind};
+use crate::surroundings::Surroundings;
 
-/// All that would run for an imported team without anybody saying so again.
-pub(crate) fn imported_runs(state: &State, surroundings: &Surroundings, file: &Path) -> Vec<Runs> {
+/// Everything that would run for an imported team without anybody saying so again.
+#[must_use]
+pub fn imported_commands(
+    state: &State,
+    surroundings: &Surroundings,
+    file: &Path,
+) -> Vec<ProjectCommand> {
     let file = file.display().to_string();
     let check = |when: String| {
         let file = file.clone();
-        move |command: &String| Runs {
-            kind: CHECK,
+        move |command: &String| ProjectCommand {
+            kind: ProjectCommandKind::Check,
             when: when.clone(),
             command: command.clone(),
             file: file.clone(),
@@ -31,25 +36,30 @@ pub(crate) fn imported_runs(state: &State, surroundings: &Surroundings, file: &P
     for task in state.tasks().iter().filter(|task| !task.status.is_finished()) {
         runs.extend(task.checks.iter().map(check(format!("{}, before it is done", task.number))));
         if let Some(command) = command_of(task).filter(|_| runs_commands) {
-            let (when, file) = (task.number.to_string(), file.clone());
-            runs.push(Runs { kind: "task", when, command, file, names: Vec::new() });
+            runs.push(ProjectCommand {
+                kind: ProjectCommandKind::Task,
+                when: task.number.to_string(),
+                command,
+                file: file.clone(),
+                names: Vec::new(),
+            });
         }
     }
     runs
 }
 
-/// Whether a member of the team does what tasks say, word for word.
+/// Whether a member of the team runs the text of its tasks.
 fn runs_commands(state: &State, surroundings: &Surroundings) -> bool {
     let folders = Definition::folders(&surroundings.project, Some(&surroundings.home));
     let described = Definition::read_all(&folders);
     let is_command = |key: &str| {
         let agent = described.iter().find(|it| it.key == key).and_then(|it| it.agent.as_deref());
-        key == "command" || agent == Some("command")
+        AgentKind::Command.is(key) || agent.is_some_and(|it| AgentKind::Command.is(it))
     };
     state.members().any(|member| is_command(&member.agent))
 }
 
-/// What the agent `command` would do for a task.
+/// What the agent `command` would run for a task.
 fn command_of(task: &Task) -> Option<String> {
     let command = match task.metadata.0.get("command") {
         Some(serde_json::Value::String(command)) => command.clone(),

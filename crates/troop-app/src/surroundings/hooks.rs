@@ -1,35 +1,15 @@
-//! The key `hooks`, and what is wrong with it. What hooks are is known to `troop-runtime`.
+//! The key `hooks` and the mistakes in it. `troop-runtime` defines what a hook is.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::Result;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 use troop_model::{did_you_mean, nearest};
 use troop_runtime::{HookEvent, HooksConfig, Mistake, MistakeKind};
 
-use crate::{render::one_line, report::Usage};
+use crate::{Error, Result, text::one_line};
 
-/// The hooks of a person and those of a project, which are not to be trusted alike.
-#[derive(Clone, Debug)]
-pub(crate) struct HookFiles {
-    /// From the person's own file.
-    pub(crate) personal: HooksConfig,
-    /// From each file of the project.
-    pub(crate) project: Vec<(PathBuf, HooksConfig)>,
-}
-
-impl HookFiles {
-    /// What the project's files would run. One that switches hooks off does so for all of the project, and a person
-    /// does so for everything.
-    pub(crate) fn of_project(&self) -> impl Iterator<Item = &(PathBuf, HooksConfig)> {
-        let is_enabled =
-            self.personal.is_enabled && self.project.iter().all(|(_, config)| config.is_enabled);
-        self.project.iter().filter(move |_| is_enabled)
-    }
-}
-
-/// Reads the hooks of one of troop's own files. What is wrong is an error, what is unknown a warning.
+/// Reads the hooks of one of troop's own files. A mistake is an error, an unknown key a warning.
 pub(super) fn read(
     hooks: Option<&Value>,
     path: &Path,
@@ -46,14 +26,14 @@ pub(super) fn read(
                 warnings.push(format!("`{}`: {what}{near}", path.display()));
             }
             MistakeKind::UnknownEvent(_) | MistakeKind::Wrong(_) => {
-                return Err(error(&mistake, path).into());
+                return Err(error(&mistake, path));
             }
         }
     }
     Ok(config)
 }
 
-/// Reads the hooks of a file that was written for Claude Code. What troop does not know there is meant for others.
+/// Reads the hooks of a file that was written for Claude Code. Events and keys that troop does not know are meant for others.
 pub(super) fn read_foreign(
     hooks: Option<&Value>,
     path: &Path,
@@ -70,12 +50,12 @@ pub(super) fn read_foreign(
     config
 }
 
-fn error(mistake: &Mistake, path: &Path) -> Usage {
+fn error(mistake: &Mistake, path: &Path) -> Error {
     let message = format!("`{}` is not a configuration: {mistake}", path.display());
     let names = HookEvent::ALL.map(HookEvent::name);
     let hint = match &mistake.kind {
         MistakeKind::UnknownEvent(name) => {
-            // Which spelling was meant shows in the word itself.
+            // A hyphen shows which of the two spellings was meant.
             let names =
                 if name.contains('-') { HookEvent::ALL.map(HookEvent::kebab) } else { names };
             match nearest(name, names) {
@@ -87,14 +67,14 @@ fn error(mistake: &Mistake, path: &Path) -> Usage {
             r#"a hook is: {"event": "task-completed", "command": "make test"}"#.to_owned()
         }
     };
-    Usage::new(message, hint)
+    Error::misuse(message, hint)
 }
 
 pub(super) fn suggestion(near: &str) -> String {
     format!("; {}", did_you_mean(near))
 }
 
-/// The schema of the key `hooks`, both styles in one object.
+/// The schema of the key `hooks`: both styles in one object.
 pub(super) fn schema(generator: &mut SchemaGenerator) -> Schema {
     let common = json!({
         "type": {"const": "command"},

@@ -2,24 +2,13 @@
 
 use std::fs;
 
-use troop_runtime::HooksConfig;
-
 use super::Agents;
-use crate::config::{CheckFiles, Config, HookFiles, Surroundings, Teams};
+use crate::surroundings::{Environment, Surroundings};
 
 fn agents(folder: &std::path::Path) -> Agents {
-    let surroundings = Surroundings {
-        home: folder.join("home"),
-        project: folder.to_owned(),
-        config: Config::default(),
-        user: "me".to_owned(),
-        teams: Teams::of(&[]),
-        hooks: HookFiles { personal: HooksConfig::none(), project: Vec::new() },
-        checks: CheckFiles::default(),
-        project_agent: None,
-        warnings: Vec::new(),
-    };
-    Agents::read(&surroundings)
+    let home = folder.join("home");
+    let environment = Environment::default();
+    Agents::read(&Surroundings::bare(environment, home, folder.to_owned(), "me".to_owned()))
 }
 
 fn write(folder: &std::path::Path, path: &str, text: &str) {

@@ -3,14 +3,14 @@
 use troop_agent::builtin::{Api, Options, Secret};
 
 use super::{choose, rules};
-use crate::config::{Config, PermissionsConfig};
+use crate::surroundings::{ConfigFile, PermissionsConfig};
 
-fn config(text: &str) -> Config {
+fn config(text: &str) -> ConfigFile {
     serde_json::from_str(text).unwrap()
 }
 
 fn chosen(
-    config: &Config,
+    config: &ConfigFile,
     model: Option<&str>,
     variables: &[(&str, &str)],
 ) -> Result<Options, String> {
@@ -25,7 +25,7 @@ const ALL: [(&str, &str); 3] =
 
 #[test]
 fn without_a_word_the_model_is_the_one_whose_key_is_there() {
-    let none = Config::default();
+    let none = ConfigFile::default();
     for (variable, api) in [
         ("ANTHROPIC_API_KEY", Api::Anthropic),
         ("OPENAI_API_KEY", Api::OpenAi),
@@ -90,7 +90,7 @@ fn what_a_small_model_may_say_leaves_room() {
 
 #[test]
 fn what_is_missing_is_named() {
-    let none = Config::default();
+    let none = ConfigFile::default();
     let error = chosen(&none, Some("claude-x"), &[]).unwrap_err();
     assert_eq!(
         error,
@@ -138,7 +138,7 @@ fn a_key_is_said_to_its_api_and_what_is_said_about_a_model_counts_first() {
 #[test]
 fn an_api_can_be_elsewhere() {
     let variables = [("ANTHROPIC_BASE_URL", "http://127.0.0.1:1"), ("ANTHROPIC_API_KEY", "k")];
-    let options = chosen(&Config::default(), None, &variables).unwrap();
+    let options = chosen(&ConfigFile::default(), None, &variables).unwrap();
     assert_eq!(options.endpoint.base_url, "http://127.0.0.1:1");
 }
 
@@ -146,5 +146,5 @@ fn an_api_can_be_elsewhere() {
 fn a_rule_that_makes_no_sense_is_told() {
     let config =
         PermissionsConfig { deny: vec!["Bash(".to_owned()], ..PermissionsConfig::default() };
-    assert!(rules(&config).unwrap_err().contains("`Bash(` is no rule"));
+    assert!(rules(&config, &|_| None).unwrap_err().contains("`Bash(` is no rule"));
 }

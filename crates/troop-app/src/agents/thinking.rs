@@ -1,4 +1,4 @@
-//! What the built-in agent thinks with: the model that is meant, its key, and what it may.
+//! What the built-in agent thinks with: its model, the key for it, and what it may do.
 
 use std::path::Path;
 
@@ -6,20 +6,20 @@ use troop_agent::builtin::{Api, Endpoint, Limits, Options, Price, Rules, Secret,
 use troop_protocol::Gate;
 
 use crate::{
-    config::{self, Config, ModelConfig, PermissionsConfig},
+    surroundings::{ConfigFile, Environment, ModelConfig, PermissionsConfig, ThinkingConfig},
     trust,
 };
 
-/// Which model is meant where nobody says so, by the key that is there.
+/// The default model for each API, in the order in which keys are looked for.
 const USUAL: [(Api, &str); 3] = [
     (Api::Anthropic, "claude-sonnet-4-5"),
     (Api::OpenAi, "gpt-5"),
     (Api::Gemini, "gemini-2.5-pro"),
 ];
-/// Short names that agent definitions use.
+/// Short names of models in agent definitions.
 const SHORT: [(&str, &str); 3] =
     [("opus", "claude-opus-4-5"), ("sonnet", "claude-sonnet-4-5"), ("haiku", "claude-haiku-4-5")];
-/// How models of each API are called.
+/// What the names of each API's models begin with.
 const BEGINNINGS: [(&str, Api); 7] = [
     ("claude", Api::Anthropic),
     ("gpt", Api::OpenAi),
@@ -32,71 +32,92 @@ const BEGINNINGS: [(&str, Api); 7] = [
 
 /// Why an agent cannot think, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Unfit {
-    pub(crate) why: String,
-    pub(crate) hint: &'static str,
+pub struct ThinkingFault {
+    pub why: String,
+    pub hint: &'static str,
 }
 
-/// How the built-in agent gets a model.
+/// How to give the built-in agent a model.
 const MODEL: &str = "for example: `export ANTHROPIC_API_KEY=…`, or a local model: `\"models\": {\"mine\": {\"provider\": \
                      \"openai\", \"model\": \"qwen3\", \"baseUrl\": \"http://localhost:11434/v1\"}}, \"model\": \"mine\"`";
-/// Where rules are.
+/// Where rules are written.
 const RULES: &str = "it is in `permissions` of your `config.json`, or of the project's `.troop/config.json`, \
                      `.claude/settings.json` or `.claude/settings.local.json`";
 const SERVERS: &str = "correct the file, then allow it: `troop trust`";
 const CONFIG: &str = "correct your `config.json`";
 
-/// Looks a variable of the environment up.
+/// Looks up a variable of the environment.
 type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// How an agent of this project asks the model of a name, or the usual one. What is wrong says what to set. MCP servers
-/// are those of the file that a person agreed to.
-pub(crate) fn options(
-    (home, project): (&Path, &Path),
-    model: Option<&str>,
-    servers: Option<&str>,
-) -> Result<Options, Unfit> {
-    let unfit = |hint: &'static str| move |why: String| Unfit { why, hint };
-    let read = config::thinking(home, project).map_err(|error| format!("{error:#}"));
-    let (config, off) = read.map_err(unfit(CONFIG))?;
-    let mut options = choose(&config, model, &config::variable).map_err(unfit(MODEL))?;
-    options.rules = rules(&config.permissions).map_err(unfit(RULES))?;
-    options.sources = Sources { project: Some(project.to_owned()), home: Some(home.to_owned()) };
-    options.gate = off.map_or(Gate::Open, |off| Gate::Closed { by: off.by });
-    options.servers = trust::servers(project, servers).map_err(unfit(SERVERS))?;
-    options.seed = u64::from(std::process::id());
-    Ok(options)
+/// Where an agent's configuration is read: the person's folder, the project and the environment.
+#[derive(Clone, Copy, Debug)]
+pub struct ThinkingPlace<'a> {
+    pub home: &'a Path,
+    pub project: &'a Path,
+    pub environment: &'a Environment,
 }
 
-/// The model that the built-in agent thinks with here if nobody says which, if there is one.
-pub(crate) fn at_hand(place: (&Path, &Path)) -> Option<String> {
-    options(place, None, None).ok().map(|options| options.endpoint.model)
+impl ThinkingPlace<'_> {
+    /// How an agent of this project asks the named model, or the default one. `servers` are the MCP servers that a person
+    /// agreed to, see [`trust::allowed_servers`].
+    pub fn options(
+        &self,
+        model: Option<&str>,
+        servers: Option<&str>,
+    ) -> Result<Options, ThinkingFault> {
+        let Self { home, project, environment } = *self;
+        let unfit = |hint: &'static str| move |why: String| ThinkingFault { why, hint };
+        let read = ThinkingConfig::read(home, project, environment);
+        let read = read.map_err(|error| error.to_string());
+        let ThinkingConfig { file: config, off } = read.map_err(unfit(CONFIG))?;
+        let variable = |name: &str| environment.variable(name);
+        let mut options = choose(&config, model, &variable).map_err(unfit(MODEL))?;
+        options.rules = rules(&config.permissions, &variable).map_err(unfit(RULES))?;
+        options.sources =
+            Sources { project: Some(project.to_owned()), home: Some(home.to_owned()) };
+        options.gate = off.map_or(Gate::Open, |off| Gate::Closed { by: off.by });
+        options.servers = trust::servers(project, servers, environment).map_err(unfit(SERVERS))?;
+        options.seed = u64::from(std::process::id());
+        Ok(options)
+    }
+
+    /// The default model of the built-in agent here, if there is one.
+    #[must_use]
+    pub fn default_model(&self) -> Option<String> {
+        self.options(None, None).ok().map(|options| options.endpoint.model)
+    }
+
+    /// What can lead here: the agents, and what each needs.
+    #[must_use]
+    pub fn how_to_lead(&self) -> String {
+        let own = match self.default_model() {
+            Some(model) => format!("`--agent builtin`, which uses `{model}` here"),
+            None => format!("{}, then `--agent builtin`", how_to_think()),
+        };
+        format!(
+            "let the built-in agent lead: {own}; or a script: `--agent script:FILE`; or your own program, which `.troop/agents/NAME.md` \
+             describes (`program: [python3, agent.py]`): `--agent NAME`; to see a team at work without any of these: `troop demo`"
+        )
+    }
 }
 
-/// How the built-in agent gets a model, in short.
-pub(crate) fn how_to_think() -> String {
+/// How to give the built-in agent a model, in short.
+#[must_use]
+pub fn how_to_think() -> String {
     let [first, others @ ..] = USUAL.map(|(api, _)| api.key_variable());
     let others = others.join("`, `");
     format!("`export {first}=…` (or `{others}`, or a local model: docs/builtin.md)")
 }
 
-/// What can lead here: the agents that there are, and what each needs.
-pub(crate) fn how_to_lead(place: (&Path, &Path)) -> String {
-    let own = match at_hand(place) {
-        Some(model) => format!("`--agent builtin`, which uses `{model}` here"),
-        None => format!("{}, then `--agent builtin`", how_to_think()),
-    };
-    format!(
-        "let the built-in agent lead: {own}; or a script: `--agent script:FILE`; or your own program, which `.troop/agents/NAME.md` \
-         describes (`program: [python3, agent.py]`): `--agent NAME`; to see a team at work without any of these: `troop demo`"
-    )
-}
-
 /// Chooses the model and what belongs to it.
-fn choose(config: &Config, model: Option<&str>, variable: Variable<'_>) -> Result<Options, String> {
+fn choose(
+    config: &ConfigFile,
+    model: Option<&str>,
+    variable: Variable<'_>,
+) -> Result<Options, String> {
     let wanted = match model.or(config.model.as_deref()) {
         Some(wanted) => wanted.to_owned(),
-        None => usual(variable)?,
+        None => default_model(variable)?,
     };
     let (api, name, own) = find(config, &wanted)?;
     let base_url = own.base_url.clone().or_else(|| variable(base_variable(api)));
@@ -121,7 +142,7 @@ fn choose(config: &Config, model: Option<&str>, variable: Variable<'_>) -> Resul
         tokens: config.limits.tokens,
         dollars: config.limits.dollars,
     };
-    // What is said about a model where it usually is holds by whatever name it is asked for.
+    // The price of a model at its usual place applies under whatever name it is asked for.
     let is_same = |(key, it): &(&String, &ModelConfig)| {
         it.base_url.is_none() && it.model.as_ref().unwrap_or(key) == &usual.endpoint.model
     };
@@ -140,7 +161,7 @@ fn choose(config: &Config, model: Option<&str>, variable: Variable<'_>) -> Resul
         ));
     }
     let window = own.context_window.unwrap_or(usual.window);
-    // What a small model may say leaves room for what it is told.
+    // A small model's replies must leave room for its input.
     let most = u32::try_from(window / 4).unwrap_or(u32::MAX);
     Ok(Options {
         key_variable: named.map(str::to_owned),
@@ -154,8 +175,7 @@ fn choose(config: &Config, model: Option<&str>, variable: Variable<'_>) -> Resul
     })
 }
 
-/// The variable that a model's key is in. What is said about this model counts before what is usual for its provider; and a
-/// key is said where it belongs, and not to whom a model of one's own is asked of.
+/// The variable with a model's key: the model's own before its provider's. The provider's key never goes to another server.
 fn named_key(own: &ModelConfig, api: Api) -> Option<&str> {
     let elsewhere =
         own.base_url.as_deref().is_some_and(|url| url.trim_end_matches('/') != api.base_url());
@@ -166,8 +186,9 @@ fn named_key(own: &ModelConfig, api: Api) -> Option<&str> {
     }
 }
 
-/// How to say what a model costs.
-pub(crate) fn how_to_price(home: &Path, model: &str) -> String {
+/// How to set what a model costs.
+#[must_use]
+pub fn how_to_price(home: &Path, model: &str) -> String {
     let file = home.join("config.json");
     format!(
         "set what a million tokens cost, in dollars: `\"models\": {{\"{model}\": {{\"price\": {{\"input\": 3, \
@@ -176,8 +197,8 @@ pub(crate) fn how_to_price(home: &Path, model: &str) -> String {
     )
 }
 
-/// The model whose key is there.
-fn usual(variable: Variable<'_>) -> Result<String, String> {
+/// The default model of the first API that has a key.
+fn default_model(variable: Variable<'_>) -> Result<String, String> {
     let found = USUAL.iter().find(|(api, _)| variable(api.key_variable()).is_some());
     let names: Vec<_> = USUAL.iter().map(|(api, _)| format!("`{}`", api.key_variable())).collect();
     found.map(|(_, model)| (*model).to_owned()).ok_or_else(|| {
@@ -188,8 +209,8 @@ fn usual(variable: Variable<'_>) -> Result<String, String> {
     })
 }
 
-/// The API, the model's name there, and what is said about it.
-fn find(config: &Config, wanted: &str) -> Result<(Api, String, ModelConfig), String> {
+/// The API of a model, its name there, and its own entry in the file.
+fn find(config: &ConfigFile, wanted: &str) -> Result<(Api, String, ModelConfig), String> {
     if let Some(own) = config.models.get(wanted) {
         let name = own.model.as_deref().unwrap_or(wanted);
         let api = match &own.provider {
@@ -219,7 +240,7 @@ fn guess(name: &str) -> Result<Api, String> {
     })
 }
 
-/// The variable that says where an API is.
+/// The variable with an API's address.
 fn base_variable(api: Api) -> &'static str {
     match api {
         Api::Anthropic => "ANTHROPIC_BASE_URL",
@@ -228,17 +249,16 @@ fn base_variable(api: Api) -> &'static str {
     }
 }
 
-fn rules(config: &PermissionsConfig) -> Result<Rules, String> {
-    let home = config::variable("HOME").unwrap_or_default();
+fn rules(config: &PermissionsConfig, variable: Variable<'_>) -> Result<Rules, String> {
+    let home = variable("HOME").unwrap_or_default();
     let parse = |texts: &[String]| {
-        // `~/` is the person's folder, from the root on.
+        // `~/` is the person's home folder, as an absolute path.
         let whole = |text: &String| text.replacen("(~/", &format!("(/{home}/"), 1);
         let rules =
             texts.iter().map(|text| whole(text).parse().map_err(|error| format!("{error}")));
         rules.collect::<Result<Vec<_>, String>>()
     };
-    let (allow, deny, ask) = (parse(&config.allow)?, parse(&config.deny)?, parse(&config.ask)?);
-    Ok(Rules { allow, deny, ask })
+    Ok(Rules { allow: parse(&config.allow)?, deny: parse(&config.deny)?, ask: parse(&config.ask)? })
 }
 
 #[cfg(test)]

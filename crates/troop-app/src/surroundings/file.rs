@@ -2,14 +2,13 @@
 
 use std::{fs, io, path::Path};
 
-use anyhow::Result;
 use serde_json::Value;
-use troop_model::nearest;
+use troop_model::{nearest, quoted_path};
 
-use super::{Config, hooks::suggestion, teams, teams::TeammateMode};
+use super::{ConfigFile, hooks::suggestion, teams, teams::TeammateMode};
 use crate::{
-    render::one_line,
-    report::{Usage, in_plain_words, moved_away, quoted_path},
+    Error, Result,
+    text::{in_plain_words, moved_away, one_line},
 };
 
 /// The keys of a configuration file.
@@ -27,24 +26,24 @@ pub(super) const KEYS: [&str; 11] = [
     "user",
 ];
 
-/// Reads a configuration. A file that is not there says nothing.
-pub(super) fn read(path: &Path, warnings: &mut Vec<String>) -> Result<Config> {
+/// Reads a configuration file. A missing file counts as empty.
+pub(super) fn read(path: &Path, warnings: &mut Vec<String>) -> Result<ConfigFile> {
     match text(path)? {
         Some(text) => parse(&text, path, warnings),
-        None => Ok(Config::default()),
+        None => Ok(ConfigFile::default()),
     }
 }
 
-pub(super) fn parse(text: &str, path: &Path, warnings: &mut Vec<String>) -> Result<Config> {
+pub(super) fn parse(text: &str, path: &Path, warnings: &mut Vec<String>) -> Result<ConfigFile> {
     let wrong = |what: String| {
-        Usage::new(
+        Error::misuse(
             format!("`{}` is not a configuration: {}", path.display(), one_line(&what)),
             format!("its keys are: {}", KEYS.join(", ")),
         )
     };
-    let Some(value) = json(text).map_err(wrong)? else { return Ok(Config::default()) };
+    let Some(value) = json(text).map_err(wrong)? else { return Ok(ConfigFile::default()) };
     if !value.is_object() {
-        return Err(wrong("it is not an object".to_owned()).into());
+        return Err(wrong("it is not an object".to_owned()));
     }
     warn_of_unknown(&value, "", &KEYS, path, warnings);
     if let Some(value) = value.get("teams") {
@@ -52,11 +51,11 @@ pub(super) fn parse(text: &str, path: &Path, warnings: &mut Vec<String>) -> Resu
     }
     serde_path_to_error::deserialize(value).map_err(|error| {
         let at = error.path().to_string();
-        wrong(format!("`{at}`: {}", in_plain_words(&error.into_inner().to_string()))).into()
+        wrong(format!("`{at}`: {}", in_plain_words(&error.into_inner().to_string())))
     })
 }
 
-/// What a file's `permissions` forbid. One that cannot be read forbids nothing; who reads it for itself says so.
+/// What the `permissions` of a file forbid. An unreadable file forbids nothing here; the program that owns the file reports it.
 pub(super) fn forbidden(path: &Path) -> Vec<String> {
     let value = text(path).ok().flatten().and_then(|text| json(&text).ok().flatten());
     let deny = value.as_ref().and_then(|value| value.get("permissions")?.get("deny"));
@@ -64,7 +63,7 @@ pub(super) fn forbidden(path: &Path) -> Vec<String> {
     rules.map(str::to_owned).collect()
 }
 
-/// What troop takes from `.claude/settings.json`. It is another program's file: what is wrong there is only told.
+/// What troop takes from `.claude/settings.json`. It is another program's file, so mistakes in it are only warnings.
 #[derive(Debug, Default)]
 pub(super) struct ClaudeSettings {
     pub(super) hooks: Option<Value>,
@@ -74,11 +73,9 @@ pub(super) struct ClaudeSettings {
 
 impl ClaudeSettings {
     pub(super) fn read(path: &Path, warnings: &mut Vec<String>) -> Self {
-        let read = text(path).and_then(|text| {
-            let value = text.map(|text| json(&text)).transpose();
-            Ok(value.map_err(anyhow::Error::msg)?.flatten())
-        });
-        let mut settings = match read {
+        let read = text(path).map_err(|error| error.to_string());
+        let read = read.and_then(|text| text.map(|text| json(&text)).transpose());
+        let mut settings = match read.map(Option::flatten) {
             Ok(Some(settings)) => settings,
             Ok(None) => return Self::default(),
             Err(error) => {
@@ -99,7 +96,7 @@ impl ClaudeSettings {
     }
 }
 
-/// The text of a file; none if it is not there.
+/// The text of a file; none if the file does not exist.
 fn text(path: &Path) -> Result<Option<String>> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
@@ -110,17 +107,17 @@ fn text(path: &Path) -> Result<Option<String>> {
         }
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
             let message = format!("`{}` is a folder, not a file", path.display());
-            Err(Usage::new(message, moved_away(path)).into())
+            Err(Error::misuse(message, moved_away(path)))
         }
         Err(error) => {
             let hint = format!("make it readable: `chmod u+r {}`", quoted_path(path));
             let message = format!("`{}` cannot be read: {error}", path.display());
-            Err(Usage::new(message, hint).into())
+            Err(Error::misuse(message, hint))
         }
     }
 }
 
-/// JSON with comments; none if there is nothing but comments.
+/// Parses JSON with comments; none if there is nothing but comments.
 fn json(text: &str) -> Result<Option<Value>, String> {
     jsonc_parser::parse_to_serde_value(text, &jsonc_parser::ParseOptions::default())
         .map_err(|error| error.to_string())

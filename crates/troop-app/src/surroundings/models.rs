@@ -1,4 +1,4 @@
-//! The keys `model`, `models`, `permissions` and `limits`: what the built-in agent thinks with, and what it may.
+//! The keys `model`, `models`, `permissions` and `limits`: the model of the built-in agent, and what it may do.
 
 use std::collections::BTreeMap;
 
@@ -9,66 +9,66 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct ModelConfig {
+pub struct ModelConfig {
     /// How it is spoken to: `anthropic`, `openai` (also Ollama, vLLM, OpenRouter and others, with `baseUrl`) or `gemini`.
-    pub(crate) provider: Option<String>,
+    pub provider: Option<String>,
     /// Its name there; the name of this entry unless said otherwise.
-    pub(crate) model: Option<String>,
+    pub model: Option<String>,
     /// Where it is, such as `http://localhost:11434/v1`.
-    pub(crate) base_url: Option<String>,
+    pub base_url: Option<String>,
     /// The variable of the environment that its key is in.
-    pub(crate) api_key_variable: Option<String>,
+    pub api_key_variable: Option<String>,
     /// A command that prints its key.
-    pub(crate) api_key_command: Option<String>,
+    pub api_key_command: Option<String>,
     /// How many tokens it can take in.
-    pub(crate) context_window: Option<u64>,
+    pub context_window: Option<u64>,
     /// How many tokens it may say at once.
-    pub(crate) max_tokens: Option<u32>,
+    pub max_tokens: Option<u32>,
     /// How many tokens it may think before it speaks.
-    pub(crate) thinking: Option<u32>,
+    pub thinking: Option<u32>,
     /// What a million tokens cost.
-    pub(crate) price: Option<PriceConfig>,
+    pub price: Option<PriceConfig>,
 }
 
 /// What a million tokens cost, in dollars.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct PriceConfig {
+pub struct PriceConfig {
     /// Read.
-    pub(crate) input: f64,
+    pub input: f64,
     /// Read from what the API kept at hand; as `input` unless said otherwise.
-    pub(crate) cache_read: Option<f64>,
+    pub cache_read: Option<f64>,
     /// Read, and kept at hand; as `input` unless said otherwise.
-    pub(crate) cache_write: Option<f64>,
+    pub cache_write: Option<f64>,
     /// Said.
-    pub(crate) output: f64,
+    pub output: f64,
 }
 
 /// What the built-in agent may do, as rules such as `Bash(git status:*)`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
-pub(crate) struct PermissionsConfig {
+pub struct PermissionsConfig {
     /// Without asking.
-    pub(crate) allow: Vec<String>,
+    pub allow: Vec<String>,
     /// Never.
-    pub(crate) deny: Vec<String>,
+    pub deny: Vec<String>,
     /// Only after asking.
-    pub(crate) ask: Vec<String>,
+    pub ask: Vec<String>,
 }
 
 /// How much one piece of work of the built-in agent may cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct LimitsConfig {
+pub struct LimitsConfig {
     /// How often the model is asked; 200 unless said otherwise.
-    pub(crate) rounds: Option<u32>,
+    pub rounds: Option<u32>,
     /// How many tokens.
-    pub(crate) tokens: Option<u64>,
+    pub tokens: Option<u64>,
     /// How much money, where the price is known.
-    pub(crate) dollars: Option<f64>,
+    pub dollars: Option<f64>,
 }
 
-/// The models of one's own, by their names.
-pub(crate) type Models = BTreeMap<String, ModelConfig>;
+/// Models that a person describes, by name.
+pub type Models = BTreeMap<String, ModelConfig>;

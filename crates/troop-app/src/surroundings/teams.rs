@@ -1,4 +1,4 @@
-//! The key `teams`: whether there are teams, how teammates are shown, how many there may be, and what must pass.
+//! The key `teams`: whether teams are switched on, how many teammates may run, their checks and their budget.
 
 use std::path::Path;
 
@@ -7,20 +7,20 @@ use serde::Deserialize;
 use serde_json::Value;
 use troop_model::{Budget, Dollars, Refusal};
 
-use super::variable;
+use super::Environment;
 
-/// The variable by which the first programs of this kind were switched on; here it switches off.
+/// Claude Code's switch for teams. Here a 0 switches teams off.
 const GATE: &str = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS";
 const MOST: u32 = 100;
 
 /// The keys of `teams`.
 pub(super) const KEYS: [&str; 5] = ["enabled", "teammateMode", "maxTeammates", "checks", "budget"];
 
-/// What a file says about teams.
+/// What one file sets for teams.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct TeamsConfig {
+pub struct TeamsConfig {
     /// Whether there are teams at all; true unless said otherwise.
     enabled: Option<bool>,
     /// How teammates are to be shown. It has no effect yet.
@@ -39,7 +39,7 @@ pub(crate) struct TeamsConfig {
 /// How much a team may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct BudgetConfig {
+pub struct BudgetConfig {
     /// How much money; no limit unless said otherwise.
     dollars: Option<Dollars>,
     /// How many tokens; no limit unless said otherwise.
@@ -60,7 +60,7 @@ impl From<BudgetConfig> for Budget {
 /// Commands that must pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Vec<String>")]
-pub(crate) struct CheckList(pub(crate) Vec<String>);
+pub(super) struct CheckList(pub(super) Vec<String>);
 
 impl TryFrom<Vec<String>> for CheckList {
     type Error = Refusal;
@@ -71,7 +71,7 @@ impl TryFrom<Vec<String>> for CheckList {
 }
 
 impl TeamsConfig {
-    /// What a file says that knows only how teammates are shown.
+    /// The settings of a file that only knows how teammates are shown.
     pub(super) fn shown(teammate_mode: Option<TeammateMode>) -> Self {
         Self { teammate_mode, ..Self::default() }
     }
@@ -80,7 +80,7 @@ impl TeamsConfig {
 /// How teammates are to be shown. Claude Code's settings have the key, so it is read, but nothing is shown by it yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum TeammateMode {
+pub enum TeammateMode {
     /// In tmux if it is installed, else in this terminal.
     Auto,
     /// In this terminal.
@@ -90,7 +90,8 @@ pub(crate) enum TeammateMode {
 }
 
 impl TeammateMode {
-    pub(crate) const fn as_str(self) -> &'static str {
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",
             Self::InProcess => "in-process",
@@ -114,33 +115,34 @@ impl TryFrom<Value> for MaxTeammates {
     }
 }
 
-/// What holds for teams.
+/// What applies to teams here, after all files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Teams {
+pub struct TeamDefaults {
     /// What switched teams off, if anything did.
-    pub(crate) off: Option<Off>,
-    pub(crate) teammate_mode: Option<TeammateMode>,
-    pub(crate) max_teammates: u32,
+    pub off: Option<TeamsOff>,
+    pub teammate_mode: Option<TeammateMode>,
+    pub max_teammates: u32,
     /// What a new team may use.
-    pub(crate) budget: Budget,
+    pub budget: Budget,
 }
 
 /// What switched teams off, and how to switch them on again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Off {
-    pub(crate) by: String,
-    pub(crate) fix: String,
+pub struct TeamsOff {
+    pub by: String,
+    pub fix: String,
 }
 
-impl Teams {
-    /// What holds, given what each file says; the first that says something wins.
-    pub(crate) fn of(files: &[(&Path, &TeamsConfig)]) -> Self {
+impl TeamDefaults {
+    /// Merges the files; the first file that sets a key wins.
+    #[must_use]
+    pub fn of(files: &[(&Path, &TeamsConfig)], environment: &Environment) -> Self {
         let enabled = files.iter().find_map(|(path, it)| it.enabled.map(|is_on| (*path, is_on)));
         let off = match enabled {
-            _ if variable(GATE).is_some_and(|value| value == "0") => {
-                Some(Off { by: format!("`{GATE}=0`"), fix: format!("`unset {GATE}`") })
+            _ if environment.variable(GATE).is_some_and(|value| value == "0") => {
+                Some(TeamsOff { by: format!("`{GATE}=0`"), fix: format!("`unset {GATE}`") })
             }
-            Some((path, false)) => Some(Off {
+            Some((path, false)) => Some(TeamsOff {
                 by: format!("`teams.enabled` in `{}`", path.display()),
                 fix: "set it to true, or remove it".to_owned(),
             }),
