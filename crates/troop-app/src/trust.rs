@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use troop_agent::{
     Definition,
-    builtin::{Agreed, Server},
+    builtin::{CommandConsent, McpServer},
 };
 use troop_model::{AgentKind, Time};
 use troop_runtime::HooksConfig;
@@ -239,16 +239,16 @@ pub(crate) fn servers(
     project: &Path,
     agreed: Option<&str>,
     environment: &Environment,
-) -> Result<Vec<Server>, String> {
+) -> Result<Vec<McpServer>, String> {
     let agreed = agreed.and_then(|it| serde_json::from_str::<AgreedServers>(it).ok());
     let Some(AgreedServers { file, mut names }) = agreed else { return Ok(Vec::new()) };
     let text = fs::read_to_string(project.join(MCP_FILE)).unwrap_or_default();
     if hash(text.as_bytes()) != file {
         return Ok(Vec::new());
     }
-    let mut servers = Server::read_all(&text, &|name| environment.variable(name))?;
+    let mut servers = McpServer::read_all(&text, &|name| environment.variable(name))?;
     for (server, written) in servers.iter_mut().zip(written_servers(&text)) {
-        server.agreed = Some(Agreed {
+        server.agreed = Some(CommandConsent {
             project: project.to_owned(),
             command: written.shown(),
             names: names.remove(&server.name).unwrap_or_default(),
@@ -261,8 +261,8 @@ pub(crate) fn servers(
 }
 
 /// The servers as written in the file: the values of variables are a person's own and stay out.
-fn written_servers(text: &str) -> Vec<Server> {
-    Server::read_all(text, &|name| Some(format!("${{{name}}}"))).unwrap_or_default()
+fn written_servers(text: &str) -> Vec<McpServer> {
+    McpServer::read_all(text, &|name| Some(format!("${{{name}}}"))).unwrap_or_default()
 }
 
 /// What thinks for the lead by default: the agent of a trusted project, else the person's own choice.

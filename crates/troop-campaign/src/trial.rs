@@ -17,9 +17,8 @@ use tokio::{
     time::{Instant, sleep},
 };
 use troop_model::{
-    Actor, Command, Member, MemberName, MemberState, MessageKind, Metadata, NewMember, NewTask,
-    NewTeamCommand, Outgoing, Party, Role, Settings, Spawn, State, Status, TaskCommand, TaskNumber,
-    TeamId,
+    Actor, Command, Member, MemberName, MemberState, Metadata, NewMember, NewTask, NewTeamCommand,
+    Outgoing, Party, Role, Settings, Spawn, State, Status, TaskCommand, TaskNumber, TeamId,
 };
 use troop_process::Mark;
 use troop_runtime::{Board, BoardError, Clock, Following, Request, Signature};
@@ -365,15 +364,7 @@ fn new_task(nth: usize, chore: &Chore) -> NewTask {
 }
 
 fn letter(to: usize, content: &str) -> Command {
-    Command::Send(Outgoing {
-        to: Plan::mate(to),
-        kind: MessageKind::Message,
-        content: content.to_owned(),
-        summary: None,
-        notice: None,
-        request_id: None,
-        approve: None,
-    })
+    Command::Send(Outgoing::message(Plan::mate(to), content))
 }
 
 async fn keep_log(board: &Board, file: &Path) -> Result<()> {

@@ -282,6 +282,53 @@ pub struct Outgoing {
     pub approve: Option<bool>,
 }
 
+impl Outgoing {
+    #[must_use]
+    pub fn new(to: impl Into<String>, kind: MessageKind, content: impl Into<String>) -> Self {
+        Self {
+            to: to.into(),
+            kind,
+            content: content.into(),
+            summary: None,
+            notice: None,
+            request_id: None,
+            approve: None,
+        }
+    }
+
+    /// What one member says to another.
+    #[must_use]
+    pub fn message(to: impl Into<String>, content: impl Into<String>) -> Self {
+        Self::new(to, MessageKind::Message, content)
+    }
+
+    /// What troop itself says.
+    #[must_use]
+    pub fn system(to: impl Into<String>, content: impl Into<String>) -> Self {
+        Self::new(to, MessageKind::System, content)
+    }
+
+    #[must_use]
+    pub fn summarised(mut self, summary: impl Into<String>) -> Self {
+        self.summary = Some(summary.into());
+        self
+    }
+
+    #[must_use]
+    pub fn with_notice(mut self, notice: Notice) -> Self {
+        self.notice = Some(notice);
+        self
+    }
+
+    /// Makes it the answer to a request.
+    #[must_use]
+    pub fn answering(mut self, request_id: Uuid, approve: bool) -> Self {
+        self.request_id = Some(request_id);
+        self.approve = Some(approve);
+        self
+    }
+}
+
 /// What can be asked about a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]

@@ -15,6 +15,7 @@ mod access;
 mod actor;
 mod agent_kind;
 mod delegation;
+mod hint;
 mod ids;
 mod limits;
 mod message;
@@ -51,6 +52,7 @@ pub use command::{
 pub use decide::{decide, named_checks};
 pub use delegation::{Delegation, DelegationStatus, SessionKey};
 pub use event::{Event, Fact, RejectMode, Surface, TaskChange};
+pub use hint::{Hint, HintCommand, HintPart, HintStep, HintTarget, HintWord};
 pub use ids::{IdPrefix, OperationId, TaskNumber, TeamId, Version};
 pub use limits::Limits;
 pub use message::{Mailbox, Message, MessageKind, Notice, Party, Receipt};

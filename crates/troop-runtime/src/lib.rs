@@ -43,10 +43,10 @@ pub use isolation::{
     Sight, Torn, Watcher, Work, elsewhere, leftovers, orphans, rescue,
 };
 pub use lead::{
-    Ended, Entry, InProcess, Launch, LaunchSpec, Launched, Lead, LeadEntry, LeadError, LeadHandle,
-    LeadOptions, LeadThinks, LeadWork, Life, Line, Programs, Source, Timing, Until, answer,
-    find_lead, is_to_start_again, last_project, lead_has_died, read_transcript, silent_lead,
-    was_cut_short,
+    InProcess, Launch, LaunchSpec, LaunchedAgent, Lead, LeadEnd, LeadEntry, LeadError, LeadHandle,
+    LeadOptions, LeadThinks, LeadWork, Life, Programs, Timing, TranscriptEntry, TranscriptLine,
+    TranscriptSource, Until, answer, find_lead, is_to_start_again, last_project, lead_has_died,
+    read_transcript, silent_lead, was_cut_short,
 };
 pub use mirror::{Layout, Mirror, MirrorError, MirrorOptions, Notice, UnknownLayout};
 pub use profile::{Language, Location, Profile, Severity, Signal, Structure, Suggestion, profile};

@@ -14,10 +14,10 @@ use troop_app::{
     agents::{LeadWatch, RunnableAgents, Thinker, UnfinishedLead},
     trust::{self, ProjectTrust},
 };
-use troop_model::{Actor, Command, Member, MessageKind, Outgoing, Refusal, Spawn, State};
+use troop_model::{Actor, Command, Member, Outgoing, Refusal, Spawn, State};
 use troop_runtime::{
-    Board, BoardError, Ended, HookOptions, Hooks, Isolation, Lead, LeadError, LeadHandle,
-    LeadOptions, LeadThinks, LeadWork, Opened, Request, Subscription, Timing, Until,
+    Board, BoardError, HookOptions, Hooks, Isolation, Lead, LeadEnd, LeadError, LeadHandle,
+    LeadOptions, LeadThinks, Opened, Request, Subscription, Timing, Until,
 };
 
 use crate::{
@@ -185,15 +185,7 @@ impl Leading<'_> {
             }
         }
         if let Some(content) = beginning.goal {
-            let goal = Outgoing {
-                to: "lead".to_owned(),
-                kind: MessageKind::Message,
-                content,
-                summary: None,
-                notice: None,
-                request_id: None,
-                approve: None,
-            };
+            let goal = Outgoing::message("lead", content);
             self.board.submit(self.desk.request(Command::Send(goal))?).await?;
         }
         if !self.args.keep {
@@ -204,7 +196,7 @@ impl Leading<'_> {
     }
 
     /// Follows the team until its lead is over. What cannot be shown stops the team, and is told in the end.
-    async fn watch(&self, lead: Lead, ears: &mut Ears) -> (Ended, Result<()>) {
+    async fn watch(&self, lead: Lead, ears: &mut Ears) -> (LeadEnd, Result<()>) {
         let Ears { story, news, signals, warnings, hooks } = ears;
         let mut stopper = Stopper::new(self, lead.handle(), signals);
         let (mut view, mut shown) = (View::new(self.printer), Ok(()));
@@ -221,7 +213,7 @@ impl Leading<'_> {
                     }
                     None => {
                         let reason = "it did not stop when it was told to hurry".to_owned();
-                        break Ended::Lost { reason };
+                        break LeadEnd::Lost { reason };
                     }
                 },
                 Ok(Some(event)) = news.next() => view.tell_event(story, &event),

@@ -3,17 +3,17 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::{io::DuplexStream, sync::watch};
-use troop_agent::{Agent, BoxFuture, Exit, Outcome, Place, Thinking, Turn, Work};
+use troop_agent::{Agent, BoxFuture, Exit, Thinking, Turn, TurnOutcome, Work, Workplace};
 use troop_runtime::LeadWork;
 
 /// Runs an agent in this process for a member.
 pub(super) fn serve(
     agent: Box<dyn Agent>,
-    place: Place,
+    place: Workplace,
     wire: DuplexStream,
     watch: LeadWatch,
 ) -> BoxFuture<'static, ()> {
-    let options = troop_agent::Options::new(place);
+    let options = troop_agent::TeammateOptions::new(place);
     let (reader, writer) = tokio::io::split(wire);
     Box::pin(async move {
         let agent = Box::new(WatchedAgent { agent, watch: watch.clone() });
@@ -70,7 +70,7 @@ struct WatchedAgent {
 }
 
 impl Agent for WatchedAgent {
-    fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, Outcome> {
+    fn turn<'a>(&'a mut self, work: Work, turn: &'a Turn) -> BoxFuture<'a, TurnOutcome> {
         match work {
             work @ (Work::Start | Work::Mail(_)) => Box::pin(self.noted(work, turn)),
             // The result of a task is on the board.
@@ -91,7 +91,7 @@ impl Agent for WatchedAgent {
 
 impl WatchedAgent {
     /// Runs a turn and notes how far the agent is with what it was told.
-    async fn noted(&mut self, work: Work, turn: &Turn) -> Outcome {
+    async fn noted(&mut self, work: Work, turn: &Turn) -> TurnOutcome {
         let watch = self.watch.clone();
         let stood = *watch.work.borrow();
         let earlier = watch.fault();
@@ -110,17 +110,17 @@ impl WatchedAgent {
             }
         };
         let (stands, fault) = match &outcome {
-            Outcome::Interrupted if goes_on => (LeadWork::Interrupted, None),
-            Outcome::Interrupted if !turn.only_waits().is_cancelled() => (LeadWork::Open, None),
-            Outcome::Done | Outcome::Completed { .. } | Outcome::Interrupted => {
+            TurnOutcome::Interrupted if goes_on => (LeadWork::Interrupted, None),
+            TurnOutcome::Interrupted if !turn.only_waits().is_cancelled() => (LeadWork::Open, None),
+            TurnOutcome::Done | TurnOutcome::Completed { .. } | TurnOutcome::Interrupted => {
                 (LeadWork::Done, None)
             }
-            Outcome::Failed { reason } | Outcome::Hopeless { reason } => {
+            TurnOutcome::Failed { reason } | TurnOutcome::Hopeless { reason } => {
                 (LeadWork::Failed, Some(reason.clone()))
             }
-            Outcome::GaveBack { .. } | Outcome::Refused { .. } | Outcome::Stop { .. } => {
-                (LeadWork::Open, None)
-            }
+            TurnOutcome::GaveBack { .. }
+            | TurnOutcome::Refused { .. }
+            | TurnOutcome::Stop { .. } => (LeadWork::Open, None),
         };
         let (stands, fault) = if forgets() { (stands, fault) } else { (stood, earlier.or(fault)) };
         watch.note(fault);

@@ -11,9 +11,11 @@ use std::{
 
 use smol_str::SmolStr;
 use tokio::io::DuplexStream;
-use troop_agent::{Agent, Definition, Finder, Place, RegistryError, ScriptError, builtin::Options};
+use troop_agent::{
+    Agent, Definition, Finder, RegistryError, ScriptError, Workplace, builtin::BuiltinOptions,
+};
 use troop_model::{AgentKind, AgentStart, Dollars, NewMember, Role, State, quoted_path};
-use troop_runtime::{InProcess, Launch, LaunchSpec, Launched, Profile, Programs, Suggestion};
+use troop_runtime::{InProcess, Launch, LaunchSpec, LaunchedAgent, Profile, Programs, Suggestion};
 use uuid::Uuid;
 
 use super::{
@@ -236,7 +238,7 @@ impl RunnableAgents {
         let thinks = |model: Option<&str>| {
             let options = self.thinking().options(model, self.servers.as_deref());
             let profile = self.profile.get().cloned().unwrap_or_default();
-            options.map(|options| Options { profile, ..options }).map_err(|fault| {
+            options.map(|options| BuiltinOptions { profile, ..options }).map_err(|fault| {
                 hint.set(fault.hint);
                 fault.why
             })
@@ -266,14 +268,14 @@ impl RunnableAgents {
     }
 
     /// The working place of a member that runs in this process.
-    fn place(&self, spec: &LaunchSpec) -> Place {
+    fn place(&self, spec: &LaunchSpec) -> Workplace {
         let text = |text: &OsString| text.to_string_lossy().into_owned();
         let shared = self.programs.environment.iter();
         let mut environment: Vec<_> =
             shared.map(|(name, value)| (text(name), text(value))).collect();
         // With the mark, by which we find what it started if this process is killed.
         environment.extend(spec.own_variables());
-        Place {
+        Workplace {
             name: spec.member.to_string(),
             team: spec.team.to_string(),
             path: spec.path.clone(),
@@ -314,7 +316,7 @@ struct LeadSubstitute {
 }
 
 impl Launch for LeadSubstitute {
-    fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched> {
+    fn launch(&self, spec: &LaunchSpec) -> io::Result<LaunchedAgent> {
         if spec.role != Role::Lead {
             return self.launch.launch(spec);
         }
@@ -332,7 +334,7 @@ impl Launch for LeadSubstitute {
 }
 
 impl Launch for RunnableAgents {
-    fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched> {
+    fn launch(&self, spec: &LaunchSpec) -> io::Result<LaunchedAgent> {
         self.check(&spec.agent, spec.model.as_deref()).map_err(io::Error::other)?;
         self.agreed.check_program(&spec.agent, &spec.path).map_err(io::Error::other)?;
         self.programs.launch(spec)

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use troop_agent::builtin::{Api, Endpoint, Limits, Options, Price, Rules, Secret, Sources};
+use troop_agent::builtin::{
+    Api, BuiltinOptions, ContextSources, Endpoint, Price, Rules, Secret, WorkLimits,
+};
 use troop_protocol::Gate;
 
 use crate::{
@@ -64,7 +66,7 @@ impl ThinkingPlace<'_> {
         &self,
         model: Option<&str>,
         servers: Option<&str>,
-    ) -> Result<Options, ThinkingFault> {
+    ) -> Result<BuiltinOptions, ThinkingFault> {
         let Self { home, project, environment } = *self;
         let unfit = |hint: &'static str| move |why: String| ThinkingFault { why, hint };
         let read = ThinkingConfig::read(home, project, environment);
@@ -74,7 +76,7 @@ impl ThinkingPlace<'_> {
         let mut options = choose(&config, model, &variable).map_err(unfit(MODEL))?;
         options.rules = rules(&config.permissions, &variable).map_err(unfit(RULES))?;
         options.sources =
-            Sources { project: Some(project.to_owned()), home: Some(home.to_owned()) };
+            ContextSources { project: Some(project.to_owned()), home: Some(home.to_owned()) };
         options.gate = off.map_or(Gate::Open, |off| Gate::Closed { by: off.by });
         options.servers = trust::servers(project, servers, environment).map_err(unfit(SERVERS))?;
         options.seed = u64::from(std::process::id());
@@ -114,7 +116,7 @@ fn choose(
     config: &ConfigFile,
     model: Option<&str>,
     variable: Variable<'_>,
-) -> Result<Options, String> {
+) -> Result<BuiltinOptions, String> {
     let wanted = match model.or(config.model.as_deref()) {
         Some(wanted) => wanted.to_owned(),
         None => default_model(variable)?,
@@ -133,11 +135,11 @@ fn choose(
         ));
     }
     let endpoint = Endpoint { api, base_url, model: name, key, thinking: own.thinking };
-    let usual = Options::new(endpoint);
+    let usual = BuiltinOptions::new(endpoint);
     let mut hidden: Vec<_> = USUAL.iter().map(|(api, _)| api.key_variable().to_owned()).collect();
     hidden.push("GOOGLE_API_KEY".to_owned());
     hidden.extend(config.models.values().filter_map(|it| it.api_key_variable.clone()));
-    let limits = Limits {
+    let limits = WorkLimits {
         rounds: config.limits.rounds.unwrap_or(usual.limits.rounds),
         tokens: config.limits.tokens,
         dollars: config.limits.dollars,
@@ -163,7 +165,7 @@ fn choose(
     let window = own.context_window.unwrap_or(usual.window);
     // A small model's replies must leave room for its input.
     let most = u32::try_from(window / 4).unwrap_or(u32::MAX);
-    Ok(Options {
+    Ok(BuiltinOptions {
         key_variable: named.map(str::to_owned),
         key_command: own.api_key_command,
         window,

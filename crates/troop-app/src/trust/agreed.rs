@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use troop_agent::builtin::Agreed;
+use troop_agent::builtin::CommandConsent;
 use troop_runtime::Agreement;
 
 use super::{Consent, ProjectCommandKind, ProjectTrust, Surroundings, agents, named};
@@ -20,9 +20,9 @@ pub fn agreement(surroundings: &Surroundings, trust: &ProjectTrust) -> Agreement
     let is_run_by_lead =
         |kind| matches!(kind, ProjectCommandKind::Hook | ProjectCommandKind::Check);
     let run = trust.runs.iter().filter(|it| is_run_by_lead(it.kind));
-    let agreed: BTreeMap<String, Agreed> = run
+    let agreed: BTreeMap<String, CommandConsent> = run
         .map(|it| {
-            let agreed = Agreed {
+            let agreed = CommandConsent {
                 project: surroundings.project.clone(),
                 command: it.command.clone(),
                 names: it.names.clone(),
@@ -91,7 +91,8 @@ impl AgreedAgents {
     pub fn check_program(&self, key: &str, folder: &Path) -> Result<(), String> {
         let program = self.agreed.get(key).and_then(|it| it.program.clone());
         program.map_or(Ok(()), |AgentProgram { command, names }| {
-            Agreed { project: self.project.clone(), command, names, look: named }.check(folder)
+            CommandConsent { project: self.project.clone(), command, names, look: named }
+                .check(folder)
         })
     }
 }

@@ -206,15 +206,7 @@ pub(crate) fn say(to: &str, content: &str) -> Outgoing {
 }
 
 pub(crate) fn send(to: &str, kind: MessageKind, content: &str) -> Outgoing {
-    Outgoing {
-        to: to.to_owned(),
-        kind,
-        content: content.to_owned(),
-        summary: None,
-        notice: None,
-        request_id: None,
-        approve: None,
-    }
+    Outgoing::new(to, kind, content)
 }
 
 pub(crate) fn answer(to: &str, kind: MessageKind, request: Uuid, approve: bool) -> Outgoing {

@@ -21,15 +21,7 @@ fn asks(team: &mut Bench, who: &str, whom: &str, kind: MessageKind) -> Uuid {
 }
 
 fn answer(to: &str, kind: MessageKind, request: Uuid, approve: bool) -> Outgoing {
-    Outgoing {
-        to: to.to_owned(),
-        kind,
-        content: "so be it".to_owned(),
-        summary: None,
-        notice: None,
-        request_id: Some(request),
-        approve: Some(approve),
-    }
+    Outgoing::new(to, kind, "so be it").answering(request, approve)
 }
 
 #[test]

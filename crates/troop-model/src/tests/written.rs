@@ -3,9 +3,7 @@
 use serde_json::json;
 
 use super::commands::{create, task};
-use crate::{
-    Command, MessageKind, NewTask, Outgoing, RejectMode, TaskCommand, TaskRef, TaskUpdate, quoted,
-};
+use crate::{Command, NewTask, Outgoing, RejectMode, TaskCommand, TaskRef, TaskUpdate, quoted};
 
 #[test]
 fn a_task_is_named_in_json_by_number_by_name_or_by_id() {
@@ -43,16 +41,7 @@ fn a_command_in_json_says_only_what_matters() {
     );
     check(
         json!({"message/send": {"to": "ann", "content": "hi", "kind": "chat"}}),
-        Outgoing {
-            to: "ann".to_owned(),
-            kind: MessageKind::Message,
-            content: "hi".to_owned(),
-            summary: None,
-            notice: None,
-            request_id: None,
-            approve: None,
-        }
-        .into(),
+        Outgoing::message("ann", "hi").into(),
     );
     let settings = vec![("delegation.max_per_link".to_owned(), json!(5))];
     check(

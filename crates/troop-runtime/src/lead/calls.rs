@@ -25,7 +25,10 @@ impl Dispatcher {
             Ok(Call::Query(query)) => self.look_up(runner, query, responder),
             Ok(Call::File(call)) => {
                 let caller = self.file_caller(runner);
-                self.tracker.spawn(self.files.clone().answer(caller, call, responder));
+                self.post
+                    .background
+                    .tracker
+                    .spawn(self.files.clone().answer(caller, call, responder));
             }
             Ok(Call::Open(_)) => {
                 let what = "who speaks on a teammate's wire is known";
@@ -43,7 +46,10 @@ impl Dispatcher {
             Ok(Call::Query(_) | Call::Open(_) | Call::File(_)) => {}
             // A method of a later version, or of somebody else's.
             Err(error @ MethodError::Unknown { .. }) => {
-                self.note(&runner.member, super::transcript::Line::trouble(&error.to_string()));
+                self.post.note(
+                    &runner.member,
+                    super::transcript::TranscriptLine::trouble(&error.to_string()),
+                );
             }
             Err(error) => self.refused(runner, error.to_string()),
         }
@@ -56,11 +62,11 @@ impl Dispatcher {
             let work = claimed(state, &done);
             (answers::change(state, &done), work)
         };
-        let given = match self.board.give_and_look(request, look).await {
+        let given = match self.post.board.give_and_look(request, look).await {
             Ok(given) => given,
-            Err(error) => return self.lost(Some(error)),
+            Err(error) => return self.post.lost(Some(error)),
         };
-        self.tracker.spawn(async move {
+        self.post.background.tracker.spawn(async move {
             let answered = match given.done().await {
                 Ok((answer, work)) => {
                     if let (Some(readying), Some(work)) = (readying, work) {
@@ -111,8 +117,8 @@ impl Dispatcher {
 
     fn look_up(&self, runner: &Runner, query: Query, responder: Responder) {
         let caller = self.caller(runner);
-        let board = self.board.clone();
-        self.tracker.spawn(async move {
+        let board = self.post.board.clone();
+        self.post.background.tracker.spawn(async move {
             let outcome = answers::query(&board, caller, query).await;
             drop(responder.respond(outcome.map_err(Into::into)));
         });
@@ -125,7 +131,7 @@ impl Dispatcher {
     /// The lead's agent finds the files of the conversation that it is in. It looks at all tasks, but has one chat's files.
     fn file_caller(&self, runner: &Runner) -> Caller {
         let caller = self.caller(runner);
-        match self.conversation.origin().filter(|_| self.is_lead(&runner.member)) {
+        match self.conversation.origin().filter(|_| self.post.is_lead(&runner.member)) {
             Some(origin) => Caller { origin: origin.clone(), ..caller },
             None => caller,
         }

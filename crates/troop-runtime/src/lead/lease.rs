@@ -81,7 +81,7 @@ fn dead(file: &mut File) -> Vec<Uuid> {
 
 /// The right to lead, as long as this is held.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(super) struct LeadLock {
     pub(super) fence: u64,
     /// From when on no lead may have been told what happened.
     pub(super) heard_until: Option<Time>,
@@ -91,7 +91,7 @@ pub(super) struct Lock {
     file: File,
 }
 
-impl Lock {
+impl LeadLock {
     /// Takes the lead.
     pub(super) async fn take(options: &LeadOptions, session: Uuid) -> Result<Self, LeadError> {
         let unusable = |source| LeadError::Folder { path: options.folder.clone(), source };

@@ -19,7 +19,7 @@ use uuid::Uuid;
 use super::{
     answers::{self, Caller},
     files::FileDesk,
-    input::Input,
+    input::LeadInput,
 };
 use crate::{Board, Request, Signature};
 
@@ -93,7 +93,7 @@ fn place(folder: &Path) -> io::Result<PathBuf> {
 pub(super) struct Host {
     pub(super) board: Board,
     pub(super) files: FileDesk,
-    pub(super) inputs: mpsc::Sender<Input>,
+    pub(super) inputs: mpsc::Sender<LeadInput>,
     pub(super) tracker: TaskTracker,
 }
 
@@ -141,7 +141,7 @@ async fn answer(asked: Asked, caller: &mut Option<Caller>, host: &Host) {
         }
         (Call::Change(change), Some(caller)) => {
             let request = request(*change, caller);
-            drop(host.inputs.send(Input::Called(Box::new((request, responder)))).await);
+            drop(host.inputs.send(LeadInput::Called(Box::new((request, responder)))).await);
         }
     }
 }

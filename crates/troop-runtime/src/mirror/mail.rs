@@ -216,13 +216,10 @@ impl Mirror {
         let Letter { kind, content, summary, approve, .. } = letter;
         let to = to.to_string();
         Ok(Command::Send(Outgoing {
-            to,
-            kind,
-            content,
             summary,
-            notice: None,
             request_id,
             approve,
+            ..Outgoing::new(to, kind, content)
         }))
     }
 

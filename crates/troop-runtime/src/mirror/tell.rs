@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use troop_model::{Actor, ActorKind, Command, MessageKind, OperationId, Origin, Outgoing, Refusal};
+use troop_model::{Actor, ActorKind, Command, OperationId, Origin, Outgoing, Refusal};
 
 use super::{Mirror, MirrorError, Notice};
 use crate::{BoardError, Done, Request};
@@ -46,15 +46,7 @@ impl Mirror {
         let Some(to) = to else { return Ok(()) };
         let content =
             format!("what was written to `{}` was refused: {reason}", self.places.shown(path));
-        let told = Command::Send(Outgoing {
-            to: to.to_string(),
-            kind: MessageKind::System,
-            content,
-            summary: None,
-            notice: None,
-            request_id: None,
-            approve: None,
-        });
+        let told = Command::Send(Outgoing::system(to.to_string(), content));
         // A mailbox that is full is no reason to stop.
         drop(self.submit_as(Actor::system(), operation, told).await?);
         Ok(())

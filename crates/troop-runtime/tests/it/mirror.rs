@@ -524,13 +524,13 @@ async fn a_request_keeps_the_id_that_its_writer_gave_it() {
     assert_eq!(stage.n_requests().await, 1);
     let request = stage.board.look(|state| state.requests().next().map(|(id, _)| *id)).await;
     let answer = troop_model::Outgoing {
-        to: "ann".to_owned(),
-        kind: troop_model::MessageKind::ShutdownResponse,
-        content: "one moment".to_owned(),
-        summary: None,
-        notice: None,
         request_id: request.unwrap(),
         approve: Some(false),
+        ..troop_model::Outgoing::new(
+            "ann",
+            troop_model::MessageKind::ShutdownResponse,
+            "one moment",
+        )
     };
     stage.submit("bob", Command::Send(answer)).await;
     mirror.pass().await.unwrap();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use troop_model::{
-    Actor, Command, Event, Fact, MemberName, MessageKind, NewMember, NewTask, NewTeamCommand,
-    Outgoing, Refusal, Settings, State, TaskCommand, TaskNumber, TaskRef, TeamId, Version, decode,
+    Actor, Command, Event, Fact, MemberName, NewMember, NewTask, NewTeamCommand, Outgoing, Refusal,
+    Settings, State, TaskCommand, TaskNumber, TaskRef, TeamId, Version, decode,
 };
 use troop_runtime::{Board, BoardError, BoardResult, Clock, Done, Following, Request, Signature};
 use troop_store::{Batch, Store};
@@ -99,15 +99,7 @@ pub(crate) fn delete(number: u32) -> Command {
 }
 
 pub(crate) fn say(to: &str, content: &str) -> Command {
-    Command::Send(Outgoing {
-        to: to.to_owned(),
-        kind: MessageKind::Message,
-        content: content.to_owned(),
-        summary: None,
-        notice: None,
-        request_id: None,
-        approve: None,
-    })
+    Command::Send(Outgoing::message(to, content))
 }
 
 /// Gives commands in order but without waiting in between, so that they go into few appends, and waits for all of them.

@@ -60,7 +60,9 @@ pub(super) async fn run(
         .into());
     }
     let place = Place::make()?;
-    place.commit().await?;
+    if own.environment.find_program("git").is_some() {
+        place.commit().await?;
+    }
     let surroundings = place.surroundings(own);
     let mut desk = Desk::open(global, surroundings, Following::Always, Missing::Make).await?;
     if !printer.json {
@@ -172,9 +174,6 @@ impl Place {
 
     /// Makes the sample a repository, so that each teammate has a folder and a branch of its own.
     async fn commit(&self) -> Result<()> {
-        if super::doctor::find("git").is_none() {
-            return Ok(());
-        }
         let identity = ["-c", "user.name=troop", "-c", "user.email=troop@localhost"];
         let steps: [&[&str]; 3] = [
             &["init", "--quiet", "--initial-branch=main"],

@@ -21,13 +21,10 @@ pub(super) async fn run(command: MessageCommand, desk: &mut Desk, printer: &Prin
     match command {
         MessageCommand::Send { to, content, summary, kind, request, approve, deny } => {
             let outgoing = Outgoing {
-                to,
-                kind,
-                content: given(content)?,
                 summary,
-                notice: None,
                 request_id: request,
                 approve: (approve || deny).then_some(approve),
+                ..Outgoing::new(to, kind, given(content)?)
             };
             send(outgoing, desk, printer).await
         }
@@ -45,13 +42,8 @@ pub(super) async fn run(command: MessageCommand, desk: &mut Desk, printer: &Prin
         }
         MessageCommand::Broadcast { content, summary } => {
             let outgoing = Outgoing {
-                to: troop_model::EVERYBODY.to_owned(),
-                kind: MessageKind::Broadcast,
-                content: given(content)?,
                 summary,
-                notice: None,
-                request_id: None,
-                approve: None,
+                ..Outgoing::new(troop_model::EVERYBODY, MessageKind::Broadcast, given(content)?)
             };
             send(outgoing, desk, printer).await
         }
@@ -99,15 +91,8 @@ async fn answer_to(
             return Err(Refused::new(format!("`{member}` is asking several things"), hint).into());
         }
     };
-    let outgoing = Outgoing {
-        to: member.to_owned(),
-        kind: kind.answered_by().unwrap_or_default(),
-        content,
-        summary: None,
-        notice: None,
-        request_id: Some(id),
-        approve: Some(is_yes),
-    };
+    let outgoing = Outgoing::new(member, kind.answered_by().unwrap_or_default(), content)
+        .answering(id, is_yes);
     Ok((question, outgoing))
 }
 

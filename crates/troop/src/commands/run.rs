@@ -13,7 +13,7 @@ use troop_model::{
     AgentKind, MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId, TeamName,
     quoted,
 };
-use troop_runtime::{Board, Ended, LeadThinks, TeamSummary};
+use troop_runtime::{Board, LeadEnd, LeadThinks, TeamSummary};
 use uuid::Uuid;
 
 use super::given;
@@ -129,7 +129,7 @@ pub(super) fn text(finished: &Finished, printer: &Printer, typed: &Typed) -> Str
     // Where a screen was, there is room already.
     let gap = if printer.screen().is_some() { "" } else { "\n" };
     let mut text = format!("{gap}{}", render::summary(&finished.story, printer.width()));
-    if let Ended::Stopped { reason } = &finished.ended {
+    if let LeadEnd::Stopped { reason } = &finished.ended {
         text.push_str(&format!("\nstopped: {}\n", render::one_line(reason)));
     }
     for (nth, line) in finished.home.iter().flat_map(Home::lines).enumerate() {
@@ -146,10 +146,10 @@ pub(super) fn print_json(
     printer: &Printer,
 ) -> Result<()> {
     let (how, reason) = match &finished.ended {
-        Ended::Quiet => ("quiet", None),
-        Ended::Stopped { reason } => ("stopped", Some(reason)),
-        Ended::Superseded => ("superseded", None),
-        Ended::Lost { reason } => ("lost", Some(reason)),
+        LeadEnd::Quiet => ("quiet", None),
+        LeadEnd::Stopped { reason } => ("stopped", Some(reason)),
+        LeadEnd::Superseded => ("superseded", None),
+        LeadEnd::Lost { reason } => ("lost", Some(reason)),
     };
     let mut report = render::summary_json(&finished.story);
     if let Some(fields) = report.as_object_mut() {

@@ -12,7 +12,7 @@ use crate::Turn;
 
 /// The wire of a member, on which the end of its own work waits for the end of its turn.
 #[derive(Debug)]
-pub(super) struct Ending<'a> {
+pub(super) struct DeferredCompletion<'a> {
     turn: &'a Turn,
     /// What is done, and what came of it if that was said.
     done: Mutex<Option<(TaskRef, Option<String>)>>,
@@ -20,12 +20,12 @@ pub(super) struct Ending<'a> {
 
 /// A task, as far as it matters here.
 #[derive(Debug, Deserialize)]
-struct TaskSeen {
-    status: Status,
+pub(super) struct TaskOverview {
+    pub(super) status: Status,
     owner: Option<String>,
 }
 
-impl<'a> Ending<'a> {
+impl<'a> DeferredCompletion<'a> {
     pub(super) fn new(turn: &'a Turn) -> Self {
         Self { turn, done: Mutex::new(None) }
     }
@@ -53,7 +53,7 @@ impl<'a> Ending<'a> {
 
     /// Whether the member is at work on a task.
     async fn is_at(&self, task: &TaskRef) -> bool {
-        let asked = self.turn.query::<TaskSeen>(&Query::Task { task: task.clone() }).await;
+        let asked = self.turn.query::<TaskOverview>(&Query::Task { task: task.clone() }).await;
         let own = Some(self.turn.place().name.as_str());
         asked.is_ok_and(|it| it.status == Status::InProgress && it.owner.as_deref() == own)
     }
@@ -69,7 +69,7 @@ impl<'a> Ending<'a> {
     }
 }
 
-impl Calls for Ending<'_> {
+impl Calls for DeferredCompletion<'_> {
     #[expect(clippy::wildcard_enum_match_arm, reason = "all else has nothing to do with an end")]
     async fn call(&self, call: Call) -> Result<Box<RawValue>, Failure> {
         let Call::Change(change) = &call else { return Calls::call(self.turn, call).await };

@@ -100,13 +100,10 @@ async fn post<C: Calls>(
     message: TeamMessage,
 ) -> Result<String, Failure> {
     let outgoing = Outgoing {
-        to: message.to.unwrap_or_default(),
-        kind,
-        content: message.text.unwrap_or_default(),
         summary: message.summary,
-        notice: None,
         request_id: message.request_id.as_deref().map(input::request_id).transpose()?,
         approve: message.approve,
+        ..Outgoing::new(message.to.unwrap_or_default(), kind, message.text.unwrap_or_default())
     };
     let answer = desk.change(Command::Send(outgoing)).await?;
     let sent_to = |event: &troop_model::Event| {

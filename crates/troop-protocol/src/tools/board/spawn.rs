@@ -66,15 +66,7 @@ impl TeamTool for SpawnMember {
         let answer = desk.change(delegate).await.map_err(with_example)?;
         if let Some(content) = self.task.filter(|_| !is_new) {
             let (kind, to) = (MessageKind::Message, to.to_string());
-            let more = Outgoing {
-                to,
-                kind,
-                content,
-                summary: None,
-                notice: None,
-                request_id: None,
-                approve: None,
-            };
+            let more = Outgoing::new(to, kind, content);
             desk.change(Command::Send(more)).await?;
         }
         let started = answer.events.iter().find_map(|event| {

@@ -188,13 +188,10 @@ pub(super) async fn send<C: Calls>(
 ) -> Result<String, Failure> {
     let request_id = words.request_id.as_deref().map(input::request_id).transpose()?;
     let mut outgoing = Outgoing {
-        to: words.to,
-        kind,
-        content: words.content,
         summary: words.summary,
-        notice: None,
         request_id,
         approve: words.approve,
+        ..Outgoing::new(words.to, kind, words.content)
     };
     if kind == MessageKind::ShutdownResponse {
         let answer = answer_whoever_asked(desk, &mut outgoing).await?;

@@ -6,7 +6,7 @@ use tokio::sync::{Notify, mpsc};
 use troop_model::{
     Command, MemberState, MessageKind, Outgoing, Settings, State, Status, TaskNumber, Time,
 };
-use troop_runtime::{Clock, Launch, LaunchSpec, Launched, Programs, Timing};
+use troop_runtime::{Clock, Launch, LaunchSpec, LaunchedAgent, Programs, Timing};
 use uuid::Uuid;
 
 use super::{
@@ -249,7 +249,7 @@ async fn a_teammate_that_crashed_is_started_again_but_not_for_ever() {
 struct Exhausted(Option<Programs>);
 
 impl Launch for Exhausted {
-    fn launch(&self, spec: &LaunchSpec) -> io::Result<Launched> {
+    fn launch(&self, spec: &LaunchSpec) -> io::Result<LaunchedAgent> {
         match &self.0 {
             Some(programs) => programs.launch(spec),
             None => Err(rustix::io::Errno::AGAIN.into()),
@@ -304,15 +304,7 @@ async fn who_waits_to_be_started_on_a_full_machine_can_be_stopped_alone_and_with
     let (stage, mut warned) = exhausted(None).await;
     stage.spawn("cyd", "late").await;
     told(&mut warned).await;
-    let request = Outgoing {
-        to: "cyd".to_owned(),
-        kind: MessageKind::ShutdownRequest,
-        content: "not needed".to_owned(),
-        summary: None,
-        notice: None,
-        request_id: None,
-        approve: None,
-    };
+    let request = Outgoing::new("cyd", MessageKind::ShutdownRequest, "not needed");
     stage.lead_does(Command::Send(request)).await;
     stage.until_state("cyd", MemberState::Stopped).await;
     stage.spawn("bob", "late").await;

@@ -7,7 +7,7 @@ use troop_model::{
     Status, TaskCommand, TaskNumber,
 };
 use troop_protocol::{FromLead, FromTeammate, Level, Log, ReportedStatus, WireTask};
-use troop_runtime::{Ended, Source, Timing, read_transcript};
+use troop_runtime::{LeadEnd, Timing, TranscriptSource, read_transcript};
 use troop_testkit::wait_for;
 
 use super::{
@@ -27,7 +27,7 @@ async fn a_teammate_that_is_idle_is_given_work_and_does_it() {
         state.tasks().get(TaskNumber(1)).and_then(|task| task.result.clone())
     });
     assert_eq!(result.await, "by bob");
-    assert!(matches!(stage.stop().await, Ended::Stopped { .. }));
+    assert!(matches!(stage.stop().await, LeadEnd::Stopped { .. }));
 }
 
 #[tokio::test]
@@ -409,15 +409,10 @@ async fn a_plan_is_rejected_revised_and_approved_and_only_then_carried_out() {
         let status = stage.board.look(|state| state.tasks().status(TaskNumber(1))).await.unwrap();
         assert_eq!(status, Some(Status::InProgress), "not before its plan is approved");
         stage
-            .lead_does(Command::Send(Outgoing {
-                to: "zoe".to_owned(),
-                kind: MessageKind::PlanApprovalResponse,
-                content: "think again".to_owned(),
-                summary: None,
-                notice: None,
-                request_id: Some(request_id),
-                approve: Some(approve),
-            }))
+            .lead_does(Command::Send(
+                Outgoing::new("zoe", MessageKind::PlanApprovalResponse, "think again")
+                    .answering(request_id, approve),
+            ))
             .await;
     }
     stage.until("it is built", is_done(1)).await;
@@ -431,7 +426,8 @@ async fn a_transcript_shows_what_was_told() {
     wait_for("the mail is in the transcript", async || {
         let read = read_transcript(stage.folder.path(), &name("bob"), 0);
         let (entries, _) = read.unwrap();
-        let is_it = |it: &troop_runtime::Entry| it.line.text == "[Team message from user]: hello";
+        let is_it =
+            |it: &troop_runtime::TranscriptEntry| it.line.text == "[Team message from user]: hello";
         entries.iter().any(is_it).then_some(())
     })
     .await;
@@ -525,7 +521,7 @@ async fn what_a_teammate_tells_while_it_works_is_kept_and_changes_no_task() {
     go_on.notify_one();
     let told = wait_for("all of it is kept", async || {
         let (kept, _) = read_transcript(stage.folder.path(), &name("bob"), 0).unwrap();
-        let said = kept.into_iter().filter(|it| it.line.source == Source::Member);
+        let said = kept.into_iter().filter(|it| it.line.source == TranscriptSource::Member);
         let said: Vec<_> = said.map(|it| it.line.text).collect();
         (said.len() == 4).then_some(said)
     })

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use tokio_util::task::TaskTracker;
 use troop_agent::{
-    Place as At,
-    builtin::{Api as Protocol, BuiltinAgent, Endpoint, Options, Secret},
+    Workplace as At,
+    builtin::{Api as Protocol, BuiltinAgent, BuiltinOptions, Endpoint, Secret},
 };
 use troop_protocol::{FromLead, FromTeammate, Gate, Incoming, Peer, ReportedStatus};
 
@@ -179,9 +179,9 @@ impl Teammate {
             thinking: None,
         };
         let gate = Gate::Closed { by: "the benchmark".to_owned() };
-        let options = Options { gate, window: 10_000_000, ..Options::new(endpoint) };
+        let options = BuiltinOptions { gate, window: 10_000_000, ..BuiltinOptions::new(endpoint) };
         let agent = Box::new(BuiltinAgent::new(Arc::new(options)));
-        let options = troop_agent::Options::new(at(bench.place.path()));
+        let options = troop_agent::TeammateOptions::new(at(bench.place.path()));
         let tracker = TaskTracker::new();
         let (reader, writer) = tokio::io::split(theirs);
         tracker.spawn(async move { troop_agent::serve(agent, reader, writer, options).await });

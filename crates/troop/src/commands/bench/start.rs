@@ -4,7 +4,7 @@ use std::{process::Stdio, time::Duration};
 
 use anyhow::{Result, ensure};
 use tokio::time::Instant;
-use troop_model::{Command, MessageKind, Outgoing};
+use troop_model::{Command, Outgoing};
 use troop_runtime::Board;
 
 use super::{
@@ -55,17 +55,12 @@ pub(super) async fn measure(bench: &Bench) -> Result<Vec<Outcome>> {
 
 async fn add_messages(board: &Board, n_messages: usize) -> Result<()> {
     let message = |nth: usize| {
-        Command::Send(Outgoing {
-            to: format!("member-{}", nth % N_READERS),
-            content: "A message of a usual length: somebody says what came of something, and what \
+        Command::Send(Outgoing::message(
+            format!("member-{}", nth % N_READERS),
+            "A message of a usual length: somebody says what came of something, and what \
                       that means for the one who is told."
                 .to_owned(),
-            kind: MessageKind::Message,
-            summary: None,
-            notice: None,
-            request_id: None,
-            approve: None,
-        })
+        ))
     };
     team::submit_many(board, n_messages, message).await
 }

@@ -39,7 +39,7 @@ pub(super) async fn check(
     let mut checks = Vec::new();
     let environment = surroundings.environment.variables();
     let teams = entries(&surroundings.home.join("teams"));
-    if super::find("git").is_none() {
+    if surroundings.environment.find_program("git").is_none() {
         let has_any = teams.iter().any(|folder| !entries(&folder.join("worktrees")).is_empty());
         checks.extend(has_any.then(|| without_git(care)));
         checks.extend(aside(surroundings));

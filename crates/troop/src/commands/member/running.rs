@@ -113,15 +113,7 @@ pub(super) async fn stop(
     printer: &Printer,
 ) -> Result<()> {
     let member = at_work(name, desk).await?;
-    let request = Outgoing {
-        to: member.name.to_string(),
-        kind: MessageKind::ShutdownRequest,
-        content: reason,
-        summary: None,
-        notice: None,
-        request_id: None,
-        approve: None,
-    };
+    let request = Outgoing::new(member.name.to_string(), MessageKind::ShutdownRequest, reason);
     desk.submit(Command::Send(request)).await?;
     said(&member.name, "asked to stop", printer)
 }

@@ -117,13 +117,10 @@ impl World {
         let is_answer = kind == MessageKind::PlanApprovalResponse;
         let request = self.story.state().requests().map(|(id, _)| *id).max();
         let outgoing = Outgoing {
-            to: to.to_owned(),
-            kind,
-            content: content.to_owned(),
-            summary: None,
             notice: (kind == MessageKind::System).then_some(Notice::DeedVetoed),
             request_id: request.filter(|_| is_answer),
             approve: is_answer.then(|| content.starts_with("good")),
+            ..Outgoing::new(to, kind, content)
         };
         self.does(actor, Command::Send(outgoing));
     }

@@ -18,7 +18,7 @@ use super::{
     super::outcome::{Outcome, Subject, Target, Unit, median},
     Work,
 };
-use crate::config;
+use crate::environment;
 
 /// How many branches are merged.
 const N_BRANCHES: u32 = 100;
@@ -64,7 +64,7 @@ async fn ours(folder: &Path, n_branches: u32) -> Result<(Isolation, Vec<troop_ru
         folder: folder.join("team"),
         aside: folder.join("aside"),
         team: "bench".parse().context("a name")?,
-        environment: config::environment(),
+        environment: environment::read().variables(),
     };
     let opened = Isolation::open(options).await?;
     let isolation = opened.isolation.context("there is no git to measure")?;

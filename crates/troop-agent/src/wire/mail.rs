@@ -11,7 +11,7 @@ const MAX_WAITING: usize = 4_096;
 const MAX_KNOWN: usize = 2 * MAX_WAITING;
 
 #[derive(Debug, Default)]
-pub(super) struct Mail {
+pub(super) struct MailQueue {
     waiting: VecDeque<MessageIn>,
     /// The ids of what came last, and their order.
     known: HashSet<Uuid>,
@@ -20,7 +20,7 @@ pub(super) struct Mail {
     pub(super) owed: Vec<Uuid>,
 }
 
-impl Mail {
+impl MailQueue {
     pub(super) fn receive(&mut self, message: MessageIn) {
         if message.id.is_some_and(|id| self.known.contains(&id)) {
             // The lead does not know that it was read, else it would not come again.

@@ -11,15 +11,15 @@ use troop_protocol::{
 use uuid::Uuid;
 
 use super::{Exit, about};
-use crate::{Turn, Work, line::Line};
+use crate::{Turn, Work, wire::MemberWire};
 
 /// How many tasks may wait. A lead gives the next one when it hears that there is nothing to do, so few do.
 const MAX_TASKS: usize = 64;
 
-pub(super) struct Desk {
-    line: Arc<Line>,
+pub(super) struct WorkQueue {
+    wire: Arc<MemberWire>,
     /// What the agent works on now.
-    running: Option<Running>,
+    running: Option<RunningWork>,
     /// What it was interrupted in.
     held: Option<WireTask>,
     /// Whether what it was at is not its own any more, and the lead waits to hear that it has broken off.
@@ -28,7 +28,7 @@ pub(super) struct Desk {
     farewell: Option<Farewell>,
 }
 
-enum Running {
+enum RunningWork {
     /// A task, by its id and its attempt.
     Task(WireId, Option<u32>),
     Other,
@@ -42,10 +42,10 @@ pub(super) struct Farewell {
     pub(super) asked_by: Option<(String, Option<Uuid>)>,
 }
 
-impl Desk {
-    pub(super) fn new(line: Arc<Line>) -> Self {
+impl WorkQueue {
+    pub(super) fn new(wire: Arc<MemberWire>) -> Self {
         let (tasks, has_lost) = (VecDeque::new(), false);
-        Self { line, running: None, held: None, has_lost, tasks, farewell: None }
+        Self { wire, running: None, held: None, has_lost, tasks, farewell: None }
     }
 
     /// Whether nothing waits that the lead knows to be given to this member.
@@ -58,8 +58,8 @@ impl Desk {
         if let Some(farewell) = &self.farewell {
             return Some(Work::Shutdown { reason: farewell.reason.clone() });
         }
-        if self.line.has_mail() {
-            let mail = self.line.take_mail();
+        if self.wire.has_mail() {
+            let mail = self.wire.take_mail();
             return Some(match self.held.take() {
                 Some(task) => Work::Resume { task, mail },
                 None => Work::Mail(mail),
@@ -72,9 +72,9 @@ impl Desk {
     pub(super) fn begin(&mut self, work: &Work) {
         self.running = Some(match work {
             Work::Task(task) | Work::Resume { task, .. } => {
-                Running::Task(task.id.clone(), task.attempt)
+                RunningWork::Task(task.id.clone(), task.attempt)
             }
-            Work::Start | Work::Mail(_) | Work::Shutdown { .. } => Running::Other,
+            Work::Start | Work::Mail(_) | Work::Shutdown { .. } => RunningWork::Other,
         });
     }
 
@@ -128,7 +128,7 @@ impl Desk {
     fn tell_not_understood(&self, error: &MethodError) {
         let text = format!("this was not understood: {error}");
         // One that does not read what it is told need not hear this either.
-        drop(self.line.try_say(&FromTeammate::Log(Log { level: Level::Warn, text })));
+        drop(self.wire.try_say(&FromTeammate::Log(Log { level: Level::Warn, text })));
     }
 
     async fn take_asked(
@@ -145,13 +145,13 @@ impl Desk {
         match said {
             FromLead::AssignTask { task } => self.take_task(task).await,
             FromLead::Message(message) if message.kind == MessageKind::ShutdownRequest => {
-                self.line.has_read(message.id);
+                self.wire.has_read(message.id);
                 let MessageIn { from, content, request_id, .. } = message;
                 let asked_by = Some((from, request_id));
                 self.take_leave(Farewell { reason: content, asked_by }, turn);
             }
-            FromLead::Message(message) => self.line.receive(message),
-            FromLead::UpdateContext(context) => self.line.update(context),
+            FromLead::Message(message) => self.wire.receive(message),
+            FromLead::UpdateContext(context) => self.wire.update(context),
             FromLead::Shutdown { reason } => {
                 self.take_leave(Farewell { reason, asked_by: None }, turn);
             }
@@ -168,7 +168,7 @@ impl Desk {
     fn lose(&mut self, task: &WireId, turn: Option<&Turn>) {
         self.tasks.retain(|own| own.id != *task);
         let is_held = self.held.take_if(|own| own.id == *task).is_some();
-        let is_running = matches!(&self.running, Some(Running::Task(own, _)) if own == task);
+        let is_running = matches!(&self.running, Some(RunningWork::Task(own, _)) if own == task);
         self.has_lost |= is_held || is_running;
         if let Some(turn) = turn.filter(|_| is_running) {
             turn.interrupted().cancel();
@@ -192,16 +192,16 @@ impl Desk {
             self.tasks.push_back(task);
             return;
         };
-        let reason = Some(format!("{} cannot take it: {reason}", self.line.place.name));
+        let reason = Some(format!("{} cannot take it: {reason}", self.wire.place.name));
         let report = TaskReport { reason, ..about(&task, ReportedStatus::Pending) };
-        drop(self.line.say(&FromTeammate::TaskUpdate(report)).await);
+        drop(self.wire.say(&FromTeammate::TaskUpdate(report)).await);
     }
 
     /// Whether a task came twice.
     fn has(&self, task: &WireTask) -> bool {
         let is_running = match &self.running {
-            Some(Running::Task(id, attempt)) => *id == task.id && *attempt == task.attempt,
-            Some(Running::Other) | None => false,
+            Some(RunningWork::Task(id, attempt)) => *id == task.id && *attempt == task.attempt,
+            Some(RunningWork::Other) | None => false,
         };
         let mut waiting = self.held.iter().chain(&self.tasks);
         is_running || waiting.any(|own| own.id == task.id && own.attempt == task.attempt)
@@ -212,7 +212,7 @@ impl Desk {
         let earlier = self.farewell.take().and_then(|earlier| earlier.asked_by);
         let asked_by = farewell.asked_by.or(earlier);
         self.farewell = Some(Farewell { asked_by, ..farewell });
-        if let (Some(turn), Some(Running::Other)) = (turn, &self.running) {
+        if let (Some(turn), Some(RunningWork::Other)) = (turn, &self.running) {
             turn.interrupted().cancel();
         }
     }

@@ -14,14 +14,14 @@ use troop_model::{Command, MessageKind, Permissions};
 use troop_protocol::{Change, FromTeammate, MessageIn, Peer, PeerError, TeamContext};
 use uuid::Uuid;
 
-use mail::Mail;
+use mail::MailQueue;
 
 /// Writes bytes where the wire goes, whatever they are.
 pub type RawWrite = fn(&[u8]) -> std::io::Result<()>;
 
 /// Who a member is, and where it works.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct Workplace {
     /// The member's name.
     pub name: String,
     /// The team's name.
@@ -34,16 +34,16 @@ pub struct Place {
     pub raw_write: Option<RawWrite>,
 }
 
-pub(crate) struct Line {
+pub(crate) struct MemberWire {
     pub(crate) peer: Peer,
-    pub(crate) place: Place,
-    state: Mutex<State>,
+    pub(crate) place: Workplace,
+    state: Mutex<WireState>,
     /// Rings when mail or a new context came. One waits for it at most: the turn that runs.
     news: Notify,
 }
 
-struct State {
-    mail: Mail,
+struct WireState {
+    mail: MailQueue,
     context: TeamContext,
     /// TEAM.md, as it was told last.
     team_md: Option<String>,
@@ -53,10 +53,10 @@ struct State {
     is_silent: bool,
 }
 
-impl Line {
-    pub(crate) fn new(peer: Peer, place: Place) -> Self {
-        let state = State {
-            mail: Mail::default(),
+impl MemberWire {
+    pub(crate) fn new(peer: Peer, place: Workplace) -> Self {
+        let state = WireState {
+            mail: MailQueue::default(),
             context: TeamContext::default(),
             team_md: None,
             mode: Permissions::Default,
@@ -205,13 +205,13 @@ impl Line {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, WireState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl fmt::Debug for Line {
+impl fmt::Debug for MemberWire {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Line").field("place", &self.place).finish_non_exhaustive()
+        f.debug_struct("MemberWire").field("place", &self.place).finish_non_exhaustive()
     }
 }
