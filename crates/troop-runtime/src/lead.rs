@@ -4,7 +4,6 @@
 //! truth: whoever wants something of it, from whatever process, gives a command to the board. One loop, the dispatcher, puts
 //! everything that comes in into one order.
 
-mod answers;
 mod breaking;
 mod budget;
 mod calls;
@@ -12,7 +11,6 @@ mod delegations;
 mod delivery;
 mod dispatcher;
 mod external;
-mod files;
 mod follow;
 mod gate;
 mod hear;
@@ -43,11 +41,10 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{Actor, Command, MemberName, Version};
 use uuid::Uuid;
 
-use crate::{Agreement, Board, BoardError, Clock, Hooks, Isolation, Request, workspace::Files};
+use crate::{Agreement, Answers, Board, BoardError, Clock, Hooks, Isolation, Request};
 
-pub use answers::answer;
-pub(crate) use answers::failure;
 pub use launch::{InProcess, Launch, LaunchSpec, LaunchedAgent, Life, Programs, silent_lead};
+pub(crate) use lease::dead_sessions;
 pub use lease::{LeadEntry, find as find_lead, has_died as lead_has_died, last_project};
 pub use stop::{is_to_start_again, was_cut_short};
 pub use transcript::{TranscriptEntry, TranscriptLine, TranscriptSource, read as read_transcript};
@@ -212,14 +209,10 @@ impl Lead {
         let tracker = TaskTracker::new();
         let fence = lock.fence;
         let handle = LeadHandle { inputs: inputs.clone(), hurried: CancellationToken::new() };
-        let files = files::FileDesk {
-            files: Files::new(board.clone(), &options.folder),
-            board: board.clone(),
-            fence: Some(fence),
-        };
+        let answers = Answers::new(board.clone(), &options.folder).for_lead(fence);
         let host = socket::Host {
             board: board.clone(),
-            files: files.clone(),
+            answers: answers.clone(),
             inputs: inputs.clone(),
             tracker: tracker.clone(),
         };
@@ -228,7 +221,7 @@ impl Lead {
             options,
             mandate: post::Mandate { session, fence },
             heard_until: lock.heard_until,
-            files,
+            answers,
             background: post::Background::new(inputs, tracker.clone(), hurried),
         };
         let (socket, dispatcher) = match prepare(start, &mut lock).await {

@@ -12,7 +12,6 @@ use troop_model::{
 use super::{
     LeadEnd, LeadError, LeadOptions, LeadThinks, Runner, Until,
     delegations::Conversation,
-    files::FileDesk,
     gate::Seen,
     input::{Due, LeadInput},
     launch::Launch,
@@ -23,7 +22,7 @@ use super::{
     restarts::Restarts,
     transcript::TranscriptLine,
 };
-use crate::{Agreement, Hooks, Request, Signature, workspace::Workspace};
+use crate::{Agreement, Answers, Hooks, Request, Signature, workspace::Workspace};
 
 /// How many inputs are taken before what they have in common is done.
 const DRAIN: usize = 64;
@@ -38,7 +37,7 @@ pub(super) struct Dispatcher {
     /// From when on no lead may have been told what happened before this one began.
     heard_until: Option<Time>,
     pub(super) project: PathBuf,
-    pub(super) files: FileDesk,
+    pub(super) answers: Answers,
     pub(super) workspace: Workspace,
     pub(super) launch: Arc<dyn Launch>,
     thinks: LeadThinks,
@@ -78,13 +77,13 @@ pub(super) struct Start {
     pub(super) options: LeadOptions,
     pub(super) mandate: Mandate,
     pub(super) heard_until: Option<Time>,
-    pub(super) files: FileDesk,
+    pub(super) answers: Answers,
     pub(super) background: Background,
 }
 
 impl Dispatcher {
     pub(super) async fn new(start: Start) -> Result<Self, LeadError> {
-        let Start { options, mandate, heard_until, files, background } = start;
+        let Start { options, mandate, heard_until, answers, background } = start;
         let guard = options
             .launch
             .guard(mandate.session)
@@ -108,7 +107,7 @@ impl Dispatcher {
             post,
             heard_until,
             project: options.project,
-            files,
+            answers,
             workspace: Workspace::new(&options.folder),
             launch: options.launch,
             hooks: Arc::new(options.hooks),

@@ -59,8 +59,15 @@ pub fn last_project(folder: &Path) -> Option<PathBuf> {
 /// Whether a session led the team from this machine and is dead, without having said so.
 #[must_use]
 pub fn has_died(folder: &Path, session: Uuid) -> bool {
-    let Ok(mut file) = File::open(path(folder)) else { return false };
-    file.try_lock_shared().is_ok() && dead(&mut file).contains(&session)
+    dead_sessions(folder).contains(&session)
+}
+
+/// The sessions that led the team from this machine and are dead, without having said so.
+pub(crate) fn dead_sessions(folder: &Path) -> Vec<Uuid> {
+    match File::open(path(folder)) {
+        Ok(mut file) if file.try_lock_shared().is_ok() => dead(&mut file),
+        _ => Vec::new(),
+    }
 }
 
 fn path(folder: &Path) -> PathBuf {

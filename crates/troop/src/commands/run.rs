@@ -19,7 +19,7 @@ use uuid::Uuid;
 use super::given;
 use crate::{
     cli::RunArgs,
-    desk::{Desk, Standing},
+    desk::{Desk, TeamStanding},
     environment,
     leading::{Beginning, Finished, Home, Leading},
     output::Printer,
@@ -260,7 +260,7 @@ async fn taken(team: &TeamSummary, free: &str, desk: &Desk) -> Result<Refused> {
     let TeamSummary { id, name, .. } = team;
     let other = format!("or use another name: `--team {free}`");
     let standing = desk.standing_of(*id).await?;
-    Ok(match desk.holder_of(*id).await?.filter(|_| standing == Standing::Running) {
+    Ok(match desk.holder_of(*id).await?.filter(|_| standing == TeamStanding::Running) {
         Some(holder) => Refused::conflict(
             format!("team `{name}` is already running, led by {}", render::one_line(&holder)),
             format!(

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::{export, given, mirror, settings};
 use crate::{
     cli::TeamCommand,
-    desk::{Desk, Purpose, Standing},
+    desk::{Desk, Purpose, TeamStanding},
     leading::Folders,
     output::Printer,
     render,
@@ -104,7 +104,7 @@ async fn list(all: bool, desk: &Desk, printer: &Printer) -> Result<()> {
     let mut rows = Vec::new();
     for team in &teams {
         let standing =
-            if team.is_retired { Standing::Deleted } else { desk.standing_of(team.id).await? };
+            if team.is_retired { TeamStanding::Deleted } else { desk.standing_of(team.id).await? };
         rows.push((team, standing.as_str()));
     }
     if printer.json {
@@ -221,7 +221,7 @@ async fn delete(name: Option<&str>, purge: bool, desk: &mut Desk, printer: &Prin
         .look(|state| state.team().map(|team| team.name.to_string()))
         .await?
         .unwrap_or_default();
-    if desk.standing(&board).await? == Standing::Running {
+    if desk.standing(&board).await? == TeamStanding::Running {
         return Err(runs(&board, &name, desk).await?.into());
     }
     let dead = dead(&board, desk).await?;
