@@ -4,11 +4,12 @@
 //! HTTP, widgets or SQL; the environment and the current folder are handed in by the program.
 //!
 //! Read in this order: [`surroundings`] is what a command depends on, [`trust`] what a project may run, [`agents`] who can run
-//! here.
+//! here, [`team`] the handle on one team.
 
 pub mod agents;
 mod error;
 pub mod surroundings;
+pub mod team;
 pub mod text;
 pub mod trust;
 pub mod whole_file;

@@ -31,7 +31,7 @@ use troop_store::Missing;
 
 use crate::{
     cli::{Cli, Command, MemberCommand, TaskCommand, TeamCommand},
-    desk::Desk,
+    desk,
     output::Printer,
     report::{Refused, Usage},
 };
@@ -46,7 +46,7 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         return bench::run(command, printer).await;
     }
     if let Command::Profile(args) = &cli.command {
-        return Box::pin(profile::run(args, &cli.global, surroundings, printer)).await;
+        return Box::pin(profile::run(args, surroundings, printer)).await;
     }
     if let Command::Observe(args) = &cli.command {
         return observe::run(args, printer).await;
@@ -76,10 +76,10 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         return Err(Refused::new("a teammate can neither create nor lead a team", hint).into());
     }
     if let Command::Demo(args) = &cli.command {
-        return Box::pin(demo::run(args, &cli.global, surroundings, printer)).await;
+        return Box::pin(demo::run(args, surroundings, printer)).await;
     }
     let (following, missing) = (following(&cli.command), missing(&cli.command));
-    let mut desk = Desk::open(&cli.global, surroundings, following, missing).await?;
+    let mut desk = desk::open(surroundings, following, missing, printer).await?;
     let result = match cli.command {
         Command::Team(command) => team::run(command, &mut desk, printer).await,
         Command::Member(command) => member::run(command, &mut desk, printer).await,

@@ -12,6 +12,7 @@ use tokio::{sync::mpsc, time::Instant};
 use tokio_util::task::TaskTracker;
 use troop_app::{
     agents::{LeadWatch, RunnableAgents, Thinker, UnfinishedLead},
+    team::TeamDesk,
     trust::{self, ProjectTrust},
 };
 use troop_model::{Actor, Command, Member, Outgoing, Refusal, Spawn, State};
@@ -21,7 +22,7 @@ use troop_runtime::{
 };
 
 use crate::{
-    cli::LeadArgs, desk::Desk, orphans, output::Printer, render::Story, report::Typed,
+    cli::LeadArgs, desk::TeamDesk, orphans, output::Printer, render::Story, report::Typed,
     signals::Signals,
 };
 pub(crate) use finished::Finished;
@@ -49,7 +50,7 @@ pub(crate) struct Beginning {
 
 /// Somebody who leads a team from this process.
 pub(crate) struct Leading<'a> {
-    pub(crate) desk: &'a Desk,
+    pub(crate) desk: &'a TeamDesk,
     pub(crate) board: Board,
     /// Whether it was made right now.
     pub(crate) is_new: bool,
@@ -142,7 +143,7 @@ impl<'a> Leading<'a> {
 }
 
 /// The team as it is now, and what happens from now on.
-async fn follow(board: &Board, desk: &Desk) -> Result<(Story, Subscription)> {
+async fn follow(board: &Board, desk: &TeamDesk) -> Result<(Story, Subscription)> {
     let state = board.look(State::clone).await?;
     let news = board.subscribe(state.version());
     // What is to be typed may be pasted in another folder, where another team is meant.

@@ -8,7 +8,9 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use serde_json::json;
-use troop_app::{agents::RunnableAgents, surroundings::Surroundings, trust::ProjectTrust};
+use troop_app::{
+    agents::RunnableAgents, surroundings::Surroundings, team::TeamDesk, trust::ProjectTrust,
+};
 use troop_model::{NewMember, NewTeamCommand, Settings, TeamId, quoted};
 use troop_runtime::{Following, HooksConfig, LeadThinks};
 use troop_store::Missing;
@@ -16,9 +18,8 @@ use uuid::Uuid;
 
 use super::run as running;
 use crate::{
-    cli::{DemoArgs, Global, LeadArgs},
-    desk::Desk,
-    environment,
+    cli::{DemoArgs, LeadArgs},
+    desk, environment,
     leading::{Beginning, Finished, Leading},
     output::Printer,
     render,
@@ -45,12 +46,7 @@ const SAMPLE: [(&str, &str); 9] = [
     ("tally/.demo/teammate.script", include_str!("demo/sample/teammate.script")),
 ];
 
-pub(super) async fn run(
-    args: &DemoArgs,
-    global: &Global,
-    own: Surroundings,
-    printer: &Printer,
-) -> Result<()> {
+pub(super) async fn run(args: &DemoArgs, own: Surroundings, printer: &Printer) -> Result<()> {
     if own.environment.find_program("python3").is_none() {
         let hint = "install it: `apt-get install python3`, then `troop demo`";
         return Err(Refused::new(
@@ -64,7 +60,7 @@ pub(super) async fn run(
         place.commit().await?;
     }
     let surroundings = place.surroundings(own);
-    let mut desk = Desk::open(global, surroundings, Following::Always, Missing::Make).await?;
+    let mut desk = desk::open(surroundings, Following::Always, Missing::Make, printer).await?;
     if !printer.json {
         printer.text(&place.introduction(args.keep, printer.width()))?;
     }
@@ -73,7 +69,7 @@ pub(super) async fn run(
     conclude(&finished?, &place, printer).await
 }
 
-async fn lead(args: &DemoArgs, desk: &mut Desk, printer: &Printer) -> Result<Finished> {
+async fn lead(args: &DemoArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<Finished> {
     let trust = ProjectTrust::look(&desk.surroundings)?;
     let agents =
         Arc::new(RunnableAgents::new(&desk.surroundings, &trust, environment::program()?, None)?);

@@ -9,15 +9,16 @@ use std::{
 use anyhow::{Context as _, Result};
 use serde_json::json;
 use troop_app::{
+    team::TeamDesk,
     trust::imported_commands,
     whole_file::{FileAccess, FileDraft},
 };
 use troop_model::{State, TaskView, Time, Version};
+use troop_protocol::TeamStanding;
 use troop_runtime::{Board, ExportError, ExportHeader, Moment, read_export};
 
 use super::team;
 use crate::{
-    desk::{Desk, TeamStanding},
     output::Printer,
     render,
     report::{Refused, Typed, Usage, quoted_path},
@@ -26,7 +27,7 @@ use crate::{
 pub(super) async fn export(
     name: Option<&str>,
     output: Option<&Path>,
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
     let board = desk.team(name).await?;
@@ -49,7 +50,7 @@ pub(super) async fn export(
 async fn to_file(
     path: &Path,
     team: (troop_model::TeamId, String),
-    desk: &Desk,
+    desk: &TeamDesk,
 ) -> Result<ExportHeader> {
     let unwritten = || format!("`{}` cannot be written", path.display());
     let mut file = BufWriter::new(FileDraft::new(path).with_context(unwritten)?);
@@ -77,7 +78,7 @@ pub(super) async fn import(
     file: &Path,
     name: Option<&str>,
     consent: Consent,
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
     let name = name.map(team::team_name).transpose()?;
@@ -123,7 +124,7 @@ fn may_run(
     state: &State,
     file: &Path,
     again: &str,
-    desk: &Desk,
+    desk: &TeamDesk,
     printer: &Printer,
 ) -> Result<bool> {
     let runs = imported_commands(state, &desk.surroundings, file);
@@ -150,7 +151,7 @@ pub(super) async fn replay(
     name: Option<&str>,
     until: Option<u64>,
     at: Option<Time>,
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
     let moment = match (until, at) {

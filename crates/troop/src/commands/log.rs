@@ -5,15 +5,16 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use notify::Watcher as _;
 use tokio::sync::mpsc;
+use troop_app::team::TeamDesk;
 use troop_model::{MemberName, Refusal};
 use troop_runtime::{TranscriptEntry, read_transcript};
 
-use crate::{cli::LogArgs, desk::Desk, output::Printer, render, report::Refused};
+use crate::{cli::LogArgs, output::Printer, render, report::Refused};
 
 /// How long nothing is heard of a folder before it is looked at all the same: not every disk tells.
 const LOOK: Duration = Duration::from_secs(2);
 
-pub(super) async fn run(args: &LogArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn run(args: &LogArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let board = desk.team(None).await?;
     let folder = desk.folder(board.team());
     let text = args.member.clone();

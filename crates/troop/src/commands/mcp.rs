@@ -8,15 +8,15 @@ use anyhow::Result;
 use clap::ValueEnum as _;
 use rmcp::ServiceExt as _;
 use tokio_util::task::TaskTracker;
+use troop_app::team::{MemberCaller, MemberOptions, TeamDesk};
 use troop_model::{ActorKind, MemberName, State};
 use troop_protocol::{Gate, Session};
 
 use crate::{
     cli::{InstallArgs, McpArgs, McpCommand},
-    desk::Desk,
     environment,
     mcp::{
-        Caller, Surrounded, TeamService,
+        TeamService,
         install::{self, Server},
     },
     output::Printer,
@@ -24,14 +24,14 @@ use crate::{
 };
 
 /// Serves until the client goes, or tells a client about the server.
-pub(super) async fn run(args: &McpArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn run(args: &McpArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     match &args.command {
         Some(McpCommand::Install(args)) => install(args, desk, printer).await,
         None => Box::pin(serve(args, desk, printer)).await,
     }
 }
 
-async fn serve(args: &McpArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
+async fn serve(args: &McpArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let service = service(args, desk).await?;
     let (tracker, caller) = (service.tracker(), service.caller());
     if let Some(address) = args.listen {
@@ -51,14 +51,14 @@ async fn serve(args: &McpArgs, desk: &mut Desk, printer: &Printer) -> Result<()>
 }
 
 /// Where the token is that clients of the member show.
-async fn token_file(desk: &mut Desk) -> Result<PathBuf> {
+async fn token_file(desk: &mut TeamDesk) -> Result<PathBuf> {
     let member = member(desk, "troop mcp").await?;
     let team = desk.team(None).await?.team().to_string();
     Ok(desk.surroundings.home.join("teams").join(team).join(format!("mcp-{member}.token")))
 }
 
 /// The member that is meant.
-async fn member(desk: &mut Desk, typed: &str) -> Result<MemberName> {
+async fn member(desk: &mut TeamDesk, typed: &str) -> Result<MemberName> {
     let board = desk.team(None).await?;
     let signature = desk.signature()?;
     if signature.actor.kind != ActorKind::Agent {
@@ -77,7 +77,7 @@ async fn member(desk: &mut Desk, typed: &str) -> Result<MemberName> {
 }
 
 /// The service for the member that is meant.
-async fn service(args: &McpArgs, desk: &mut Desk) -> Result<TeamService> {
+async fn service(args: &McpArgs, desk: &mut TeamDesk) -> Result<TeamService> {
     let member = member(desk, "troop mcp").await?;
     let board = desk.team(None).await?;
     let gate = match &desk.surroundings.teams.off {
@@ -86,17 +86,21 @@ async fn service(args: &McpArgs, desk: &mut Desk) -> Result<TeamService> {
     };
     let actor = troop_model::Actor::agent(&member);
     let session = Session { actor, origin: desk.signature()?.origin };
-    let around = Surrounded {
+    let options = MemberOptions {
+        member,
+        dialect: args.dialect.into(),
+        gate,
+        session,
         store: std::sync::Arc::clone(&desk.store),
         clock: desk.clock.clone(),
         teams: desk.surroundings.home.join("teams"),
         max_teammates: desk.surroundings.teams.max_teammates,
     };
-    let caller = Caller::new(board, (member, session), (args.dialect.into(), gate), around);
+    let caller = MemberCaller::new(board, options);
     Ok(TeamService::new(caller, TaskTracker::new()))
 }
 
-async fn install(args: &InstallArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
+async fn install(args: &InstallArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let server = server(args, desk).await?;
     if args.print {
         return printer.text(&install::snippet(args.client, &server)?);
@@ -127,7 +131,7 @@ async fn install(args: &InstallArgs, desk: &mut Desk, printer: &Printer) -> Resu
 }
 
 /// How a client starts the server for the member and the team that are meant.
-async fn server(args: &InstallArgs, desk: &mut Desk) -> Result<Server> {
+async fn server(args: &InstallArgs, desk: &mut TeamDesk) -> Result<Server> {
     let client = args.client.to_possible_value();
     let client = client.as_ref().map_or("CLIENT", |it| it.get_name());
     let member = member(desk, &format!("troop mcp install {client}")).await?;
@@ -143,7 +147,7 @@ async fn server(args: &InstallArgs, desk: &mut Desk) -> Result<Server> {
         arguments.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
     };
     add("--home", desk.other_home().map(|home| home.display().to_string()));
-    add("--store", desk.other_store().map(str::to_owned));
+    add("--store", desk.other_store());
     add("--team", team);
     add("--as", Some(member.to_string()));
     let dialect = args.dialect.to_possible_value();

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use serde_json::{Value, json};
+use troop_app::team::TeamDesk;
 use troop_model::{
     Actor, ActorKind, Command, Fact, Member, MemberState, Message, MessageKind, MessageView,
     Outgoing, Party, Refusal, Role, State,
@@ -11,13 +12,16 @@ use uuid::Uuid;
 use super::given;
 use crate::{
     cli::MessageCommand,
-    desk::Desk,
     output::Printer,
     render,
     report::{Refused, Typed},
 };
 
-pub(super) async fn run(command: MessageCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn run(
+    command: MessageCommand,
+    desk: &mut TeamDesk,
+    printer: &Printer,
+) -> Result<()> {
     match command {
         MessageCommand::Send { to, content, summary, kind, request, approve, deny } => {
             let outgoing = Outgoing {
@@ -57,7 +61,7 @@ async fn answer_to(
     member: &str,
     request: Option<&str>,
     (is_yes, content): (bool, String),
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
 ) -> Result<(String, Outgoing)> {
     let (board, name) = (desk.team(None).await?, member.to_owned());
     let open = move |state: &State| {
@@ -96,7 +100,7 @@ async fn answer_to(
     Ok((question, outgoing))
 }
 
-async fn send(outgoing: Outgoing, desk: &mut Desk, printer: &Printer) -> Result<()> {
+async fn send(outgoing: Outgoing, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let done = desk.submit(Command::Send(outgoing)).await?;
     let sent = done.events.iter().find_map(|event| {
         let Fact::MessageSent { id, readers, .. } = &event.fact else { return None };
@@ -117,7 +121,7 @@ async fn send(outgoing: Outgoing, desk: &mut Desk, printer: &Printer) -> Result<
     printer.text(&format!("stored for {}\n", names.join(", ")))
 }
 
-async fn read(peek: bool, desk: &mut Desk, printer: &Printer) -> Result<()> {
+async fn read(peek: bool, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let actor = desk.actor()?;
     let board = desk.team(None).await?;
     let (reader, unread) = board
@@ -136,7 +140,7 @@ async fn read(peek: bool, desk: &mut Desk, printer: &Printer) -> Result<()> {
     Ok(())
 }
 
-async fn read_all(desk: &mut Desk, printer: &Printer) -> Result<()> {
+async fn read_all(desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let actor = desk.actor()?;
     let board = desk.team(None).await?;
     let messages = board

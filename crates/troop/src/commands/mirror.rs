@@ -9,15 +9,16 @@ use tokio::{
     sync::mpsc::UnboundedReceiver,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use troop_app::team::TeamDesk;
 use troop_runtime::{Layout, Mirror, MirrorError, MirrorOptions, Notice};
 
-use crate::{desk::Desk, output::Printer, render};
+use crate::{output::Printer, render};
 
 pub(super) async fn run(
     folder: &Path,
     layout: Layout,
     once: bool,
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
     let board = desk.team(None).await?;

@@ -13,20 +13,13 @@ use troop_runtime::{Following, Profile};
 use troop_store::Missing;
 
 use super::run::free_name;
-use crate::{
-    cli::{Global, ProfileArgs},
-    desk::Desk,
-    output::Printer,
-    render,
-    report::Usage,
-};
+use crate::{cli::ProfileArgs, desk, output::Printer, render, report::Usage};
 
 /// The agents that members of a team could be; the first that troop can start is suggested.
 const COULD_BE: [AgentKind; 2] = [AgentKind::ClaudeCode, AgentKind::Builtin];
 
 pub(super) async fn run(
     args: &ProfileArgs,
-    global: &Global,
     surroundings: Surroundings,
     printer: &Printer,
 ) -> Result<()> {
@@ -49,7 +42,7 @@ pub(super) async fn run(
     if place.default_model().is_none() {
         profile.notes.push(format!("`{agent}` has no model yet: {}", thinking::how_to_think()));
     }
-    let taken = Box::pin(taken(global, surroundings)).await;
+    let taken = Box::pin(taken(surroundings, printer)).await;
     let command = command(&path, &profile, agent, &taken)?;
     if printer.json {
         let mut value = serde_json::to_value(&profile)?;
@@ -70,11 +63,11 @@ fn command(path: &Path, profile: &Profile, agent: &str, taken: &[String]) -> Res
 }
 
 /// The names that teams have. Where there is no store, or it cannot be opened, nobody has one.
-async fn taken(global: &Global, surroundings: Surroundings) -> Vec<String> {
+async fn taken(surroundings: Surroundings, printer: &Printer) -> Vec<String> {
     if surroundings.is_default_store() && !surroundings.home.is_dir() {
         return Vec::new();
     }
-    let opened = Desk::open(global, surroundings, Following::WhenAsked, Missing::Refuse).await;
+    let opened = desk::open(surroundings, Following::WhenAsked, Missing::Refuse, printer).await;
     let Ok(desk) = opened else { return Vec::new() };
     let teams = desk.session.teams().await.unwrap_or_default();
     desk.close().await;

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use troop_app::trust::{self, Consent, ProjectTrust};
+use troop_app::{
+    team::TeamDesk,
+    trust::{self, Consent, ProjectTrust},
+};
 use troop_model::{
     ActorKind, Command, Context, Evidence, Isolation, Proof, Refusal, State, Status, TaskCommand,
     TaskRef, decide,
@@ -13,7 +16,6 @@ use troop_runtime::{Agreement, Checks, Request, Wanted, complaint, find_lead};
 use uuid::Uuid;
 
 use crate::{
-    desk::Desk,
     output::Printer,
     report::{Refused, Stopped},
     signals::Signals,
@@ -22,7 +24,7 @@ use crate::{
 /// Shows that what a person says to be done is: runs the checks of its task, or keeps why they are not run. What would be
 /// refused anyway runs nothing and keeps nothing. Members' work is checked by who leads them.
 pub(super) async fn prove(
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     order: &TaskCommand,
     without: Option<&str>,
     printer: &Printer,
@@ -73,7 +75,7 @@ pub(super) async fn prove(
 }
 
 /// What can be done about a check that does not pass here.
-async fn way_on(desk: &mut Desk) -> Result<String> {
+async fn way_on(desk: &mut TeamDesk) -> Result<String> {
     let hint = "repair it and try again, or skip the checks: `--without-checks REASON`";
     let board = desk.team(None).await?;
     let look = |state: &State| Some((state.team()?.name.clone(), state.team()?.settings.isolation));
@@ -89,7 +91,7 @@ async fn way_on(desk: &mut Desk) -> Result<String> {
 }
 
 /// Refuses what the board would not take even if it were proved, or with this proof if there is one.
-async fn judge(desk: &mut Desk, proof: Option<Proof>, order: &TaskCommand) -> Result<()> {
+async fn judge(desk: &mut TeamDesk, proof: Option<Proof>, order: &TaskCommand) -> Result<()> {
     let Request { actor, operation, origin, command, .. } =
         desk.request(Command::Task(order.clone()))?;
     let ctx = Context { now: desk.clock.now(), actor, operation, origin, fence: None };
@@ -110,7 +112,7 @@ async fn judge(desk: &mut Desk, proof: Option<Proof>, order: &TaskCommand) -> Re
 }
 
 /// Runs checks here. Who is told to stop meanwhile ends all that they started.
-async fn run(desk: &Desk, commands: Vec<String>, seconds: u32) -> Result<Vec<Evidence>> {
+async fn run(desk: &TeamDesk, commands: Vec<String>, seconds: u32) -> Result<Vec<Evidence>> {
     let session = Uuid::now_v7();
     let checks = Checks {
         commands,
@@ -144,7 +146,7 @@ struct Required {
 
 /// What must pass before a task is done, and how long each may take: as the board says, then as it is configured here.
 async fn required(
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     task: &TaskRef,
     configured: Vec<String>,
 ) -> Result<Option<Required>> {

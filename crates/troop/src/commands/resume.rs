@@ -6,6 +6,7 @@ use anyhow::Result;
 use troop_app::{
     Error,
     agents::{AgentFault, Agents, RunnableAgents, Thinker, Thinkers, UnfinishedLead},
+    team::{Purpose, StoppedLead, TeamDesk},
 };
 use troop_model::{
     AgentKind, MAX_TEXT, MemberName, MemberState, NewMember, Party, Refusal, Spawn, Spending,
@@ -18,7 +19,6 @@ use troop_runtime::{
 use super::run::{conclude, lead, runnable, trust};
 use crate::{
     cli::{LeadArgs, ResumeArgs},
-    desk::{Desk, Purpose, StoppedLead},
     leading::{Beginning, Leading},
     output::Printer,
     report::{Refused, quoted_path},
@@ -32,7 +32,7 @@ const NOT_BY_ITSELF: &str = "and does not go on with that by itself";
 /// How many tasks a lead is told of.
 const MAX_TASKS: usize = 50;
 
-pub(super) async fn run(args: ResumeArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn run(args: ResumeArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let board = desk.team_for(Purpose::Resume, args.name.as_deref()).await?;
     check_folder(desk, &board).await?;
     let trust = trust(desk, printer)?;
@@ -111,7 +111,7 @@ fn spent(state: &State) -> Option<Refused> {
 /// Who leads this time, if not who did before.
 fn instead(
     said: Option<String>,
-    desk: &Desk,
+    desk: &TeamDesk,
     runnable: &RunnableAgents,
 ) -> Result<Option<Thinker>> {
     let Some(said) = said else { return Ok(None) };
@@ -157,7 +157,7 @@ fn held(error: anyhow::Error, name: &str, stopped: Option<StoppedLead>) -> anyho
 }
 
 /// A team goes on where it worked before, as long as that folder is there.
-async fn check_folder(desk: &Desk, board: &Board) -> Result<()> {
+async fn check_folder(desk: &TeamDesk, board: &Board) -> Result<()> {
     let here = desk.surroundings.project.canonicalize()?;
     let there = last_project(&desk.folder(board.team())).and_then(|it| it.canonicalize().ok());
     let Some(there) = there.filter(|there| *there != here) else { return Ok(()) };

@@ -7,19 +7,20 @@ use serde_json::{Value, json};
 use troop_app::{
     agents::{Agents, RunnableAgents, Thinker, Thinkers},
     surroundings::Surroundings,
+    team::TeamDesk,
     trust::{self, ProjectTrust},
 };
 use troop_model::{
     AgentKind, MAX_TEXT, NewMember, NewTeamCommand, Refusal, Settings, Spawn, TeamId, TeamName,
     quoted,
 };
+use troop_protocol::TeamStanding;
 use troop_runtime::{Board, LeadEnd, LeadThinks, TeamSummary};
 use uuid::Uuid;
 
 use super::given;
 use crate::{
     cli::RunArgs,
-    desk::{Desk, TeamStanding},
     environment,
     leading::{Beginning, Finished, Home, Leading},
     output::Printer,
@@ -27,7 +28,7 @@ use crate::{
     report::{Refused, Typed, Usage},
 };
 
-pub(super) async fn run(args: RunArgs, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn run(args: RunArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let goal = goal(given(args.goal.clone())?)?;
     let trust = trust(desk, printer)?;
     let agents = Agents::read(&desk.surroundings);
@@ -93,13 +94,13 @@ fn settings(args: &RunArgs, surroundings: &Surroundings) -> Result<Settings> {
 }
 
 /// The agents that may run for a team of this project.
-pub(super) fn runnable(desk: &Desk, trust: &ProjectTrust) -> Result<RunnableAgents> {
+pub(super) fn runnable(desk: &TeamDesk, trust: &ProjectTrust) -> Result<RunnableAgents> {
     let troop = environment::program()?;
-    Ok(RunnableAgents::new(&desk.surroundings, trust, troop, desk.other_store())?)
+    Ok(RunnableAgents::new(&desk.surroundings, trust, troop, desk.other_store().as_deref())?)
 }
 
 /// What this project may run; a person hears of what it may not.
-pub(super) fn trust(desk: &Desk, printer: &Printer) -> Result<ProjectTrust> {
+pub(super) fn trust(desk: &TeamDesk, printer: &Printer) -> Result<ProjectTrust> {
     let trust = ProjectTrust::look(&desk.surroundings)?;
     if let Some(warning) = trust.warning() {
         printer.warn(&warning);
@@ -212,7 +213,7 @@ fn check_names(lead: &NewMember, members: &[NewMember]) -> Result<()> {
 
 /// Makes the team, named after the project's folder.
 async fn make_team(
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     goal: &str,
     (lead, members): (NewMember, Vec<NewMember>),
     settings: Settings,
@@ -242,11 +243,11 @@ async fn make_team(
 }
 
 /// The name that is said, if nobody has it; else one after the project's folder that nobody has.
-async fn name_for(desk: &Desk) -> Result<TeamName> {
+async fn name_for(desk: &TeamDesk) -> Result<TeamName> {
     let mut teams = desk.session.teams().await?;
     teams.retain(|team| !team.is_retired);
     let names: Vec<_> = teams.iter().map(|team| team.name.as_str()).collect();
-    let Some(said) = desk.said_team() else {
+    let Some(said) = desk.chosen_team() else {
         return free_name(&desk.surroundings.project, &names);
     };
     if let Some(team) = teams.iter().find(|team| team.name == said) {
@@ -256,7 +257,7 @@ async fn name_for(desk: &Desk) -> Result<TeamName> {
 }
 
 /// Refuses the name of a team that is there, with what can be done instead.
-async fn taken(team: &TeamSummary, free: &str, desk: &Desk) -> Result<Refused> {
+async fn taken(team: &TeamSummary, free: &str, desk: &TeamDesk) -> Result<Refused> {
     let TeamSummary { id, name, .. } = team;
     let other = format!("or use another name: `--team {free}`");
     let standing = desk.standing_of(*id).await?;

@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 use anyhow::Result;
 use serde_json::{Value, json};
 use smol_str::SmolStr;
-use tokio::time::Instant;
+use troop_app::team::TeamDesk;
 use troop_model::{
     ActorKind, Command, Condition, Fact, MAX_SNIPPET, NewTask, Origin, Refusal, RejectMode, State,
     Task, TaskNumber, TaskUpdate, TaskView, preview,
@@ -17,7 +17,6 @@ use troop_runtime::{Board, BoardError, Done, Signature, TaskPage};
 use super::given;
 use crate::{
     cli::{TaskCommand, TaskFields},
-    desk::Desk,
     output::Printer,
     render,
     report::{Refused, Usage},
@@ -28,14 +27,15 @@ type Order = troop_model::TaskCommand;
 /// What became of a task whose result was rejected, unless it is to be tried again.
 const CANCELLED: &str = "rejected and cancelled";
 
-/// How often a waiting claim looks whether a lease ran out or a retry is due.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
-
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "the rest changes the board, and has its own table"
 )]
-pub(super) async fn run(command: TaskCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn run(
+    command: TaskCommand,
+    desk: &mut TeamDesk,
+    printer: &Printer,
+) -> Result<()> {
     match command {
         TaskCommand::List { status, page, scope } => {
             let viewer = viewer(scope.user, scope.channel, scope.chat);
@@ -62,7 +62,8 @@ pub(super) async fn run(command: TaskCommand, desk: &mut Desk, printer: &Printer
         TaskCommand::Next => next(desk, printer).await,
         TaskCommand::Graph { dot, all } => graph(desk, dot, all, printer).await,
         TaskCommand::Claim { task: None, wait: Some(seconds) } => {
-            let done = claim_waiting(desk, Duration::from_secs(seconds)).await?;
+            let team = desk.handle().await?;
+            let done = team.claim_next(Duration::from_secs(seconds)).await?;
             confirm(desk, &done, "claimed", printer).await
         }
         change => {
@@ -75,7 +76,7 @@ pub(super) async fn run(command: TaskCommand, desk: &mut Desk, printer: &Printer
                 _ => None,
             };
             if matches!(order, Order::Claim { .. }) {
-                desk.tick().await?;
+                desk.handle().await?.tick().await?;
             }
             let done = desk.submit(Command::Task(order)).await?;
             if let Some((task, path)) = attached {
@@ -87,7 +88,7 @@ pub(super) async fn run(command: TaskCommand, desk: &mut Desk, printer: &Printer
 }
 
 /// Who works on a task asks the user; a person has nobody to ask there.
-fn check_asker(order: &Order, desk: &Desk) -> Result<()> {
+fn check_asker(order: &Order, desk: &TeamDesk) -> Result<()> {
     let Order::AskUser { task, .. } = order else { return Ok(()) };
     if desk.signature()?.actor.kind != ActorKind::Human {
         return Ok(());
@@ -201,7 +202,7 @@ fn update(fields: TaskFields, unassign: bool, unblock: bool) -> Result<TaskUpdat
 }
 
 /// Says what was done, and to which task.
-async fn confirm(desk: &mut Desk, done: &Done, verb: &str, printer: &Printer) -> Result<()> {
+async fn confirm(desk: &mut TeamDesk, done: &Done, verb: &str, printer: &Printer) -> Result<()> {
     let board = desk.team(None).await?;
     let Some(number) = done.task() else {
         return if printer.json {
@@ -264,7 +265,12 @@ async fn view(board: &Board, task: Arc<Task>, in_full: bool) -> Result<Value> {
     Ok(view.await??)
 }
 
-async fn show_page(board: &Board, page: TaskPage, desk: &Desk, printer: &Printer) -> Result<()> {
+async fn show_page(
+    board: &Board,
+    page: TaskPage,
+    desk: &TeamDesk,
+    printer: &Printer,
+) -> Result<()> {
     if printer.json {
         return printer.json(&page_json(board, page, None).await?);
     }
@@ -293,7 +299,12 @@ async fn show_page(board: &Board, page: TaskPage, desk: &Desk, printer: &Printer
     printer.text(&text)
 }
 
-async fn show_hits(board: &Board, page: TaskPage, desk: &Desk, printer: &Printer) -> Result<()> {
+async fn show_hits(
+    board: &Board,
+    page: TaskPage,
+    desk: &TeamDesk,
+    printer: &Printer,
+) -> Result<()> {
     if printer.json {
         return printer.json(&page_json(board, page, Some(MAX_SNIPPET)).await?);
     }
@@ -320,7 +331,7 @@ async fn page_json(board: &Board, page: TaskPage, snippet: Option<usize>) -> Res
         .await?
 }
 
-async fn next(desk: &mut Desk, printer: &Printer) -> Result<()> {
+async fn next(desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let Signature { actor, origin, .. } = desk.signature()?;
     let board = desk.team(None).await?;
     let is_person = actor.kind != ActorKind::Agent;
@@ -339,7 +350,7 @@ async fn next(desk: &mut Desk, printer: &Printer) -> Result<()> {
     printer.text(&format!("{} {}{reserved}\n", next.number, render::one_line(&next.subject)))
 }
 
-async fn graph(desk: &mut Desk, dot: bool, all: bool, printer: &Printer) -> Result<()> {
+async fn graph(desk: &mut TeamDesk, dot: bool, all: bool, printer: &Printer) -> Result<()> {
     let board = desk.team(None).await?;
     let nodes = board.look(move |state| render::Node::all(state, all)).await?;
     if dot {
@@ -350,27 +361,6 @@ async fn graph(desk: &mut Desk, dot: bool, all: bool, printer: &Printer) -> Resu
         printer.text("no tasks\n")
     } else {
         printer.text(&render::graph(&nodes, printer.width()))
-    }
-}
-
-/// Claims the next task as soon as there is one.
-async fn claim_waiting(desk: &mut Desk, patience: Duration) -> Result<Done> {
-    let board = desk.team(None).await?;
-    let mut news = board.subscribe(board.look(State::version).await?);
-    let deadline = Instant::now() + patience;
-    loop {
-        desk.tick().await?;
-        let request = desk.request(Command::Task(Order::Claim { task: None }))?;
-        match board.submit(request).await {
-            Err(BoardError::Refused(Refusal::NothingAvailable { .. }))
-                if Instant::now() < deadline => {}
-            other => return Ok(other?),
-        }
-        // Work becomes available by what others do, and by time that passes.
-        let until = deadline.min(Instant::now() + LOOK_AGAIN);
-        if let Ok(event) = tokio::time::timeout_at(until, news.next()).await {
-            event?;
-        }
     }
 }
 

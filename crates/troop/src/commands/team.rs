@@ -4,25 +4,32 @@ mod delegations;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use troop_app::agents::Agents;
+use troop_app::{
+    agents::Agents,
+    team::{Purpose, TeamDesk},
+};
 use troop_model::{
     Command, Member, MemberName, MemberState, NewTeamCommand, Refusal, Role, Settings, State,
     TeamId, TeamName, TeamView,
 };
+use troop_protocol::TeamStanding;
 use troop_runtime::{Board, LeftoverState, find_lead, leftovers, rescue};
 use uuid::Uuid;
 
 use super::{export, given, mirror, settings};
 use crate::{
     cli::TeamCommand,
-    desk::{Desk, Purpose, TeamStanding},
     leading::Folders,
     output::Printer,
     render,
     report::{Refused, Typed, Usage},
 };
 
-pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn run(
+    command: TeamCommand,
+    desk: &mut TeamDesk,
+    printer: &Printer,
+) -> Result<()> {
     match command {
         TeamCommand::Create { name, lead, members, description, dialect, settings } => {
             let agents = Agents::read(&desk.surroundings);
@@ -71,7 +78,7 @@ pub(super) async fn run(command: TeamCommand, desk: &mut Desk, printer: &Printer
     }
 }
 
-async fn create(new: NewTeamCommand, desk: &mut Desk, printer: &Printer) -> Result<()> {
+async fn create(new: NewTeamCommand, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let signature = desk.signature()?;
     let name = new.name.clone();
     let n_members = new.members.len();
@@ -91,14 +98,14 @@ async fn create(new: NewTeamCommand, desk: &mut Desk, printer: &Printer) -> Resu
 }
 
 /// A name like the one that is wanted, if somebody has that.
-pub(super) async fn other_name(wanted: &str, desk: &Desk) -> Result<Option<String>> {
+pub(super) async fn other_name(wanted: &str, desk: &TeamDesk) -> Result<Option<String>> {
     let teams = desk.session.teams().await?;
     let names: Vec<_> =
         teams.iter().filter(|it| !it.is_retired).map(|it| it.name.as_str()).collect();
     Ok(names.contains(&wanted).then(|| super::run::first_free(wanted, &names)))
 }
 
-async fn list(all: bool, desk: &Desk, printer: &Printer) -> Result<()> {
+async fn list(all: bool, desk: &TeamDesk, printer: &Printer) -> Result<()> {
     let mut teams = desk.session.teams().await?;
     teams.retain(|team| all || !team.is_retired);
     let mut rows = Vec::new();
@@ -122,7 +129,7 @@ async fn list(all: bool, desk: &Desk, printer: &Printer) -> Result<()> {
     printer.text(&render::table(&["TEAM", "STATE", "ID"], &rows, printer.width()))
 }
 
-pub(super) async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn show(name: Option<&str>, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let board = desk.team(name).await?;
     let value = board.look(team_json).await??;
     if printer.json {
@@ -140,7 +147,7 @@ pub(super) async fn show(name: Option<&str>, desk: &mut Desk, printer: &Printer)
     printer.text(&text)
 }
 
-async fn status(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
+async fn status(name: Option<&str>, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let board = desk.team(name).await?;
     let (members, now) = (desk.roster(&board).await?, desk.clock.now());
     if printer.json {
@@ -165,7 +172,7 @@ async fn about(board: &Board) -> Result<Typed> {
 }
 
 /// What a team is, and what keeps it from being that, if its lead was stopped.
-async fn standing(board: &Board, desk: &Desk) -> Result<String> {
+async fn standing(board: &Board, desk: &TeamDesk) -> Result<String> {
     let standing = desk.standing(board).await?.as_str().to_owned();
     Ok(match desk.stopped_lead(board.team()) {
         Some(stopped) => format!("{standing}, but {}; {}", stopped.says(), stopped.ways_out()),
@@ -177,7 +184,7 @@ async fn set(
     name: Option<&str>,
     changes: &[String],
     description: Option<String>,
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
     if changes.is_empty() && description.is_none() {
@@ -203,7 +210,12 @@ async fn set(
     }
 }
 
-async fn delete(name: Option<&str>, purge: bool, desk: &mut Desk, printer: &Printer) -> Result<()> {
+async fn delete(
+    name: Option<&str>,
+    purge: bool,
+    desk: &mut TeamDesk,
+    printer: &Printer,
+) -> Result<()> {
     let retired = desk.session.teams().await?;
     let retired =
         retired.iter().find(|team| team.is_retired && Some(team.id.to_string().as_str()) == name);
@@ -243,7 +255,7 @@ async fn delete(name: Option<&str>, purge: bool, desk: &mut Desk, printer: &Prin
 }
 
 /// Who counts as running, and ended with the lead: nobody was left to write that down.
-async fn dead(board: &Board, desk: &Desk) -> Result<Vec<MemberName>> {
+async fn dead(board: &Board, desk: &TeamDesk) -> Result<Vec<MemberName>> {
     let running = board.look(|state| {
         let running = state.members().filter(|it| it.role == Role::Member && it.is_running());
         running.map(|it| it.name.clone()).collect::<Vec<_>>()
@@ -256,7 +268,7 @@ async fn dead(board: &Board, desk: &Desk) -> Result<Vec<MemberName>> {
 }
 
 /// Refuses that a team is deleted that runs.
-async fn runs(board: &Board, name: &str, desk: &Desk) -> Result<Refused> {
+async fn runs(board: &Board, name: &str, desk: &TeamDesk) -> Result<Refused> {
     let members = desk.roster(board).await?;
     let running: Vec<_> =
         members.iter().filter(|it| it.role == Role::Member && it.is_running()).collect();
@@ -270,14 +282,14 @@ async fn runs(board: &Board, name: &str, desk: &Desk) -> Result<Refused> {
 }
 
 /// Erases the team that this session has.
-pub(super) async fn erase(desk: &mut Desk) -> Result<()> {
+pub(super) async fn erase(desk: &mut TeamDesk) -> Result<()> {
     let team = desk.session.team()?.team();
     desk.session.delete(desk.signature()?).await?;
     purge_all(team, "", desk).await
 }
 
 /// Erases a team with its folder. First the folder, so that what was not done is done by the same command again.
-async fn purge_all(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
+async fn purge_all(team: TeamId, name: &str, desk: &TeamDesk) -> Result<()> {
     clear(team, name, desk).await?;
     let folder = desk.folder(team);
     match std::fs::remove_dir_all(&folder) {
@@ -291,7 +303,7 @@ async fn purge_all(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
 }
 
 /// Refuses that a team is erased while somebody leads it, or while its folder holds work that is nowhere else.
-async fn check_unused(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
+async fn check_unused(team: TeamId, name: &str, desk: &TeamDesk) -> Result<()> {
     let folder = desk.folder(team);
     if find_lead(&folder).is_some() || Folders::are_taken(&folder) {
         let message = format!("team `{name}` cannot be erased while somebody leads it");
@@ -312,7 +324,7 @@ async fn check_unused(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
 }
 
 /// Removes the folders of teammates, all of whose work is merged.
-async fn clear(team: TeamId, name: &str, desk: &Desk) -> Result<()> {
+async fn clear(team: TeamId, name: &str, desk: &TeamDesk) -> Result<()> {
     check_unused(team, name, desk).await?;
     let environment = desk.surroundings.environment.variables();
     for leftover in leftovers(&desk.folder(team), &environment).await? {

@@ -3,20 +3,20 @@
 use std::{io::Read as _, path::Path};
 
 use anyhow::{Context as _, Result};
+use troop_app::team::TeamDesk;
 use troop_model::{FileQuestion, TaskRef, quoted};
 use troop_protocol::{FileChanged, FileList, FileView};
 use troop_runtime::{Asker, Files, MAX_FILE, Noted, Signature};
 
 use crate::{
     cli::{WorkspaceCommand, WorkspaceOf},
-    desk::Desk,
     output::Printer,
     render,
 };
 
 pub(super) async fn run(
     command: WorkspaceCommand,
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
     let board = desk.team(None).await?;
@@ -54,7 +54,7 @@ pub(super) async fn run(
 pub(super) async fn warn_if_missing(
     task: &TaskRef,
     path: &str,
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
     let board = desk.team(None).await?;
@@ -73,7 +73,7 @@ pub(super) async fn warn_if_missing(
     Ok(())
 }
 
-fn asker(of: WorkspaceOf, desk: &Desk) -> Result<Asker> {
+fn asker(of: WorkspaceOf, desk: &TeamDesk) -> Result<Asker> {
     let signature = desk.signature()?;
     // An empty variable says nothing.
     let task = of.task.filter(|task| !task.is_empty());
@@ -83,7 +83,7 @@ fn asker(of: WorkspaceOf, desk: &Desk) -> Result<Asker> {
 }
 
 /// Tells the board what was done with a file, by way of the lead if there is one.
-async fn note(noted: Noted, what: &str, desk: &mut Desk, printer: &Printer) -> Result<()> {
+async fn note(noted: Noted, what: &str, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     desk.submit(noted.command).await?;
     let FileChanged { path, size, task } = &noted.changed;
     if printer.json {
@@ -122,7 +122,7 @@ fn given(from: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn show(list: &FileList, desk: &Desk, printer: &Printer) -> Result<()> {
+fn show(list: &FileList, desk: &TeamDesk, printer: &Printer) -> Result<()> {
     if printer.json {
         return printer.json(list);
     }

@@ -2,13 +2,14 @@
 
 use anyhow::Result;
 use serde_json::{Value, json};
+use troop_app::team::TeamDesk;
 use troop_model::{TeamName, quoted};
 use troop_runtime::{
     Board, Elsewhere, Ending, GitError, Ignored, Isolation, IsolationOptions, Landed, LeadEnd,
     Opened,
 };
 
-use crate::{desk::Desk, output::Printer, render, report::Refused};
+use crate::{output::Printer, render, report::Refused};
 
 /// How many names are in one line.
 const MAX_NAMED: usize = 3;
@@ -18,7 +19,7 @@ const MAX_NAMED: usize = 3;
 pub(crate) struct Home(Ending);
 
 /// Opens the folders and branches of a team, unless it is to work in the project itself.
-pub(super) async fn open(desk: &Desk, board: &Board, is_new: bool) -> Result<Opened> {
+pub(super) async fn open(desk: &TeamDesk, board: &Board, is_new: bool) -> Result<Opened> {
     let without = Opened { isolation: None, notices: Vec::new() };
     let look = |state: &troop_model::State| {
         state.team().map(|team| (team.name.clone(), team.settings.isolation))

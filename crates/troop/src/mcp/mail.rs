@@ -15,11 +15,10 @@ use std::{
 use rmcp::{RoleServer, model::RequestId, service::RequestContext};
 use serde::Deserialize;
 use serde_json::json;
+use troop_app::team::MemberCaller;
 use troop_model::{Command, Dialect, MessageKind};
 use troop_protocol::{Call, Calls, Change, Failure, FailureKind, Query, without_marks};
 use uuid::Uuid;
-
-use super::Caller;
 
 /// How much mail goes with one result.
 const MAX_MESSAGES: usize = 20;
@@ -84,7 +83,7 @@ impl Mailbag {
     pub(super) async fn acknowledge(
         &self,
         running: &Running<'_>,
-        caller: &Caller,
+        caller: &MemberCaller,
     ) -> Result<(), Failure> {
         if !running.is_alone {
             return Ok(());
@@ -112,7 +111,7 @@ impl Mailbag {
     /// The mail that waits, as text to go with the result of a call; none if there is none.
     pub(super) async fn take(
         &self,
-        caller: &Caller,
+        caller: &MemberCaller,
         context: &RequestContext<RoleServer>,
     ) -> Result<Option<String>, Failure> {
         let waiting = caller.call(Call::Query(Query::Messages { all: false })).await?;
@@ -137,7 +136,7 @@ impl Mailbag {
             // Nobody waits for this result; that may have been said before there was anything to lose.
             self.lose(&context.id);
         }
-        Ok(Some(text(&letters, n_more, caller.dialect)))
+        Ok(Some(text(&letters, n_more, caller.dialect())))
     }
 
     /// What no other call has handed over, as much as goes with one result.
@@ -169,7 +168,7 @@ impl Mailbag {
     }
 }
 
-async fn change(caller: &Caller, command: Command) -> Result<(), Failure> {
+async fn change(caller: &MemberCaller, command: Command) -> Result<(), Failure> {
     caller.call(Call::Change(Box::new(Change { command, operation: None }))).await.map(drop)
 }
 

@@ -16,10 +16,11 @@ use rmcp::{
 };
 use serde_json::json;
 use tokio::sync::watch;
+use troop_app::team::{MemberCaller, TeamHandle};
 use troop_model::{Event, Fact, MemberName, Party, State};
-use troop_runtime::{Board, Subscription};
+use troop_runtime::Subscription;
 
-use super::{Caller, resources};
+use super::resources;
 
 /// What a client wants to hear.
 #[derive(Debug)]
@@ -58,7 +59,7 @@ impl Wanted {
 }
 
 /// Tells a client of everything that happens from now on, until it goes.
-pub(super) async fn tell(caller: Arc<Caller>, wanted: Arc<Wanted>, peer: Peer<RoleServer>) {
+pub(super) async fn tell(caller: Arc<MemberCaller>, wanted: Arc<Wanted>, peer: Peer<RoleServer>) {
     let mut news = News::new(&caller);
     while let Some(event) = news.next().await {
         // Who has gone is not told of what does not concern it either, and would be kept for ever.
@@ -71,7 +72,7 @@ pub(super) async fn tell(caller: Arc<Caller>, wanted: Arc<Wanted>, peer: Peer<Ro
                 return;
             }
         }
-        let text = concerning(&event, &caller.member).filter(|_| wanted.hears_info());
+        let text = concerning(&event, caller.member()).filter(|_| wanted.hears_info());
         if let Some(text) = text {
             let data = json!({"text": text, "event": event.fact.kind(), "version": event.version});
             let message = LoggingMessageNotificationParam::new(LoggingLevel::Info, data);
@@ -84,7 +85,7 @@ pub(super) async fn tell(caller: Arc<Caller>, wanted: Arc<Wanted>, peer: Peer<Ro
 
 /// The same for one who listens without a session.
 pub(super) async fn tell_sink(
-    caller: &Caller,
+    caller: &MemberCaller,
     accepted: &SubscriptionFilter,
     sink: &SubscriptionSink,
 ) {
@@ -101,13 +102,13 @@ pub(super) async fn tell_sink(
 
 /// Follows the team, and the one after it.
 struct News {
-    boards: watch::Receiver<Board>,
+    teams: watch::Receiver<Arc<TeamHandle>>,
     log: Option<Subscription>,
 }
 
 impl News {
-    fn new(caller: &Caller) -> Self {
-        Self { boards: caller.boards(), log: None }
+    fn new(caller: &MemberCaller) -> Self {
+        Self { teams: caller.teams(), log: None }
     }
 
     /// What happens next. None when there is nobody left to tell it.
@@ -116,14 +117,14 @@ impl News {
             let log = match &mut self.log {
                 Some(log) => log,
                 None => {
-                    let board = self.boards.borrow_and_update().clone();
-                    let version = board.look(State::version).await.ok()?;
-                    self.log.insert(board.subscribe(version))
+                    let team = Arc::clone(&self.teams.borrow_and_update());
+                    let version = team.look(State::version).await.ok()?;
+                    self.log.insert(team.subscribe(version))
                 }
             };
             tokio::select! {
                 event = log.next() => return event.ok()?,
-                changed = self.boards.changed() => {
+                changed = self.teams.changed() => {
                     changed.ok()?;
                     self.log = None;
                 }

@@ -19,10 +19,10 @@ use rmcp::{
 };
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
+use troop_app::team::MemberCaller;
 use troop_protocol::{Failure, Gate, Toolbox};
 
 use super::{
-    Caller,
     mail::Mailbag,
     news::{self, Wanted},
     prompts, resources,
@@ -48,7 +48,7 @@ const GONE: [&str; 3] = ["resources/subscribe", "resources/unsubscribe", "loggin
 /// A team's tools, resources and news for one member. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct TeamService {
-    caller: Arc<Caller>,
+    caller: Arc<MemberCaller>,
     /// The client that said hello here, once one did.
     greeted: Arc<OnceLock<Client>>,
     /// Those who ask without a hello: nobody can tell them apart, so they are one.
@@ -59,20 +59,20 @@ pub(crate) struct TeamService {
 /// What is known of a client: what it has looked at, what it was handed, and what it wants to hear.
 #[derive(Debug)]
 struct Client {
-    tools: Toolbox<Arc<Caller>>,
+    tools: Toolbox<Arc<MemberCaller>>,
     mail: Mailbag,
     wanted: Arc<Wanted>,
 }
 
 impl Client {
-    fn new(caller: &Arc<Caller>) -> Self {
+    fn new(caller: &Arc<MemberCaller>) -> Self {
         let tools = Toolbox::new(Arc::clone(caller));
         Self { tools, mail: Mailbag::default(), wanted: Arc::default() }
     }
 }
 
 impl TeamService {
-    pub(crate) fn new(caller: Caller, tracker: TaskTracker) -> Self {
+    pub(crate) fn new(caller: MemberCaller, tracker: TaskTracker) -> Self {
         let caller = Arc::new(caller);
         let others = Arc::new(Client::new(&caller));
         Self { caller, greeted: Arc::default(), others, tracker }
@@ -89,7 +89,7 @@ impl TeamService {
     }
 
     /// The member's way to its team.
-    pub(crate) fn caller(&self) -> Arc<Caller> {
+    pub(crate) fn caller(&self) -> Arc<MemberCaller> {
         Arc::clone(&self.caller)
     }
 
@@ -109,7 +109,7 @@ impl TeamService {
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> CallToolResult {
-        if self.caller.gate != Gate::Open {
+        if *self.caller.gate() != Gate::Open {
             let input = request.arguments.map_or(Value::Null, Value::Object);
             return shown(self.call(&request.name, input).await, None);
         }

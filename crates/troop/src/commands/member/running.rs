@@ -5,17 +5,17 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::json;
 use tokio::time::timeout;
-use troop_app::agents::Agents;
+use troop_app::{agents::Agents, team::TeamDesk};
 use troop_model::{
     AgentKind, Command, Fact, Member, MemberName, MemberState, MessageKind, NewMember, Outgoing,
     Permissions, Refusal, Spawn,
 };
+use troop_protocol::TeamStanding;
 use troop_runtime::{BoardResult, Subscription};
 
 use super::find;
 use crate::{
     commands::given,
-    desk::{Desk, TeamStanding},
     output::Printer,
     render,
     report::{Refused, Typed},
@@ -28,7 +28,7 @@ pub(super) async fn spawn(
     text: &str,
     prompt: Option<String>,
     plan: bool,
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
     let prompt = prompt.map(given).transpose()?;
@@ -109,7 +109,7 @@ async fn started(news: &mut Subscription, name: &MemberName) -> BoardResult<Resu
 pub(super) async fn stop(
     name: &str,
     reason: String,
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
     let member = at_work(name, desk).await?;
@@ -120,7 +120,7 @@ pub(super) async fn stop(
 
 /// A member that can be asked to do something now: it runs, and somebody who leads the team hears it. Whoever is run by another
 /// program hears it when it looks.
-async fn at_work(name: &str, desk: &mut Desk) -> Result<Member> {
+async fn at_work(name: &str, desk: &mut TeamDesk) -> Result<Member> {
     let member = find(desk, name).await?;
     if AgentKind::External.is(&member.agent) {
         return Ok(member);
@@ -140,7 +140,7 @@ async fn at_work(name: &str, desk: &mut Desk) -> Result<Member> {
 pub(super) async fn interrupt(
     name: &str,
     reason: Option<String>,
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
     let member = at_work(name, desk).await?.name;

@@ -5,19 +5,16 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::Value;
 use tokio::time::Instant;
+use troop_app::team::TeamDesk;
 use troop_model::{
     Command, Delegation, DelegationStatus, DelegationView, Fact, Member, MemberName, Refusal,
     State, TaskRef,
 };
+use troop_protocol::TeamStanding;
 use troop_runtime::Board;
 use uuid::Uuid;
 
-use crate::{
-    desk::{Desk, TeamStanding},
-    output::Printer,
-    render,
-    report::Refused,
-};
+use crate::{output::Printer, render, report::Refused};
 
 /// How often it is looked whether somebody still leads the team.
 const LOOK: Duration = Duration::from_secs(1);
@@ -32,7 +29,7 @@ pub(super) struct Order {
     pub(super) wait: Option<Duration>,
 }
 
-pub(super) async fn run(order: Order, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn run(order: Order, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let Order { task, to, subject, wait } = order;
     let command = Command::Delegate { to, task, subject, trace_id: None };
     let done = desk.submit(command).await?;
@@ -87,7 +84,7 @@ async fn look(board: &Board, id: Uuid) -> Result<Delegation> {
 
 /// A delegation that is waited for.
 struct Watched<'a> {
-    desk: &'a Desk,
+    desk: &'a TeamDesk,
     board: &'a Board,
     name: &'a str,
     printer: &'a Printer,

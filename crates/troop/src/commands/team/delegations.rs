@@ -5,23 +5,20 @@ use std::{collections::BTreeSet, path::PathBuf};
 use anyhow::Result;
 use serde_json::{Value, json};
 use troop_agent::Definition;
-use troop_app::surroundings::Surroundings;
+use troop_app::{surroundings::Surroundings, team::TeamDesk};
 use troop_model::{
     ActorKind, Delegation, DelegationStatus, DelegationView, Member, State, Time, team_md,
 };
+use troop_protocol::TeamStanding;
 use troop_runtime::Board;
 
-use crate::{
-    desk::{Desk, TeamStanding},
-    output::Printer,
-    render,
-};
+use crate::{output::Printer, render};
 
 /// How many characters of an id are shown at least.
 const SHORT: usize = 8;
 
 /// The delegations at hand, oldest first.
-pub(super) async fn list(name: Option<&str>, desk: &mut Desk, printer: &Printer) -> Result<()> {
+pub(super) async fn list(name: Option<&str>, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let board = desk.team(name).await?;
     if printer.json {
         let all: Vec<Value> = board.look(all_json).await??;
@@ -53,7 +50,7 @@ struct Several {
 }
 
 impl Several {
-    fn new(desk: &Desk, board: &Board) -> Self {
+    fn new(desk: &TeamDesk, board: &Board) -> Self {
         let Surroundings { project, home, .. } = &desk.surroundings;
         let described = Definition::read_all(&Definition::folders(project, Some(home)));
         let programs = described.into_iter().filter(|it| !it.program.is_empty());
@@ -127,7 +124,7 @@ fn row(
 /// TEAM.md as the acting member's agent has it; a person is shown the lead's.
 pub(super) async fn show_team_md(
     name: Option<&str>,
-    desk: &mut Desk,
+    desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
     let actor = desk.actor()?;

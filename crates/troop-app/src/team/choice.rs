@@ -1,32 +1,32 @@
-//! Which team is meant when nobody names one.
+//! Which team a command is about when nobody names one.
 
-use super::TeamStanding;
+use troop_protocol::TeamStanding;
 
-/// What a team is wanted for.
+/// What somebody wants a team for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub enum Purpose {
     /// To look at it, or to change something in it.
     Use,
-    /// To go on with it.
+    /// To continue it.
     Resume,
-    /// To delete it, which nobody should do to a team that was only guessed.
+    /// To delete it. Nobody should delete a team that was only guessed.
     Delete,
 }
 
-/// A team that could be meant.
+/// A team that a command could be about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Candidate {
+pub(super) struct TeamCandidate {
     pub(super) standing: TeamStanding,
     /// Whether it was last led from this folder, or made here and never led.
     pub(super) is_here: bool,
 }
 
-/// Which of several teams is meant, and why that one. They are the oldest first.
-pub(super) fn choose(teams: &[Candidate], purpose: Purpose) -> Option<(usize, &'static str)> {
+/// Chooses one of several teams, the oldest first, and says why.
+pub(super) fn choose(teams: &[TeamCandidate], purpose: Purpose) -> Option<(usize, &'static str)> {
     match purpose {
         Purpose::Use => to_use(teams),
         Purpose::Resume => {
-            let is_open = |it: &Candidate| it.is_here && it.standing != TeamStanding::Completed;
+            let is_open = |it: &TeamCandidate| it.is_here && it.standing != TeamStanding::Completed;
             let newest = newest(teams, is_open).or_else(|| newest(teams, |it| it.is_here));
             newest.map(|nth| (nth, NEWEST_HERE)).or_else(|| to_use(teams))
         }
@@ -36,19 +36,19 @@ pub(super) fn choose(teams: &[Candidate], purpose: Purpose) -> Option<(usize, &'
 
 const NEWEST_HERE: &str = "the newest of this folder";
 
-fn to_use(teams: &[Candidate]) -> Option<(usize, &'static str)> {
-    let is_running = |it: &Candidate| it.standing == TeamStanding::Running;
+fn to_use(teams: &[TeamCandidate]) -> Option<(usize, &'static str)> {
+    let is_running = |it: &TeamCandidate| it.standing == TeamStanding::Running;
     if teams.iter().filter(|it| is_running(it) && it.is_here).count() > 1 {
         return None;
     }
     if let Some(nth) = newest(teams, |it| is_running(it) && it.is_here) {
         return Some((nth, "which runs in this folder"));
     }
-    // One that nobody has led yet may be for any folder.
-    let is_new = |it: &Candidate| it.standing == TeamStanding::Active;
+    // A team that nobody has led yet may be for any folder.
+    let is_new = |it: &TeamCandidate| it.standing == TeamStanding::Active;
     let only_new = || only(teams, is_new).map(|nth| (nth, "the only new one"));
     if teams.iter().any(|it| it.is_here) {
-        // What is said in the folder of one team must not reach one that works elsewhere.
+        // A command in the folder of one team must not reach a team that works elsewhere.
         let last = newest(teams, |it| it.is_here).and_then(|nth| teams.get(nth));
         if last.is_some_and(is_new) {
             return only(teams, |it| it.is_here && is_new(it))
@@ -58,17 +58,17 @@ fn to_use(teams: &[Candidate]) -> Option<(usize, &'static str)> {
         let here = newest.filter(|&nth| teams.get(nth).is_some_and(|it| it.is_here));
         return here.map(|nth| (nth, NEWEST_HERE)).or_else(only_new);
     }
-    let is_active = |it: &Candidate| it.standing != TeamStanding::Completed;
+    let is_active = |it: &TeamCandidate| it.standing != TeamStanding::Completed;
     let running = only(teams, is_running).map(|nth| (nth, "the only running one"));
     let active = || only(teams, is_active).map(|nth| (nth, "the only active one"));
     running.or_else(only_new).or_else(active)
 }
 
-fn newest(teams: &[Candidate], is_meant: impl Fn(&Candidate) -> bool) -> Option<usize> {
+fn newest(teams: &[TeamCandidate], is_meant: impl Fn(&TeamCandidate) -> bool) -> Option<usize> {
     teams.iter().rposition(is_meant)
 }
 
-fn only(teams: &[Candidate], is_meant: impl Fn(&Candidate) -> bool) -> Option<usize> {
+fn only(teams: &[TeamCandidate], is_meant: impl Fn(&TeamCandidate) -> bool) -> Option<usize> {
     let mut meant = teams.iter().enumerate().filter(|(_, it)| is_meant(it));
     let first = meant.next();
     first.filter(|_| meant.next().is_none()).map(|(nth, _)| nth)
@@ -76,10 +76,10 @@ fn only(teams: &[Candidate], is_meant: impl Fn(&Candidate) -> bool) -> Option<us
 
 #[cfg(test)]
 mod tests {
-    //! Guesses that people would make, too.
+    //! Guesses that people would make too.
 
     use super::{
-        Candidate, Purpose, TeamStanding,
+        Purpose, TeamCandidate, TeamStanding,
         TeamStanding::{Active, Completed, Running, Stopped},
         choose,
     };
@@ -90,7 +90,7 @@ mod tests {
     #[track_caller]
     fn check(teams: &[(TeamStanding, bool)], to_use: Option<usize>, to_resume: Option<usize>) {
         let teams: Vec<_> =
-            teams.iter().map(|&(standing, is_here)| Candidate { standing, is_here }).collect();
+            teams.iter().map(|&(standing, is_here)| TeamCandidate { standing, is_here }).collect();
         let chosen = |purpose| choose(&teams, purpose).map(|(nth, _)| nth);
         assert_eq!(chosen(Purpose::Use), to_use, "to use");
         assert_eq!(chosen(Purpose::Resume), to_resume, "to resume");

@@ -1,26 +1,27 @@
-//! The folder that a team is at home in: where it was last led from, or where it was made.
+//! The folder that a team belongs to: where it was last led from, or where it was made.
 
 use std::{fs, path::PathBuf};
 
 use troop_model::TeamId;
 use troop_runtime::last_project;
 
-use super::Desk;
+use super::TeamDesk;
 
-/// The file that says where a team was made, in the folder of what belongs to it.
+/// The file in a team's folder that says where it was made.
 const MADE_IN: &str = "made-in";
 
-impl Desk {
-    /// Notes that a team was made here. Where that cannot be noted, nobody is worse off than without.
-    pub(crate) fn settle(&self, team: TeamId) {
-        let (folder, here) = (self.folder(team), self.surroundings.project.canonicalize());
+impl TeamDesk {
+    /// Notes that a team was made here. It is only a convenience, so a failure does not matter.
+    pub fn settle(&self, team: TeamId) {
+        let folder = self.folder(team);
+        let here = self.surroundings.project.canonicalize();
         let here = here.unwrap_or_else(|_| self.surroundings.project.clone());
         let noted = fs::create_dir_all(&folder)
             .and_then(|()| fs::write(folder.join(MADE_IN), here.as_os_str().as_encoded_bytes()));
         drop(noted);
     }
 
-    /// Whether a team is at home in this folder.
+    /// Whether a team belongs to this folder.
     pub(super) fn is_at_home(&self, team: TeamId) -> bool {
         let folder = self.folder(team);
         let made_in = || fs::read_to_string(folder.join(MADE_IN)).ok().map(PathBuf::from);

@@ -1,44 +1,47 @@
-//! The readable files beside a `files:` store: kept in step by whoever uses the store, since no daemon is there to do it.
+//! The readable files beside a `files:` store. Whoever uses the store keeps them in step, because there is no daemon.
 
 use std::{path::PathBuf, time::Duration};
 
-use anyhow::Result;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use troop_app::surroundings::ReadableFiles;
 use troop_model::{State, TeamStatus, Version};
 use troop_runtime::{Board, Clock, Mirror, MirrorError, MirrorOptions, Notice, find_lead};
 
-use crate::{output, render};
+use super::desk::{DeskNotice, NoticeSink};
+use crate::{
+    Result,
+    surroundings::ReadableFiles,
+    text::{chain, one_line},
+};
 
-/// How soon files are kept in step again after the store could not be used.
+/// How long we wait after the store could not be used before we try again.
 const AGAIN: Duration = Duration::from_secs(2);
 
-/// The files of the team that a command is about.
+/// Keeps the files of one team in step with its board.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct FileSync {
     options: MirrorOptions,
-    keeper: Keeper,
+    mode: SyncMode,
+    notices: NoticeSink,
 }
 
 #[derive(Debug)]
-enum Keeper {
-    /// They say what the log says up to there.
+enum SyncMode {
+    /// The files match the log up to this version.
     Once(Box<Mirror>, UnboundedReceiver<Notice>, Version),
-    /// They are kept in step meanwhile.
+    /// A task keeps them in step.
     Running(CancellationToken, TaskTracker),
 }
 
-/// Takes in what others wrote, and writes what the board says. Files that cannot be used are no reason not to do what
-/// was asked: the log is the truth.
-///
-/// Where a lead runs, it keeps them in step already.
+/// Takes in what others wrote, and writes what the board says. A command goes on if the files cannot be used, because the log
+/// is the truth. A running lead keeps the files in step itself.
 pub(super) async fn catch_up(
     files: &ReadableFiles,
     board: &Board,
     clock: &Clock,
     lead: PathBuf,
-) -> Result<Option<Kept>> {
+    notices: &NoticeSink,
+) -> Result<Option<FileSync>> {
     if find_lead(&lead).is_some() {
         return Ok(None);
     }
@@ -47,27 +50,27 @@ pub(super) async fn catch_up(
         return Ok(None);
     }
     let ReadableFiles { folder, layout } = files.clone();
-    let (board, clock, lead) = (board.clone(), clock.clone(), Some(lead));
-    let options = MirrorOptions { board, clock, folder, layout, lead };
+    let board = board.clone();
+    let clock = clock.clone();
+    let options = MirrorOptions { board, clock, folder, layout, lead: Some(lead) };
     match begin(&options).await {
-        Ok(keeper) => Ok(Some(Kept { options, keeper })),
+        Ok(mode) => Ok(Some(FileSync { options, mode, notices: notices.clone() })),
         Err(error) => {
-            let error = anyhow::Error::from(error);
-            output::warn(&format!("the team's files are left unchanged: {error:#}"));
+            notices.tell(&DeskNotice::FilesUnchanged { reason: chain(&error) });
             Ok(None)
         }
     }
 }
 
-async fn begin(options: &MirrorOptions) -> Result<Keeper, MirrorError> {
+async fn begin(options: &MirrorOptions) -> Result<SyncMode, MirrorError> {
     let mut mirror = Mirror::open(options.clone()).await?;
     let notices = mirror.notices();
     mirror.pass().await?;
     let version = options.board.look(State::version).await?;
-    Ok(Keeper::Once(Box::new(mirror), notices, version))
+    Ok(SyncMode::Once(Box::new(mirror), notices, version))
 }
 
-/// Keeps files and board in step until it is told to stop. While the store cannot be used that is not possible; then it is.
+/// Keeps files and board in step until it is told to stop. While the store cannot be used, it tries again now and then.
 async fn keep(mut mirror: Mirror, options: MirrorOptions, stop: CancellationToken) {
     while mirror.run(stop.clone()).await.is_err() {
         mirror = loop {
@@ -82,37 +85,38 @@ async fn keep(mut mirror: Mirror, options: MirrorOptions, stop: CancellationToke
     }
 }
 
-/// Tells whoever types a command what others wrote that was refused. Those who wrote it are told by the team.
-fn tell(notices: &mut UnboundedReceiver<Notice>) {
-    while let Ok(notice) = notices.try_recv() {
+/// Reports what others wrote and the board refused. The team itself tells those who wrote it.
+fn report(refused: &mut UnboundedReceiver<Notice>, notices: &NoticeSink) {
+    while let Ok(notice) = refused.try_recv() {
         if let Notice::Refused { path, reason } = notice {
-            let (path, reason) = (render::one_line(&path), render::one_line(&reason));
-            output::warn(&format!("what was written to `{path}` was refused: {reason}"));
+            let path = one_line(&path);
+            notices.tell(&DeskNotice::FileRefused { path, reason: one_line(&reason) });
         }
     }
 }
 
-impl Kept {
+impl FileSync {
     /// Keeps files and board in step from now on.
     pub(super) fn keep(self) -> Self {
-        let Self { options, keeper: Keeper::Once(mirror, mut notices, _) } = self else {
+        let Self { options, mode: SyncMode::Once(mirror, mut refused, _), notices } = self else {
             return self;
         };
-        tell(&mut notices);
-        let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
+        report(&mut refused, &notices);
+        let stop = CancellationToken::new();
+        let tracker = TaskTracker::new();
         tracker.spawn(keep(*mirror, options.clone(), stop.clone()));
         tracker.close();
-        Self { options, keeper: Keeper::Running(stop, tracker) }
+        Self { options, mode: SyncMode::Running(stop, tracker), notices }
     }
 
-    /// Writes what a command changed; takes the files away with their team.
+    /// Writes what a command changed, and removes the files of a deleted team.
     pub(super) async fn finish(self) {
-        match self.keeper {
-            Keeper::Running(stop, tracker) => {
+        match self.mode {
+            SyncMode::Running(stop, tracker) => {
                 stop.cancel();
                 tracker.wait().await;
             }
-            Keeper::Once(mut mirror, mut notices, known) => {
+            SyncMode::Once(mut mirror, mut refused, known) => {
                 let look = |state: &State| {
                     let status = state.team().map(|it| it.status);
                     (state.version(), status == Some(TeamStatus::Deleted))
@@ -122,7 +126,7 @@ impl Kept {
                     Ok((version, false)) if version != known => drop(mirror.pass().await),
                     _ => {}
                 }
-                tell(&mut notices);
+                report(&mut refused, &self.notices);
             }
         }
     }

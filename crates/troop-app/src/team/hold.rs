@@ -1,27 +1,27 @@
-//! Keeps what a member holds while its client is there: one that calls, or is connected, is no dead holder.
+//! Keeps what a member holds while its client is connected or calls.
 
 use std::{convert::Infallible, time::Duration};
 
 use troop_model::{Command, MemberName, State, TaskCommand, TaskNumber, Time};
 use troop_protocol::{Call, Calls as _, Change};
 
-use super::Caller;
+use super::MemberCaller;
 
-impl Caller {
-    /// Renews what the member holds for as long as this is waited for.
-    pub(crate) async fn hold(&self) -> Infallible {
+impl MemberCaller {
+    /// Renews what the member holds, for as long as somebody polls this.
+    pub async fn hold(&self) -> Infallible {
         loop {
             let due = match self.seat().await {
                 Ok(seat) => seat.settings.lease() / 3,
-                // A team that is gone, or a store that is away for a moment.
+                // The team was deleted, or the store is away for a moment.
                 Err(_) => Duration::from_secs(1),
             };
             tokio::time::sleep(due).await;
         }
     }
 
-    /// Renews the claims on these tasks. What cannot be renewed is no reason not to do what was asked: if somebody else
-    /// has it by now, the member learns that when it says how the task ended.
+    /// Renews the claims on these tasks. If that fails, the member's call goes on: if somebody else has the task by now, the
+    /// member learns that when it reports the result.
     pub(super) async fn renew(&self, tasks: Vec<TaskNumber>) {
         for task in tasks {
             let order = TaskCommand::Renew { task: task.into(), attempt: None };
@@ -31,7 +31,7 @@ impl Caller {
     }
 }
 
-/// What a member holds and should say again that it does: at least a third of the lease is over, so that looks stay cheap.
+/// The tasks of a member whose lease should be renewed: at least a third of it is over, so that looks stay cheap.
 pub(super) fn due(state: &State, member: &MemberName, now: Time) -> Vec<TaskNumber> {
     let Some(team) = state.team() else { return Vec::new() };
     let fresh_until = now + team.settings.lease() * 2 / 3;
