@@ -4,10 +4,11 @@
 //! HTTP, widgets or SQL; the environment and the current folder are handed in by the program.
 //!
 //! Read in this order: [`surroundings`] is what a command depends on, [`trust`] what a project may run, [`agents`] who can run
-//! here, [`team`] the handle on one team.
+//! here, [`team`] the handle on one team; [`prove`] decides what a person's word about a task needs.
 
 pub mod agents;
 mod error;
+pub mod prove;
 pub mod surroundings;
 pub mod team;
 pub mod text;

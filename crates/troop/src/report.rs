@@ -64,10 +64,6 @@ impl Refused {
         Self { kind: "refused", message: message.into(), hint: hint.into() }
     }
 
-    pub(crate) fn hint(&self) -> &str {
-        &self.hint
-    }
-
     /// Whoever asks may not.
     pub(crate) fn forbidden(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { kind: "forbidden", ..Self::new(message, hint) }

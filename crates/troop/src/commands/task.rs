@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use smol_str::SmolStr;
 use troop_app::team::TeamDesk;
 use troop_model::{
-    ActorKind, Command, Condition, Fact, MAX_SNIPPET, NewTask, Origin, Refusal, RejectMode, State,
-    Task, TaskNumber, TaskUpdate, TaskView, preview,
+    ActorKind, Command, Condition, Fact, MAX_SNIPPET, NewTask, Origin, Refusal, RejectMode, Task,
+    TaskNumber, TaskUpdate, TaskView, preview,
 };
 use troop_runtime::{Board, BoardError, Done, Signature, TaskPage};
 
