@@ -2,6 +2,7 @@
 
 use std::{fmt, io, path::PathBuf};
 
+use troop_model::Hint;
 use troop_protocol::{ClientError, Failure};
 use troop_runtime::BoardError;
 use troop_store::StoreError;
@@ -15,10 +16,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// It was asked for in a way that makes no sense, on a command line or in a configuration file.
     #[error("{message}")]
-    Misuse { message: String, hint: String },
+    Misuse { message: String, hint: Hint },
     /// It makes sense, but cannot be done here or now.
     #[error("{message}")]
-    Refused { kind: RefusedKind, message: String, hint: String },
+    Refused { kind: RefusedKind, message: String, hint: Hint },
     /// A file could not be used.
     #[error("`{}` cannot be {act}", path.display())]
     File {
@@ -93,30 +94,30 @@ impl fmt::Display for FileAct {
 }
 
 impl Error {
-    pub fn misuse(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn misuse(message: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self::Misuse { message: message.into(), hint: hint.into() }
     }
 
-    pub fn refused(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn refused(message: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self::of_kind(RefusedKind::Refused, message, hint)
     }
 
     /// Whoever asks has no right to it.
-    pub fn forbidden(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn forbidden(message: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self::of_kind(RefusedKind::Forbidden, message, hint)
     }
 
     /// Somebody else was first.
-    pub fn conflict(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn conflict(message: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self::of_kind(RefusedKind::Conflict, message, hint)
     }
 
     /// There is nothing to do now.
-    pub fn no_work(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn no_work(message: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self::of_kind(RefusedKind::NoWork, message, hint)
     }
 
-    fn of_kind(kind: RefusedKind, message: impl Into<String>, hint: impl Into<String>) -> Self {
+    fn of_kind(kind: RefusedKind, message: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self::Refused { kind, message: message.into(), hint: hint.into() }
     }
 }

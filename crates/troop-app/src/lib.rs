@@ -8,6 +8,7 @@
 
 pub mod agents;
 mod error;
+pub mod hint;
 pub mod prove;
 pub mod surroundings;
 pub mod team;

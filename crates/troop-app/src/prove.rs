@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use troop_model::{
-    ActorKind, Command, Context, Evidence, Isolation, Proof, Refusal, State, Status, TaskCommand,
-    TaskRef, decide,
+    ActorKind, Command, Context, Evidence, Hint, Isolation, Proof, Refusal, State, Status,
+    TaskCommand, TaskRef, decide,
 };
 use troop_process::Mark;
 use troop_runtime::{Agreement, BoardError, Checks, Request, Wanted, complaint, find_lead};
@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use crate::{
     Error, Result,
+    hint::review_trust,
     team::TeamDesk,
     trust::{self, Consent, ProjectTrust},
 };
@@ -20,7 +21,7 @@ use crate::{
 #[derive(Debug)]
 pub enum CompletionProof {
     /// Nothing more. The warning says which checks the project has that nobody trusts.
-    Complete { warning: Option<String> },
+    Complete { warning: Option<Hint> },
     /// These checks must pass.
     Checks(CompletionChecks),
 }
@@ -220,7 +221,7 @@ fn check_trust(trust: &ProjectTrust) -> Result<()> {
         Consent::NotNeeded | Consent::Given => Ok(()),
         Consent::Outdated | Consent::Missing => {
             let message = "the checks of this task do not run, because this project is not trusted";
-            Err(Error::refused(message, "review it: `troop trust`"))
+            Err(Error::refused(message, review_trust()))
         }
     }
 }

@@ -1,8 +1,6 @@
 //! Text from elsewhere, made fit to stand in a message.
 
-use std::path::Path;
-
-use troop_model::{is_unprintable, quoted_path};
+use troop_model::is_unprintable;
 
 /// Text that cannot act on a terminal: characters that move the cursor or change the reading direction are escaped.
 #[must_use]
@@ -49,14 +47,6 @@ pub fn in_plain_words(text: &str) -> String {
         "{}, expected {plain}",
         before.replace(": sequence", ": a list").replace(": map", ": an object")
     )
-}
-
-/// How to move a file out of the way.
-#[must_use]
-pub fn moved_away(path: &Path) -> String {
-    let mut old = path.as_os_str().to_owned();
-    old.push(".old");
-    format!("move it away: `mv {} {}`", quoted_path(path), quoted_path(Path::new(&old)))
 }
 
 /// An error with all of its causes.

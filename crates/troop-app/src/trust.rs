@@ -17,11 +17,12 @@ use troop_agent::{
     Definition,
     builtin::{CommandConsent, McpServer},
 };
-use troop_model::{AgentKind, Time};
+use troop_model::{AgentKind, Hint, Time};
 use troop_runtime::HooksConfig;
 
 use crate::{
     Error, FileAct, Result,
+    hint::review_trust,
     surroundings::{Environment, Surroundings},
     whole_file::{self, FileAccess},
 };
@@ -173,7 +174,7 @@ impl ProjectTrust {
 
     /// Why some things do not run, with the command that changes it.
     #[must_use]
-    pub fn warning(&self) -> Option<String> {
+    pub fn warning(&self) -> Option<Hint> {
         let why = match self.consent {
             Consent::NotNeeded | Consent::Given => return None,
             Consent::Outdated => "changed since you trusted it",
@@ -186,9 +187,8 @@ impl ProjectTrust {
             1 => ", so tasks are completed without its check".to_owned(),
             n => format!(", so tasks are completed without its {n} checks"),
         };
-        Some(format!(
-            "this project {why}: {things} in its files will not run{so}; review it: `troop trust`"
-        ))
+        let message = format!("this project {why}: {things} in its files will not run{so}; ");
+        Some(Hint::from(message).and_hint(review_trust()))
     }
 }
 

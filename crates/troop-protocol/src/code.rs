@@ -5,7 +5,7 @@ mod next;
 use serde::Deserialize;
 use serde_json::json;
 use thiserror::Error;
-use troop_model::{Refusal, RefusalKind};
+use troop_model::{Hint, Refusal, RefusalKind};
 
 use crate::{envelope::ErrorObject, method::MethodError};
 
@@ -123,7 +123,7 @@ pub struct Failure {
     /// The name of the refusal, if a rule of the board is against it.
     pub refusal: Option<String>,
     /// What to do next.
-    pub hint: Option<String>,
+    pub hint: Option<Hint>,
 }
 
 /// What an error carries for programs.
@@ -131,6 +131,7 @@ pub struct Failure {
 struct Data {
     refusal: Option<String>,
     hint: Option<String>,
+    next: Option<Hint>,
 }
 
 impl Failure {
@@ -138,9 +139,12 @@ impl Failure {
     pub fn new(kind: impl Into<FailureKind>, message: &(impl ToString + ?Sized)) -> Self {
         Self { kind: kind.into(), message: message.to_string(), refusal: None, hint: None }
     }
-}
 
-impl Failure {
+    #[must_use]
+    pub fn with_hint(self, hint: impl Into<Hint>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
     /// All of it as text, for a model to act on.
     #[must_use]
     pub fn for_model(&self) -> String {
@@ -153,7 +157,8 @@ impl Failure {
 
 impl From<&Refusal> for Failure {
     fn from(refusal: &Refusal) -> Self {
-        let (name, hint) = (refusal.name().to_owned(), next::next_step(refusal));
+        let name = refusal.name().to_owned();
+        let hint = next::next_step(refusal).map(Hint::from);
         Self { refusal: Some(name), hint, ..Self::new(refusal.kind(), refusal) }
     }
 }
@@ -164,15 +169,22 @@ impl From<&MethodError> for Failure {
             MethodError::Unknown { .. } => FailureKind::UnknownMethod,
             MethodError::BadParams { .. } => FailureKind::BadParams,
         };
-        Self { hint: Some("see docs/protocol.md".to_owned()), ..Self::new(kind, error) }
+        Self::new(kind, error).with_hint("see docs/protocol.md")
     }
 }
 
 impl From<Failure> for ErrorObject {
     fn from(failure: Failure) -> Self {
         let Failure { kind, message, refusal, hint } = failure;
-        let data = Some(json!({"kind": kind.as_str(), "refusal": refusal, "hint": hint}));
-        Self { code: kind.code(), message, data }
+        let text = hint.as_ref().map(ToString::to_string);
+        let data = match hint.filter(|hint| hint.steps().next().is_some()) {
+            // The text is for people and models. Programs that render hints in their own way read the value beside it.
+            Some(next) => {
+                json!({"kind": kind.as_str(), "refusal": refusal, "hint": text, "next": next})
+            }
+            None => json!({"kind": kind.as_str(), "refusal": refusal, "hint": text}),
+        };
+        Self { code: kind.code(), message, data: Some(data) }
     }
 }
 
@@ -181,7 +193,10 @@ impl From<ErrorObject> for Failure {
     fn from(error: ErrorObject) -> Self {
         let kind = FailureKind::ALL.into_iter().find(|kind| kind.code() == error.code);
         let data = error.data.map(serde_json::from_value::<Data>).and_then(Result::ok);
-        let (refusal, hint) = data.map(|data| (data.refusal, data.hint)).unwrap_or_default();
+        let (refusal, hint) = match data {
+            Some(Data { refusal, hint, next }) => (refusal, next.or_else(|| hint.map(Hint::from))),
+            None => (None, None),
+        };
         Self { kind: kind.unwrap_or(FailureKind::Bug), message: error.message, refusal, hint }
     }
 }

@@ -21,7 +21,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, value::RawValue};
-use troop_model::{Dialect, MemberName, Permissions, Role, Settings, TeamName, TeamStatus};
+use troop_model::{
+    Dialect, Hint, HintCommand, MemberName, Permissions, Role, Settings, TeamName, TeamStatus,
+};
 
 pub use category::{Category, Denied};
 pub use claude::NO_RESULT;
@@ -47,9 +49,10 @@ pub trait Calls: Send + Sync {
     ) -> impl Future<Output = Result<(), Failure>> + Send {
         drop(description);
         let message = format!("the team `{name}` cannot be created from here");
-        let hint = format!("ask the person to run: `troop team create {name}`");
+        let create = HintCommand::troop("team create").word(&name);
+        let hint = Hint::to("ask the person to run", create);
         let failure = Failure::new(FailureKind::Forbidden, &message);
-        async move { Err(Failure { hint: Some(hint), ..failure }) }
+        async move { Err(failure.with_hint(hint)) }
     }
 }
 
@@ -244,10 +247,8 @@ async fn run_one<T: TeamTool, C: Calls>(
 ) -> Result<String, Failure> {
     if T::FOR == For::Lead && desk.seat.role != Role::Lead {
         let message = format!("`{}` is for the lead: a teammate has no team of its own", T::NAME);
-        return Err(Failure {
-            hint: Some(desk.seat.how_to_ask_the_lead()),
-            ..Failure::new(FailureKind::Forbidden, &message)
-        });
+        let failure = Failure::new(FailureKind::Forbidden, &message);
+        return Err(failure.with_hint(desk.seat.how_to_ask_the_lead()));
     }
     input::read::<T>(input)?.run(desk).await
 }

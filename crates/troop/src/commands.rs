@@ -1,6 +1,6 @@
 //! What each command does: one file for each noun.
 
-mod bench;
+pub(crate) mod bench;
 mod demo;
 mod doctor;
 mod events;
@@ -33,7 +33,7 @@ use crate::{
     cli::{Cli, Command, MemberCommand, TaskCommand, TeamCommand},
     desk,
     output::Printer,
-    report::{Refused, Usage},
+    report::{Hint, HintCommand, Refused, Usage},
 };
 
 /// Carries out a command.
@@ -41,9 +41,6 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
     if let Command::Doctor { rescue } = &cli.command {
         let care = if *rescue { doctor::Care::Rescue } else { doctor::Care::Look };
         return doctor::run(&surroundings, care, printer).await;
-    }
-    if let Command::Bench(command) = &cli.command {
-        return bench::run(command, printer).await;
     }
     if let Command::Profile(args) = &cli.command {
         return Box::pin(profile::run(args, surroundings, printer)).await;
@@ -55,11 +52,8 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         if let Some(starter) = Starter::find(std::process::id())? {
             let message =
                 format!("`{}` runs this, but only a person can trust a project", starter.member);
-            return Err(Refused::forbidden(
-                message,
-                "ask the user: `troop message send user \"…\"`",
-            )
-            .into());
+            let ask = HintCommand::troop("message send").word(troop_model::USER).text("…");
+            return Err(Refused::forbidden(message, Hint::to("ask the user", ask)).into());
         }
         return trust::run(args, &surroundings, printer);
     }
@@ -72,7 +66,8 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
     let makes_a_team = missing(&cli.command) == Missing::Make;
     let leads = makes_a_team || matches!(cli.command, Command::Resume(_) | Command::Demo(_));
     if leads && surroundings.environment.is_teammate() {
-        let hint = "ask the lead: `troop message send lead \"…\"`";
+        let ask = HintCommand::troop("message send").word("lead").text("…");
+        let hint = Hint::to("ask the lead", ask);
         return Err(Refused::new("a teammate can neither create nor lead a team", hint).into());
     }
     if let Command::Demo(args) = &cli.command {
@@ -97,7 +92,7 @@ pub(crate) async fn run(cli: Cli, surroundings: Surroundings, printer: &Printer)
         | Command::Trust(_)
         | Command::Doctor { .. }
         | Command::Profile(_)
-        | Command::Bench(_)
+        | Command::Bench { .. }
         | Command::Completions { .. } => Ok(()),
     };
     desk.close().await;

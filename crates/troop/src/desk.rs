@@ -38,10 +38,10 @@ fn show(notice: &DeskNotice, is_json: bool) {
             Printer::plain(false).error_line(&render::paint(render::DIM, &line));
         }
         DeskNotice::FilesUnchanged { reason } => {
-            output::warn(&format!("the team's files are left unchanged: {reason}"));
+            output::warn(format!("the team's files are left unchanged: {reason}"));
         }
         DeskNotice::FileRefused { path, reason } => {
-            output::warn(&format!("what was written to `{path}` was refused: {reason}"));
+            output::warn(format!("what was written to `{path}` was refused: {reason}"));
         }
     }
 }

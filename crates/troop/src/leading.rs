@@ -22,8 +22,7 @@ use troop_runtime::{
 };
 
 use crate::{
-    cli::LeadArgs, desk::TeamDesk, orphans, output::Printer, render::Story, report::Typed,
-    signals::Signals,
+    cli::LeadArgs, orphans, output::Printer, render::Story, report::CallerOptions, signals::Signals,
 };
 pub(crate) use finished::Finished;
 pub(crate) use folders::Folders;
@@ -147,7 +146,7 @@ async fn follow(board: &Board, desk: &TeamDesk) -> Result<(Story, Subscription)>
     let state = board.look(State::clone).await?;
     let news = board.subscribe(state.version());
     // What is to be typed may be pasted in another folder, where another team is meant.
-    let typed = Typed::now().about(state.team().map(|team| team.name.as_str()));
+    let typed = CallerOptions::typed().about(state.team().map(|team| team.name.as_str()));
     Ok((Story::new(state, desk.clock.now(), typed), news))
 }
 

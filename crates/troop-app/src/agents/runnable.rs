@@ -14,7 +14,9 @@ use tokio::io::DuplexStream;
 use troop_agent::{
     Agent, Definition, Finder, RegistryError, ScriptError, Workplace, builtin::BuiltinOptions,
 };
-use troop_model::{AgentKind, AgentStart, Dollars, NewMember, Role, State, quoted_path};
+use troop_model::{
+    AgentKind, AgentStart, Dollars, Hint, HintCommand, NewMember, Role, State, quoted_path,
+};
 use troop_runtime::{InProcess, Launch, LaunchSpec, LaunchedAgent, Profile, Programs, Suggestion};
 use uuid::Uuid;
 
@@ -40,20 +42,20 @@ pub enum AgentFault {
     NotAvailable { key: String },
     /// Something that it needs is missing or wrong, with what to do about it.
     #[error("{message}")]
-    Unfit { message: String, hint: String },
+    Unfit { message: String, hint: Hint },
     /// It is not as a person agreed to it.
     #[error(transparent)]
     Untrusted(Error),
 }
 
 impl AgentFault {
-    fn unfit(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    fn unfit(message: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self::Unfit { message: message.into(), hint: hint.into() }
     }
 
     /// The same as a refusal. `instead` says what to do about an agent that is not available.
     #[must_use]
-    pub fn into_error(self, instead: impl FnOnce() -> String) -> Error {
+    pub fn into_error(self, instead: impl FnOnce() -> Hint) -> Error {
         match self {
             Self::NotAvailable { .. } => Error::refused(self.to_string(), instead()),
             Self::Unfit { message, hint } => Error::refused(message, hint),
@@ -106,7 +108,7 @@ pub struct RunnableAgents {
     /// The MCP servers that a person agreed to.
     servers: Option<String>,
     /// What can lead here, for people who have no agent that can.
-    how_to_lead: String,
+    how_to_lead: Hint,
     /// What the project is made of, after [`Self::look_at_project`].
     profile: OnceLock<String>,
 }
@@ -152,7 +154,7 @@ impl RunnableAgents {
     }
 
     #[must_use]
-    pub fn how_to_lead(&self) -> &str {
+    pub fn how_to_lead(&self) -> &Hint {
         &self.how_to_lead
     }
 
@@ -207,11 +209,11 @@ impl RunnableAgents {
                 let thinks = self.thinking().default_model().map(|model| {
                     format!("`--member {name}=builtin`, which uses `{model}`, ")
                 });
-                format!(
+                Hint::from(format!(
                     "say {}`--member {name}=command`, which runs a task's command, `--member {name}=script:FILE`, or your own \
                      program that `.troop/agents/NAME.md` describes: `--member {name}=NAME`",
                     thinks.unwrap_or_default()
-                )
+                ))
             })
         })
     }
@@ -230,11 +232,12 @@ impl RunnableAgents {
     fn find(&self, key: &str, model: Option<&str>) -> Result<Option<Box<dyn Agent>>, AgentFault> {
         if AgentKind::External.is(key) {
             let message = format!("`{key}` is run by another program, not by troop");
-            return Err(AgentFault::unfit(message, "add it: `troop member add NAME=external`"));
+            let add = HintCommand::troop("member add").blank(format!("NAME={key}"));
+            return Err(AgentFault::unfit(message, Hint::to("add it", add)));
         }
         // At every start, because the project's files may have changed since the last one.
         self.agreed.check(key).map_err(AgentFault::Untrusted)?;
-        let hint = Cell::new("");
+        let hint = Cell::new(Hint::default());
         let thinks = |model: Option<&str>| {
             let options = self.thinking().options(model, self.servers.as_deref());
             let profile = self.profile.get().cloned().unwrap_or_default();
@@ -248,7 +251,7 @@ impl RunnableAgents {
         match troop_agent::find_agent(key, finder) {
             Ok(agent) => Ok(Some(agent)),
             Err(RegistryError::Foreign { .. }) => Ok(None),
-            Err(RegistryError::NoModel { why }) => Err(AgentFault::unfit(why, hint.get())),
+            Err(RegistryError::NoModel { why }) => Err(AgentFault::unfit(why, hint.take())),
             Err(error @ RegistryError::Unclear { .. }) => {
                 let hint =
                     "write them in one line: `tools: Read, Grep`, or each in its own: `- Read`";

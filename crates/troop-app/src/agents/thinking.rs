@@ -5,6 +5,7 @@ use std::path::Path;
 use troop_agent::builtin::{
     Api, BuiltinOptions, ContextSources, Endpoint, Price, Rules, Secret, WorkLimits,
 };
+use troop_model::{Hint, HintCommand};
 use troop_protocol::Gate;
 
 use crate::{
@@ -36,7 +37,7 @@ const BEGINNINGS: [(&str, Api); 7] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThinkingFault {
     pub why: String,
-    pub hint: &'static str,
+    pub hint: Hint,
 }
 
 /// How to give the built-in agent a model.
@@ -45,7 +46,6 @@ const MODEL: &str = "for example: `export ANTHROPIC_API_KEY=…`, or a local mod
 /// Where rules are written.
 const RULES: &str = "it is in `permissions` of your `config.json`, or of the project's `.troop/config.json`, \
                      `.claude/settings.json` or `.claude/settings.local.json`";
-const SERVERS: &str = "correct the file, then allow it: `troop trust`";
 const CONFIG: &str = "correct your `config.json`";
 
 /// Looks up a variable of the environment.
@@ -68,17 +68,22 @@ impl ThinkingPlace<'_> {
         servers: Option<&str>,
     ) -> Result<BuiltinOptions, ThinkingFault> {
         let Self { home, project, environment } = *self;
-        let unfit = |hint: &'static str| move |why: String| ThinkingFault { why, hint };
+        let unfit = |hint: Hint| move |why: String| ThinkingFault { why, hint };
         let read = ThinkingConfig::read(home, project, environment);
         let read = read.map_err(|error| error.to_string());
-        let ThinkingConfig { file: config, off } = read.map_err(unfit(CONFIG))?;
+        let ThinkingConfig { file: config, off } = read.map_err(unfit(CONFIG.into()))?;
         let variable = |name: &str| environment.variable(name);
-        let mut options = choose(&config, model, &variable).map_err(unfit(MODEL))?;
-        options.rules = rules(&config.permissions, &variable).map_err(unfit(RULES))?;
+        let mut options = choose(&config, model, &variable).map_err(unfit(MODEL.into()))?;
+        options.rules = rules(&config.permissions, &variable).map_err(unfit(RULES.into()))?;
         options.sources =
             ContextSources { project: Some(project.to_owned()), home: Some(home.to_owned()) };
         options.gate = off.map_or(Gate::Open, |off| Gate::Closed { by: off.by });
-        options.servers = trust::servers(project, servers, environment).map_err(unfit(SERVERS))?;
+        let allow = Hint::from("correct the file").and_to(
+            ", then ",
+            "allow it",
+            HintCommand::troop("trust"),
+        );
+        options.servers = trust::servers(project, servers, environment).map_err(unfit(allow))?;
         options.seed = u64::from(std::process::id());
         Ok(options)
     }
@@ -91,15 +96,17 @@ impl ThinkingPlace<'_> {
 
     /// What can lead here: the agents, and what each needs.
     #[must_use]
-    pub fn how_to_lead(&self) -> String {
+    pub fn how_to_lead(&self) -> Hint {
         let own = match self.default_model() {
             Some(model) => format!("`--agent builtin`, which uses `{model}` here"),
             None => format!("{}, then `--agent builtin`", how_to_think()),
         };
-        format!(
+        let ways = format!(
             "let the built-in agent lead: {own}; or a script: `--agent script:FILE`; or your own program, which `.troop/agents/NAME.md` \
-             describes (`program: [python3, agent.py]`): `--agent NAME`; to see a team at work without any of these: `troop demo`"
-        )
+             describes (`program: [python3, agent.py]`): `--agent NAME`; "
+        );
+        let demo = HintCommand::troop("demo");
+        Hint::from(ways).and_to("", "to see a team at work without any of these", demo)
     }
 }
 

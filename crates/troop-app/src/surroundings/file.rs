@@ -8,7 +8,8 @@ use troop_model::{nearest, quoted_path};
 use super::{ConfigFile, hooks::suggestion, teams, teams::TeammateMode};
 use crate::{
     Error, Result,
-    text::{in_plain_words, moved_away, one_line},
+    hint::move_away,
+    text::{in_plain_words, one_line},
 };
 
 /// The keys of a configuration file.
@@ -107,7 +108,7 @@ fn text(path: &Path) -> Result<Option<String>> {
         }
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
             let message = format!("`{}` is a folder, not a file", path.display());
-            Err(Error::misuse(message, moved_away(path)))
+            Err(Error::misuse(message, move_away(path)))
         }
         Err(error) => {
             let hint = format!("make it readable: `chmod u+r {}`", quoted_path(path));

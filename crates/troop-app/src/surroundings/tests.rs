@@ -176,7 +176,7 @@ fn a_hook_that_is_not_understood_is_refused_with_its_place() {
             panic!("not refused: {text}");
         };
         assert_eq!(said, format!("`config.json` is not a configuration: {message}"));
-        assert_eq!(told, hint);
+        assert_eq!(told.to_string(), hint);
     }
 }
 

@@ -19,13 +19,11 @@ use super::{
 };
 use crate::{
     Error, FileAct, Result,
+    hint::some_of,
     surroundings::{
         ReadableFiles, Starter, Surroundings, parse_store, readable_files, store_from_folder,
     },
 };
-
-/// How many names of teams a person reads.
-const READABLE: usize = 8;
 
 /// How a desk is opened.
 #[derive(Debug)]
@@ -363,10 +361,10 @@ impl TeamDesk {
             return Err(BoardError::NoActiveTeam.into());
         };
         let these = match (running.is_empty(), others.is_empty()) {
-            (true, _) => format!("the newest are: {}", first_of(&others)),
-            (false, true) => format!("these run: {}", first_of(&running)),
+            (true, _) => format!("the newest are: {}", some_of(&others)),
+            (false, true) => format!("these run: {}", some_of(&running)),
             (false, false) => {
-                format!("these run: {}; others are: {}", first_of(&running), first_of(&others))
+                format!("these run: {}; others are: {}", some_of(&running), some_of(&others))
             }
         };
         Err(Error::misuse(
@@ -378,14 +376,5 @@ impl TeamDesk {
     async fn candidate(&self, team: TeamId) -> Result<TeamCandidate> {
         let is_here = self.is_at_home(team);
         Ok(TeamCandidate { standing: self.standing_of(team).await?, is_here })
-    }
-}
-
-/// As many names as a person reads, and where the others are.
-fn first_of(teams: &[&str]) -> String {
-    let named: Vec<_> = teams.iter().take(READABLE).copied().collect();
-    match teams.len().saturating_sub(READABLE) {
-        0 => named.join(", "),
-        more => format!("{} and {more} more (`troop team list`)", named.join(", ")),
     }
 }

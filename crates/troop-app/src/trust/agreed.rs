@@ -9,7 +9,7 @@ use troop_agent::builtin::CommandConsent;
 use troop_runtime::Agreement;
 
 use super::{Consent, ProjectCommandKind, ProjectTrust, Surroundings, agents, named};
-use crate::{Error, Result};
+use crate::{Error, Result, hint::review_trust};
 
 /// Tells whether the hooks and checks of a trusted project are still what a person agreed to. Other commands pass.
 #[must_use]
@@ -84,7 +84,7 @@ impl AgreedAgents {
                 format!("the agent `{key}` is this project's own, and the project is not trusted")
             }
         };
-        Err(Error::refused(message, "review it: `troop trust`"))
+        Err(Error::refused(message, review_trust()))
     }
 
     /// Refuses a program that differs in the folder where it starts.

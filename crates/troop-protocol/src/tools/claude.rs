@@ -42,7 +42,7 @@ fn short_name(text: &str) -> &str {
 fn member_name(text: &str) -> Result<MemberName, Failure> {
     short_name(text).parse().map_err(|error| {
         let hint = "for example: `ann`, `backend-dev`".to_owned();
-        Failure { hint: Some(hint), ..Failure::new(FailureKind::Invalid, &error) }
+        Failure::new(FailureKind::Invalid, &error).with_hint(hint)
     })
 }
 

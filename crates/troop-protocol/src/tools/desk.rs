@@ -71,7 +71,7 @@ fn unknown(name: &str, seat: &Seat) -> Failure {
         Some(meant) => troop_model::did_you_mean(meant),
         None => format!("the team tools are: {}", shown.join(", ")),
     };
-    Failure { hint: Some(hint), ..Failure::new(FailureKind::UnknownMethod, &message) }
+    Failure::new(FailureKind::UnknownMethod, &message).with_hint(hint)
 }
 
 impl Turn {

@@ -114,8 +114,8 @@ pub(super) fn read<T: TeamTool>(input: Value) -> Result<T, Failure> {
         let path = Some(error.path().to_string()).filter(|path| path != ".");
         let reason = in_plain_words(&without_position(&error.into_inner().to_string()));
         let message = bad_input::<T>(path.as_deref(), &reason);
-        let hint = Some(for_example(T::NAME, &T::example(&input)));
-        Failure { hint, ..Failure::new(FailureKind::BadParams, &message) }
+        let hint = for_example(T::NAME, &T::example(&input));
+        Failure::new(FailureKind::BadParams, &message).with_hint(hint)
     })
 }
 
@@ -194,7 +194,7 @@ pub(super) fn request_id(text: &str) -> Result<Uuid, Failure> {
         let shown = troop_model::preview(text, 80);
         let message = format!("`request_id`: `{}` is not the id of a request", shown.escape_debug());
         let hint = "copy it from the message that asks; it looks like 019a8f00-0000-7000-8000-000000000000";
-        Failure { hint: Some(hint.to_owned()), ..Failure::new(FailureKind::BadParams, &message) }
+        Failure::new(FailureKind::BadParams, &message).with_hint(hint)
     })
 }
 
@@ -210,7 +210,7 @@ pub(super) fn message_kind(tool: &str, field: &str, word: &str) -> Result<Messag
             known.join(", ")
         );
         let meant = nearest(word, known.iter().map(String::as_str));
-        let hint = meant.map(did_you_mean);
+        let hint = meant.map(|meant| did_you_mean(meant).into());
         Failure { hint, ..Failure::new(FailureKind::BadParams, &message) }
     })
 }
@@ -219,10 +219,7 @@ pub(super) fn message_kind(tool: &str, field: &str, word: &str) -> Result<Messag
 pub(super) fn missing(tool: &str, field: &str, example: &str) -> Failure {
     let message = format!("{tool} needs `{field}`");
     let name = tool.trim_start_matches('`').split(['`', ' ']).next().unwrap_or_default();
-    Failure {
-        hint: Some(for_example(name, example)),
-        ..Failure::new(FailureKind::BadParams, &message)
-    }
+    Failure::new(FailureKind::BadParams, &message).with_hint(for_example(name, example))
 }
 
 /// An action that a tool does not have.
@@ -231,7 +228,7 @@ pub(super) fn unknown_action(word: &str, known: &[&str]) -> Failure {
     let message =
         format!("unknown action `{}`; valid actions: {}", shown.escape_debug(), known.join(", "));
     let meant = nearest(word, known.iter().copied());
-    let hint = meant.map(did_you_mean);
+    let hint = meant.map(|meant| did_you_mean(meant).into());
     Failure { hint, ..Failure::new(FailureKind::BadParams, &message) }
 }
 

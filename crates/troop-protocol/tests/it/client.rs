@@ -109,7 +109,7 @@ async fn a_client_can_tell_why_a_call_was_not_done() {
     };
     let ClientError::Failed(failure) = call(Command::CompleteTeam).await else { panic!() };
     assert_eq!((failure.kind, failure.message.as_str()), (FailureKind::Forbidden, "`ann` may not"));
-    assert_eq!(failure.hint.as_deref(), Some("ask the lead"));
+    assert_eq!(failure.hint, Some("ask the lead".into()));
     let ClientError::Failed(failure) = call(Command::DeleteTeam).await else { panic!() };
     assert_eq!(failure.kind, FailureKind::Bug, "whoever took it dropped it");
     let bad = client.query::<Value>(&Query::Members {});

@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::{select, time::sleep};
 use tokio_util::sync::CancellationToken;
 use troop_model::{
-    Actor, Command, DelegationOutcome, Event, MemberName, Notice, OperationId, Outgoing, RefusedBy,
-    Status, TaskCommand, TaskNumber, TaskRef,
+    Actor, Command, DelegationOutcome, Event, Hint, MemberName, Notice, OperationId, Outgoing,
+    RefusedBy, Status, TaskCommand, TaskNumber, TaskRef,
 };
 use troop_protocol::{Failure, FailureKind, Responder};
 
@@ -207,7 +207,7 @@ impl Dispatcher {
     }
 
     /// The same, with what to do then.
-    pub(super) async fn say_no_with_hint(&mut self, deed: Deed, message: String, hint: String) {
+    pub(super) async fn say_no_with_hint(&mut self, deed: Deed, message: String, hint: Hint) {
         let Some(responder) = deed.responder else {
             let feedback = format!("{message}; {hint}");
             drop(self.say_no(deed, feedback, Notice::NotDone).await);
@@ -215,7 +215,7 @@ impl Dispatcher {
         };
         self.gated.remove(&deed.request.operation);
         let failure = Failure::new(FailureKind::Conflict, &message);
-        self.refuse(responder, Failure { hint: Some(hint), ..failure });
+        self.refuse(responder, failure.with_hint(hint));
     }
 
     /// Tells a member in a way that lasts what was against something.

@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 use troop_model::{
-    ActorKind, Command, DelegationOutcome, Fact, MemberName, Merged, Notice, Proof, RefusedBy,
-    RejectMode, State, Status, TaskCommand, TaskNumber, TaskRef,
+    ActorKind, Command, DelegationOutcome, Fact, Hint, HintCommand, MemberName, Merged, Notice,
+    Proof, RefusedBy, RejectMode, State, Status, TaskCommand, TaskNumber, TaskRef,
 };
 
 use super::{
@@ -315,8 +315,11 @@ impl Dispatcher {
         };
         let number = task.0;
         let hint = match self.may_be_tried_again(task) || can_repair {
-            true => format!("approve it when it is submitted again: `troop task approve {number}`"),
-            false => format!("retry it: `troop task retry {number}`"),
+            true => Hint::to(
+                "approve it when it is submitted again",
+                HintCommand::troop("task approve").word(number),
+            ),
+            false => Hint::to("retry it", HintCommand::troop("task retry").word(number)),
         };
         self.say_no_with_hint(deed, message, hint).await;
     }

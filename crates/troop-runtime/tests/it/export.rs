@@ -143,7 +143,7 @@ async fn a_file_that_is_not_whole_is_refused() {
     let newer = file.replacen("\"troop_export\":1", "\"troop_export\":2", 1);
     let error = refused(&newer);
     assert_eq!(error.to_string(), "it has format 2; this troop knows formats up to 1");
-    assert!(error.hint().contains("upgrade"));
+    assert!(error.hint().to_string().contains("upgrade"));
     for nonsense in ["", "\n", "hello\n", lines[1], "\u{0}", "{\"troop_export\":1}\n"] {
         assert!(matches!(refused(nonsense), ExportError::NotAnExport), "{nonsense}");
     }

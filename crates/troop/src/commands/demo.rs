@@ -23,7 +23,7 @@ use crate::{
     leading::{Beginning, Finished, Leading},
     output::Printer,
     render,
-    report::{Refused, Typed, quoted_path},
+    report::{CallerOptions, Hint, HintCommand, Refused, quoted_path},
 };
 
 /// The sample's own tests: nothing is done before they pass.
@@ -48,7 +48,8 @@ const SAMPLE: [(&str, &str); 9] = [
 
 pub(super) async fn run(args: &DemoArgs, own: Surroundings, printer: &Printer) -> Result<()> {
     if own.environment.find_program("python3").is_none() {
-        let hint = "install it: `apt-get install python3`, then `troop demo`";
+        let install = HintCommand::other("apt-get").words(["install", "python3"]);
+        let hint = Hint::to("install it", install).then_to("", HintCommand::troop("demo"));
         return Err(Refused::new(
             "the demo's sample project needs `python3`, which is not installed",
             hint,
@@ -125,7 +126,7 @@ async fn conclude(finished: &Finished, place: &Place, printer: &Printer) -> Resu
         // What is to be typed is about this home, and not about the person's own.
         let rescue =
             format!("`TROOP_HOME={} {} doctor --rescue`", quoted_path(&place.home()), program());
-        let text = running::text(finished, printer, &Typed::default())
+        let text = running::text(finished, printer, &CallerOptions::default())
             .replace("`troop doctor --rescue`", &rescue);
         printer.text(&text)?;
         printer.text(&tests(&says, tested.status.success()))?;

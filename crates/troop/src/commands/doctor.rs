@@ -19,7 +19,7 @@ use troop_store::Missing;
 use crate::{
     output::Printer,
     render,
-    report::{Report, Typed},
+    report::{CallerOptions, Hint, HintCommand, Report},
 };
 
 pub(super) use leftovers::Care;
@@ -34,7 +34,7 @@ struct Check {
     state: State,
     says: String,
     /// What to type to repair it, or to use it.
-    fix: Option<String>,
+    fix: Option<Hint>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -90,7 +90,7 @@ fn home(surroundings: &Surroundings) -> Check {
             name: "home".to_owned(),
             state: State::Bad,
             says: format!("`{}` cannot be written: {error}", home.display()),
-            fix: Some("make it writable, or use another: `TROOP_HOME=/path troop …`".to_owned()),
+            fix: Some("make it writable, or use another: `TROOP_HOME=/path troop …`".into()),
         },
     }
 }
@@ -107,7 +107,7 @@ fn configuration(surroundings: &Surroundings) -> Check {
             name: "config".to_owned(),
             state: State::Bad,
             says: warnings.join("; "),
-            fix: Some("correct the file".to_owned()),
+            fix: Some("correct the file".into()),
         },
     }
 }
@@ -125,7 +125,7 @@ fn model(surroundings: &Surroundings) -> Check {
             name: "model".to_owned(),
             state: State::Missing,
             says: unfit.why,
-            fix: Some(unfit.hint.to_owned()),
+            fix: Some(unfit.hint),
         },
     }
 }
@@ -144,7 +144,7 @@ fn teams(surroundings: &Surroundings) -> Check {
         name: "teams".to_owned(),
         state: State::Missing,
         says: format!("switched off by {}", off.by),
-        fix: Some(off.fix.clone()),
+        fix: Some(Hint::from(&off.fix)),
     }
 }
 
@@ -155,7 +155,7 @@ fn hooks(surroundings: &Surroundings) -> Check {
     };
     if let Some(warning) = trust.warning() {
         let name = "hooks".to_owned();
-        return Check { name, state: State::Missing, says: warning, fix: None };
+        return Check { name, state: State::Missing, says: warning.to_string(), fix: None };
     }
     let allowed = trust::allowed_hooks(surroundings, &trust);
     if allowed.hooks.is_empty() && !surroundings.warnings.is_empty() {
@@ -225,7 +225,7 @@ async fn team_check(name: &str, board: &Board) -> Check {
             name: name.to_owned(),
             state: State::Bad,
             says: format!("its log is {} ahead of this machine's clock", render::span(ahead)),
-            fix: Some("set the clocks of all machines that share the store, for example with `timedatectl set-ntp true`".to_owned()),
+            fix: Some("set the clocks of all machines that share the store, for example with `timedatectl set-ntp true`".into()),
         };
     }
     Check::good(name, format!("{version} events, {n_tasks} tasks"))
@@ -240,7 +240,7 @@ fn agents(surroundings: &Surroundings) -> Check {
         name: "agents".to_owned(),
         state: State::Bad,
         says: wrong.join("; "),
-        fix: Some("correct the file".to_owned()),
+        fix: Some("correct the file".into()),
     }
 }
 
@@ -252,7 +252,7 @@ fn git(surroundings: &Surroundings) -> Check {
             name: "git".to_owned(),
             state: State::Missing,
             says: "not installed".to_owned(),
-            fix: Some("to give each teammate its own worktree: `apt-get install git`".to_owned()),
+            fix: Some("to give each teammate its own worktree: `apt-get install git`".into()),
         },
     }
 }
@@ -267,13 +267,14 @@ fn clients(surroundings: &Surroundings) -> impl Iterator<Item = Check> {
     ];
     known.into_iter().filter_map(|(program, client)| {
         let says = surroundings.environment.find_program(program)?.display().to_string();
-        let fix = Some(format!("to let it join a team: `troop mcp install {client}`"));
-        Some(Check { fix, ..Check::good(program, says) })
+        let install = HintCommand::troop("mcp install").word(client);
+        let fix = Hint::to("to let it join a team", install);
+        Some(Check { fix: Some(fix), ..Check::good(program, says) })
     })
 }
 
 fn show(checks: &[Check], printer: &Printer) -> Result<()> {
-    let typed = Typed::now();
+    let typed = CallerOptions::typed();
     if printer.json {
         let word = |state| match state {
             State::Good => "good",
@@ -283,7 +284,7 @@ fn show(checks: &[Check], printer: &Printer) -> Result<()> {
         let checks: Vec<_> = checks
             .iter()
             .map(|it| {
-                let fix = it.fix.as_ref().map(|fix| typed.kept_in(fix));
+                let fix = it.fix.as_ref().map(|fix| typed.written(fix));
                 json!({"name": it.name, "state": word(it.state), "says": it.says, "fix": fix})
             })
             .collect();
@@ -304,7 +305,7 @@ fn show(checks: &[Check], printer: &Printer) -> Result<()> {
         if let Some(fix) = &check.fix {
             printer.line(&render::paint(
                 render::DIM,
-                &format!("  {}  {}", " ".repeat(width), render::clean(&typed.kept_in(fix))),
+                &format!("  {}  {}", " ".repeat(width), render::clean(&typed.written(fix))),
             ))?;
         }
     }

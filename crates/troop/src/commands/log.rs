@@ -9,7 +9,12 @@ use troop_app::team::TeamDesk;
 use troop_model::{MemberName, Refusal};
 use troop_runtime::{TranscriptEntry, read_transcript};
 
-use crate::{cli::LogArgs, output::Printer, render, report::Refused};
+use crate::{
+    cli::LogArgs,
+    output::Printer,
+    render,
+    report::{Hint, HintCommand, Refused},
+};
 
 /// How long nothing is heard of a folder before it is looked at all the same: not every disk tells.
 const LOOK: Duration = Duration::from_secs(2);
@@ -64,7 +69,8 @@ fn nothing(member: &MemberName, args: &LogArgs, printer: &Printer) -> Result<()>
         Some(id) => {
             let message =
                 format!("{member} has no transcript of a delegation `{}`", render::clean(id));
-            Err(Refused::new(message, "list them: `troop team delegations`").into())
+            let hint = Hint::to("list them", HintCommand::troop("team delegations"));
+            Err(Refused::new(message, hint).into())
         }
         None if printer.json => Ok(()),
         None => printer.text(&format!("{member} has no transcript: it has not run yet\n")),

@@ -13,7 +13,12 @@ use troop_runtime::{Following, Profile};
 use troop_store::Missing;
 
 use super::run::free_name;
-use crate::{cli::ProfileArgs, desk, output::Printer, render, report::Usage};
+use crate::{
+    cli::ProfileArgs,
+    output::Printer,
+    render,
+    report::{Hint, HintCommand, Usage},
+};
 
 /// The agents that members of a team could be; the first that troop can start is suggested.
 const COULD_BE: [AgentKind; 2] = [AgentKind::ClaudeCode, AgentKind::Builtin];
@@ -27,7 +32,8 @@ pub(super) async fn run(
     let path = std::path::absolute(path)?;
     if !path.is_dir() {
         let message = format!("`{}` is not a folder", path.display());
-        return Err(Usage::new(message, "name the repository: `troop profile PATH`").into());
+        let profile = HintCommand::troop("profile").blank("PATH");
+        return Err(Usage::new(message, Hint::to("name the repository", profile)).into());
     }
     let mut profile = troop_runtime::profile(&path, &surroundings.environment.variables()).await;
     let could_be = COULD_BE.map(AgentKind::key);

@@ -18,7 +18,9 @@ pub(super) async fn prove(
     let checks = match prove::prepare(desk, order, without).await? {
         CompletionProof::Checks(checks) => checks,
         CompletionProof::Complete { warning } => {
-            warning.iter().for_each(|warning| printer.warn(warning));
+            if let Some(warning) = warning {
+                printer.warn(warning);
+            }
             return Ok(());
         }
     };

@@ -21,7 +21,7 @@ use crate::{
     cli::{LeadArgs, ResumeArgs},
     leading::{Beginning, Leading},
     output::Printer,
-    report::{Refused, quoted_path},
+    report::{Hint, HintCommand, Refused, quoted_path},
 };
 
 /// What is to be said of a lead that was in the middle of a script.
@@ -122,17 +122,16 @@ fn instead(
 
 /// Checks whether an agent can lead, and says who could instead.
 fn check_lead(agents: &RunnableAgents, agent: &str, model: Option<&str>, name: &str) -> Result<()> {
-    let other = format!("choose another agent to lead: `troop resume {name} --agent AGENT`");
+    let resume = HintCommand::troop("resume").team(name).word("--agent").blank("AGENT");
+    let other = Hint::to("choose another agent to lead", resume);
     agents.check(agent, model).map_err(|fault| match fault {
         AgentFault::NotAvailable { .. } => {
-            let hint = format!("{other}; {}", agents.how_to_lead());
+            let hint = other.and("; ").and_hint(agents.how_to_lead().clone());
             Refused::new(fault.to_string(), hint).into()
         }
-        AgentFault::Unfit { message, hint } => {
-            Refused::new(message, format!("{hint}; or {other}")).into()
-        }
-        AgentFault::Untrusted(Error::Refused { message, hint, .. }) => {
-            Refused::new(message, format!("{hint}; or {other}")).into()
+        AgentFault::Unfit { message, hint }
+        | AgentFault::Untrusted(Error::Refused { message, hint, .. }) => {
+            Refused::new(message, hint.and("; or ").and_hint(other)).into()
         }
         AgentFault::Untrusted(error) => error.into(),
         fault => fault.into(),

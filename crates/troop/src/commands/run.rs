@@ -25,7 +25,7 @@ use crate::{
     leading::{Beginning, Finished, Home, Leading},
     output::Printer,
     render,
-    report::{Refused, Typed, Usage},
+    report::{CallerOptions, Refused, Usage},
 };
 
 pub(super) async fn run(args: RunArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
@@ -103,7 +103,7 @@ pub(super) fn runnable(desk: &TeamDesk, trust: &ProjectTrust) -> Result<Runnable
 pub(super) fn trust(desk: &TeamDesk, printer: &Printer) -> Result<ProjectTrust> {
     let trust = ProjectTrust::look(&desk.surroundings)?;
     if let Some(warning) = trust.warning() {
-        printer.warn(&warning);
+        printer.warn(warning);
     }
     Ok(trust)
 }
@@ -114,19 +114,19 @@ pub(super) fn conclude(finished: &Finished, printer: &Printer) -> Result<()> {
         print_json(finished, Vec::new(), printer)?;
         return finished.check();
     }
-    let typed = Typed::now();
+    let typed = CallerOptions::typed();
     let mut text = text(finished, printer, &typed);
     if let Some(team) = finished.story.state().team() {
         let look =
             format!("\nsee: `troop --team {0} events`, `troop --team {0} log MEMBER`\n", team.name);
-        text.push_str(&render::paint(render::DIM, &typed.kept_in(&look)));
+        text.push_str(&render::paint(render::DIM, &typed.added_to_text(&look)));
     }
     printer.text(&text)?;
     finished.check()
 }
 
 /// The report for people.
-pub(super) fn text(finished: &Finished, printer: &Printer, typed: &Typed) -> String {
+pub(super) fn text(finished: &Finished, printer: &Printer, typed: &CallerOptions) -> String {
     // Where a screen was, there is room already.
     let gap = if printer.screen().is_some() { "" } else { "\n" };
     let mut text = format!("{gap}{}", render::summary(&finished.story, printer.width()));
@@ -135,7 +135,7 @@ pub(super) fn text(finished: &Finished, printer: &Printer, typed: &Typed) -> Str
     }
     for (nth, line) in finished.home.iter().flat_map(Home::lines).enumerate() {
         let gap = if nth == 0 { "\n" } else { "" };
-        text.push_str(&format!("{gap}{}\n", typed.kept_in(&line)));
+        text.push_str(&format!("{gap}{}\n", typed.added_to_text(&line)));
     }
     text
 }
@@ -189,11 +189,11 @@ pub(super) fn lead(
             return Err(Refused::new(message, "review it: `troop trust`").into());
         }
         let message = "there is no agent to lead the team: none was given with `--agent`, and none is set as `agent` in config.json";
-        return Err(Refused::new(message, runnable.how_to_lead()).into());
+        return Err(Refused::new(message, runnable.how_to_lead().clone()).into());
     };
     if AgentKind::of(&agent).is_some_and(|kind| !kind.traits().can_lead) {
         let message = format!("`{agent}` cannot lead: it only runs the commands of tasks");
-        return Err(Usage::new(message, runnable.how_to_lead()).into());
+        return Err(Usage::new(message, runnable.how_to_lead().clone()).into());
     }
     Ok(agents.member(&format!("lead={agent}"))?)
 }

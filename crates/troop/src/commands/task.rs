@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use smol_str::SmolStr;
 use troop_app::team::TeamDesk;
 use troop_model::{
-    ActorKind, Command, Condition, Fact, MAX_SNIPPET, NewTask, Origin, Refusal, RejectMode, Task,
-    TaskNumber, TaskUpdate, TaskView, preview,
+    ActorKind, Command, Condition, Fact, HintWord, MAX_SNIPPET, NewTask, Origin, Refusal,
+    RejectMode, Task, TaskNumber, TaskUpdate, TaskView, preview,
 };
 use troop_runtime::{Board, BoardError, Done, Signature, TaskPage};
 
@@ -19,7 +19,7 @@ use crate::{
     cli::{TaskCommand, TaskFields},
     output::Printer,
     render,
-    report::{Refused, Usage},
+    report::{Hint, HintCommand, Refused, Usage},
 };
 
 type Order = troop_model::TaskCommand;
@@ -93,9 +93,10 @@ fn check_asker(order: &Order, desk: &TeamDesk) -> Result<()> {
     if desk.signature()?.actor.kind != ActorKind::Human {
         return Ok(());
     }
-    let hint = format!(
-        "act as a member: `troop --as MEMBER task ask-user {task} \"…\"`, or write to one: `troop message send MEMBER \"…\"`"
-    );
+    let mut ask = HintCommand::troop("task ask-user").word(task).text("…");
+    ask.words.splice(0..0, [HintWord::Exact("--as".into()), HintWord::Blank("MEMBER".into())]);
+    let send = HintCommand::troop("message send").blank("MEMBER").text("…");
+    let hint = Hint::to("act as a member", ask).or_to("write to one", send);
     Err(Refused::new("only a member that works on a task can ask the user about it", hint).into())
 }
 
@@ -179,9 +180,8 @@ fn order(command: TaskCommand) -> Result<(&'static str, Order)> {
         | TaskCommand::Next
         | TaskCommand::Delegate { .. }
         | TaskCommand::Graph { .. } => {
-            return Err(
-                Usage::new("this command changes nothing", "see `troop task --help`").into()
-            );
+            let hint = Hint::from("see ").and_run(HintCommand::troop("task").word("--help"));
+            return Err(Usage::new("this command changes nothing", hint).into());
         }
     })
 }
@@ -338,7 +338,8 @@ async fn next(desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let next = board.next(actor, origin).await.map_err(|error| {
         let is_nothing = matches!(&error, BoardError::Refused(Refusal::NothingAvailable { .. }));
         if is_nothing && is_person {
-            Refused::no_work("no task can be started now", "see why: `troop task list`").into()
+            let hint = Hint::to("see why", HintCommand::troop("task list"));
+            Refused::no_work("no task can be started now", hint).into()
         } else {
             anyhow::Error::from(error)
         }

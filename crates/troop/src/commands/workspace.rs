@@ -4,7 +4,7 @@ use std::{io::Read as _, path::Path};
 
 use anyhow::{Context as _, Result};
 use troop_app::team::TeamDesk;
-use troop_model::{FileQuestion, TaskRef, quoted};
+use troop_model::{FileQuestion, Hint, HintCommand, TaskRef};
 use troop_protocol::{FileChanged, FileList, FileView};
 use troop_runtime::{Asker, Files, MAX_FILE, Noted, Signature};
 
@@ -65,10 +65,10 @@ pub(super) async fn warn_if_missing(
     let Ok(list) = files.list(Asker { actor, origin, question }).await else { return Ok(()) };
     if !printer.json && list.files.iter().all(|file| file.path != path) {
         let shown = render::one_line(path);
-        printer.warn(&format!(
-            "`{shown}` is not in the workspace; put it there: `troop workspace write {} FILE --task {task}`",
-            quoted(&shown)
-        ));
+        let write = HintCommand::troop("workspace write").word(&shown).blank("FILE");
+        let write = write.word("--task").word(task);
+        let warning = Hint::from(format!("`{shown}` is not in the workspace"));
+        printer.warn(warning.and_to("; ", "put it there", write));
     }
     Ok(())
 }
@@ -152,7 +152,7 @@ fn show(list: &FileList, desk: &TeamDesk, printer: &Printer) -> Result<()> {
             n => format!("{n} more entries"),
         };
         let why = "links, pipes and unprintable names cannot be used here";
-        printer.warn(&format!("{skipped} in {}: {why}", list.path));
+        printer.warn(format!("{skipped} in {}: {why}", list.path));
     }
     Ok(())
 }

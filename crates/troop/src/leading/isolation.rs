@@ -74,7 +74,7 @@ pub(super) async fn land(
         Ok(ending) => Some(Home(ending)),
         Err(error) => {
             let branch = isolation.branch();
-            printer.warn(&format!(
+            printer.warn(format!(
                 "the team's work is on the branch `{branch}` and could not be merged here: {}",
                 error.chain()
             ));

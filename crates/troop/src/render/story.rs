@@ -15,7 +15,7 @@ use tally::Tally;
 pub(super) use tally::{Deed, Deeds};
 
 use super::{every_line, one_line, second, wait};
-use crate::report::Typed;
+use crate::report::CallerOptions;
 
 /// How it is told that a hook was against something.
 const VETOED: &str = "a hook said no";
@@ -26,7 +26,7 @@ pub(crate) struct Story {
     state: State,
     tally: Tally,
     /// What was typed, for what is to be typed.
-    typed: Typed,
+    typed: CallerOptions,
     /// The plans of which people were told how to answer them.
     told: BTreeSet<Uuid>,
 }
@@ -39,11 +39,11 @@ const NEXT: &str = "\n         ";
 
 impl Story {
     /// Begins where a team is now.
-    pub(crate) fn new(state: State, now: Time, typed: Typed) -> Self {
+    pub(crate) fn new(state: State, now: Time, typed: CallerOptions) -> Self {
         Self { state, tally: Tally::new(now), typed, told: BTreeSet::new() }
     }
 
-    pub(super) fn typed(&self) -> &Typed {
+    pub(super) fn typed(&self) -> &CallerOptions {
         &self.typed
     }
 

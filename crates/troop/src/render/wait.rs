@@ -7,7 +7,7 @@ use troop_model::{
 use uuid::Uuid;
 
 use super::{every_line, one_line};
-use crate::report::Typed;
+use crate::report::CallerOptions;
 
 /// How much of a question is shown at most. What is cut is said to be.
 const MAX_SHOWN: usize = 2_000;
@@ -22,7 +22,7 @@ pub(super) struct Wait {
 }
 
 /// Everything that waits, whoever else may decide it. Members who are gone wait for nothing.
-pub(super) fn waits(state: &State, members: &[Member], typed: &Typed) -> Vec<Wait> {
+pub(super) fn waits(state: &State, members: &[Member], typed: &CallerOptions) -> Vec<Wait> {
     let is_gone = |from: &Party| {
         let mut members = members.iter();
         members.any(|it| *from == it.name && it.state == MemberState::Crashed)
@@ -43,19 +43,19 @@ pub(super) fn waits(state: &State, members: &[Member], typed: &Typed) -> Vec<Wai
 }
 
 /// A question, as far as it can be shown, and how to see the rest.
-pub(crate) fn question(text: &str, typed: &Typed) -> String {
+pub(crate) fn question(text: &str, typed: &CallerOptions) -> String {
     let shown = every_line(text);
     let n_more = shown.chars().count().saturating_sub(MAX_SHOWN);
     if n_more == 0 { shown } else { preview(&shown, MAX_SHOWN) + &more(n_more, typed) }
 }
 
 /// What is said where a question is cut.
-pub(super) fn more(n_chars: usize, typed: &Typed) -> String {
-    typed.kept_in(&format!("… ({n_chars} more characters: `troop message read --all`)"))
+pub(super) fn more(n_chars: usize, typed: &CallerOptions) -> String {
+    typed.added_to_text(&format!("… ({n_chars} more characters: `troop message read --all`)"))
 }
 
 /// What a task waits for.
-fn of_task(state: &State, task: &Task, typed: &Typed) -> Option<Wait> {
+fn of_task(state: &State, task: &Task, typed: &CallerOptions) -> Option<Wait> {
     let (number, subject) = (task.number, one_line(&task.subject));
     let status = state.tasks().status(number).unwrap_or(task.status);
     if let Some(question) = task.question.as_ref().filter(|_| !status.is_finished()) {
@@ -86,38 +86,38 @@ pub(crate) fn waits_for(state: &State, member: &Member) -> Option<&'static str> 
 }
 
 /// How a member is allowed what it asks for, and nothing else that it may ask for by then.
-pub(super) fn allow(from: &Party, request: Uuid, typed: &Typed) -> String {
+pub(super) fn allow(from: &Party, request: Uuid, typed: &CallerOptions) -> String {
     // So much of it tells when it was asked, to the millisecond.
     let request: String = request.to_string().chars().take(13).collect();
-    typed.kept_in(&format!("`troop message answer {from} yes --request {request}`, or `no`"))
+    typed.added_to_text(&format!("`troop message answer {from} yes --request {request}`, or `no`"))
 }
 
 /// How a question of a member is answered.
-pub(super) fn answer(from: &Party, typed: &Typed) -> String {
-    typed.kept_in(&format!("`troop message answer {from} yes`, or `no`"))
+pub(super) fn answer(from: &Party, typed: &CallerOptions) -> String {
+    typed.added_to_text(&format!("`troop message answer {from} yes`, or `no`"))
 }
 
 /// How a result is taken or sent back.
-pub(super) fn judge(task: TaskNumber, typed: &Typed) -> String {
-    typed.kept_in(&format!(
+pub(super) fn judge(task: TaskNumber, typed: &CallerOptions) -> String {
+    typed.added_to_text(&format!(
         "`troop task approve {0}`, or send it back: `troop task reject {0} --mode revise --reason \"…\"`",
         task.0
     ))
 }
 
 /// How a task may begin.
-pub(super) fn let_begin(task: TaskNumber, typed: &Typed) -> String {
-    typed.kept_in(&format!("`troop task approve {}`", task.0))
+pub(super) fn let_begin(task: TaskNumber, typed: &CallerOptions) -> String {
+    typed.added_to_text(&format!("`troop task approve {}`", task.0))
 }
 
 /// How somebody is told something.
-pub(super) fn word(to: &str, typed: &Typed) -> String {
-    typed.kept_in(&format!("`troop message send {to} \"…\"`"))
+pub(super) fn word(to: &str, typed: &CallerOptions) -> String {
+    typed.added_to_text(&format!("`troop message send {to} \"…\"`"))
 }
 
 /// How a question to the user is answered.
-pub(super) fn reply(from: &str, task: TaskNumber, typed: &Typed) -> String {
-    typed.kept_in(&format!(
+pub(super) fn reply(from: &str, task: TaskNumber, typed: &CallerOptions) -> String {
+    typed.added_to_text(&format!(
         "`troop message send {from} \"…\"`, then `troop task clear-ask-user {}`",
         task.0
     ))

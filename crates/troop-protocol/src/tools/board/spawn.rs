@@ -100,6 +100,6 @@ impl TeamTool for SpawnMember {
 
 fn with_example(failure: Failure) -> Failure {
     let is_about_task = matches!(failure.kind, FailureKind::Forbidden | FailureKind::NotFound);
-    let hint = is_about_task.then(|| format!("for example: spawn {}", SpawnMember::EXAMPLE));
+    let hint = is_about_task.then(|| format!("for example: spawn {}", SpawnMember::EXAMPLE).into());
     Failure { hint: failure.hint.or(hint), ..failure }
 }

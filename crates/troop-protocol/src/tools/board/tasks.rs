@@ -293,7 +293,7 @@ impl TeamTasks {
         if self.assignee.is_none() {
             let hint = format!("for example: team_tasks {}", example(action));
             let failure = Failure::new(FailureKind::BadParams, ASSIGNEE_REQUIRED);
-            return Err(Failure { hint: Some(hint), ..failure });
+            return Err(failure.with_hint(hint));
         }
         let assignee = Some(self.member(action)?);
         let new = NewTask {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use troop_model::{OperationId, TaskRef};
+use troop_model::{HintCommand, OperationId, TaskRef};
 use uuid::Uuid;
 
 use super::super::{Calls, Category, Seat, TeamTool, desk::Desk, input};
@@ -124,11 +124,17 @@ fn needs(action: &str, field: &str) -> Failure {
 
 /// What a person would type is another thing to a model.
 fn in_own_words(failure: Failure) -> Failure {
-    let hint = failure.hint.map(|hint| {
-        hint.replace("`troop workspace list`", r#"team_workspace {"action": "list"}"#).replace(
-            "`troop workspace delete PATH`",
-            r#"team_workspace {"action": "delete", "path": "…"}"#,
-        )
-    });
+    let hint = failure.hint.map(|hint| hint.respell(as_tool_call));
     Failure { hint, ..failure }
+}
+
+fn as_tool_call(command: &HintCommand) -> Option<String> {
+    let call = if *command == HintCommand::troop("workspace list") {
+        r#"team_workspace {"action": "list"}"#
+    } else if *command == HintCommand::troop("workspace delete").blank("PATH") {
+        r#"team_workspace {"action": "delete", "path": "…"}"#
+    } else {
+        return None;
+    };
+    Some(call.to_owned())
 }

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use troop_model::{Command, MemberName, MessageKind, NewMember, Permissions, Spawn};
+use troop_model::{
+    Command, EXTERNAL, Hint, HintCommand, MemberName, MessageKind, NewMember, Permissions, Spawn,
+};
 
 use super::super::{Calls, Category, For, Seat, TeamTool, desk::Desk, input};
 use super::{member_name, message, short_name};
@@ -69,14 +71,15 @@ pub(super) async fn spawn<C: Calls>(
         Ok(_) => Ok(name),
         Err(failure) if failure.hint.is_none() && failure.kind == FailureKind::NotFound => {
             let name = desk.team().await.map(|team| team.name).unwrap_or_default();
-            let hint = format!(
-                "ask the person to run `troop resume {name} --agent external`, which starts teammates and leaves the lead to you"
-            );
-            Err(Failure { hint: Some(hint), ..failure })
+            let resume = HintCommand::troop("resume").team(name).words(["--agent", EXTERNAL]);
+            let hint = Hint::from("ask the person to run ")
+                .and_run(resume)
+                .and(", which starts teammates and leaves the lead to you");
+            Err(failure.with_hint(hint))
         }
         Err(failure) if failure.hint.is_none() && failure.kind == FailureKind::Conflict => {
             let hint = "talk to it: SendMessage {\"to\": …}, or start another under another name";
-            Err(Failure { hint: Some(hint.to_owned()), ..failure })
+            Err(failure.with_hint(hint))
         }
         Err(failure) => Err(failure),
     }

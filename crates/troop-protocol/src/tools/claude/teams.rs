@@ -87,7 +87,7 @@ fn already_active(team: &TeamSeen) -> Failure {
     let message = format!("a team is already active: `{}`; a session has one at a time", team.name);
     let hint =
         "work with it (TaskList, TaskCreate, SpawnTeammate), or clean it up first: CleanupTeam {}";
-    Failure { hint: Some(hint.to_owned()), ..Failure::new(FailureKind::Conflict, &message) }
+    Failure::new(FailureKind::Conflict, &message).with_hint(hint)
 }
 
 /// What to do about teammates that keep a team from being taken away.
@@ -122,10 +122,7 @@ impl TeamTool for TeamDelete {
     async fn run<C: Calls>(self, desk: &Desk<'_, C>) -> Result<String, Failure> {
         let team = desk.team().await?;
         desk.change(Command::DeleteTeam).await.map_err(|failure| match &failure.hint {
-            None if failure.kind == FailureKind::Conflict => {
-                let hint = Some(STOP_FIRST.to_owned());
-                Failure { hint, ..failure }
-            }
+            None if failure.kind == FailureKind::Conflict => failure.with_hint(STOP_FIRST),
             _ => failure,
         })?;
         let message = format!("Cleaned up team \"{}\"", team.name);

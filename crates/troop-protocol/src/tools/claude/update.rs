@@ -162,7 +162,7 @@ impl<C: Calls> Update<'_, '_, C> {
                 let named = named.join("`, `");
                 if !says_more {
                     let message = format!("{}: `{named}`", failure.message);
-                    return Err(Failure { message, hint: Some(INSTEAD.to_owned()), ..failure });
+                    return Err(Failure { message, ..failure }.with_hint(INSTEAD));
                 }
                 // It is only shown while it lasts, and nobody misses it.
                 if named != "activeForm" {
@@ -320,7 +320,7 @@ impl<C: Calls> Update<'_, '_, C> {
             let hint =
                 "give `status`, `owner`, `subject`, `description`, `addBlockedBy` or `metadata`";
             let failure = Failure::new(FailureKind::Invalid, &message);
-            return Err(Failure { hint: Some(hint.to_owned()), ..failure });
+            return Err(failure.with_hint(hint));
         }
         let notes = self.notes.iter().map(|note| format!("\n{note}")).collect::<String>();
         Ok(format!("{}{notes}", self.line()))

@@ -17,7 +17,7 @@ use troop_app::whole_file::{self, FileAccess};
 use troop_observe::Observer;
 
 use super::pieces::Tail;
-use crate::report::{Refused, moved_away, quoted_path};
+use crate::report::{Refused, move_away, quoted_path};
 
 /// Saving takes at most one part in this many of the time, while there is more to read.
 const SHARE: u32 = 10;
@@ -167,7 +167,7 @@ fn read(path: &Path) -> Result<Option<String>> {
 
 fn refuse(path: &Path, error: &dyn std::error::Error) -> anyhow::Error {
     let message = format!("`{}` was not kept by `troop observe`: {error}", path.display());
-    Refused::new(message, moved_away(path)).into()
+    Refused::new(message, move_away(path)).into()
 }
 
 /// Refuses to begin what could not be kept.
