@@ -247,10 +247,8 @@ enum RelayFault {
 
 /// Whether a claim was refused because there is nothing to do now.
 fn is_without_work(error: &Error) -> bool {
-    match error {
-        Error::Board(BoardError::Refused(Refusal::NothingAvailable { .. })) => true,
-        // Work may have come between the lead's refusal and our look at the board.
-        Error::Lead(failure) => failure.kind == FailureKind::NoWork,
-        _ => false,
-    }
+    let is_refused =
+        matches!(error, Error::Board(BoardError::Refused(Refusal::NothingAvailable { .. })));
+    // Work may have come between the lead's refusal and our look at the board.
+    is_refused || matches!(error, Error::Lead(failure) if failure.kind == FailureKind::NoWork)
 }

@@ -15,6 +15,7 @@ use troop_store::Missing;
 use super::run::free_name;
 use crate::{
     cli::ProfileArgs,
+    desk,
     output::Printer,
     render,
     report::{Hint, HintCommand, Usage},
