@@ -24,9 +24,9 @@ use troop_runtime::{
 use crate::{
     cli::LeadArgs, orphans, output::Printer, render::Story, report::CallerOptions, signals::Signals,
 };
-pub(crate) use finished::Finished;
+pub(crate) use finished::RunOutcome;
 pub(crate) use folders::Folders;
-pub(crate) use isolation::{Home, ignored_lines};
+pub(crate) use isolation::{TeamHarvest, ignored_lines};
 use view::View;
 
 /// How often a screen is drawn anew.
@@ -66,7 +66,7 @@ pub(crate) struct Leading<'a> {
 }
 
 /// A lead that has begun.
-pub(crate) struct Begun<'a> {
+pub(crate) struct LeadRun<'a> {
     leading: Leading<'a>,
     lead: Lead,
     ears: Ears,
@@ -90,7 +90,7 @@ struct Ears {
 
 impl<'a> Leading<'a> {
     /// Takes the lead. Refused while somebody else has it.
-    pub(crate) async fn begin(self) -> Result<Begun<'a>> {
+    pub(crate) async fn begin(self) -> Result<LeadRun<'a>> {
         let Self { desk, board, .. } = &self;
         let surroundings = &desk.surroundings;
         let (warn, warnings) = mpsc::channel(WARNINGS);
@@ -137,7 +137,7 @@ impl<'a> Leading<'a> {
         let lead = Lead::start(options).await.map_err(refusal)?;
         let leading = self;
         let ears = Ears { story, news, signals, warnings, hooks };
-        Ok(Begun { leading, lead, ears, watch, isolation, folders, notices })
+        Ok(LeadRun { leading, lead, ears, watch, isolation, folders, notices })
     }
 }
 
@@ -150,10 +150,10 @@ async fn follow(board: &Board, desk: &TeamDesk) -> Result<(Story, Subscription)>
     Ok((Story::new(state, desk.clock.now(), typed), news))
 }
 
-impl Begun<'_> {
+impl LeadRun<'_> {
     /// Sets the team to work and follows it until it is over.
-    pub(crate) async fn run(self, beginning: Beginning) -> Result<Finished> {
-        let Begun { leading, lead, mut ears, watch, isolation, folders, notices } = self;
+    pub(crate) async fn run(self, beginning: Beginning) -> Result<RunOutcome> {
+        let LeadRun { leading, lead, mut ears, watch, isolation, folders, notices } = self;
         let mut notices = notices.iter().filter(|_| !leading.printer.json);
         let told = notices.try_for_each(|notice| leading.printer.line(notice));
         let begun = told.and(leading.set_to_work(beginning, &lead.handle()).await);
@@ -166,10 +166,11 @@ impl Begun<'_> {
         let home = isolation::land(isolation, &ended, leading.printer).await;
         drop(folders);
         begun.and(shown)?;
-        let (work, fault) = (*watch.work().borrow(), watch.fault());
+        let work = *watch.work().borrow();
+        let fault = watch.fault();
         let follows = |lead: &Member| leading.agents.follows(&lead.agent, lead.model.as_deref());
         let follows = story.state().lead().is_some_and(follows);
-        Ok(Finished { ended, story, fault, follows, work, home })
+        Ok(RunOutcome { ended, story, fault, follows, work, home })
     }
 }
 
@@ -199,9 +200,12 @@ impl Leading<'_> {
     async fn watch(&self, lead: Lead, ears: &mut Ears) -> (LeadEnd, Result<()>) {
         let Ears { story, news, signals, warnings, hooks } = ears;
         let mut stopper = Stopper::new(self, lead.handle(), signals);
-        let (mut view, mut shown) = (View::new(self.printer), Ok(()));
-        let (mut frames, mut looks) = (tokio::time::interval(FRAME), tokio::time::interval(LOOK));
-        let (mut ended, mut orphans) = (pin!(lead.ended()), pin!(orphans::adopt()));
+        let mut view = View::new(self.printer);
+        let mut shown = Ok(());
+        let mut frames = tokio::time::interval(FRAME);
+        let mut looks = tokio::time::interval(LOOK);
+        let mut ended = pin!(lead.ended());
+        let mut orphans = pin!(orphans::adopt());
         let how = loop {
             let show = tokio::select! {
                 biased;

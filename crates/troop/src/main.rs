@@ -20,7 +20,7 @@ use clap::{CommandFactory, Parser};
 use troop_app::surroundings::Surroundings;
 
 use crate::{
-    cli::{Cli, Command},
+    cli::{Cli, CliCommand},
     output::Printer,
     report::Report,
 };
@@ -43,15 +43,15 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
-    if let Command::Completions { shell } = cli.command {
+    if let CliCommand::Completions { shell } = cli.command {
         let mut script = Vec::new();
         clap_complete::generate(shell, &mut Cli::command(), "troop", &mut script);
         return printer.text(&String::from_utf8_lossy(&script));
     }
-    if let Command::Bench { arguments } = &cli.command {
+    if let CliCommand::Bench { arguments } = &cli.command {
         return commands::bench::run(arguments, cli.global.json);
     }
-    let surroundings = if let Command::Doctor { .. } = cli.command {
+    let surroundings = if let CliCommand::Doctor { .. } = cli.command {
         Surroundings::read_what_is_there(environment::read(), cli.global.choices())?
     } else {
         let surroundings = Surroundings::read(environment::read(), cli.global.choices())?;

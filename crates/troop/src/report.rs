@@ -24,7 +24,7 @@ use troop_store::StoreError;
 use crate::{
     output::{Closed, Printer},
     render,
-    signals::Wanted,
+    signals::StopSignal,
 };
 
 /// Refused or failed.
@@ -82,7 +82,7 @@ impl Refused {
 /// A signal ended it.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped by {}; nothing has changed", .0.name)]
-pub(crate) struct Stopped(pub(crate) Wanted);
+pub(crate) struct Stopped(pub(crate) StopSignal);
 
 /// What there is to say about a failure.
 #[derive(Debug)]

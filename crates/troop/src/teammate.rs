@@ -16,21 +16,21 @@ use crate::{
     environment, orphans,
     report::{self, Usage},
 };
-use arguments::Arguments;
+use arguments::TeammateArguments;
 
 /// What shells say of a process that was told to end: 128 and the number of the signal.
 const TERMINATED: u8 = 128 + 15;
 
 /// Serves a lead, if that is what the arguments ask for.
 pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
-    let arguments = match Arguments::parse(arguments)? {
+    let arguments = match TeammateArguments::parse(arguments)? {
         Ok(arguments) => arguments,
         Err(error) => return Some(report::plain(&error)),
     };
     Some(serve(arguments).unwrap_or_else(|error| report::plain(&error)))
 }
 
-fn serve(arguments: Arguments) -> Result<ExitCode> {
+fn serve(arguments: TeammateArguments) -> Result<ExitCode> {
     let path = std::fs::canonicalize(&arguments.path).with_context(|| {
         format!("the working folder `{}` cannot be used", arguments.path.display())
     });

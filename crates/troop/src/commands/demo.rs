@@ -20,7 +20,7 @@ use super::run as running;
 use crate::{
     cli::{DemoArgs, LeadArgs},
     desk, environment,
-    leading::{Beginning, Finished, Leading},
+    leading::{Beginning, Leading, RunOutcome},
     output::Printer,
     render,
     report::{CallerOptions, Hint, HintCommand, Refused, quoted_path},
@@ -56,7 +56,7 @@ pub(super) async fn run(args: &DemoArgs, own: Surroundings, printer: &Printer) -
         )
         .into());
     }
-    let place = Place::make()?;
+    let place = DemoFolder::make()?;
     if own.environment.find_program("git").is_some() {
         place.commit().await?;
     }
@@ -70,7 +70,7 @@ pub(super) async fn run(args: &DemoArgs, own: Surroundings, printer: &Printer) -
     conclude(&finished?, &place, printer).await
 }
 
-async fn lead(args: &DemoArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<Finished> {
+async fn lead(args: &DemoArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<RunOutcome> {
     let trust = ProjectTrust::look(&desk.surroundings)?;
     let agents =
         Arc::new(RunnableAgents::new(&desk.surroundings, &trust, environment::program()?, None)?);
@@ -96,7 +96,9 @@ async fn lead(args: &DemoArgs, desk: &mut TeamDesk, printer: &Printer) -> Result
     let signature = desk.signature()?;
     let board = desk.session.create(&signature, new).await?.clone();
     let args = LeadArgs { grace: 3, keep: args.keep };
-    let (is_new, instead, left) = (true, None, None);
+    let is_new = true;
+    let instead = None;
+    let left = None;
     let thinks = LeadThinks::Here;
     let trust = &trust;
     let leading =
@@ -106,7 +108,7 @@ async fn lead(args: &DemoArgs, desk: &mut TeamDesk, printer: &Printer) -> Result
 }
 
 /// Lets the sample's own tests say what the team's work is worth.
-async fn conclude(finished: &Finished, place: &Place, printer: &Printer) -> Result<()> {
+async fn conclude(finished: &RunOutcome, place: &DemoFolder, printer: &Printer) -> Result<()> {
     let tested = troop_process::command("python3")
         .args(["-B", "-m", "unittest"])
         .current_dir(place.project())
@@ -151,9 +153,9 @@ fn tests(says: &str, is_good: bool) -> String {
 }
 
 /// Where a demonstration takes place. It stays there afterwards.
-struct Place(PathBuf);
+struct DemoFolder(PathBuf);
 
-impl Place {
+impl DemoFolder {
     fn make() -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("troop-demo-").tempdir().map_err(|error| {
             let message = format!("no temporary folder can be made: {error}");
@@ -245,7 +247,8 @@ impl Place {
     }
 
     fn where_to_look(&self, width: usize) -> String {
-        let (troop, code) = (program(), self.project());
+        let troop = program();
+        let code = self.project();
         let lines = [
             (self.export(), ""),
             (format!("{troop} events"), "# everything that happened"),

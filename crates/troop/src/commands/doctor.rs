@@ -23,7 +23,7 @@ use crate::{
 };
 
 pub(super) use leftovers::Care;
-use leftovers::Done;
+use leftovers::DoneTasks;
 
 /// Clocks that are apart by more than this are worth a word.
 const TOLERATED_SKEW_SECONDS: u64 = 5;
@@ -31,14 +31,14 @@ const TOLERATED_SKEW_SECONDS: u64 = 5;
 /// One thing that was looked at.
 struct Check {
     name: String,
-    state: State,
+    state: CheckState,
     says: String,
     /// What to type to repair it, or to use it.
     fix: Option<Hint>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum CheckState {
     Good,
     /// Something optional is missing.
     Missing,
@@ -47,12 +47,17 @@ enum State {
 
 impl Check {
     fn good(name: &str, says: impl Into<String>) -> Self {
-        Self { name: name.to_owned(), state: State::Good, says: says.into(), fix: None }
+        Self { name: name.to_owned(), state: CheckState::Good, says: says.into(), fix: None }
     }
 
     fn bad(name: &str, error: &anyhow::Error) -> Self {
         let report = Report::new(error);
-        Self { name: name.to_owned(), state: State::Bad, says: report.message, fix: report.hint }
+        Self {
+            name: name.to_owned(),
+            state: CheckState::Bad,
+            says: report.message,
+            fix: report.hint,
+        }
     }
 }
 
@@ -70,7 +75,7 @@ pub(super) async fn run(surroundings: &Surroundings, care: Care, printer: &Print
     checks.push(git(surroundings));
     checks.extend(clients(surroundings));
     show(&checks, printer)?;
-    let n_bad = checks.iter().filter(|check| check.state == State::Bad).count();
+    let n_bad = checks.iter().filter(|check| check.state == CheckState::Bad).count();
     match n_bad {
         0 => Ok(()),
         1 => Err(anyhow::anyhow!("1 thing needs attention")),
@@ -88,7 +93,7 @@ fn home(surroundings: &Surroundings) -> Check {
         Ok(()) => Check::good("home", home.display().to_string()),
         Err(error) => Check {
             name: "home".to_owned(),
-            state: State::Bad,
+            state: CheckState::Bad,
             says: format!("`{}` cannot be written: {error}", home.display()),
             fix: Some("make it writable, or use another: `TROOP_HOME=/path troop …`".into()),
         },
@@ -105,7 +110,7 @@ fn configuration(surroundings: &Surroundings) -> Check {
         [] => Check::good("config", found.join(", ")),
         warnings => Check {
             name: "config".to_owned(),
-            state: State::Bad,
+            state: CheckState::Bad,
             says: warnings.join("; "),
             fix: Some("correct the file".into()),
         },
@@ -123,7 +128,7 @@ fn model(surroundings: &Surroundings) -> Check {
         }
         Err(unfit) => Check {
             name: "model".to_owned(),
-            state: State::Missing,
+            state: CheckState::Missing,
             says: unfit.why,
             fix: Some(unfit.hint),
         },
@@ -142,7 +147,7 @@ fn teams(surroundings: &Surroundings) -> Check {
     };
     Check {
         name: "teams".to_owned(),
-        state: State::Missing,
+        state: CheckState::Missing,
         says: format!("switched off by {}", off.by),
         fix: Some(Hint::from(&off.fix)),
     }
@@ -155,12 +160,13 @@ fn hooks(surroundings: &Surroundings) -> Check {
     };
     if let Some(warning) = trust.warning() {
         let name = "hooks".to_owned();
-        return Check { name, state: State::Missing, says: warning.to_string(), fix: None };
+        return Check { name, state: CheckState::Missing, says: warning.to_string(), fix: None };
     }
     let allowed = trust::allowed_hooks(surroundings, &trust);
     if allowed.hooks.is_empty() && !surroundings.warnings.is_empty() {
-        let (name, says) = ("hooks".to_owned(), "cannot be read: see `config`".to_owned());
-        return Check { name, state: State::Missing, says, fix: None };
+        let name = "hooks".to_owned();
+        let says = "cannot be read: see `config`".to_owned();
+        return Check { name, state: CheckState::Missing, says, fix: None };
     }
     let says = match allowed.hooks.len() {
         _ if !allowed.is_enabled => "switched off".to_owned(),
@@ -171,7 +177,7 @@ fn hooks(surroundings: &Surroundings) -> Check {
 }
 
 /// The store and its teams, with what is done in those.
-async fn store(surroundings: &Surroundings) -> (Vec<Check>, BTreeMap<TeamId, Done>) {
+async fn store(surroundings: &Surroundings) -> (Vec<Check>, BTreeMap<TeamId, DoneTasks>) {
     let mut done = BTreeMap::new();
     let url = match parse_store(&surroundings.store_url()) {
         Ok(url) => url,
@@ -207,7 +213,7 @@ async fn store(surroundings: &Surroundings) -> (Vec<Check>, BTreeMap<TeamId, Don
 }
 
 /// Who did the tasks that are done and merged.
-fn done_in(state: &troop_model::State) -> Done {
+fn done_in(state: &troop_model::State) -> DoneTasks {
     let tasks = state.tasks().iter();
     let done = tasks.filter(|it| it.status == Status::Completed && it.merged.is_some());
     done.filter_map(|it| Some((it.number, it.owner.clone()?))).collect()
@@ -223,7 +229,7 @@ async fn team_check(name: &str, board: &Board) -> Check {
     if ahead.as_secs() > TOLERATED_SKEW_SECONDS {
         return Check {
             name: name.to_owned(),
-            state: State::Bad,
+            state: CheckState::Bad,
             says: format!("its log is {} ahead of this machine's clock", render::span(ahead)),
             fix: Some("set the clocks of all machines that share the store, for example with `timedatectl set-ntp true`".into()),
         };
@@ -238,7 +244,7 @@ fn agents(surroundings: &Surroundings) -> Check {
     }
     Check {
         name: "agents".to_owned(),
-        state: State::Bad,
+        state: CheckState::Bad,
         says: wrong.join("; "),
         fix: Some("correct the file".into()),
     }
@@ -250,7 +256,7 @@ fn git(surroundings: &Surroundings) -> Check {
         Some(path) => Check::good("git", path.display().to_string()),
         None => Check {
             name: "git".to_owned(),
-            state: State::Missing,
+            state: CheckState::Missing,
             says: "not installed".to_owned(),
             fix: Some("to give each teammate its own worktree: `apt-get install git`".into()),
         },
@@ -277,9 +283,9 @@ fn show(checks: &[Check], printer: &Printer) -> Result<()> {
     let typed = CallerOptions::typed();
     if printer.json {
         let word = |state| match state {
-            State::Good => "good",
-            State::Missing => "missing",
-            State::Bad => "bad",
+            CheckState::Good => "good",
+            CheckState::Missing => "missing",
+            CheckState::Bad => "bad",
         };
         let checks: Vec<_> = checks
             .iter()
@@ -293,9 +299,9 @@ fn show(checks: &[Check], printer: &Printer) -> Result<()> {
     let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
     for check in checks {
         let mark = match check.state {
-            State::Good => render::paint(render::GOOD, "✓"),
-            State::Missing => render::paint(render::DIM, "–"),
-            State::Bad => render::paint(render::BAD, "✗"),
+            CheckState::Good => render::paint(render::GOOD, "✓"),
+            CheckState::Missing => render::paint(render::DIM, "–"),
+            CheckState::Bad => render::paint(render::BAD, "✗"),
         };
         printer.line(&format!(
             "{mark} {}  {}",

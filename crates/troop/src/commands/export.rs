@@ -67,7 +67,7 @@ const MAX_NAMED: usize = 5;
 
 /// Whether what an imported team would run may run here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Consent {
+pub(super) enum ImportConsent {
     /// A person said so.
     Given,
     /// A person is asked.
@@ -77,7 +77,7 @@ pub(super) enum Consent {
 pub(super) async fn import(
     file: &Path,
     name: Option<&str>,
-    consent: Consent,
+    consent: ImportConsent,
     desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
@@ -107,7 +107,7 @@ pub(super) async fn import(
         None => again,
     };
     let again = again.word("--yes");
-    if consent == Consent::Asked && !may_run(&state, file, &again, desk, printer)? {
+    if consent == ImportConsent::Asked && !may_run(&state, file, &again, desk, printer)? {
         return printer.line("nothing was imported");
     }
     let board = desk.session.import(events, name).await?.clone();

@@ -17,7 +17,7 @@ use crate::{
     environment,
     mcp::{
         TeamService,
-        install::{self, Server},
+        install::{self, ServerCommand},
     },
     output::Printer,
     report::{Hint, HintCommand, Refused, Usage},
@@ -33,7 +33,8 @@ pub(super) async fn run(args: &McpArgs, desk: &mut TeamDesk, printer: &Printer) 
 
 async fn serve(args: &McpArgs, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let service = service(args, desk).await?;
-    let (tracker, caller) = (service.tracker(), service.caller());
+    let tracker = service.tracker();
+    let caller = service.caller();
     if let Some(address) = args.listen {
         let token = token_file(desk).await?;
         return listen::serve(service, address, &token, printer).await;
@@ -132,7 +133,7 @@ async fn install(args: &InstallArgs, desk: &mut TeamDesk, printer: &Printer) -> 
 }
 
 /// How a client starts the server for the member and the team that are meant.
-async fn server(args: &InstallArgs, desk: &mut TeamDesk) -> Result<Server> {
+async fn server(args: &InstallArgs, desk: &mut TeamDesk) -> Result<ServerCommand> {
     let client = args.client.to_possible_value();
     let client = client.as_ref().map_or("CLIENT", |it| it.get_name());
     let member = member(desk, HintCommand::troop("mcp install").word(client)).await?;
@@ -153,5 +154,5 @@ async fn server(args: &InstallArgs, desk: &mut TeamDesk) -> Result<Server> {
     add("--as", Some(member.to_string()));
     let dialect = args.dialect.to_possible_value();
     add("--dialect", dialect.map(|it| it.get_name().to_owned()));
-    Ok(Server { program, arguments })
+    Ok(ServerCommand { program, arguments })
 }

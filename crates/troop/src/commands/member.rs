@@ -81,7 +81,8 @@ async fn confirm(
 }
 
 async fn find(desk: &mut TeamDesk, name: &str) -> Result<Member> {
-    let (board, name) = (desk.team(None).await?, name.to_owned());
+    let board = desk.team(None).await?;
+    let name = name.to_owned();
     Ok(board.look(move |state| state.find_member(&name).cloned()).await??)
 }
 

@@ -34,7 +34,8 @@ pub(super) async fn run(
         }
         MessageCommand::Answer { member, answer, content, request } => {
             let said = content.map(given).transpose()?.unwrap_or_default();
-            let (member, request) = (member.as_str(), request.as_deref());
+            let member = member.as_str();
+            let request = request.as_deref();
             let (question, outgoing) =
                 answer_to(member, request, (answer == "yes", said), desk).await?;
             if printer.json {
@@ -63,7 +64,8 @@ async fn answer_to(
     (is_yes, content): (bool, String),
     desk: &mut TeamDesk,
 ) -> Result<(String, Outgoing)> {
-    let (board, name) = (desk.team(None).await?, member.to_owned());
+    let board = desk.team(None).await?;
+    let name = member.to_owned();
     let open = move |state: &State| {
         let asker = Party::member(&state.find_member(&name)?.name);
         let open = state.requests().filter(|(_, it)| it.from == asker);
@@ -148,7 +150,8 @@ async fn read_all(desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
             let is_member = actor.kind == ActorKind::Agent
                 && state.find_member(&actor.name).is_ok_and(|member| member.role == Role::Member);
             if is_member {
-                let (what, may) = ("read the mail of others", "the lead or a person");
+                let what = "read the mail of others";
+                let may = "the lead or a person";
                 return Err(Refusal::Forbidden { who: actor.name, what, may });
             }
             Ok(state.mailbox().iter().cloned().collect::<Vec<Message>>())

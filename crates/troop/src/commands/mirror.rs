@@ -22,7 +22,8 @@ pub(super) async fn run(
     printer: &Printer,
 ) -> Result<()> {
     let board = desk.team(None).await?;
-    let (clock, lead) = (desk.clock.clone(), Some(desk.folder(board.team())));
+    let clock = desk.clock.clone();
+    let lead = Some(desk.folder(board.team()));
     let options = MirrorOptions { board, clock, folder: folder.to_owned(), layout, lead };
     let mut mirror = Mirror::open(options).await.map_err(plain)?;
     let mut notices = mirror.notices();
@@ -48,7 +49,8 @@ async fn keep(
     [mut interrupted, mut terminated]: [Signal; 2],
     printer: &Printer,
 ) -> Result<()> {
-    let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
+    let stop = CancellationToken::new();
+    let tracker = TaskTracker::new();
     let mut kept = tracker.spawn(mirror.run(stop.clone()));
     tracker.close();
     let ended = loop {

@@ -84,7 +84,7 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut TeamDesk, printer: &Printer
     let begun = leading.begin().await.map_err(|error| held(error, &name, stopped))?;
     let has_goal = goal.is_some();
     let left = left.map(|left| left.why);
-    let found = board.look(move |state| Found::new(state, has_goal, left)).await?;
+    let found = board.look(move |state| Resumption::new(state, has_goal, left)).await?;
     let can_run =
         |it: &NewMember| found.is_open && agents.check(&it.agent, it.model.as_deref()).is_ok();
     let (members, left): (Vec<_>, Vec<_>) = found.down.iter().cloned().partition(can_run);
@@ -99,7 +99,9 @@ pub(super) async fn run(args: ResumeArgs, desk: &mut TeamDesk, printer: &Printer
 /// Why nobody can go on, if nothing more may be spent.
 fn spent(state: &State) -> Option<Refused> {
     let team = state.team().filter(|_| state.spending() == Spending::Spent)?;
-    let (budget, used, name) = (&team.settings.budget, &team.usage, &team.name);
+    let budget = &team.settings.budget;
+    let used = &team.usage;
+    let name = &team.name;
     let told = budget.told(used).unwrap_or_default();
     let hint = format!(
         "raise it: `troop team set {name} {}`, then continue: `troop resume {name}`",
@@ -210,7 +212,7 @@ fn open_goal(state: &State) -> Option<String> {
 }
 
 /// What is left of a team whose lead ended.
-struct Found {
+struct Resumption {
     /// How many ended with it, or crashed.
     n_cut_short: usize,
     /// The members that do not run although nobody wanted them alone to stop.
@@ -223,7 +225,7 @@ struct Found {
     left: Option<String>,
 }
 
-impl Found {
+impl Resumption {
     fn new(state: &State, has_goal: bool, left: Option<String>) -> Self {
         let again = |member: &troop_model::Member| NewMember {
             name: member.name.clone(),

@@ -22,7 +22,7 @@ use super::given;
 use crate::{
     cli::RunArgs,
     environment,
-    leading::{Beginning, Finished, Home, Leading},
+    leading::{Beginning, Leading, RunOutcome, TeamHarvest},
     output::Printer,
     render,
     report::{CallerOptions, Refused, Usage},
@@ -57,8 +57,12 @@ pub(super) async fn run(args: RunArgs, desk: &mut TeamDesk, printer: &Printer) -
     }
     let lead = (lead, external);
     let board = make_team(desk, &goal, lead, settings).await?;
-    let (agents, args, is_new) = (runnable, args.lead, true);
-    let (instead, left, trust) = (None, None, &trust);
+    let agents = runnable;
+    let args = args.lead;
+    let is_new = true;
+    let instead = None;
+    let left = None;
+    let trust = &trust;
     let thinks = LeadThinks::Here;
     let leading =
         Leading { desk, board, is_new, printer, trust, agents, instead, thinks, args, left };
@@ -109,7 +113,7 @@ pub(super) fn trust(desk: &TeamDesk, printer: &Printer) -> Result<ProjectTrust> 
 }
 
 /// Tells what came of it, and fails if that is not what was wanted.
-pub(super) fn conclude(finished: &Finished, printer: &Printer) -> Result<()> {
+pub(super) fn conclude(finished: &RunOutcome, printer: &Printer) -> Result<()> {
     if printer.json {
         print_json(finished, Vec::new(), printer)?;
         return finished.check();
@@ -126,14 +130,14 @@ pub(super) fn conclude(finished: &Finished, printer: &Printer) -> Result<()> {
 }
 
 /// The report for people.
-pub(super) fn text(finished: &Finished, printer: &Printer, typed: &CallerOptions) -> String {
+pub(super) fn text(finished: &RunOutcome, printer: &Printer, typed: &CallerOptions) -> String {
     // Where a screen was, there is room already.
     let gap = if printer.screen().is_some() { "" } else { "\n" };
     let mut text = format!("{gap}{}", render::summary(&finished.story, printer.width()));
     if let LeadEnd::Stopped { reason } = &finished.ended {
         text.push_str(&format!("\nstopped: {}\n", render::one_line(reason)));
     }
-    for (nth, line) in finished.home.iter().flat_map(Home::lines).enumerate() {
+    for (nth, line) in finished.home.iter().flat_map(TeamHarvest::lines).enumerate() {
         let gap = if nth == 0 { "\n" } else { "" };
         text.push_str(&format!("{gap}{}\n", typed.added_to_text(&line)));
     }
@@ -142,7 +146,7 @@ pub(super) fn text(finished: &Finished, printer: &Printer, typed: &CallerOptions
 
 /// The report for programs, with what else there is to say.
 pub(super) fn print_json(
-    finished: &Finished,
+    finished: &RunOutcome,
     extra: Vec<(&str, Value)>,
     printer: &Printer,
 ) -> Result<()> {
@@ -155,7 +159,10 @@ pub(super) fn print_json(
     let mut report = render::summary_json(&finished.story);
     if let Some(fields) = report.as_object_mut() {
         fields.insert("ended".to_owned(), json!({"how": how, "reason": reason}));
-        fields.insert("work".to_owned(), finished.home.as_ref().map_or(Value::Null, Home::json));
+        fields.insert(
+            "work".to_owned(),
+            finished.home.as_ref().map_or(Value::Null, TeamHarvest::json),
+        );
         fields.insert("success".to_owned(), finished.check().is_ok().into());
         fields.extend(extra.into_iter().map(|(name, value)| (name.to_owned(), value)));
     }

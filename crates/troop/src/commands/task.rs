@@ -16,7 +16,7 @@ use troop_runtime::{Board, BoardError, Done, Signature, TaskPage};
 
 use super::given;
 use crate::{
-    cli::{TaskCommand, TaskFields},
+    cli::{TaskFields, TaskSubcommand},
     output::Printer,
     render,
     report::{Hint, HintCommand, Refused, Usage},
@@ -32,36 +32,36 @@ const CANCELLED: &str = "rejected and cancelled";
     reason = "the rest changes the board, and has its own table"
 )]
 pub(super) async fn run(
-    command: TaskCommand,
+    command: TaskSubcommand,
     desk: &mut TeamDesk,
     printer: &Printer,
 ) -> Result<()> {
     match command {
-        TaskCommand::List { status, page, scope } => {
+        TaskSubcommand::List { status, page, scope } => {
             let viewer = viewer(scope.user, scope.channel, scope.chat);
             let board = desk.team(None).await?;
             let page = board.list(status, viewer, page as usize).await?;
             show_page(&board, page, desk, printer).await
         }
-        TaskCommand::Search { words, page, scope } => {
+        TaskSubcommand::Search { words, page, scope } => {
             let viewer = viewer(scope.user, scope.channel, scope.chat);
             let board = desk.team(None).await?;
             let page = board.search(&words.join(" "), viewer, page as usize).await?;
             show_hits(&board, page, desk, printer).await
         }
-        TaskCommand::Get { task } => {
+        TaskSubcommand::Get { task } => {
             let board = desk.team(None).await?;
             let task = board.task(task).await?;
             show_task(&board, task, printer).await
         }
-        TaskCommand::Delegate { task, to, subject, wait } => {
+        TaskSubcommand::Delegate { task, to, subject, wait } => {
             let wait = wait.map(Duration::from_secs);
-            let order = delegate::Order { task, to, subject, wait };
+            let order = delegate::DelegateOrder { task, to, subject, wait };
             delegate::run(order, desk, printer).await
         }
-        TaskCommand::Next => next(desk, printer).await,
-        TaskCommand::Graph { dot, all } => graph(desk, dot, all, printer).await,
-        TaskCommand::Claim { task: None, wait: Some(seconds) } => {
+        TaskSubcommand::Next => next(desk, printer).await,
+        TaskSubcommand::Graph { dot, all } => graph(desk, dot, all, printer).await,
+        TaskSubcommand::Claim { task: None, wait: Some(seconds) } => {
             let team = desk.handle().await?;
             let done = team.claim_next(Duration::from_secs(seconds)).await?;
             confirm(desk, &done, "claimed", printer).await
@@ -102,19 +102,19 @@ fn check_asker(order: &Order, desk: &TeamDesk) -> Result<()> {
 
 /// Why a person does without checks, if one does.
 #[expect(clippy::wildcard_enum_match_arm, reason = "no other command is about them")]
-fn without_checks(command: &TaskCommand) -> Option<String> {
+fn without_checks(command: &TaskSubcommand) -> Option<String> {
     match command {
-        TaskCommand::Complete { without_checks, .. }
-        | TaskCommand::Approve { without_checks, .. } => without_checks.clone(),
+        TaskSubcommand::Complete { without_checks, .. }
+        | TaskSubcommand::Approve { without_checks, .. } => without_checks.clone(),
         _ => None,
     }
 }
 
 /// Translates what was typed into what is asked of the board, and the word for having done it.
 #[expect(clippy::too_many_lines, reason = "a flat table: one arm for each command")]
-fn order(command: TaskCommand) -> Result<(&'static str, Order)> {
+fn order(command: TaskSubcommand) -> Result<(&'static str, Order)> {
     Ok(match command {
-        TaskCommand::Create { subject, fields, id, approve_start } => {
+        TaskSubcommand::Create { subject, fields, id, approve_start } => {
             let new = NewTask {
                 seen: None,
                 id,
@@ -131,55 +131,57 @@ fn order(command: TaskCommand) -> Result<(&'static str, Order)> {
             };
             ("created", Order::Create(new))
         }
-        TaskCommand::Claim { task, .. } => ("claimed", Order::Claim { task }),
-        TaskCommand::Complete { task, result, summary, attempt, .. } => {
+        TaskSubcommand::Claim { task, .. } => ("claimed", Order::Claim { task }),
+        TaskSubcommand::Complete { task, result, summary, attempt, .. } => {
             ("completed", Order::Complete { task, result: given(result)?, summary, attempt })
         }
-        TaskCommand::Release { task, reason } => {
+        TaskSubcommand::Release { task, reason } => {
             ("gave back", Order::Release { task, reason: given(reason)? })
         }
-        TaskCommand::Fail { task, reason, attempt } => {
+        TaskSubcommand::Fail { task, reason, attempt } => {
             ("failed", Order::Fail { task, reason: given(reason)?, attempt, for_good: false })
         }
-        TaskCommand::Cancel { task, reason } => ("cancelled", Order::Cancel { task, reason }),
-        TaskCommand::Assign { task, member } => {
+        TaskSubcommand::Cancel { task, reason } => ("cancelled", Order::Cancel { task, reason }),
+        TaskSubcommand::Assign { task, member } => {
             ("assigned", Order::Assign { task: Some(task), to: member })
         }
-        TaskCommand::Review { task, result } => {
+        TaskSubcommand::Review { task, result } => {
             ("handed in", Order::Review { task, result: result.map(given).transpose()? })
         }
-        TaskCommand::Approve { task, comment, .. } => {
+        TaskSubcommand::Approve { task, comment, .. } => {
             ("approved", Order::Approve { task, comment })
         }
-        TaskCommand::Reject { task, reason, mode } => {
+        TaskSubcommand::Reject { task, reason, mode } => {
             ("rejected", Order::Reject { task, reason, mode: mode.into() })
         }
-        TaskCommand::Retry { task } => ("to be retried:", Order::Retry { task }),
-        TaskCommand::Comment { task, text } => {
+        TaskSubcommand::Retry { task } => ("to be retried:", Order::Retry { task }),
+        TaskSubcommand::Comment { task, text } => {
             ("commented on", Order::Comment { task, text: given(text)? })
         }
-        TaskCommand::Progress { task, percent, step } => {
+        TaskSubcommand::Progress { task, percent, step } => {
             ("noted progress on", Order::Progress { task, percent, step })
         }
-        TaskCommand::Attach { task, path } => ("attached a file to", Order::Attach { task, path }),
-        TaskCommand::AskUser { task, question } => {
+        TaskSubcommand::Attach { task, path } => {
+            ("attached a file to", Order::Attach { task, path })
+        }
+        TaskSubcommand::AskUser { task, question } => {
             ("asking the user about", Order::AskUser { task, question: given(question)? })
         }
-        TaskCommand::ClearAskUser { task } => {
+        TaskSubcommand::ClearAskUser { task } => {
             ("no longer asking about", Order::ClearAskUser { task })
         }
-        TaskCommand::Delete { task } => ("deleted", Order::Delete { task }),
-        TaskCommand::Update { task, subject, fields, unassign, add_blocked_by, unblock } => {
+        TaskSubcommand::Delete { task } => ("deleted", Order::Delete { task }),
+        TaskSubcommand::Update { task, subject, fields, unassign, add_blocked_by, unblock } => {
             let change =
                 TaskUpdate { subject, add_blocked_by, ..update(fields, unassign, unblock)? };
             ("updated", Order::Update { task, change: Box::new(change) })
         }
-        TaskCommand::List { .. }
-        | TaskCommand::Search { .. }
-        | TaskCommand::Get { .. }
-        | TaskCommand::Next
-        | TaskCommand::Delegate { .. }
-        | TaskCommand::Graph { .. } => {
+        TaskSubcommand::List { .. }
+        | TaskSubcommand::Search { .. }
+        | TaskSubcommand::Get { .. }
+        | TaskSubcommand::Next
+        | TaskSubcommand::Delegate { .. }
+        | TaskSubcommand::Graph { .. } => {
             let hint = Hint::from("see ").and_run(HintCommand::troop("task").word("--help"));
             return Err(Usage::new("this command changes nothing", hint).into());
         }
@@ -281,7 +283,8 @@ async fn show_page(
     if page.tasks.is_empty() {
         return printer.text("no tasks\n");
     }
-    let (now, width) = (desk.clock.now(), printer.width());
+    let now = desk.clock.now();
+    let width = printer.width();
     let text = board
         .look(move |state| {
             let rows: Vec<_> =

@@ -66,7 +66,8 @@ pub(super) async fn run(
             export::export(name.as_deref(), output.as_deref(), desk, printer).await
         }
         TeamCommand::Import { file, name, yes } => {
-            let consent = if yes { export::Consent::Given } else { export::Consent::Asked };
+            let consent =
+                if yes { export::ImportConsent::Given } else { export::ImportConsent::Asked };
             export::import(&file, name.as_deref(), consent, desk, printer).await
         }
         TeamCommand::Mirror { folder, layout, once } => {
@@ -139,7 +140,8 @@ pub(super) async fn show(name: Option<&str>, desk: &mut TeamDesk, printer: &Prin
         return printer.json(&value);
     }
     let now = desk.clock.now();
-    let (members, standing) = (desk.roster(&board).await?, standing(&board, desk).await?);
+    let members = desk.roster(&board).await?;
+    let standing = standing(&board, desk).await?;
     let seen = (now, about(&board).await?);
     let look = move |state: &State| render::team_status(state, &members, &standing, &seen);
     let mut text = board.look(look).await?;
@@ -152,9 +154,11 @@ pub(super) async fn show(name: Option<&str>, desk: &mut TeamDesk, printer: &Prin
 
 async fn status(name: Option<&str>, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     let board = desk.team(name).await?;
-    let (members, now) = (desk.roster(&board).await?, desk.clock.now());
+    let members = desk.roster(&board).await?;
+    let now = desk.clock.now();
     if printer.json {
-        let (standing, stopped) = (desk.standing(&board).await?, desk.stopped_lead(board.team()));
+        let standing = desk.standing(&board).await?;
+        let stopped = desk.stopped_lead(board.team());
         let mut value = board.look(move |state| status_json(state, &members)).await?;
         if let Some(fields) = value.as_object_mut() {
             fields.insert("state".to_owned(), standing.as_str().into());
@@ -264,7 +268,8 @@ async fn dead(board: &Board, desk: &TeamDesk) -> Result<Vec<MemberName>> {
         let running = state.members().filter(|it| it.role == Role::Member && it.is_running());
         running.map(|it| it.name.clone()).collect::<Vec<_>>()
     });
-    let (running, now) = (running.await?, desk.roster(board).await?);
+    let running = running.await?;
+    let now = desk.roster(board).await?;
     let is_dead = |name: &MemberName| {
         now.iter().any(|it| it.name == *name && it.state == MemberState::Crashed)
     };

@@ -7,7 +7,7 @@ use troop_model::{
 };
 use troop_runtime::{LeadEnd, LeadWork};
 
-use super::Home;
+use super::TeamHarvest;
 use crate::{
     render::{self, Story},
     report::Refused,
@@ -18,7 +18,7 @@ const MAX_NAMED: usize = 5;
 
 /// A team whose lead is over.
 #[derive(Debug)]
-pub(crate) struct Finished {
+pub(crate) struct RunOutcome {
     pub(crate) ended: LeadEnd,
     pub(crate) story: Story,
     /// What went wrong with the lead's agent.
@@ -28,10 +28,10 @@ pub(crate) struct Finished {
     /// How it stands with what it was told.
     pub(super) work: LeadWork,
     /// What became of what teammates made in folders of their own, if they had some.
-    pub(crate) home: Option<Home>,
+    pub(crate) home: Option<TeamHarvest>,
 }
 
-impl Finished {
+impl RunOutcome {
     /// What is left to complain about, if anything is: the team has not done what it was to do.
     pub(crate) fn check(&self) -> Result<()> {
         let state = self.story.state();
@@ -155,7 +155,8 @@ impl Left {
     /// There was nothing left to spend.
     fn spent(&self, state: &State, name: &str) -> Refused {
         let Some(team) = state.team() else { return Refused::new(self.says(), String::new()) };
-        let (budget, used) = (&team.settings.budget, &team.usage);
+        let budget = &team.settings.budget;
+        let used = &team.usage;
         let more = budget.more(used);
         let told = budget.told(used).unwrap_or_default();
         let message = format!("the team's budget is spent: {told}; {}", self.says());

@@ -16,7 +16,7 @@ const MAX_NAMED: usize = 3;
 
 /// What became of what a team made.
 #[derive(Debug)]
-pub(crate) struct Home(Ending);
+pub(crate) struct TeamHarvest(Ending);
 
 /// Opens the folders and branches of a team, unless it is to work in the project itself.
 pub(super) async fn open(desk: &TeamDesk, board: &Board, is_new: bool) -> Result<Opened> {
@@ -67,11 +67,11 @@ pub(super) async fn land(
     isolation: Option<Isolation>,
     ended: &LeadEnd,
     printer: &Printer,
-) -> Option<Home> {
+) -> Option<TeamHarvest> {
     let is_over = matches!(ended, LeadEnd::Quiet | LeadEnd::Stopped { .. });
     let isolation = isolation.filter(|_| is_over)?;
     match isolation.land().await {
-        Ok(ending) => Some(Home(ending)),
+        Ok(ending) => Some(TeamHarvest(ending)),
         Err(error) => {
             let branch = isolation.branch();
             printer.warn(format!(
@@ -83,7 +83,7 @@ pub(super) async fn land(
     }
 }
 
-impl Home {
+impl TeamHarvest {
     /// What people should know about it, a line each.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
@@ -105,7 +105,8 @@ impl Home {
         }
         for kept in &self.0.kept {
             let what = if kept.is_dirty { "uncommitted changes are" } else { "unmerged work is" };
-            let (member, folder) = (&kept.member, kept.folder.display());
+            let member = &kept.member;
+            let folder = kept.folder.display();
             lines.push(format!(
                 "{what} kept in {member}'s worktree, {folder}; to keep only the branch: `troop doctor --rescue`"
             ));
@@ -148,7 +149,8 @@ impl Home {
 fn elsewhere_line(elsewhere: &Elsewhere) -> String {
     match elsewhere {
         Elsewhere::Branch { member, branch } => {
-            let (shown, typed) = (render::one_line(branch), quoted(branch));
+            let shown = render::one_line(branch);
+            let typed = quoted(branch);
             format!(
                 "not merged, because {member} put it on another branch: `{shown}`; merge it: `git merge {typed}`"
             )

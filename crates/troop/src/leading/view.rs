@@ -15,14 +15,14 @@ const MIN_WIDTH: usize = 40;
 #[derive(Debug)]
 pub(super) struct View<'a> {
     printer: &'a Printer,
-    form: Form,
+    form: ViewForm,
     recent: Recent,
     /// How many lines of the screen are ours.
     n_drawn: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum ViewForm {
     /// A screen that changes.
     Screen,
     /// One line after the other.
@@ -34,34 +34,34 @@ enum Form {
 impl<'a> View<'a> {
     pub(super) fn new(printer: &'a Printer) -> Self {
         let form = match printer.screen() {
-            _ if printer.json => Form::Nothing,
-            Some(screen) if is_big(screen) => Form::Screen,
-            Some(_) | None => Form::Lines,
+            _ if printer.json => ViewForm::Nothing,
+            Some(screen) if is_big(screen) => ViewForm::Screen,
+            Some(_) | None => ViewForm::Lines,
         };
         Self { printer, form, recent: Recent::default(), n_drawn: 0 }
     }
 
     pub(super) fn is_screen(&self) -> bool {
-        self.form == Form::Screen
+        self.form == ViewForm::Screen
     }
 
     /// Shows nothing more: nobody looks.
     pub(super) fn close(&mut self) {
-        self.form = Form::Nothing;
+        self.form = ViewForm::Nothing;
     }
 
     pub(super) fn tell(&mut self, line: &str) -> Result<()> {
         match self.form {
-            Form::Screen => line.lines().for_each(|line| self.recent.push(line.to_owned())),
-            Form::Lines => self.printer.line(line)?,
-            Form::Nothing => {}
+            ViewForm::Screen => line.lines().for_each(|line| self.recent.push(line.to_owned())),
+            ViewForm::Lines => self.printer.line(line)?,
+            ViewForm::Nothing => {}
         }
         Ok(())
     }
 
     /// Tells what went wrong, also to who waits for the end alone.
     pub(super) fn warn(&mut self, text: &str) -> Result<()> {
-        if self.form == Form::Nothing {
+        if self.form == ViewForm::Nothing {
             self.printer.warn(text);
             return Ok(());
         }
@@ -70,7 +70,7 @@ impl<'a> View<'a> {
 
     /// Tells what waits for a person's word, also to who waits for the end alone.
     pub(super) fn ask(&mut self, line: &str) -> Result<()> {
-        if self.form == Form::Nothing && self.printer.json {
+        if self.form == ViewForm::Nothing && self.printer.json {
             self.printer.error_line(line);
         }
         self.tell(line)
@@ -88,7 +88,7 @@ impl<'a> View<'a> {
     /// Draws the screen anew, if there is one.
     pub(super) fn draw(&mut self, story: &Story, now: Time) -> Result<()> {
         let screen = self.printer.screen().filter(|screen| is_big(*screen));
-        if let (Form::Screen, Some(screen)) = (self.form, screen) {
+        if let (ViewForm::Screen, Some(screen)) = (self.form, screen) {
             let text = render::live(story, &self.recent, now, screen);
             self.printer.redraw(self.n_drawn, &text)?;
             self.n_drawn = text.lines().count();
@@ -98,7 +98,7 @@ impl<'a> View<'a> {
 
     /// Takes the screen away; what comes next stands where it was. Until then it may take a while.
     pub(super) fn clear(&mut self) -> Result<()> {
-        if self.form == Form::Screen {
+        if self.form == ViewForm::Screen {
             let line = render::paint(render::DIM, "the team has ended; its work is being merged");
             self.printer.redraw(std::mem::take(&mut self.n_drawn), &line)?;
         }

@@ -24,18 +24,18 @@ use super::resources;
 
 /// What a client wants to hear.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct NewsFilter {
     level: Mutex<LoggingLevel>,
     resources: Mutex<BTreeSet<String>>,
 }
 
-impl Default for Wanted {
+impl Default for NewsFilter {
     fn default() -> Self {
         Self { level: Mutex::new(LoggingLevel::Info), resources: Mutex::default() }
     }
 }
 
-impl Wanted {
+impl NewsFilter {
     pub(super) fn set_level(&self, level: LoggingLevel) {
         *self.level.lock().unwrap_or_else(PoisonError::into_inner) = level;
     }
@@ -59,8 +59,12 @@ impl Wanted {
 }
 
 /// Tells a client of everything that happens from now on, until it goes.
-pub(super) async fn tell(caller: Arc<MemberCaller>, wanted: Arc<Wanted>, peer: Peer<RoleServer>) {
-    let mut news = News::new(&caller);
+pub(super) async fn tell(
+    caller: Arc<MemberCaller>,
+    wanted: Arc<NewsFilter>,
+    peer: Peer<RoleServer>,
+) {
+    let mut news = TeamNews::new(&caller);
     while let Some(event) = news.next().await {
         // Who has gone is not told of what does not concern it either, and would be kept for ever.
         if peer.is_transport_closed() {
@@ -90,7 +94,7 @@ pub(super) async fn tell_sink(
     sink: &SubscriptionSink,
 ) {
     let wanted = accepted.resource_subscriptions.clone().unwrap_or_default();
-    let mut news = News::new(caller);
+    let mut news = TeamNews::new(caller);
     while let Some(event) = news.next().await {
         for uri in resources::changed_by(&event).into_iter().filter(|uri| wanted.contains(uri)) {
             if sink.notify_resource_updated(uri).await.is_err() {
@@ -101,12 +105,12 @@ pub(super) async fn tell_sink(
 }
 
 /// Follows the team, and the one after it.
-struct News {
+struct TeamNews {
     teams: watch::Receiver<Arc<TeamHandle>>,
     log: Option<Subscription>,
 }
 
-impl News {
+impl TeamNews {
     fn new(caller: &MemberCaller) -> Self {
         Self { teams: caller.teams(), log: None }
     }

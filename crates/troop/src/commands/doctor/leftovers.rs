@@ -13,7 +13,7 @@ use troop_runtime::{
     orphans, rescue,
 };
 
-use super::{Check, State};
+use super::{Check, CheckState};
 use crate::{
     leading::{Folders, ignored_lines},
     render,
@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Who did the tasks of a team that are done and merged.
-pub(super) type Done = BTreeMap<TaskNumber, MemberName>;
+pub(super) type DoneTasks = BTreeMap<TaskNumber, MemberName>;
 
 /// Whether what is left is only looked at, or brought to safety.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(in crate::commands) enum Care {
 pub(super) async fn check(
     surroundings: &Surroundings,
     care: Care,
-    done: &BTreeMap<TeamId, Done>,
+    done: &BTreeMap<TeamId, DoneTasks>,
 ) -> Vec<Check> {
     let mut checks = Vec::new();
     let environment = surroundings.environment.variables();
@@ -62,7 +62,7 @@ pub(super) async fn check(
             }
             Err(error) => checks.push(Check {
                 name: "leftovers".to_owned(),
-                state: State::Bad,
+                state: CheckState::Bad,
                 says: error.chain(),
                 fix: Some(
                     format!("look at `{}`, and at the project of that team", folder.display())
@@ -120,14 +120,14 @@ fn put_elsewhere(elsewhere: &Elsewhere, project: &Path) -> Check {
                 .and_to("; or ", "drop it", git().words(["stash", "drop", name])),
         ),
     };
-    Check { name: "left behind".to_owned(), state: State::Missing, says, fix: Some(fix) }
+    Check { name: "left behind".to_owned(), state: CheckState::Missing, says, fix: Some(fix) }
 }
 
 /// Nobody can tell what is in the folders.
 fn without_git(care: Care) -> Check {
     Check {
         name: "left behind".to_owned(),
-        state: if care == Care::Rescue { State::Bad } else { State::Missing },
+        state: if care == Care::Rescue { CheckState::Bad } else { CheckState::Missing },
         says: "the worktrees of teams cannot be checked, because `git` is not found".to_owned(),
         fix: Some(
             Hint::from("install it or add it to `PATH`")
@@ -140,7 +140,7 @@ fn without_git(care: Care) -> Check {
 fn aside(surroundings: &Surroundings) -> Vec<Check> {
     let check = |path: PathBuf| Check {
         name: "set aside".to_owned(),
-        state: State::Missing,
+        state: CheckState::Missing,
         says: format!("files that git could not keep, in {}", path.display()),
         fix: Some(Hint::from("move it where you want it").and_to(
             "; or ",
@@ -173,7 +173,7 @@ async fn one(
     }
     let Some(folder) = leftover.folder.as_ref().filter(|_| care == Care::Rescue) else {
         let fix = fix(leftover, done_by.is_some());
-        return Check { name, state: State::Missing, says, fix: Some(fix) };
+        return Check { name, state: CheckState::Missing, says, fix: Some(fix) };
     };
     match rescue(leftover, &surroundings.aside(), &surroundings.environment.variables()).await {
         Ok(Rescued { branch, aside, ignored }) => {
@@ -201,7 +201,7 @@ async fn one(
                     remove.word(folder.display()),
                 )
             };
-            Check { name, state: State::Bad, says: error.chain(), fix: Some(fix) }
+            Check { name, state: CheckState::Bad, says: error.chain(), fix: Some(fix) }
         }
     }
 }

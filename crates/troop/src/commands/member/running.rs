@@ -52,7 +52,8 @@ pub(super) async fn spawn(
     let mut news = board.subscribe(board.look(troop_model::State::version).await?);
     let name = member.name.clone();
     if plan && known.is_some() {
-        let (member, permissions) = (name.clone(), Permissions::Plan);
+        let member = name.clone();
+        let permissions = Permissions::Plan;
         desk.submit(Command::SetMemberMode { member, permissions }).await?;
     }
     desk.submit(Command::SpawnMember(Spawn { member, prompt })).await?;

@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// What is to be delegated, and to whom.
 #[derive(Debug)]
-pub(super) struct Order {
+pub(super) struct DelegateOrder {
     pub(super) task: Option<TaskRef>,
     pub(super) to: MemberName,
     pub(super) subject: Option<String>,
@@ -33,8 +33,12 @@ pub(super) struct Order {
     pub(super) wait: Option<Duration>,
 }
 
-pub(super) async fn run(order: Order, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
-    let Order { task, to, subject, wait } = order;
+pub(super) async fn run(
+    order: DelegateOrder,
+    desk: &mut TeamDesk,
+    printer: &Printer,
+) -> Result<()> {
+    let DelegateOrder { task, to, subject, wait } = order;
     let command = Command::Delegate { to, task, subject, trace_id: None };
     let done = desk.submit(command).await?;
     let mut facts = done.events.iter().map(|event| &event.fact);
@@ -56,7 +60,8 @@ pub(super) async fn run(order: Order, desk: &mut TeamDesk, printer: &Printer) ->
     match (found.status, wait) {
         (DelegationStatus::Failed | DelegationStatus::Cancelled, _) => {
             let hint = Hint::to("see the task", HintCommand::troop("task get").word(found.task.0));
-            let (to, task) = (&found.to, found.task);
+            let to = &found.to;
+            let task = found.task;
             let is_due = move |state: &State| state.tasks().get(task)?.not_before;
             let message = match board.look(is_due).await? {
                 Some(_) => format!("{to} did not complete {task} this time; it will be retried"),
@@ -137,7 +142,8 @@ impl Watched<'_> {
 }
 
 async fn show(board: &Board, delegation: &Delegation, printer: &Printer) -> Result<()> {
-    let (found, number) = (delegation.clone(), delegation.task);
+    let found = delegation.clone();
+    let number = delegation.task;
     if printer.json {
         let view: Value = board
             .look(move |state| serde_json::to_value(DelegationView::new(state, &found)))

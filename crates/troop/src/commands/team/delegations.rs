@@ -24,8 +24,9 @@ pub(super) async fn list(name: Option<&str>, desk: &mut TeamDesk, printer: &Prin
         let all: Vec<Value> = board.look(all_json).await??;
         return printer.json(&json!({ "delegations": all }));
     }
-    let (now, standing) = (desk.clock.now(), desk.standing(&board).await?);
-    let several = Several::new(desk, &board);
+    let now = desk.clock.now();
+    let standing = desk.standing(&board).await?;
+    let several = DelegationsView::new(desk, &board);
     let rows: Vec<_> = board
         .look(move |state| {
             let all = oldest_first(state);
@@ -42,14 +43,14 @@ pub(super) async fn list(name: Option<&str>, desk: &mut TeamDesk, printer: &Prin
 }
 
 /// Who may be at several delegations at once.
-struct Several {
+struct DelegationsView {
     /// The agents that are programs of others.
     programs: BTreeSet<String>,
     /// Where members have folders of their own, which are for one task at a time.
     folders: PathBuf,
 }
 
-impl Several {
+impl DelegationsView {
     fn new(desk: &TeamDesk, board: &Board) -> Self {
         let Surroundings { project, home, .. } = &desk.surroundings;
         let described = Definition::read_all(&Definition::folders(project, Some(home)));
@@ -88,7 +89,7 @@ fn row(
     state: &State,
     delegation: &Delegation,
     n_chars: usize,
-    look: (TeamStanding, Time, &Several),
+    look: (TeamStanding, Time, &DelegationsView),
 ) -> Vec<String> {
     let (standing, now, several) = look;
     let is_running = delegation.status == DelegationStatus::Running;
