@@ -7,7 +7,9 @@ use troop_model::{
     TaskCommand, TaskRef, decide,
 };
 use troop_process::Mark;
-use troop_runtime::{Agreement, BoardError, Checks, Request, Wanted, complaint, find_lead};
+use troop_runtime::{
+    Agreement, BoardError, CheckDemand, Checks, CommandRequest, complaint, find_lead,
+};
 use uuid::Uuid;
 
 use crate::{
@@ -135,7 +137,7 @@ async fn way_on(desk: &mut TeamDesk) -> Result<String> {
 
 /// Refuses an order that the board would not take even with a proof, or with this one if there is one.
 async fn judge(desk: &mut TeamDesk, proof: Option<Proof>, order: &TaskCommand) -> Result<()> {
-    let Request { actor, operation, origin, command, .. } =
+    let CommandRequest { actor, operation, origin, command, .. } =
         desk.request(Command::Task(order.clone()))?;
     let ctx = Context { now: desk.clock.now(), actor, operation, origin, fence: None };
     let board = desk.team(None).await?;
@@ -169,7 +171,7 @@ async fn run<T>(
         clock: desk.clock.clone(),
         session,
         show: None,
-        wanted: Wanted::default(),
+        wanted: CheckDemand::default(),
         // A person has agreed to them as they are now.
         agreement: Agreement::default(),
     };

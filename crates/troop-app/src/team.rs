@@ -25,8 +25,8 @@ use troop_model::{
 };
 use troop_protocol::{Call, Client, ClientError, Failure, FailureKind, Session, TeamStanding};
 use troop_runtime::{
-    Answers, Board, BoardError, BoardResult, Clock, Done, LeadClient, LeadPresence, Request,
-    Signature, Subscription,
+    Answers, Board, BoardError, BoardResult, Clock, CommandEffect, CommandRequest, LeadClient,
+    LeadPresence, Signature, Subscription,
 };
 use uuid::Uuid;
 
@@ -111,19 +111,21 @@ impl TeamHandle {
     }
 
     /// Gives a command, signed by the caller.
-    pub async fn submit(&self, command: Command) -> Result<Done> {
+    pub async fn submit(&self, command: Command) -> Result<CommandEffect> {
         let Session { actor, origin } = self.session.clone();
         let operation = OperationId(Uuid::now_v7());
         self.submit_request(Signature { operation, actor, origin }.on(command)).await
     }
 
     /// Gives a request that the caller has signed already.
-    pub async fn submit_request(&self, request: Request) -> Result<Done> {
+    pub async fn submit_request(&self, request: CommandRequest) -> Result<CommandEffect> {
         let command = request.command.clone();
         let operation = request.operation;
         let by_lead = self.by_lead(async |client| client.call(command, operation).await).await;
         match by_lead {
-            Ok(Some(answer)) => Ok(Done { version: answer.version, events: answer.events.into() }),
+            Ok(Some(answer)) => {
+                Ok(CommandEffect { version: answer.version, events: answer.events.into() })
+            }
             Ok(None) => Ok(self.board.submit(request).await?),
             Err(RelayFault::Client(ClientError::Failed(failure))) => {
                 Err(self.explain(failure, &request).await?)
@@ -149,13 +151,13 @@ impl TeamHandle {
     /// Lets the time that passed have its effect: leases that ran out, retries that are due. If no lead supervises the team,
     /// whoever looks for work does this.
     pub async fn tick(&self) -> BoardResult<()> {
-        let tick = Request::new(Actor::system(), Command::Tick);
+        let tick = CommandRequest::new(Actor::system(), Command::Tick);
         self.board.submit(tick).await.map(drop)
     }
 
     /// Claims the next task as soon as there is one. The claim goes the same way as any other change: by way of the lead where
     /// one runs, so that it passes the lead's hooks and waits for the member's worktree.
-    pub async fn claim_next(&self, patience: Duration) -> Result<Done> {
+    pub async fn claim_next(&self, patience: Duration) -> Result<CommandEffect> {
         let mut news = self.subscribe(self.look(State::version).await?);
         let deadline = Instant::now() + patience;
         loop {
@@ -214,7 +216,7 @@ impl TeamHandle {
     }
 
     /// The rule behind a failure that the lead reported, if the rules refuse the same here: a refusal carries its hint.
-    async fn explain(&self, failure: Failure, request: &Request) -> Result<Error> {
+    async fn explain(&self, failure: Failure, request: &CommandRequest) -> Result<Error> {
         let context = Context {
             now: self.clock.now(),
             actor: request.actor.clone(),

@@ -177,10 +177,10 @@ pub fn read_export(mut input: impl BufRead) -> Result<(ExportHeader, Vec<Event>)
 
 fn header(line: &[u8]) -> Result<ExportHeader, ExportError> {
     #[derive(Deserialize)]
-    struct Form {
+    struct ExportForm {
         troop_export: u32,
     }
-    let form: Form = serde_json::from_slice(line).map_err(|_| ExportError::NotAnExport)?;
+    let form: ExportForm = serde_json::from_slice(line).map_err(|_| ExportError::NotAnExport)?;
     if form.troop_export > FORMAT {
         return Err(ExportError::Newer { found: form.troop_export });
     }

@@ -41,7 +41,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{Actor, Command, MemberName, Version};
 use uuid::Uuid;
 
-use crate::{Agreement, Answers, Board, BoardError, Clock, Hooks, Isolation, Request};
+use crate::{Agreement, Answers, Board, BoardError, Clock, CommandRequest, Hooks, Worktrees};
 
 pub use launch::{InProcess, Launch, LaunchSpec, LaunchedAgent, Life, Programs, silent_lead};
 pub(crate) use lease::dead_sessions;
@@ -72,7 +72,7 @@ pub struct LeadOptions {
     /// What people have run when something happens.
     pub hooks: Hooks,
     /// How teammates get folders of their own; none if all work in the project's.
-    pub isolation: Option<Isolation>,
+    pub isolation: Option<Worktrees>,
     /// What must pass before a task is done, besides what the board says.
     pub checks: Vec<String>,
     /// Whether the checks of tasks are what a person agreed to.
@@ -258,7 +258,7 @@ impl Lead {
     /// Asks the lead to stop all its teammates and then itself.
     pub async fn stop(&self, reason: &str) -> Result<(), LeadError> {
         let reason = Some(reason.to_owned());
-        let request = Request::new(Actor::system(), Command::StopTeam { reason });
+        let request = CommandRequest::new(Actor::system(), Command::StopTeam { reason });
         self.board.submit(request).await?;
         Ok(())
     }

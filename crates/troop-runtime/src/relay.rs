@@ -7,21 +7,26 @@ use tokio_util::task::TaskTracker;
 use troop_process::is_stopped;
 use troop_protocol::{Client, ClientError, Session};
 
-use crate::{Done, Request, find_lead};
+use crate::{CommandEffect, CommandRequest, find_lead};
 
 /// How long a lead has to answer at all. One that was stopped, or hangs, must not hold up everybody else.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Gives a command to the lead that is found in a team's folder. None if nobody leads here, or it went away: then the board
 /// itself is to take it, and if the lead did it after all, the same operation has one effect.
-pub async fn relay(folder: &Path, request: &Request) -> Result<Option<Done>, ClientError> {
+pub async fn relay(
+    folder: &Path,
+    request: &CommandRequest,
+) -> Result<Option<CommandEffect>, ClientError> {
     let session = Session { actor: request.actor.clone(), origin: request.origin.clone() };
     let Some(lead) = LeadClient::connect(folder, &session, &TaskTracker::new()).await else {
         return Ok(None);
     };
     let (command, operation) = (request.command.clone(), request.operation);
     match lead.ask(async |client| client.call(command, operation).await).await {
-        Ok(answer) => Ok(Some(Done { version: answer.version, events: answer.events.into() })),
+        Ok(answer) => {
+            Ok(Some(CommandEffect { version: answer.version, events: answer.events.into() }))
+        }
         Err(ClientError::NoLead { .. } | ClientError::Gone) => Ok(None),
         Err(error) => Err(error),
     }

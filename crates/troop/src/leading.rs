@@ -17,8 +17,8 @@ use troop_app::{
 };
 use troop_model::{Actor, Command, Member, Outgoing, Refusal, Spawn, State};
 use troop_runtime::{
-    Board, BoardError, HookOptions, Hooks, Isolation, Lead, LeadEnd, LeadError, LeadHandle,
-    LeadOptions, LeadThinks, Opened, Request, Subscription, Timing, Until,
+    Board, BoardError, CommandRequest, HookOptions, Hooks, IsolationStart, Lead, LeadEnd,
+    LeadError, LeadHandle, LeadOptions, LeadThinks, Subscription, Timing, Until, Worktrees,
 };
 
 use crate::{
@@ -71,7 +71,7 @@ pub(crate) struct LeadRun<'a> {
     lead: Lead,
     ears: Ears,
     watch: LeadWatch,
-    isolation: Option<Isolation>,
+    isolation: Option<Worktrees>,
     /// Held until what the team made is brought home.
     folders: Option<Folders>,
     /// What people should know about it.
@@ -110,10 +110,10 @@ impl<'a> Leading<'a> {
         let folder = desk.folder(board.team());
         let taken = Folders::take(&folder).await;
         let folders = taken.with_context(|| format!("`{}` cannot be used", folder.display()))?;
-        let Opened { isolation, notices } = match folders {
+        let IsolationStart { isolation, notices } = match folders {
             Some(_) => isolation::open(desk, board, self.is_new).await?,
             // Somebody leads the team, which is refused below.
-            None => Opened { isolation: None, notices: Vec::new() },
+            None => IsolationStart { isolation: None, notices: Vec::new() },
         };
         let options = LeadOptions {
             board: board.clone(),
@@ -295,7 +295,7 @@ impl<'a> Stopper<'a> {
             let Leading { desk, board, .. } = self.leading;
             let person = Actor::human(&desk.surroundings.user);
             let command = Command::StopTeam { reason: Some(reason.to_owned()) };
-            if board.submit(Request::new(person, command)).await.is_err() {
+            if board.submit(CommandRequest::new(person, command)).await.is_err() {
                 // The board does not take it, so the lead must hear of it in another way.
                 self.handle.hurry().await;
             }

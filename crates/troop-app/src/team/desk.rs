@@ -8,7 +8,8 @@ use troop_model::{
 };
 use troop_protocol::{Session as CallerSession, TeamStanding};
 use troop_runtime::{
-    Board, BoardError, Clock, Done, Following, LeadPresence, Request, Session, Signature,
+    Board, BoardError, Clock, CommandEffect, CommandRequest, Following, LeadPresence, Session,
+    Signature,
 };
 use troop_store::{Missing, Store};
 
@@ -315,12 +316,12 @@ impl TeamDesk {
     }
 
     /// A command, signed by whoever acts.
-    pub fn request(&self, command: Command) -> Result<Request> {
+    pub fn request(&self, command: Command) -> Result<CommandRequest> {
         Ok(self.signature()?.on(command))
     }
 
     /// Gives a command to the team.
-    pub async fn submit(&mut self, command: Command) -> Result<Done> {
+    pub async fn submit(&mut self, command: Command) -> Result<CommandEffect> {
         self.handle().await?.submit(command).await
     }
 

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{State, TeamStatus, Version};
-use troop_runtime::{Board, Clock, Mirror, MirrorError, MirrorOptions, Notice, find_lead};
+use troop_runtime::{Board, Clock, Mirror, MirrorError, MirrorNotice, MirrorOptions, find_lead};
 
 use super::desk::{DeskNotice, NoticeSink};
 use crate::{
@@ -28,7 +28,7 @@ pub(super) struct FileSync {
 #[derive(Debug)]
 enum SyncMode {
     /// The files match the log up to this version.
-    Once(Box<Mirror>, UnboundedReceiver<Notice>, Version),
+    Once(Box<Mirror>, UnboundedReceiver<MirrorNotice>, Version),
     /// A task keeps them in step.
     Running(CancellationToken, TaskTracker),
 }
@@ -86,9 +86,9 @@ async fn keep(mut mirror: Mirror, options: MirrorOptions, stop: CancellationToke
 }
 
 /// Reports what others wrote and the board refused. The team itself tells those who wrote it.
-fn report(refused: &mut UnboundedReceiver<Notice>, notices: &NoticeSink) {
+fn report(refused: &mut UnboundedReceiver<MirrorNotice>, notices: &NoticeSink) {
     while let Ok(notice) = refused.try_recv() {
-        if let Notice::Refused { path, reason } = notice {
+        if let MirrorNotice::Refused { path, reason } = notice {
             let path = one_line(&path);
             notices.tell(&DeskNotice::FileRefused { path, reason: one_line(&reason) });
         }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{Runner, dispatcher::Dispatcher, gate::Deed, places::claimed};
 use crate::{
-    Done, Request,
+    CommandEffect, CommandRequest,
     answers::{changed, failure},
 };
 
@@ -48,9 +48,9 @@ impl Dispatcher {
     }
 
     /// Gives a command and answers with what came of it.
-    pub(super) async fn call(&mut self, request: Request, responder: Responder) {
+    pub(super) async fn call(&mut self, request: CommandRequest, responder: Responder) {
         let readying = self.readying(&request.command);
-        let look = |state: &State, done: Done| {
+        let look = |state: &State, done: CommandEffect| {
             let work = claimed(state, &done);
             (changed(state, &done), work)
         };

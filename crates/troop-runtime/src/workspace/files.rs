@@ -17,7 +17,7 @@ const DISK_LAG: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// A team's files.
 #[derive(Clone, Debug)]
-pub struct Files {
+pub struct WorkspaceFiles {
     board: Board,
     workspace: Workspace,
 }
@@ -33,7 +33,7 @@ pub struct Asker {
 
 /// What was done with a file, and the command by which the board is told. Whoever did it gives that command.
 #[derive(Clone, Debug)]
-pub struct Noted {
+pub struct FileRecord {
     /// What was done.
     pub changed: FileChanged,
     /// What is to be known about it.
@@ -41,13 +41,13 @@ pub struct Noted {
 }
 
 /// Where somebody works.
-struct Place {
+struct WorkspacePlace {
     folder: WorkspaceFolder,
     task: Option<TaskNumber>,
     quota: Option<u64>,
 }
 
-impl Files {
+impl WorkspaceFiles {
     /// The files of a team whose folder on this machine is `folder`.
     #[must_use]
     pub fn new(board: Board, folder: &Path) -> Self {
@@ -56,7 +56,7 @@ impl Files {
 
     /// All files.
     pub async fn list(&self, asker: Asker) -> Result<FileList, WorkspaceError> {
-        let Place { folder, .. } = self.place(asker).await?;
+        let WorkspacePlace { folder, .. } = self.place(asker).await?;
         let (workspace, meant) = (self.workspace.clone(), folder.clone());
         let (listing, path) =
             blocking(move || Ok((workspace.list(&meant)?, workspace.path_of(&meant)))).await?;
@@ -72,7 +72,7 @@ impl Files {
     /// What is in a file.
     pub async fn read(&self, asker: Asker, path: &str) -> Result<FileContent, WorkspaceError> {
         let path = FilePath::new(path)?;
-        let Place { folder, .. } = self.place(asker).await?;
+        let WorkspacePlace { folder, .. } = self.place(asker).await?;
         let workspace = self.workspace.clone();
         blocking(move || {
             let bytes = workspace.read(&folder, &path)?;
@@ -87,7 +87,7 @@ impl Files {
         asker: Asker,
         path: &str,
         bytes: Vec<u8>,
-    ) -> Result<Noted, WorkspaceError> {
+    ) -> Result<FileRecord, WorkspaceError> {
         let path = FilePath::new(path)?;
         let place = self.place(asker.clone()).await?;
         let (folder, task) = (place.folder, place.task);
@@ -102,13 +102,13 @@ impl Files {
         let stat =
             blocking(move || workspace.write(&meant.0, &meant.1, &bytes, place.quota)).await?;
         let changed = FileChanged { path: path.to_string(), size: stat.size, task };
-        Ok(Noted { changed, command: record(folder, stat.size) })
+        Ok(FileRecord { changed, command: record(folder, stat.size) })
     }
 
     /// Deletes a file.
-    pub async fn delete(&self, asker: Asker, path: &str) -> Result<Noted, WorkspaceError> {
+    pub async fn delete(&self, asker: Asker, path: &str) -> Result<FileRecord, WorkspaceError> {
         let path = FilePath::new(path)?;
-        let Place { folder, .. } = self.place(asker.clone()).await?;
+        let WorkspacePlace { folder, .. } = self.place(asker.clone()).await?;
         let command = Command::ForgetFile { folder: folder.clone(), path: path.to_string() };
         self.check(asker, command.clone()).await?;
         let (workspace, meant) = (self.workspace.clone(), path.clone());
@@ -117,16 +117,16 @@ impl Files {
         let name = path.to_string();
         let look = move |state: &State| state.file(&known, &name).and_then(|file| file.task);
         let task = self.board.look(look).await?;
-        Ok(Noted { changed: FileChanged { path: path.to_string(), size, task }, command })
+        Ok(FileRecord { changed: FileChanged { path: path.to_string(), size, task }, command })
     }
 
-    async fn place(&self, asker: Asker) -> Result<Place, WorkspaceError> {
+    async fn place(&self, asker: Asker) -> Result<WorkspacePlace, WorkspaceError> {
         let look = move |state: &State| {
             let Asker { actor, origin, question } = asker;
             let (folder, task) = state.workspace_of(&actor, &origin, &question)?;
             let quota = state.team().and_then(|team| team.settings.workspace_quota_mb);
             let quota = quota.map(|megabytes| u64::from(megabytes) * MB);
-            Ok(Place { folder, task, quota })
+            Ok(WorkspacePlace { folder, task, quota })
         };
         Ok(self.board.look(look).await?.map_err(BoardError::Refused)?)
     }

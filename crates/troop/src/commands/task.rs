@@ -12,7 +12,7 @@ use troop_model::{
     ActorKind, Command, Condition, Fact, HintWord, MAX_SNIPPET, NewTask, Origin, Refusal,
     RejectMode, Task, TaskNumber, TaskUpdate, TaskView, preview,
 };
-use troop_runtime::{Board, BoardError, Done, Signature, TaskPage};
+use troop_runtime::{Board, BoardError, CommandEffect, Signature, TaskPage};
 
 use super::given;
 use crate::{
@@ -204,7 +204,12 @@ fn update(fields: TaskFields, unassign: bool, unblock: bool) -> Result<TaskUpdat
 }
 
 /// Says what was done, and to which task.
-async fn confirm(desk: &mut TeamDesk, done: &Done, verb: &str, printer: &Printer) -> Result<()> {
+async fn confirm(
+    desk: &mut TeamDesk,
+    done: &CommandEffect,
+    verb: &str,
+    printer: &Printer,
+) -> Result<()> {
     let board = desk.team(None).await?;
     let Some(number) = done.task() else {
         return if printer.json {
@@ -238,7 +243,7 @@ async fn confirm(desk: &mut TeamDesk, done: &Done, verb: &str, printer: &Printer
     clippy::wildcard_enum_match_arm,
     reason = "for the rest, what was asked for is what happened"
 )]
-fn outcome(done: &Done, number: TaskNumber) -> Option<&'static str> {
+fn outcome(done: &CommandEffect, number: TaskNumber) -> Option<&'static str> {
     let about = done.events.iter().rev().filter(|event| event.fact.task() == Some(number));
     about.into_iter().find_map(|event| match &event.fact {
         Fact::TaskSubmitted { .. } => Some("handed in for review:"),

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use troop_app::team::TeamDesk;
 use troop_model::{FileQuestion, Hint, HintCommand, TaskRef};
 use troop_protocol::{FileChanged, FileList, FileView};
-use troop_runtime::{Asker, Files, MAX_FILE, Noted, Signature};
+use troop_runtime::{Asker, FileRecord, MAX_FILE, Signature, WorkspaceFiles};
 
 use crate::{
     cli::{WorkspaceCommand, WorkspaceOf},
@@ -20,7 +20,7 @@ pub(super) async fn run(
     printer: &Printer,
 ) -> Result<()> {
     let board = desk.team(None).await?;
-    let files = Files::new(board.clone(), &desk.folder(board.team()));
+    let files = WorkspaceFiles::new(board.clone(), &desk.folder(board.team()));
     match command {
         WorkspaceCommand::List { of } => {
             let list = files.list(asker(of, desk)?).await?;
@@ -58,7 +58,7 @@ pub(super) async fn warn_if_missing(
     printer: &Printer,
 ) -> Result<()> {
     let board = desk.team(None).await?;
-    let files = Files::new(board.clone(), &desk.folder(board.team()));
+    let files = WorkspaceFiles::new(board.clone(), &desk.folder(board.team()));
     let Signature { actor, origin, .. } = desk.signature()?;
     let question = FileQuestion { chat: None, task: Some(task.clone()) };
     // A workspace that cannot be looked at is another matter.
@@ -83,7 +83,7 @@ fn asker(of: WorkspaceOf, desk: &TeamDesk) -> Result<Asker> {
 }
 
 /// Tells the board what was done with a file, by way of the lead if there is one.
-async fn note(noted: Noted, what: &str, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
+async fn note(noted: FileRecord, what: &str, desk: &mut TeamDesk, printer: &Printer) -> Result<()> {
     desk.submit(noted.command).await?;
     let FileChanged { path, size, task } = &noted.changed;
     if printer.json {

@@ -9,7 +9,7 @@ use std::{
 use troop_app::surroundings::Surroundings;
 use troop_model::{MemberName, TaskNumber, TeamId};
 use troop_runtime::{
-    Clock, Elsewhere, GitError, Leftover, LeftoverState, Rescued, elsewhere, find_lead, leftovers,
+    Clock, GitError, Leftover, LeftoverState, Rescue, StrayWork, elsewhere, find_lead, leftovers,
     orphans, rescue,
 };
 
@@ -88,21 +88,21 @@ async fn found_in(
     let found = leftovers(folder, environment).await?;
     let (project, elsewhere) = elsewhere(folder, environment).await?;
     // A folder that is on such a branch is told of already.
-    let is_new = |it: &&Elsewhere| match it {
-        Elsewhere::Branch { branch, .. } => {
+    let is_new = |it: &&StrayWork| match it {
+        StrayWork::Branch { branch, .. } => {
             !found.iter().any(|it| it.branch.as_ref() == Some(branch))
         }
-        Elsewhere::Stash { .. } => true,
+        StrayWork::Stash { .. } => true,
     };
     let checks = elsewhere.iter().filter(is_new).map(|it| put_elsewhere(it, &project)).collect();
     Ok((found, checks))
 }
 
 /// What a member put where nobody merges it, and what to type.
-fn put_elsewhere(elsewhere: &Elsewhere, project: &Path) -> Check {
+fn put_elsewhere(elsewhere: &StrayWork, project: &Path) -> Check {
     let git = || HintCommand::other("git").word("-C").word(project.display());
     let (says, fix) = match elsewhere {
-        Elsewhere::Branch { member, branch } => {
+        StrayWork::Branch { member, branch } => {
             let shown = render::one_line(branch);
             (
                 format!("work that {member} put on another branch: {shown}"),
@@ -113,7 +113,7 @@ fn put_elsewhere(elsewhere: &Elsewhere, project: &Path) -> Check {
                 ),
             )
         }
-        Elsewhere::Stash { member, name } => (
+        StrayWork::Stash { member, name } => (
             format!("work that {member} left in `git stash`: {name}"),
             Hint::to("see it", git().words(["stash", "show", "-p", name]))
                 .and_to("; ", "apply it", git().words(["stash", "pop", name]))
@@ -176,7 +176,7 @@ async fn one(
         return Check { name, state: CheckState::Missing, says, fix: Some(fix) };
     };
     match rescue(leftover, &surroundings.aside(), &surroundings.environment.variables()).await {
-        Ok(Rescued { branch, aside, ignored }) => {
+        Ok(Rescue { branch, aside, ignored }) => {
             let is_merged = branch.is_none() && aside.is_empty();
             let how = if is_merged { "removed" } else { "rescued" };
             let branch = branch.map(|branch| format!("; it is on `{branch}`")).unwrap_or_default();
