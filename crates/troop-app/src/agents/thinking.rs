@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use troop_agent::builtin::{
-    Api, BuiltinOptions, ContextSources, Endpoint, Price, Rules, Secret, WorkLimits,
+use troop_agent::{
+    ContextSources, Rules,
+    builtin::{Api, BuiltinOptions, Endpoint, KeySource, ModelSize, Price, Secret, WorkLimits},
 };
 use troop_model::{Hint, HintCommand};
 use troop_protocol::Gate;
@@ -74,7 +75,8 @@ impl ThinkingPlace<'_> {
         let ThinkingConfig { file: config, off } = read.map_err(unfit(CONFIG.into()))?;
         let variable = |name: &str| environment.variable(name);
         let mut options = choose(&config, model, &variable).map_err(unfit(MODEL.into()))?;
-        options.rules = rules(&config.permissions, &variable).map_err(unfit(RULES.into()))?;
+        options.rights.rules =
+            rules(&config.permissions, &variable).map_err(unfit(RULES.into()))?;
         options.sources =
             ContextSources { project: Some(project.to_owned()), home: Some(home.to_owned()) };
         options.gate = off.map_or(Gate::Open, |off| Gate::Closed { by: off.by });
@@ -84,7 +86,7 @@ impl ThinkingPlace<'_> {
             HintCommand::troop("trust"),
         );
         options.servers = trust::servers(project, servers, environment).map_err(unfit(allow))?;
-        options.seed = u64::from(std::process::id());
+        options.requests.seed = u64::from(std::process::id());
         Ok(options)
     }
 
@@ -169,15 +171,15 @@ fn choose(
              million tokens cost (`price` of `{name}` in `models` of `config.json`), or set `limits.tokens` instead"
         ));
     }
-    let window = own.context_window.unwrap_or(usual.window);
+    let window = own.context_window.unwrap_or(usual.size.window);
     // A small model's replies must leave room for its input.
     let most = u32::try_from(window / 4).unwrap_or(u32::MAX);
     Ok(BuiltinOptions {
-        key_variable: named.map(str::to_owned),
-        key_command: own.api_key_command,
-        window,
-        max_tokens: own.max_tokens.unwrap_or(usual.max_tokens.min(most)),
-        hidden,
+        key: KeySource { variable: named.map(str::to_owned), command: own.api_key_command, hidden },
+        size: ModelSize {
+            window,
+            max_tokens: own.max_tokens.unwrap_or(usual.size.max_tokens.min(most)),
+        },
         limits,
         price,
         ..usual

@@ -228,6 +228,12 @@ impl TeamDesk {
         Ok(board.look(move |state| presence.members(state)).await?)
     }
 
+    /// The same, with what members wait for that only a person can decide.
+    pub async fn waiting_roster(&self, board: &Board) -> Result<Vec<Member>> {
+        let presence = self.presence(board.team());
+        Ok(board.look(move |state| presence.waiting_members(state)).await?)
+    }
+
     /// The process that leads a team from this machine, if it was stopped and hears nothing.
     #[must_use]
     pub fn stopped_lead(&self, team: TeamId) -> Option<StoppedLead> {
