@@ -9,7 +9,7 @@ mod rule;
 use std::path::Path;
 
 use troop_model::Permissions;
-use troop_protocol::{Category, Denied};
+use troop_protocol::{Category, ToolDenial};
 
 use line::ShellLine;
 pub use rule::{BadRule, Rule};
@@ -58,7 +58,7 @@ impl Rules {
         let writes = action.category == Category::Files;
         match mode {
             _ if writes && action.is_any(own::is_of_git) => Permit::No(own::OF_GIT.to_owned()),
-            Permissions::Plan if changes => Permit::No(Denied::PlanMode.to_string()),
+            Permissions::Plan if changes => Permit::No(ToolDenial::PlanMode.to_string()),
             _ if self.ask.iter().any(|rule| rule.forbids(action)) => Permit::Ask,
             Permissions::Bypass => Permit::Yes,
             _ if writes && action.is_any(own::decides_what_runs) => Permit::Ask,

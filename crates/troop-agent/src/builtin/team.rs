@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 use troop_model::{Dialect, Member, MemberName, Permissions, Role, Settings, Status, TeamStatus};
-use troop_protocol::{Category, ContextText, Denied, Gate, Query, Seat, Toolbox, WireTask};
+use troop_protocol::{Category, ContextText, Gate, Query, Seat, ToolDenial, Toolbox, WireTask};
 
 use super::{
     chat::ToolSpec,
@@ -125,7 +125,7 @@ impl<'a> TeamTools<'a> {
     }
 
     /// Whether the member may have tools of this category at all.
-    pub(crate) fn check(&self, category: Category) -> Result<(), Denied> {
+    pub(crate) fn check(&self, category: Category) -> Result<(), ToolDenial> {
         Seat { permissions: Permissions::Default, ..self.seat() }.check(category)
     }
 
