@@ -1,17 +1,14 @@
 //! A team whose lead is over, and what is left to complain about.
 
 use anyhow::Result;
+use troop_app::story::Story;
 use troop_model::{
     Assignment, MemberState, Party, Role, Spending, State, Status, Task, TaskNumber,
 };
 use troop_runtime::{LeadEnd, LeadWork};
 
 use super::Home;
-use crate::{
-    agents::SUGGESTED,
-    render::{self, Story},
-    report::Refused,
-};
+use crate::{agents::SUGGESTED, render, report::Refused};
 
 /// How many tasks are named.
 const MAX_NAMED: usize = 5;
