@@ -10,6 +10,7 @@ pub mod agents;
 mod error;
 pub mod hint;
 pub mod prove;
+pub mod story;
 pub mod surroundings;
 pub mod team;
 pub mod text;

@@ -12,6 +12,7 @@ use tokio::{sync::mpsc, time::Instant};
 use tokio_util::task::TaskTracker;
 use troop_app::{
     agents::{LeadWatch, RunnableAgents, Thinker, UnfinishedLead},
+    story::Story,
     team::TeamDesk,
     trust::{self, ProjectTrust},
 };
@@ -21,9 +22,7 @@ use troop_runtime::{
     LeadError, LeadHandle, LeadOptions, LeadThinks, Subscription, Timing, Until, Worktrees,
 };
 
-use crate::{
-    cli::LeadArgs, orphans, output::Printer, render::Story, report::CallerOptions, signals::Signals,
-};
+use crate::{cli::LeadArgs, orphans, output::Printer, report::CallerOptions, signals::Signals};
 pub(crate) use finished::RunOutcome;
 pub(crate) use folders::Folders;
 pub(crate) use isolation::{TeamHarvest, ignored_lines};
@@ -145,9 +144,12 @@ impl<'a> Leading<'a> {
 async fn follow(board: &Board, desk: &TeamDesk) -> Result<(Story, Subscription)> {
     let state = board.look(State::clone).await?;
     let news = board.subscribe(state.version());
-    // What is to be typed may be pasted in another folder, where another team is meant.
-    let typed = CallerOptions::typed().about(state.team().map(|team| team.name.as_str()));
-    Ok((Story::new(state, desk.clock.now(), typed), news))
+    Ok((Story::new(state, desk.clock.now()), news))
+}
+
+/// Hints may be pasted in another folder, where another team is meant, so that they name this one.
+fn options_about(story: &Story) -> CallerOptions {
+    CallerOptions::typed().about(story.state().team().map(|team| team.name.as_str()))
 }
 
 impl LeadRun<'_> {
@@ -200,7 +202,7 @@ impl Leading<'_> {
     async fn watch(&self, lead: Lead, ears: &mut Ears) -> (LeadEnd, Result<()>) {
         let Ears { story, news, signals, warnings, hooks } = ears;
         let mut stopper = Stopper::new(self, lead.handle(), signals);
-        let mut view = View::new(self.printer);
+        let mut view = View::new(self.printer, options_about(story));
         let mut shown = Ok(());
         let mut frames = tokio::time::interval(FRAME);
         let mut looks = tokio::time::interval(LOOK);
@@ -220,13 +222,15 @@ impl Leading<'_> {
                         break LeadEnd::Lost { reason };
                     }
                 },
-                Ok(Some(event)) = news.next() => view.tell_event(story, &event),
+                Ok(Some(event)) = news.next() => {
+                    story.tell(&event).iter().try_for_each(|line| view.show(line))
+                }
                 Some(warning) = warnings.recv() => view.warn(&warning),
                 never = &mut orphans => match never {},
                 // On a screen it stands as long as it waits.
                 _ = looks.tick(), if !view.is_screen() => {
                     let lines = story.remind(self.desk.clock.now());
-                    lines.iter().try_for_each(|line| view.ask(line))
+                    lines.iter().try_for_each(|line| view.show(line))
                 }
                 _ = frames.tick(), if view.is_screen() => view.draw(story, self.desk.clock.now()),
             };
@@ -238,7 +242,8 @@ impl Leading<'_> {
         };
         // What was written last, and then what was said last, also by hooks.
         while let Ok(Some(event)) = news.next_stored().await {
-            shown = shown.and(view.tell_event(story, &event));
+            let told = story.tell(&event).iter().try_for_each(|line| view.show(line));
+            shown = shown.and(told);
         }
         stopper.wait_for(hooks).await;
         while let Ok(warning) = warnings.try_recv() {

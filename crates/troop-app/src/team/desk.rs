@@ -6,10 +6,10 @@ use smol_str::SmolStr;
 use troop_model::{
     Actor, Command, Member, MemberName, Origin, Refusal, State, TeamId, did_you_mean, nearest,
 };
-use troop_protocol::{Session as CallerSession, TeamStanding};
+use troop_protocol::{Session, TeamStanding};
 use troop_runtime::{
-    Board, BoardError, Clock, CommandEffect, CommandRequest, Following, LeadPresence, Session,
-    Signature,
+    Board, BoardError, Clock, CommandEffect, CommandRequest, Following, LeadPresence, Signature,
+    StoreSession,
 };
 use troop_store::{Missing, Store};
 
@@ -74,7 +74,7 @@ impl fmt::Debug for NoticeSink {
 pub struct TeamDesk {
     pub surroundings: Surroundings,
     pub store: Arc<dyn Store>,
-    pub session: Session,
+    pub session: StoreSession,
     pub clock: Clock,
     channel: &'static str,
     /// The team that was named, by a choice or a file.
@@ -131,7 +131,7 @@ impl TeamDesk {
         let missing = if is_default { Missing::Make } else { missing };
         let store = troop_store::open(&url, missing).await?;
         let clock = Clock::system();
-        let session = Session::new(Arc::clone(&store), clock.clone(), following);
+        let session = StoreSession::new(Arc::clone(&store), clock.clone(), following);
         let (member, own_team) = starter.map(|it| (it.member, it.team)).unzip();
         let chosen = surroundings.choices.team.clone();
         let team = chosen.or(own_team).or(surroundings.configured.team.clone());
@@ -162,7 +162,7 @@ impl TeamDesk {
         let Signature { actor, origin, .. } = self.signature()?;
         let board = self.team(None).await?;
         let folder = self.folder(board.team());
-        let session = CallerSession { actor, origin };
+        let session = Session { actor, origin };
         Ok(TeamHandle::new(board, &folder, self.clock.clone(), session))
     }
 

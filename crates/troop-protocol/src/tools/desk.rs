@@ -9,7 +9,7 @@ use troop_model::{Command, Dialect, TaskCommand, TaskRef, Version};
 
 use super::{
     Calls, Seat, board, claude,
-    seen::{TaskInFull, TeamOverview},
+    seen::{TaskInFull, ToolTeam},
 };
 use crate::{
     call::{Answer, Call, Change, FileCall, Query},
@@ -127,7 +127,7 @@ impl<C: Calls> ToolDesk<'_, C> {
         self.query(Query::Task { task }).await
     }
 
-    pub(super) async fn team(&self) -> Result<TeamOverview, Failure> {
+    pub(super) async fn team(&self) -> Result<ToolTeam, Failure> {
         self.query(Query::Team {}).await
     }
 

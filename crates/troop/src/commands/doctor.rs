@@ -13,7 +13,7 @@ use troop_app::{
     trust::{self, ProjectTrust},
 };
 use troop_model::{Status, TeamId};
-use troop_runtime::{Board, Clock, Following, Session};
+use troop_runtime::{Board, Clock, Following, StoreSession};
 use troop_store::Missing;
 
 use crate::{
@@ -190,7 +190,7 @@ async fn store(surroundings: &Surroundings) -> (Vec<Check>, BTreeMap<TeamId, Don
         Err(error) => return (vec![Check::bad("store", &error.into())], done),
     };
     let mut checks = vec![Check::good("store", url.to_string())];
-    let session = Session::new(Arc::clone(&store), Clock::system(), Following::WhenAsked);
+    let session = StoreSession::new(Arc::clone(&store), Clock::system(), Following::WhenAsked);
     let teams = match session.teams().await {
         Ok(teams) => teams,
         Err(error) => {

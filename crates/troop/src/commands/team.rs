@@ -142,8 +142,8 @@ pub(super) async fn show(name: Option<&str>, desk: &mut TeamDesk, printer: &Prin
     let now = desk.clock.now();
     let members = desk.roster(&board).await?;
     let standing = standing(&board, desk).await?;
-    let seen = (now, about(&board).await?);
-    let look = move |state: &State| render::team_status(state, &members, &standing, &seen);
+    let options = options_about(&board).await?;
+    let look = move |state: &State| render::team_status(state, &members, &standing, now, &options);
     let mut text = board.look(look).await?;
     text.push('\n');
     for (key, value) in settings::flatten(value.get("settings").unwrap_or(&Value::Null)) {
@@ -167,13 +167,14 @@ async fn status(name: Option<&str>, desk: &mut TeamDesk, printer: &Printer) -> R
         return printer.json(&value);
     }
     let standing = standing(&board, desk).await?;
-    let seen = (now, about(&board).await?);
-    let look = move |state: &State| render::team_status(state, &members, &standing, &seen);
+    let options = options_about(&board).await?;
+    let look = move |state: &State| render::team_status(state, &members, &standing, now, &options);
     printer.text(&board.look(look).await?)
 }
 
-/// What was typed, about this team: what is to be typed may be pasted in another folder, where another is meant.
-async fn about(board: &Board) -> Result<CallerOptions> {
+/// The caller's options for hints about this team. Hints name it, because they may be pasted in another folder, where another
+/// team is meant.
+async fn options_about(board: &Board) -> Result<CallerOptions> {
     let name = board.look(|state| state.team().map(|team| team.name.clone())).await?;
     Ok(CallerOptions::typed().about(name.as_ref().map(TeamName::as_str)))
 }

@@ -1,17 +1,14 @@
 //! A team whose lead is over, and what is left to complain about.
 
 use anyhow::Result;
-use troop_app::agents::SUGGESTED;
+use troop_app::{agents::SUGGESTED, story::Story};
 use troop_model::{
     AgentKind, Assignment, MemberState, Party, Role, Spending, State, Status, Task, TaskNumber,
 };
 use troop_runtime::{LeadEnd, LeadWork};
 
 use super::TeamHarvest;
-use crate::{
-    render::{self, Story},
-    report::Refused,
-};
+use crate::{render, report::Refused};
 
 /// How many tasks are named.
 const MAX_NAMED: usize = 5;
