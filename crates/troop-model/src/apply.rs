@@ -67,8 +67,12 @@ impl State {
             | Fact::DelegationCancelled { .. }
             | Fact::DelegationsAnnounced { .. } => self.apply_delegation(event),
             Fact::FileWritten { folder, path, size, task } => {
-                let (by, at) = (event.actor.clone(), event.at);
-                let file = WorkspaceFile { by, at, size: *size, task: *task };
+                let file = WorkspaceFile {
+                    by: event.actor.clone(),
+                    at: event.at,
+                    size: *size,
+                    task: *task,
+                };
                 self.files.get_mut().note(folder, path, file);
                 task.iter().for_each(|task| self.apply_task(*task, event));
             }

@@ -52,7 +52,7 @@ impl CodecError {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct LogLine<'a> {
     version: Version,
     schema: u32,
     at: Time,
@@ -63,7 +63,7 @@ struct Line<'a> {
 }
 
 #[derive(Deserialize)]
-struct Head<'a> {
+struct EventHead<'a> {
     version: Version,
     schema: u32,
     at: Time,
@@ -76,7 +76,7 @@ struct Head<'a> {
 /// Writes an event as one line of JSON.
 #[must_use]
 pub fn encode(event: &Event) -> String {
-    let line = Line {
+    let line = LogLine {
         version: event.version,
         schema: SCHEMA,
         at: event.at,
@@ -99,7 +99,7 @@ pub(crate) fn decode_with(
     schema: u32,
     upgrades: &[Upgrade],
 ) -> Result<Event, CodecError> {
-    let head: Head<'_> = serde_json::from_str(line)?;
+    let head: EventHead<'_> = serde_json::from_str(line)?;
     if head.schema > schema {
         return Err(CodecError::NewerSchema { version: head.version, schema: head.schema });
     }

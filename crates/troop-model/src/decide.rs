@@ -18,6 +18,8 @@ pub use proof::checks as named_checks;
 
 use smol_str::SmolStr;
 
+use work::RetryRule;
+
 use crate::{
     Actor, ActorKind, Command, Context, Event, Fact, MemberName, MessageKind, Origin, Party,
     Refusal, Role, State, Task, TaskCommand, TaskNumber, TaskRef, Team, access,
@@ -34,7 +36,7 @@ pub fn decide(state: &State, command: &Command, ctx: &Context) -> Result<Vec<Eve
     draft.who = draft.standing()?;
     lead::check_fence(&draft)?;
     if triggers_work(command) {
-        access::check_team(&draft.team()?.settings, &ctx.origin)?;
+        access::check_team(&draft.team()?.settings, &ctx.asker.origin)?;
     }
     carry_out(&mut draft, command)?;
     delegation::settle(&mut draft);
@@ -75,8 +77,7 @@ fn carry_out(draft: &mut Draft<'_>, command: &Command) -> Result<(), Refusal> {
         Command::PurgeLink { from, to } => team::purge_link(draft, from, to),
         Command::Task(command) => decide_task(draft, command),
         Command::RecordRefusal { task, subject, who, by, reason } => {
-            let (task, subject) = (task.as_ref(), subject.as_deref());
-            proof::refused(draft, (task, subject), who, *by, reason)
+            proof::refused(draft, task.as_ref(), subject.as_deref(), who, *by, reason)
         }
         Command::Send(outgoing) => mail::send(draft, outgoing),
         Command::MarkDelivered { reader, messages } => {
@@ -122,8 +123,8 @@ fn decide_task(draft: &mut Draft<'_>, command: &TaskCommand) -> Result<(), Refus
             work::complete(draft, task, result, summary.as_deref(), *attempt)
         }
         TaskCommand::Fail { task, reason, attempt, for_good } => {
-            let again = if *for_good { work::Again::Never } else { work::Again::AsConfigured };
-            work::fail(draft, task, (reason, again), *attempt)
+            let retry = if *for_good { RetryRule::Never } else { RetryRule::AsConfigured };
+            work::fail(draft, task, reason, retry, *attempt)
         }
         TaskCommand::Progress { task, percent, step } => {
             work::progress(draft, task, *percent, step)
@@ -191,7 +192,8 @@ impl<'a> Draft<'a> {
     }
 
     fn stamped(&self, facts: Vec<Fact>) -> Vec<Event> {
-        let (after, actor) = (self.state.version(), self.actor());
+        let after = self.state.version();
+        let actor = self.actor();
         let stamp = |(nth, fact)| Event {
             version: after.plus(nth + 1),
             at: self.ctx.now,
@@ -203,8 +205,8 @@ impl<'a> Draft<'a> {
     }
 
     fn standing(&self) -> Result<Standing, Refusal> {
-        let name = &self.ctx.actor.name;
-        match self.ctx.actor.kind {
+        let name = &self.ctx.asker.actor.name;
+        match self.ctx.asker.actor.kind {
             ActorKind::Human => Ok(Standing::Person),
             ActorKind::System => Ok(Standing::System),
             ActorKind::Agent => match self.state.find_member(name) {
@@ -230,7 +232,7 @@ impl<'a> Draft<'a> {
 
     /// Who acts, by its own name even if it came under another, such as `lead`.
     pub(crate) fn actor(&self) -> Actor {
-        self.member().map_or_else(|| self.ctx.actor.clone(), Actor::agent)
+        self.member().map_or_else(|| self.ctx.asker.actor.clone(), Actor::agent)
     }
 
     /// The member that acts; people and troop itself are none.
@@ -262,7 +264,7 @@ impl<'a> Draft<'a> {
     /// The conversation that the actor's work belongs to: its own, or that of the task which it holds. Where an answer is
     /// sent; it gives no rights.
     pub(crate) fn conversation(&self) -> Origin {
-        let own = &self.ctx.origin;
+        let own = &self.ctx.asker.origin;
         let tasks = &self.state.tasks;
         let held = self.member().filter(|_| own.is_internal()).and_then(|member| {
             let mut held = tasks.held_by(member).filter_map(|number| tasks.get(number));

@@ -40,7 +40,7 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 
-pub use actor::{Actor, ActorKind, Context, Origin};
+pub use actor::{Actor, ActorKind, Asker, Context, Origin};
 pub use codec::{CodecError, SCHEMA, decode, encode};
 pub use command::{
     Command, DelegationOutcome, NewMember, NewTask, NewTeamCommand, Outgoing, Spawn, TaskAction,
@@ -64,8 +64,8 @@ pub use settings::{
 pub use snapshot::{SNAPSHOT_FORMAT, SnapshotError};
 pub use state::{LeadLease, Request, Span, State, Team, TeamStatus};
 pub use task::{
-    Attachment, Comment, Dependency, Finished, Metadata, Progress, Question, StartGate, Status,
-    Task, TaskRef, TaskTable, TrailEntry,
+    Attachment, Comment, Dependency, Metadata, Progress, Question, StartGate, Status, Task,
+    TaskEnd, TaskRef, TaskTable, TrailEntry, TrailKind,
 };
 pub use team_md::{BOARD_ACTIONS, NO_TEAM, WITHOUT_TASK, team_md};
 pub use text::{MAX_LINE, MAX_TEXT, is_unprintable, preview, quoted, quoted_path};
@@ -77,4 +77,4 @@ pub use view::{
 pub use word::{UnknownWord, did_you_mean, nearest};
 pub use workspace::{FileQuestion, WorkspaceFile, WorkspaceFolder};
 
-use journaled::Journaled;
+use journaled::JournaledMap;

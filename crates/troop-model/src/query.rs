@@ -85,7 +85,8 @@ impl Search {
     /// The part of a task to show as a hit, if it is one.
     #[must_use]
     pub fn snippet(&self, task: &Task) -> Option<String> {
-        let (subject, description) = (task.subject.to_lowercase(), task.description.to_lowercase());
+        let subject = task.subject.to_lowercase();
+        let description = task.description.to_lowercase();
         let is_there = |word: &String| subject.contains(word) || description.contains(word);
         let is_hit = !self.words.is_empty() && self.words.iter().all(is_there);
         is_hit.then(|| text::preview(&task.description, MAX_SNIPPET))

@@ -8,9 +8,9 @@ use smol_str::SmolStr;
 use uuid::Uuid;
 
 use crate::{
-    Actor, Delegation, Journaled, Limits, Link, Mailbox, Member, MemberName, MessageKind,
+    Actor, Delegation, JournaledMap, Limits, Link, Mailbox, Member, MemberName, MessageKind,
     OperationId, Origin, Party, Refusal, Role, Settings, Spending, TaskNumber, TaskRef, TaskTable,
-    TeamId, TeamName, Time, Usage, Version, name, packed::Packed, workspace::Files,
+    TeamId, TeamName, Time, Usage, Version, name, packed::PackedPart, workspace::FileIndex,
 };
 
 /// How old an operation is, in the time of its log, that a team may forget; see also [`Limits`].
@@ -109,26 +109,26 @@ pub struct Span {
 pub struct State {
     /// No part of what the log amounts to, and in no snapshot.
     pub(crate) limits: Limits,
-    pub(crate) head: Head,
-    pub(crate) roster: Journaled<MemberName, Member>,
-    pub(crate) links: Journaled<(MemberName, MemberName), Link>,
-    pub(crate) requests: Journaled<Uuid, Request>,
+    pub(crate) head: StateHead,
+    pub(crate) roster: JournaledMap<MemberName, Member>,
+    pub(crate) links: JournaledMap<(MemberName, MemberName), Link>,
+    pub(crate) requests: JournaledMap<Uuid, Request>,
     /// The users that ever set the team to work, and from where.
-    pub(crate) origins: Journaled<Origin, ()>,
+    pub(crate) origins: JournaledMap<Origin, ()>,
     /// The tasks that are delegated now, and in which delegation.
-    pub(crate) delegated: Journaled<TaskNumber, Uuid>,
+    pub(crate) delegated: JournaledMap<TaskNumber, Uuid>,
     pub(crate) tasks: TaskTable,
-    pub(crate) mailbox: Packed<Mailbox>,
-    pub(crate) delegations: Packed<Delegations>,
-    pub(crate) operations: Packed<Operations>,
-    pub(crate) files: Packed<Files>,
+    pub(crate) mailbox: PackedPart<Mailbox>,
+    pub(crate) delegations: PackedPart<Delegations>,
+    pub(crate) operations: PackedPart<Operations>,
+    pub(crate) files: PackedPart<FileIndex>,
     /// What `rollback` goes back to.
-    pub(crate) before: Head,
+    pub(crate) before: StateHead,
 }
 
 /// The part of a state that is small enough to be copied before a change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Head {
+pub(crate) struct StateHead {
     pub(crate) version: Version,
     pub(crate) latest: Time,
     pub(crate) team: Option<Arc<Team>>,
@@ -137,9 +137,9 @@ pub(crate) struct Head {
 /// Running delegations, and the last ones that ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Delegations {
-    pub(crate) all: Journaled<Uuid, Delegation>,
+    pub(crate) all: JournaledMap<Uuid, Delegation>,
     /// In the order in which they ended.
-    ended: Journaled<(Version, Uuid), ()>,
+    ended: JournaledMap<(Version, Uuid), ()>,
 }
 
 /// The last operations, by id and by age.
@@ -147,23 +147,23 @@ pub(crate) struct Delegations {
 #[serde(from = "PackedOperations")]
 pub(crate) struct Operations {
     /// By the version before its first event.
-    by_age: Journaled<Version, Remembered>,
+    by_age: JournaledMap<Version, OperationRecord>,
     /// The latest moment at which one was made that is no longer remembered.
-    forgotten: Journaled<(), Time>,
+    forgotten: JournaledMap<(), Time>,
     #[serde(skip_serializing)]
-    by_id: Journaled<OperationId, Version>,
+    by_id: JournaledMap<OperationId, Version>,
 }
 
 /// The same as a snapshot holds it.
 #[derive(Deserialize)]
 struct PackedOperations {
-    by_age: BTreeMap<Version, Remembered>,
+    by_age: BTreeMap<Version, OperationRecord>,
     forgotten: BTreeMap<(), Time>,
 }
 
 /// An operation that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-struct Remembered {
+struct OperationRecord {
     operation: OperationId,
     n_events: u32,
     at: Time,
@@ -466,11 +466,12 @@ impl Operations {
         }
         let after = Version(version.0.saturating_sub(1));
         self.by_id.insert(operation, after);
-        self.by_age.insert(after, Remembered { operation, n_events: 1, at });
+        self.by_age.insert(after, OperationRecord { operation, n_events: 1, at });
         while let Some((oldest, it)) = self.by_age.entries().first_key_value()
             && is_forgettable(self.by_age.entries().len(), at.since(it.at), limits)
         {
-            let (oldest, operation) = (*oldest, it.operation);
+            let oldest = *oldest;
+            let operation = it.operation;
             let before = self.forgotten.entries().get(&()).copied().unwrap_or_default();
             self.forgotten.insert((), before.max(operation.made_at()));
             self.by_age.remove(&oldest);

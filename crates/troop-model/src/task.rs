@@ -1,6 +1,7 @@
 //! A unit of work, and the words for where it stands.
 
 mod table;
+mod trail;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::Error as _};
@@ -10,10 +11,11 @@ use std::fmt;
 use uuid::Uuid;
 
 pub(crate) use table::PackedTable;
-pub use table::{Finished, TaskTable};
+pub use table::{TaskEnd, TaskTable};
+pub use trail::{TrailEntry, TrailKind};
 
 use crate::{
-    Actor, Condition, Evidence, MemberName, Merged, Origin, TaskNumber, Time, Usage, Version,
+    Actor, Condition, Evidence, MemberName, Merged, Origin, TaskNumber, Time, Usage,
     WorkspaceFolder, roster::shown_as_word,
 };
 
@@ -216,20 +218,6 @@ pub struct Attachment {
     pub folder: Option<WorkspaceFolder>,
 }
 
-/// One line of a task's audit trail.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TrailEntry {
-    /// The event's version in the team's log, where the rest of it is.
-    pub version: Version,
-    /// What happened: the last word of the event's kind, for example `claimed`.
-    pub what: SmolStr,
-    /// Who did it.
-    pub actor: Actor,
-    pub at: Time,
-    /// Why, or with what, where that was said.
-    pub note: Option<String>,
-}
-
 /// Free data of a task: a JSON object. Text in snapshots, because those cannot hold a value of unknown shape.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema)]
 pub struct Metadata(pub Map<String, Value>);
@@ -264,7 +252,7 @@ const MIN_ID: usize = 4;
 
 /// How somebody names a task: by number, by id, or by the beginning of an id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "Written", into = "String")]
+#[serde(try_from = "TaskRefForm", into = "String")]
 pub enum TaskRef {
     /// `7` or `task-7`.
     Number(TaskNumber),
@@ -302,18 +290,18 @@ impl std::str::FromStr for TaskRef {
 /// How a task is named in JSON.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a task is named by its number, as `7` or `task-7`, or by its id")]
-enum Written {
+enum TaskRefForm {
     Number(u32),
     Text(String),
 }
 
-impl TryFrom<Written> for TaskRef {
+impl TryFrom<TaskRefForm> for TaskRef {
     type Error = crate::Refusal;
 
-    fn try_from(written: Written) -> Result<Self, Self::Error> {
+    fn try_from(written: TaskRefForm) -> Result<Self, Self::Error> {
         match written {
-            Written::Number(number) => Ok(Self::Number(TaskNumber(number))),
-            Written::Text(text) => text.parse(),
+            TaskRefForm::Number(number) => Ok(Self::Number(TaskNumber(number))),
+            TaskRefForm::Text(text) => text.parse(),
         }
     }
 }

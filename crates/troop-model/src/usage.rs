@@ -137,9 +137,9 @@ impl Budget {
     #[must_use]
     pub fn told(&self, used: &Usage) -> Option<String> {
         let money = self.dollars.map(|most| format!("{} of {most}", used.dollars));
-        let tokens = self
-            .tokens
-            .map(|most| format!("{} of {} tokens", Grouped(used.tokens()), Grouped(most)));
+        let tokens = self.tokens.map(|most| {
+            format!("{} of {} tokens", GroupedDigits(used.tokens()), GroupedDigits(most))
+        });
         let told: Vec<_> = money.into_iter().chain(tokens).collect();
         (!told.is_empty()).then(|| told.join(", "))
     }
@@ -179,12 +179,12 @@ impl fmt::Display for Dollars {
 impl fmt::Display for Usage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tokens = self.tokens();
-        write!(f, "{} {}", Grouped(tokens), if tokens == 1 { "token" } else { "tokens" })?;
+        write!(f, "{} {}", GroupedDigits(tokens), if tokens == 1 { "token" } else { "tokens" })?;
         let is_known = self.dollars != Dollars::default();
         match self.unpriced {
             0 => write!(f, ", {}", self.dollars),
             n if is_known => {
-                write!(f, ", {}, of {} the price is unknown", self.dollars, Grouped(n))
+                write!(f, ", {}, of {} the price is unknown", self.dollars, GroupedDigits(n))
             }
             _ => f.write_str(", price unknown"),
         }
@@ -192,9 +192,9 @@ impl fmt::Display for Usage {
 }
 
 /// A number that is easy to read.
-struct Grouped(u64);
+struct GroupedDigits(u64);
 
-impl fmt::Display for Grouped {
+impl fmt::Display for GroupedDigits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = self.0.to_string();
         for (nth, digit) in digits.chars().enumerate() {

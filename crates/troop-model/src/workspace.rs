@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use crate::{
-    Actor, ActorKind, Attachment, Journaled, MemberName, Origin, Refusal, Role, State, Status,
-    Task, TaskNumber, TaskRef, Time, WorkspaceScope,
+    Actor, ActorKind, Asker, Attachment, JournaledMap, MemberName, Refusal, Role, State, Status,
+    Task, TaskNumber, TaskRef, Time, TrailKind, WorkspaceScope,
 };
 
 /// How many files of one folder are remembered. A folder holds fewer; what was taken away behind our back may count too.
@@ -59,9 +59,9 @@ pub struct WorkspaceFile {
 
 /// All files that are known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Files(Journaled<(WorkspaceFolder, String), WorkspaceFile>);
+pub(crate) struct FileIndex(JournaledMap<(WorkspaceFolder, String), WorkspaceFile>);
 
-impl Files {
+impl FileIndex {
     pub(crate) fn note(&mut self, folder: &WorkspaceFolder, path: &str, file: WorkspaceFile) {
         self.0.insert((folder.clone(), path.to_owned()), file);
         let known = || self.of(folder);
@@ -143,15 +143,14 @@ impl State {
     /// team, and to members that ask for a conversation which they do not work for.
     pub fn workspace_of(
         &self,
-        actor: &Actor,
-        origin: &Origin,
+        asker: &Asker,
         question: &FileQuestion,
     ) -> Result<(WorkspaceFolder, Option<TaskNumber>), Refusal> {
         let scope = self.existing_team()?.settings.workspace_scope;
-        let member = match actor.kind {
+        let member = match asker.actor.kind {
             ActorKind::Agent => Some(
-                self.find_member(&actor.name)
-                    .map_err(|_| Refusal::NotAMember { name: actor.name.to_string() })?,
+                self.find_member(&asker.actor.name)
+                    .map_err(|_| Refusal::NotAMember { name: asker.actor.name.to_string() })?,
             ),
             ActorKind::Human | ActorKind::System => None,
         };
@@ -175,7 +174,7 @@ impl State {
         }
         let origin = match task.and_then(|task| self.tasks.get(task)) {
             Some(task) => &task.origin,
-            None => origin,
+            None => &asker.origin,
         };
         let chat = question.chat.clone().or_else(|| origin.chat_id.clone());
         Ok((WorkspaceFolder::of_chat(chat), task))
@@ -206,17 +205,22 @@ impl State {
 
 /// Whether somebody worked on a task at a moment that a disk noted.
 fn was_worked_on(task: &Task, at: Time) -> bool {
+    use TrailKind::{
+        Assigned, Cancelled, Claimed, Completed, Failed, Rejected, Released, Submitted,
+    };
     let mut since = None;
     for entry in &task.trail {
-        match (entry.what.as_str(), since) {
-            ("claimed" | "assigned" | "rejected", None) => since = Some(entry.at),
-            ("released" | "failed" | "completed" | "submitted" | "cancelled", Some(begin)) => {
+        let is_begin = matches!(entry.what, Claimed | Assigned | Rejected);
+        let is_end = matches!(entry.what, Released | Failed | Completed | Submitted | Cancelled);
+        match since {
+            None if is_begin => since = Some(entry.at),
+            Some(begin) if is_end => {
                 if begin <= at + DISK_LAG && at + DISK_LAG < entry.at {
                     return true;
                 }
                 since = None;
             }
-            _ => {}
+            None | Some(_) => {}
         }
     }
     let is_worked_on = matches!(task.status, Status::InProgress | Status::Stale);

@@ -53,7 +53,7 @@ pub use profile::{Language, Location, Profile, Severity, Signal, Structure, Sugg
 pub use relay::{LeadClient, relay};
 pub use session::{Session, TeamSummary};
 pub use workspace::{
-    Asker, FilePath, FileStat, Files, Listing, MAX_FILE, MAX_FILES, Noted, Workspace,
+    FilePath, FileRequest, FileStat, Files, Listing, MAX_FILE, MAX_FILES, Noted, Workspace,
     WorkspaceError,
 };
 

@@ -26,7 +26,7 @@ use troop_model::WorkspaceFolder;
 use uuid::Uuid;
 
 pub use error::WorkspaceError;
-pub use files::{Asker, Files, Noted};
+pub use files::{FileRequest, Files, Noted};
 pub use path::FilePath;
 pub use walk::Listing;
 

@@ -10,7 +10,9 @@ use std::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
-use troop_model::{Dialect, Member, MemberName, Permissions, Role, Settings, Status, TeamStatus};
+use troop_model::{
+    Dialect, Member, MemberName, Permissions, Role, Settings, Status, TaskView, TeamStatus,
+};
 use troop_protocol::{Category, ContextText, Denied, Gate, Query, Seat, Toolbox, WireTask};
 
 use super::{
@@ -55,12 +57,6 @@ struct Seen {
     status: TeamStatus,
     settings: Settings,
     members: Vec<Member>,
-}
-
-/// A task, as far as it matters here.
-#[derive(Debug, Deserialize)]
-struct TaskSeen {
-    status: Status,
 }
 
 impl<'a> Team<'a> {
@@ -181,7 +177,7 @@ impl<'a> Team<'a> {
     /// Whether a task is still to be reported on. Who told the board itself needs no other word.
     pub(crate) async fn is_open(&self, task: &WireTask) -> bool {
         let Ok(task) = task.id.task() else { return true };
-        let seen = self.turn.query::<TaskSeen>(&Query::Task { task }).await;
+        let seen = self.turn.query::<TaskView>(&Query::Task { task }).await;
         seen.is_ok_and(|task| task.status == Status::InProgress)
     }
 

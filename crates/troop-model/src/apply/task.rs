@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::{
     Actor, Attachment, Comment, Event, Evidence, Fact, MemberName, Merged, Metadata, Question,
     RefusedBy, RejectMode, StartGate, State, Status, Task, TaskChange, TaskNumber, Time,
-    TrailEntry, Usage, WorkspaceFolder, text,
+    TrailEntry, TrailKind, Usage, WorkspaceFolder, text,
 };
 
 /// How much of a result the board shows on a finished task.
@@ -334,7 +334,7 @@ fn attach(task: &mut Task, event: &Event, folder: &WorkspaceFolder, path: &str, 
             task.attachments.push(attachment);
             task.trail.push(TrailEntry {
                 version: event.version,
-                what: "attached".into(),
+                what: TrailKind::Attached,
                 actor: event.actor.clone(),
                 at: event.at,
                 note: Some(path.to_owned()),
@@ -344,13 +344,49 @@ fn attach(task: &mut Task, event: &Event, folder: &WorkspaceFolder, path: &str, 
 }
 
 /// What the audit trail keeps: everything but signs of life and small steps.
-#[expect(clippy::wildcard_enum_match_arm, reason = "most facts need no note")]
 fn trail_entry(event: &Event) -> Option<TrailEntry> {
-    let note = match &event.fact {
-        Fact::TaskRenewed { .. }
-        | Fact::TaskProgressed { .. }
-        | Fact::TaskReminded { .. }
-        | Fact::FileWritten { .. } => return None,
+    Some(TrailEntry {
+        version: event.version,
+        what: trail_kind(&event.fact)?,
+        actor: event.actor.clone(),
+        at: event.at,
+        note: trail_note(&event.fact),
+    })
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "other facts leave no trace on a task")]
+fn trail_kind(fact: &Fact) -> Option<TrailKind> {
+    match fact {
+        Fact::TaskCreated { .. } => Some(TrailKind::Created),
+        Fact::TaskUpdated { .. } => Some(TrailKind::Updated),
+        Fact::TaskClaimed { .. } => Some(TrailKind::Claimed),
+        Fact::TaskAssigned { .. } => Some(TrailKind::Assigned),
+        Fact::TaskReleased { .. } => Some(TrailKind::Released),
+        Fact::TaskSubmitted { .. } => Some(TrailKind::Submitted),
+        Fact::TaskCompleted { .. } => Some(TrailKind::Completed),
+        Fact::TaskApproved { .. } => Some(TrailKind::Approved),
+        Fact::TaskStartApproved { .. } => Some(TrailKind::StartApproved),
+        Fact::TaskRejected { .. } => Some(TrailKind::Rejected),
+        Fact::TaskCancelled { .. } => Some(TrailKind::Cancelled),
+        Fact::TaskFailed { .. } => Some(TrailKind::Failed),
+        Fact::TaskRetried { .. } => Some(TrailKind::Retried),
+        Fact::TaskStale { .. } => Some(TrailKind::Stale),
+        Fact::TaskRecovered { .. } => Some(TrailKind::Recovered),
+        Fact::TaskCommented { .. } => Some(TrailKind::Commented),
+        Fact::TaskAttached { .. } => Some(TrailKind::Attached),
+        Fact::TaskChecked { .. } => Some(TrailKind::Checked),
+        Fact::TaskMerged { .. } => Some(TrailKind::Merged),
+        Fact::TaskRefused { .. } => Some(TrailKind::Refused),
+        Fact::TaskAsked { .. } => Some(TrailKind::Asked),
+        Fact::TaskAskCleared { .. } => Some(TrailKind::AskCleared),
+        Fact::TaskEscalated { .. } => Some(TrailKind::Escalated),
+        _ => None,
+    }
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "most facts need no note")]
+fn trail_note(fact: &Fact) -> Option<String> {
+    match fact {
         Fact::TaskAssigned { owner, .. } => Some(owner.to_string()),
         Fact::TaskAsked { question, .. } => Some(question.clone()),
         Fact::TaskSubmitted { result, .. } => result.clone(),
@@ -373,15 +409,7 @@ fn trail_entry(event: &Event) -> Option<TrailEntry> {
         Fact::TaskChecked { evidence, waived, .. } => Some(checked(evidence, waived.as_deref())),
         Fact::TaskMerged { into, commit, .. } => Some(format!("{into} {commit}")),
         _ => None,
-    };
-    let what = event.fact.kind().split_once('.')?.1.into();
-    Some(TrailEntry {
-        version: event.version,
-        what,
-        actor: event.actor.clone(),
-        at: event.at,
-        note,
-    })
+    }
 }
 
 fn checked(evidence: &[Evidence], waived: Option<&str>) -> String {

@@ -7,7 +7,7 @@ mod announcement;
 
 use uuid::Uuid;
 
-use super::{Draft, Standing, task, usage, work, work::Again};
+use super::{Draft, Standing, task, usage, work, work::RetryRule};
 use crate::{
     Delegation, DelegationOutcome, DelegationStatus, Fact, MemberName, MemberState, MessageKind,
     NewTask, Origin, Party, Refusal, State, StateCause, Status, TaskNumber, TaskRef, access, text,
@@ -33,7 +33,8 @@ pub(super) fn start(
     let settings = &draft.team()?.settings;
     let may_make_task = !settings.delegation.require_task && !settings.approve_start;
     let begin = |draft: &mut Draft<'_>, task| {
-        let (delegation, trace) = (draft.new_id(), draft.new_id());
+        let delegation = draft.new_id();
+        let trace = draft.new_id();
         draft.push(Fact::DelegationStarted {
             delegation,
             from: from.clone(),
@@ -74,9 +75,9 @@ pub(super) fn start(
 
 /// The conversation that a delegation belongs to: the one that it is asked for in, else the one that its task came from.
 fn conversation(draft: &Draft<'_>, task: Option<&TaskRef>) -> Origin {
-    let task = task.filter(|_| draft.ctx.origin.is_internal());
+    let task = task.filter(|_| draft.ctx.asker.origin.is_internal());
     let task = task.and_then(|task| draft.live(task).ok());
-    task.map_or_else(|| draft.ctx.origin.clone(), |task| task.origin.clone())
+    task.map_or_else(|| draft.ctx.asker.origin.clone(), |task| task.origin.clone())
 }
 
 pub(super) fn finish(
@@ -91,7 +92,7 @@ pub(super) fn finish(
     }
     if draft.member().is_some_and(|member| *member != delegation.to && *member != delegation.from) {
         return Err(Refusal::Forbidden {
-            who: draft.ctx.actor.name.clone(),
+            who: draft.ctx.asker.actor.name.clone(),
             what: "end the delegations of others",
             may: "its two sides",
         });
@@ -105,7 +106,7 @@ pub(super) fn finish(
         match outcome {
             DelegationOutcome::Completed(result) => work::end(draft, held, result.clone(), None)?,
             DelegationOutcome::Failed(reason) => {
-                work::fail_now(draft, held, reason, Again::AsConfigured)?;
+                work::fail_now(draft, held, reason, RetryRule::AsConfigured)?;
             }
             DelegationOutcome::Cancelled(reason) => {
                 work::give_back(draft, held, delegation.to.clone(), reason)?;
@@ -139,7 +140,7 @@ pub(super) fn begin_again(draft: &mut Draft<'_>) -> Result<(), Refusal> {
 }
 
 /// Who tries a task again that failed by itself.
-pub(super) enum Retry {
+pub(super) enum Retrier {
     ByAnybody,
     /// To whom it was delegated.
     By(MemberName),
@@ -148,15 +149,15 @@ pub(super) enum Retry {
 }
 
 /// Who tries a task again. What was delegated stays so: to the same member, as part of what belongs together.
-pub(super) fn retry(draft: &Draft<'_>, task: TaskNumber) -> Retry {
-    let Some(failed) = failed(draft.state, task) else { return Retry::ByAnybody };
+pub(super) fn retry(draft: &Draft<'_>, task: TaskNumber) -> Retrier {
+    let Some(failed) = failed(draft.state, task) else { return Retrier::ByAnybody };
     if draft.state.member(&failed.to).is_none() {
-        return Retry::ByAnybody;
+        return Retrier::ByAnybody;
     }
     match check_link(draft, &failed.from, &failed.to, &failed.origin) {
-        Ok(()) => Retry::By(failed.to.clone()),
-        Err(Refusal::LinkFull { .. } | Refusal::MemberFull { .. }) => Retry::Later,
-        Err(_) => Retry::ByAnybody,
+        Ok(()) => Retrier::By(failed.to.clone()),
+        Err(Refusal::LinkFull { .. } | Refusal::MemberFull { .. }) => Retrier::Later,
+        Err(_) => Retrier::ByAnybody,
     }
 }
 
@@ -165,12 +166,15 @@ pub(super) fn go_on(draft: &mut Draft<'_>, task: TaskNumber, to: &MemberName) {
     let has_begun =
         |fact: &Fact| matches!(fact, Fact::DelegationStarted { task: begun, .. } if *begun == task);
     let Some(failed) = failed(draft.state, task) else { return };
-    let (from, origin) = (failed.from.clone(), failed.origin.clone());
+    let from = failed.from.clone();
+    let origin = failed.origin.clone();
     if draft.facts.iter().any(has_begun) || check_link(draft, &from, to, &origin).is_err() {
         return;
     }
-    let (delegation, trace_id) = (draft.new_id(), draft.new_id());
-    let (to, parent_trace_id) = (to.clone(), failed.parent_trace_id);
+    let delegation = draft.new_id();
+    let trace_id = draft.new_id();
+    let to = to.clone();
+    let parent_trace_id = failed.parent_trace_id;
     draft.push(Fact::DelegationStarted {
         delegation,
         from,
@@ -235,11 +239,11 @@ fn given_up<'a>(draft: &Draft<'a>) -> Vec<&'a Delegation> {
 }
 
 /// A delegation that has just ended, and how.
-type End<'a> = (&'a Delegation, DelegationOutcome);
+type DelegationEnd<'a> = (&'a Delegation, DelegationOutcome);
 
 /// The delegations that end by what has been decided so far.
-fn ends<'a>(draft: &Draft<'a>) -> Vec<End<'a>> {
-    let mut ends: Vec<End<'a>> = Vec::new();
+fn ends<'a>(draft: &Draft<'a>) -> Vec<DelegationEnd<'a>> {
+    let mut ends: Vec<DelegationEnd<'a>> = Vec::new();
     if draft.state.delegated.entries().is_empty() {
         return ends;
     }

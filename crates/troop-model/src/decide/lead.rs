@@ -40,7 +40,8 @@ pub(super) fn take(
         }
         _ => {}
     }
-    let (holder, checks) = (text::line("holder", holder)?, proof::checks(checks)?);
+    let holder = text::line("holder", holder)?;
+    let checks = proof::checks(checks)?;
     draft.push(Fact::LeadTaken { session, holder, fence: team.n_leads + 1, until, checks });
     // No child outlives its lead: whoever ran under the former one does not run any more.
     let orphans = draft.state.members().filter(|it| it.role == Role::Member && it.is_running());
@@ -81,7 +82,7 @@ fn only_system(draft: &Draft<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::Forbidden {
-        who: draft.ctx.actor.name.clone(),
+        who: draft.ctx.asker.actor.name.clone(),
         what: "supervise the team",
         may: "troop itself",
     })

@@ -38,7 +38,7 @@ pub(super) fn send(draft: &mut Draft<'_>, outgoing: &Outgoing) -> Result<(), Ref
         MessageKind::ShutdownResponse
         | MessageKind::PlanApprovalResponse
         | MessageKind::PermissionResponse => {
-            Some(check_response(draft, outgoing, (&from, &to), kind)?)
+            Some(check_response(draft, outgoing, &from, &to, kind)?)
         }
         MessageKind::Message
         | MessageKind::Broadcast
@@ -228,7 +228,8 @@ fn content(kind: MessageKind, outgoing: &Outgoing) -> Result<String, Refusal> {
 fn check_response(
     draft: &Draft<'_>,
     outgoing: &Outgoing,
-    (from, to): (&Party, &Party),
+    from: &Party,
+    to: &Party,
     kind: MessageKind,
 ) -> Result<Uuid, Refusal> {
     let (Some(id), Some(_)) = (outgoing.request_id, outgoing.approve) else {
@@ -258,7 +259,7 @@ fn check_response(
 fn check_may_grant(draft: &Draft<'_>, kind: MessageKind, to: &Party) -> Result<(), Refusal> {
     let own = draft.member().and_then(|own| draft.state.member(own));
     let (Some(own), Ok(asker)) = (own, draft.state.find_member(to.as_str())) else { return Ok(()) };
-    let (member, own) = (asker.name.clone(), own.permissions);
+    let own = own.permissions;
     let is_too_much = match kind {
         MessageKind::PlanApprovalResponse => own == Permissions::Plan,
         // Who may do no more than who asks would have to ask, too.
@@ -273,7 +274,11 @@ fn check_may_grant(draft: &Draft<'_>, kind: MessageKind, to: &Party) -> Result<(
         | MessageKind::TaskAssignment
         | MessageKind::System => false,
     };
-    if is_too_much { Err(Refusal::WiderThanOwn { member, own }) } else { Ok(()) }
+    if is_too_much {
+        Err(Refusal::WiderThanOwn { member: asker.name.clone(), own })
+    } else {
+        Ok(())
+    }
 }
 
 /// Whose mailbox is meant: the actor's own; people and troop itself may name another.
@@ -281,7 +286,7 @@ fn reading(draft: &Draft<'_>, reader: Option<&MemberName>) -> Result<Party, Refu
     match (&draft.who, reader) {
         (Standing::Lead(own) | Standing::Member(own), Some(reader)) if own != reader => {
             Err(Refusal::Forbidden {
-                who: draft.ctx.actor.name.clone(),
+                who: draft.ctx.asker.actor.name.clone(),
                 what: "read the mail of others",
                 may: "only they themselves",
             })

@@ -11,7 +11,7 @@ use crate::{
 pub(super) fn prove(draft: &mut Draft<'_>, proof: &Proof) -> Result<(), Refusal> {
     if !matches!(draft.who, Standing::System | Standing::Person) {
         return Err(Refusal::Forbidden {
-            who: draft.ctx.actor.name.clone(),
+            who: draft.ctx.asker.actor.name.clone(),
             what: "say that checks passed",
             may: "troop itself, which runs them when the task is completed,",
         });
@@ -28,7 +28,7 @@ pub(super) fn prove(draft: &mut Draft<'_>, proof: &Proof) -> Result<(), Refusal>
     let waived = proof.waived.as_deref().map(|it| text::block("reason", it)).transpose()?;
     if waived.is_some() && draft.who != Standing::Person {
         return Err(Refusal::Forbidden {
-            who: draft.ctx.actor.name.clone(),
+            who: draft.ctx.asker.actor.name.clone(),
             what: "do without checks",
             may: "a person",
         });
@@ -57,22 +57,23 @@ pub(super) fn prove(draft: &mut Draft<'_>, proof: &Proof) -> Result<(), Refusal>
 /// Keeps that something was refused, which who asked may have been told alone. Only who refuses can say that.
 pub(super) fn refused(
     draft: &mut Draft<'_>,
-    (task, subject): (Option<&TaskRef>, Option<&str>),
+    task: Option<&TaskRef>,
+    subject: Option<&str>,
     who: &Actor,
     by: RefusedBy,
     reason: &str,
 ) -> Result<(), Refusal> {
     if draft.who != Standing::System {
         return Err(Refusal::Forbidden {
-            who: draft.ctx.actor.name.clone(),
+            who: draft.ctx.asker.actor.name.clone(),
             what: "say what was refused",
             may: "the supervisor",
         });
     }
     let task = task.map(|task| draft.live(task)).transpose()?.map(|task| task.number);
     let subject = subject.map(|it| text::line("subject", it)).transpose()?;
-    let (who, reason) = (who.clone(), text::block("reason", reason)?);
-    draft.push(Fact::TaskRefused { task, subject, who, by, reason });
+    let reason = text::block("reason", reason)?;
+    draft.push(Fact::TaskRefused { task, subject, who: who.clone(), by, reason });
     Ok(())
 }
 
@@ -95,6 +96,8 @@ pub fn checks(named: &[String]) -> Result<Vec<String>, Refusal> {
             checks.push(check);
         }
     }
-    let (n, limit) = (checks.len(), MAX_CHECKS);
-    if n > limit { Err(Refusal::TooMany { what: "checks", n, limit }) } else { Ok(checks) }
+    if checks.len() > MAX_CHECKS {
+        return Err(Refusal::TooMany { what: "checks", n: checks.len(), limit: MAX_CHECKS });
+    }
+    Ok(checks)
 }

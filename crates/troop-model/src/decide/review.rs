@@ -72,7 +72,8 @@ pub(super) fn reject(
         }
         (RejectMode::Revise, Some(owner)) if draft.state.member(owner).is_none() => {
             let reason = format!("{owner} is no longer in the team");
-            let (task, owner) = (task.number, owner.clone());
+            let task = task.number;
+            let owner = owner.clone();
             draft.push(Fact::TaskReleased { task, owner, reason, forgiven: true });
         }
         (RejectMode::Revise, Some(owner)) => {

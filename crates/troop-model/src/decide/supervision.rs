@@ -25,8 +25,10 @@ pub(super) fn spawn(draft: &mut Draft<'_>, spawn: &Spawn) -> Result<(), Refusal>
             return Err(Refusal::LeadIsFixed { member: member.name.clone() });
         }
         Some(member) if member.is_running() => {
-            let (member, state) = (member.name.clone(), member.state);
-            return Err(Refusal::AlreadyRunning { member, state });
+            return Err(Refusal::AlreadyRunning {
+                member: member.name.clone(),
+                state: member.state,
+            });
         }
         Some(member) if member.agent != new.agent => {
             return Err(Refusal::MemberExists { member: member.name.clone() });
@@ -45,7 +47,8 @@ pub(super) fn spawn(draft: &mut Draft<'_>, spawn: &Spawn) -> Result<(), Refusal>
     }
     if let Some(prompt) = &spawn.prompt {
         let content = text::block("prompt", prompt)?;
-        let (id, to) = (draft.new_id(), Party::member(&new.name));
+        let id = draft.new_id();
+        let to = Party::member(&new.name);
         draft.push(Fact::MessageSent {
             id,
             from: mail::sender(draft),
@@ -75,7 +78,7 @@ pub(super) fn set_state(
 ) -> Result<(), Refusal> {
     if !matches!(draft.who, Standing::System | Standing::Person) {
         return Err(Refusal::Forbidden {
-            who: draft.ctx.actor.name.clone(),
+            who: draft.ctx.asker.actor.name.clone(),
             what: "say what state a member is in",
             may: "the supervisor",
         });
@@ -88,7 +91,8 @@ pub(super) fn set_state(
     if state == MemberState::Spawning && !member.is_running() {
         check_room(draft)?;
     }
-    let (name, reason) = (member.name.clone(), team::checked_reason(reason)?);
+    let name = member.name.clone();
+    let reason = team::checked_reason(reason)?;
     draft.push(Fact::MemberStateChanged { member: name.clone(), state, reason, cause, pid });
     match state {
         MemberState::Crashed => {
@@ -116,14 +120,19 @@ fn held_by<'a>(draft: &Draft<'a>, member: &MemberName) -> Vec<&'a Task> {
 /// Gives back what a member holds. That it ended is not its tasks' fault, so the attempt does not count.
 fn release_all(draft: &mut Draft<'_>, member: &MemberName, reason: &str) {
     for task in held_by(draft, member) {
-        let (task, owner, reason) = (task.number, member.clone(), reason.to_owned());
-        draft.push(Fact::TaskReleased { task, owner, reason, forgiven: true });
+        draft.push(Fact::TaskReleased {
+            task: task.number,
+            owner: member.clone(),
+            reason: reason.to_owned(),
+            forgiven: true,
+        });
     }
 }
 
 /// Records that a member ended with those who ran it.
 pub(super) fn lose(draft: &mut Draft<'_>, member: &Member, cause: StateCause) {
-    let (name, reason) = (&member.name, cause.in_words());
+    let name = &member.name;
+    let reason = cause.in_words();
     draft.push(Fact::MemberStateChanged {
         member: name.clone(),
         state: MemberState::Crashed,
@@ -144,8 +153,8 @@ pub(super) fn interrupt(
     if !member.is_running() {
         return Err(Refusal::NotRunning { member: member.name.clone(), state: member.state });
     }
-    let (name, reason) = (member.name.clone(), team::checked_reason(reason)?);
-    draft.push(Fact::MemberInterrupted { member: name, reason });
+    let reason = team::checked_reason(reason)?;
+    draft.push(Fact::MemberInterrupted { member: member.name.clone(), reason });
     // What it asked is withdrawn with what it was at.
     if !open_plans(draft, &Party::member(&member.name)).is_empty() {
         let cause = Some(StateCause::Interrupted);
@@ -162,7 +171,7 @@ pub(super) fn report_idle(
     let member = draft.state.find_member(member.as_str())?;
     if draft.member().is_some_and(|own| *own != member.name) {
         return Err(Refusal::Forbidden {
-            who: draft.ctx.actor.name.clone(),
+            who: draft.ctx.asker.actor.name.clone(),
             what: "say that somebody else is idle",
             may: "only they themselves",
         });
@@ -196,7 +205,8 @@ pub(super) fn report_idle(
 /// Tells the lead that a member has nothing to do. A newer notice takes the place of one that nobody has seen.
 fn tell_idle(draft: &mut Draft<'_>, member: &Member, last_task: Option<&TaskRef>) {
     let Some(lead) = draft.state.lead().map(|lead| Party::member(&lead.name)) else { return };
-    let (from, summary) = (Party::member(&member.name), format!("{} is idle", member.name));
+    let from = Party::member(&member.name);
+    let summary = format!("{} is idle", member.name);
     // A wrong word about the past is no reason not to hear that it is idle now.
     let last = last_task.and_then(|task| draft.live(task).ok());
     if last.is_some_and(|task| delegation::was_delegated(draft, task.number, &member.name)) {
@@ -249,12 +259,13 @@ pub(super) fn plan_was_answered(draft: &mut Draft<'_>, party: &Party, is_yes: bo
     wait_no_more(draft, member, permissions, why, None);
 }
 
-/// A member may do more than plan, so that nobody has to say a word about its plan any more: who waits for one gets it.
-pub(super) fn may_do_more(draft: &mut Draft<'_>, member: &Member, permissions: Permissions) {
+/// Approves the open plans of a member that may now do more than plan.
+pub(super) fn approve_plans(draft: &mut Draft<'_>, member: &Member, permissions: Permissions) {
     let why = format!("its mode is {permissions}");
     let own = Party::member(&member.name);
     for request_id in open_plans(draft, &own) {
-        let (id, from) = (draft.new_id(), mail::sender(draft));
+        let id = draft.new_id();
+        let from = mail::sender(draft);
         draft.push(Fact::MessageSent {
             id,
             from,

@@ -54,7 +54,7 @@ pub(super) fn create(draft: &mut Draft<'_>, new: &NewTask) -> Result<TaskNumber,
         blocked_by,
         approve_start,
         checks: proof::checks(&new.checks)?,
-        origin: draft.ctx.origin.clone(),
+        origin: draft.ctx.asker.origin.clone(),
         metadata: free_data(&new.metadata)?,
     });
     Ok(number)
@@ -182,7 +182,8 @@ pub(super) fn clear_ask_user(draft: &mut Draft<'_>, task: &TaskRef) -> Result<()
     if let Standing::Member(member) = &draft.who
         && task.owner.as_ref() != Some(member)
     {
-        let (member, owner) = (member.clone(), task.owner.clone());
+        let member = member.clone();
+        let owner = task.owner.clone();
         return Err(Refusal::NotYours { task: task.number, member, owner });
     }
     if task.question.is_none() {
@@ -202,7 +203,7 @@ fn check_seen(draft: &Draft<'_>, seen: Version) -> Result<(), Refusal> {
     let created = |task: &Task| task.trail.first().map_or(Version::ZERO, |entry| entry.version);
     let newer = draft.state.tasks.iter().rev().take_while(|task| created(task) > seen);
     let mut unseen: Vec<_> = newer
-        .filter(|task| is_visible(task, &draft.ctx.origin))
+        .filter(|task| is_visible(task, &draft.ctx.asker.origin))
         .map(|task| task.number)
         .take(MAX_NAMED)
         .collect();

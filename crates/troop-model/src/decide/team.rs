@@ -61,9 +61,10 @@ pub(super) fn update(
         return Err(Refusal::BadSetting(format!("`version` only goes up; it is {now} already")));
     }
     if description != team.description || settings != team.settings {
-        let (old, new) = (team.settings.budget, settings.budget);
+        let was = draft.state.spending();
+        let budget = settings.budget;
         draft.push(Fact::TeamUpdated { description, settings: Box::new(settings) });
-        usage::tell_if_worse(draft, (&old, team.usage), (&new, team.usage));
+        usage::tell_if_changed(draft, was, &budget, &team.usage);
     }
     Ok(())
 }
@@ -127,8 +128,12 @@ pub(super) fn remove_member(
         // A result that waits for approval needs no holder.
         if task.status != Status::InReview {
             let reason = format!("{member} was removed from the team");
-            let (task, owner) = (task.number, member.clone());
-            draft.push(Fact::TaskReleased { task, owner, reason, forgiven: true });
+            draft.push(Fact::TaskReleased {
+                task: task.number,
+                owner: member.clone(),
+                reason,
+                forgiven: true,
+            });
         }
     }
     for task in draft.state.tasks.reserved_for(&member).collect::<Vec<_>>() {
@@ -149,14 +154,13 @@ pub(super) fn set_mode(
     let member = draft.state.find_member(member.as_str())?;
     let own = draft.member().and_then(|own| draft.state.member(own));
     if let Some(own) = own.filter(|own| permissions > own.permissions) {
-        let (member, own) = (member.name.clone(), own.permissions);
-        return Err(Refusal::WiderThanOwn { member, own });
+        return Err(Refusal::WiderThanOwn { member: member.name.clone(), own: own.permissions });
     }
     if member.permissions != permissions {
         draft.push(Fact::MemberModeChanged { member: member.name.clone(), permissions });
     }
     if permissions != Permissions::Plan {
-        supervision::may_do_more(draft, member, permissions);
+        supervision::approve_plans(draft, member, permissions);
     }
     Ok(())
 }
@@ -187,7 +191,8 @@ pub(super) fn purge_link(
     let name = |text: &MemberName| {
         draft.state.find_member(text.as_str()).map_or_else(|_| text.clone(), |it| it.name.clone())
     };
-    let (from, to) = (name(from), name(to));
+    let from = name(from);
+    let to = name(to);
     if draft.state.link(&from, &to).is_none() {
         return Err(Refusal::NoLink { from, to });
     }

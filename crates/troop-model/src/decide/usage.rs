@@ -17,7 +17,7 @@ pub(super) fn report(
     let member = draft.state.find_member(member.as_str())?.name.clone();
     if draft.member().is_some_and(|own| *own != member) {
         return Err(Refusal::Forbidden {
-            who: draft.ctx.actor.name.clone(),
+            who: draft.ctx.asker.actor.name.clone(),
             what: "say what somebody else used",
             may: "only they themselves",
         });
@@ -31,9 +31,10 @@ pub(super) fn report(
     let task = task.map(|task| task.number);
     let model = model.map(|it| text::line("model", it).map(SmolStr::from)).transpose()?;
     let team = draft.team()?;
-    let (budget, before) = (team.settings.budget, team.usage);
+    let budget = team.settings.budget;
+    let before = team.usage;
     draft.push(Fact::UsageReported { member, task, model, usage });
-    tell_if_worse(draft, (&budget, before), (&budget, before + usage));
+    tell_if_changed(draft, budget.standing(&before), &budget, &(before + usage));
     if budget.dollars.is_some() && before.unpriced == 0 && usage.unpriced > 0 {
         tell(
             draft,
@@ -44,17 +45,18 @@ pub(super) fn report(
     Ok(())
 }
 
-/// Tells people and the lead if a team stands worse than before, and the lead if it can go on.
-pub(super) fn tell_if_worse(
+/// Tells the user and the lead if the team is closer to its budget than it `was`, and the lead if it can go on.
+pub(super) fn tell_if_changed(
     draft: &mut Draft<'_>,
-    (old, before): (&Budget, Usage),
-    (new, after): (&Budget, Usage),
+    was: Spending,
+    budget: &Budget,
+    usage: &Usage,
 ) {
-    let (was, is) = (old.standing(&before), new.standing(&after));
-    let told = new.told(&after).unwrap_or_else(|| "there is no limit".to_owned());
+    let is = budget.standing(usage);
+    let told = budget.told(usage).unwrap_or_else(|| "there is no limit".to_owned());
     match is {
         Spending::Near if was < is => {
-            let percent = new.warn_percent;
+            let percent = budget.warn_percent;
             tell(draft, &format!("more than {percent}% of the team's budget is spent: {told}"));
         }
         Spending::Spent if was < is => tell(

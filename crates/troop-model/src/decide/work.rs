@@ -209,21 +209,22 @@ pub(super) fn end(
 pub(super) fn fail(
     draft: &mut Draft<'_>,
     task: &TaskRef,
-    (reason, again): (&str, Again),
+    reason: &str,
+    retry: RetryRule,
     attempt: Option<u32>,
 ) -> Result<(), Refusal> {
     let live = draft.live(task)?;
     let is_untaken = live.status == Status::Pending && draft.member().is_none();
     let task = if is_untaken { live } else { held(draft, task, attempt, TaskAction::Fail)? };
-    fail_now(draft, task, &text::block("reason", reason)?, again)
+    fail_now(draft, task, &text::block("reason", reason)?, retry)
 }
 
-/// Whether a task that failed is tried again by itself.
+/// Whether troop retries a failed task by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Again {
-    /// If the team's policy says so.
+pub(super) enum RetryRule {
+    /// As often as the team's settings allow.
     AsConfigured,
-    /// It would not help.
+    /// Another attempt would not help.
     Never,
 }
 
@@ -232,11 +233,11 @@ pub(super) fn fail_now(
     draft: &mut Draft<'_>,
     task: &Task,
     reason: &str,
-    again: Again,
+    retry: RetryRule,
 ) -> Result<(), Refusal> {
     let settings = &draft.team()?.settings;
     let n = task.attempts_used();
-    let will_retry = again == Again::AsConfigured && n < settings.max_attempts;
+    let will_retry = retry == RetryRule::AsConfigured && n < settings.max_attempts;
     let retry_at = will_retry.then(|| draft.ctx.now + settings.backoff(n));
     draft.push(Fact::TaskFailed { task: task.number, reason: reason.to_owned(), retry_at });
     // What came of a delegation is announced with its siblings.
@@ -260,7 +261,7 @@ pub(super) fn give_back(
 ) -> Result<(), Refusal> {
     let forgiven = is_forgiven(draft, &owner);
     if !forgiven && task.attempts_used() >= draft.team()?.settings.max_attempts {
-        return fail_now(draft, task, reason, Again::AsConfigured);
+        return fail_now(draft, task, reason, RetryRule::AsConfigured);
     }
     let reason = reason.to_owned();
     draft.push(Fact::TaskReleased { task: task.number, owner, reason, forgiven });
@@ -277,7 +278,7 @@ pub(super) fn take_away(
 ) -> Result<(), Refusal> {
     let is_run = draft.state.delegation_of(task.number).is_some_and(|run| run.to == owner);
     match is_run && !is_forgiven(draft, &owner) {
-        true => fail_now(draft, task, reason, Again::AsConfigured),
+        true => fail_now(draft, task, reason, RetryRule::AsConfigured),
         false => give_back(draft, task, owner, reason),
     }
 }

@@ -49,5 +49,5 @@ fn check_folder(draft: &Draft<'_>, folder: &WorkspaceFolder) -> Result<(), Refus
         return Ok(());
     }
     let question = FileQuestion { chat: folder.chat.clone(), task: None };
-    draft.state.workspace_of(&draft.ctx.actor, &draft.ctx.origin, &question).map(drop)
+    draft.state.workspace_of(&draft.ctx.asker, &question).map(drop)
 }

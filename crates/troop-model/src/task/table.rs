@@ -18,11 +18,13 @@ use index::{Index, PackedIndex, Rank};
 use slots::{PackedSlots, Slot, Slots};
 
 use super::{Dependency, StartGate, Status, Task};
-use crate::{Condition, IdPrefix, MemberName, SnapshotError, TaskNumber, Version, packed::Parts};
+use crate::{
+    Condition, IdPrefix, MemberName, SnapshotError, TaskNumber, Version, packed::SnapshotParts,
+};
 
 /// How a task that is no longer live ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Finished {
+pub enum TaskEnd {
     /// Archived as completed.
     Completed,
     /// Archived as cancelled.
@@ -37,7 +39,7 @@ pub struct TaskTable {
     slots: Slots,
     last: TaskNumber,
     /// Ends of tasks that are not live, as far as they are not plain completions.
-    ends: BTreeMap<TaskNumber, Finished>,
+    ends: BTreeMap<TaskNumber, TaskEnd>,
     n_archived: u32,
     index: Index,
     /// Tasks that left the board and wait to be archived; `None` for those erased after they had left.
@@ -50,7 +52,7 @@ struct Undo {
     number: TaskNumber,
     slot: Option<Slot>,
     last: TaskNumber,
-    end: Option<Finished>,
+    end: Option<TaskEnd>,
     n_archived: u32,
     n_departed: usize,
 }
@@ -96,18 +98,18 @@ impl TaskTable {
         match self.slots.get(number) {
             Some(slot) => Some(slot.status),
             None => match self.end(number)? {
-                Finished::Completed => Some(Status::Completed),
-                Finished::Cancelled => Some(Status::Cancelled),
-                Finished::Deleted => None,
+                TaskEnd::Completed => Some(Status::Completed),
+                TaskEnd::Cancelled => Some(Status::Cancelled),
+                TaskEnd::Deleted => None,
             },
         }
     }
 
     /// How a task that is not live any more ended; none if it is live or never was.
     #[must_use]
-    pub fn end(&self, number: TaskNumber) -> Option<Finished> {
+    pub fn end(&self, number: TaskNumber) -> Option<TaskEnd> {
         let was_here = number.0 > 0 && number <= self.last && self.slots.get(number).is_none();
-        was_here.then(|| self.ends.get(&number).copied().unwrap_or(Finished::Completed))
+        was_here.then(|| self.ends.get(&number).copied().unwrap_or(TaskEnd::Completed))
     }
 
     /// The highest number that was ever used.
@@ -253,8 +255,8 @@ impl TaskTable {
             Some(slot) => Some(slot.task.status),
             // What was deleted had ended, and deleting is refused while somebody still waits for it.
             None => match self.end(dependency.task) {
-                Some(Finished::Completed | Finished::Deleted) => Some(Status::Completed),
-                Some(Finished::Cancelled) => Some(Status::Cancelled),
+                Some(TaskEnd::Completed | TaskEnd::Deleted) => Some(Status::Completed),
+                Some(TaskEnd::Cancelled) => Some(Status::Cancelled),
                 None => None,
             },
         };
@@ -308,7 +310,7 @@ impl TaskTable {
             self.n_archived = self.n_archived.saturating_sub(1);
             self.departed.push((number, None));
         }
-        self.ends.insert(number, Finished::Deleted);
+        self.ends.insert(number, TaskEnd::Deleted);
     }
 
     /// From here on, changes can be taken back.
@@ -376,7 +378,7 @@ impl TaskTable {
             self.leave(number);
             let Some(slot) = self.slots.remove(number) else { return };
             if slot.task.status == Status::Cancelled {
-                self.ends.insert(number, Finished::Cancelled);
+                self.ends.insert(number, TaskEnd::Cancelled);
             }
             self.n_archived += 1;
             self.departed.push((number, Some(slot.task)));
@@ -438,7 +440,7 @@ impl TaskTable {
         }
         assert_eq!(self.index, again, "the indexes are those of the tasks");
         assert_eq!(self.slots.iter().count(), self.slots.len(), "every slot counts");
-        let n_erased = self.ends.values().filter(|end| **end == Finished::Deleted).count();
+        let n_erased = self.ends.values().filter(|end| **end == TaskEnd::Deleted).count();
         let n_all = self.slots.len() + self.n_archived() + n_erased;
         assert_eq!(n_all, self.last.0 as usize, "every task is live, archived or deleted");
     }
@@ -461,7 +463,7 @@ pub(crate) struct PackedTable {
     slots: PackedSlots,
     index: PackedIndex,
     last: TaskNumber,
-    ends: BTreeMap<TaskNumber, Finished>,
+    ends: BTreeMap<TaskNumber, TaskEnd>,
     n_archived: u32,
 }
 
@@ -478,7 +480,10 @@ impl TaskTable {
     }
 
     /// Opens a packed table.
-    pub(crate) fn unpack(table: PackedTable, parts: &mut Parts) -> Result<Self, SnapshotError> {
+    pub(crate) fn unpack(
+        table: PackedTable,
+        parts: &mut SnapshotParts,
+    ) -> Result<Self, SnapshotError> {
         Ok(Self {
             slots: Slots::unpack(table.slots, parts)?,
             index: Index::unpack(&table.index, parts)?,

@@ -8,8 +8,8 @@ use super::{
     commands::*,
 };
 use crate::{
-    Actor, ActorKind, Finished, Metadata, NewTask, RefusalKind, Status, TaskCommand, TaskCreation,
-    TaskRef, TaskUpdate, TaskView,
+    Actor, ActorKind, Metadata, NewTask, RefusalKind, Status, TaskCommand, TaskCreation, TaskEnd,
+    TaskRef, TaskUpdate, TaskView, TrailKind,
 };
 
 fn object(value: serde_json::Value) -> Metadata {
@@ -283,8 +283,8 @@ fn the_trail_knows_approval_and_cancelling() {
     team.member("ann").ok(review(1));
     team.person().ok(approve(1));
     team.lead().ok(cancel(2));
-    let last = |n| team.task(n).trail.last().unwrap().what.clone();
-    assert_eq!((last(1).as_str(), last(2).as_str()), ("approved", "cancelled"));
+    let last = |n| team.task(n).trail.last().unwrap().what;
+    assert_eq!([last(1), last(2)], [TrailKind::Approved, TrailKind::Cancelled]);
 }
 
 #[test]
@@ -329,8 +329,8 @@ fn archived_tasks_still_unblock() {
         team.member("ann").ok(complete(n));
     }
     let next = SMALL.finished as u32 + 3;
-    assert_eq!(team.state.tasks().end(number(1)), Some(Finished::Cancelled));
-    assert_eq!(team.state.tasks().end(number(2)), Some(Finished::Completed));
+    assert_eq!(team.state.tasks().end(number(1)), Some(TaskEnd::Cancelled));
+    assert_eq!(team.state.tasks().end(number(2)), Some(TaskEnd::Completed));
     team.lead().ok(create_after("waits", &[2]));
     assert_eq!(team.status(next), Status::Pending);
     team.lead().ok(create_after("waits for what was cancelled", &[1]));

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Command, Evidence, MAX_TAIL, Merged, NewTask, Proof, Status, TaskCommand, TaskCreation,
-    TaskUpdate,
+    TaskUpdate, TrailKind,
 };
 
 fn evidence(command: &str, exit_code: i32) -> Evidence {
@@ -108,7 +108,7 @@ fn what_was_refused_is_in_the_history_of_its_task() {
     assert_eq!(kinds(&events), ["task.refused"]);
     let last = team.task(1).trail.last().unwrap();
     assert_eq!(last.note.as_deref(), Some("ann by a hook: the tests fail"));
-    assert_eq!((&*last.what, team.status(1)), ("refused", Status::InProgress));
+    assert_eq!((last.what, team.status(1)), (TrailKind::Refused, Status::InProgress));
     let before = team.task(1).clone();
     team.system().ok(refusal(None, "no such tasks"));
     assert_eq!(*team.task(1), before, "what never came to the board is about no task");

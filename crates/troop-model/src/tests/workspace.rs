@@ -7,7 +7,7 @@ use super::{
     commands::*,
 };
 use crate::{
-    Actor, Command, FileQuestion, Origin, State, TaskView, WorkspaceFolder, WorkspaceScope,
+    Actor, Command, FileQuestion, State, TaskView, TrailKind, WorkspaceFolder, WorkspaceScope,
 };
 
 fn agent(name: &str) -> Actor {
@@ -24,7 +24,7 @@ fn place(
     actor: &Actor,
     question: &FileQuestion,
 ) -> Result<(WorkspaceFolder, Option<u32>), String> {
-    let found = state.workspace_of(actor, &Origin::default(), question);
+    let found = state.workspace_of(&actor.clone().into(), question);
     found.map(|(folder, task)| (folder, task.map(|it| it.0))).map_err(|it| it.to_string())
 }
 
@@ -40,7 +40,7 @@ fn a_file_that_is_written_in_a_task_belongs_to_it_and_who_wrote_it_is_known() {
     assert_eq!(attachment.at.clock(), "10:05");
     let file = team.state.file(&WorkspaceFolder::default(), "out/a.txt").unwrap();
     assert_eq!((file.by.name.as_str(), file.size, file.task), ("ann", 7, Some(number(1))));
-    let attached = team.task(1).trail.iter().filter(|entry| entry.what == "attached");
+    let attached = team.task(1).trail.iter().filter(|entry| entry.what == TrailKind::Attached);
     assert_eq!(attached.count(), 1, "the trail says it once");
 }
 

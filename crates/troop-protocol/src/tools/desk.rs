@@ -5,12 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 use tokio::sync::Semaphore;
-use troop_model::{Command, Dialect, TaskCommand, TaskRef, Version};
+use troop_model::{Command, Dialect, TaskCommand, TaskRef, TaskView, Version};
 
-use super::{
-    Calls, Seat, board, claude,
-    seen::{TaskSeen, TeamSeen},
-};
+use super::{Calls, Seat, board, claude, seen::TeamSeen};
 use crate::{
     call::{Answer, Call, Change, FileCall, Query},
     code::{Failure, FailureKind},
@@ -126,7 +123,7 @@ impl<C: Calls> Desk<'_, C> {
     }
 
     /// One task with everything that belongs to it.
-    pub(super) async fn task(&self, task: TaskRef) -> Result<TaskSeen, Failure> {
+    pub(super) async fn task(&self, task: TaskRef) -> Result<TaskView, Failure> {
         self.query(Query::Task { task }).await
     }
 

@@ -1,42 +1,12 @@
-//! What is answered to calls, as far as the tools read it.
+//! The parts of long answers that the tools read.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, de::IgnoredAny};
-use serde_json::{Map, Value};
-use troop_model::{
-    Attachment, Comment, Evidence, Member, MemberName, Merged, MessageKind, Progress, Role, Status,
-    TaskNumber, TeamStatus, Time, TrailEntry, Version,
-};
+use troop_model::{Member, MemberName, Progress, Role, Status, TaskNumber, TeamStatus, Version};
 use uuid::Uuid;
 
 use super::proof::Ended;
-
-/// A task.
-#[derive(Debug, Deserialize)]
-pub(super) struct TaskSeen {
-    pub(super) id: Uuid,
-    pub(super) number: TaskNumber,
-    pub(super) subject: String,
-    pub(super) description: String,
-    pub(super) status: Status,
-    pub(super) priority: i32,
-    #[serde(rename = "type")]
-    pub(super) task_type: String,
-    pub(super) assignee: Option<String>,
-    pub(super) owner: Option<String>,
-    pub(super) blocked_by: Vec<TaskNumber>,
-    pub(super) blocks: Vec<TaskNumber>,
-    pub(super) progress: Option<Progress>,
-    pub(super) result: Option<String>,
-    pub(super) created_by: String,
-    pub(super) created_at: Time,
-    pub(super) completed_at: Option<Time>,
-    pub(super) merged: Option<Merged>,
-    pub(super) metadata: Map<String, Value>,
-    pub(super) evidence: Vec<Ended>,
-    pub(super) detail: Option<DetailSeen>,
-}
 
 /// A task in a list, read where it lies: lists are long, and asked for often.
 #[derive(Debug, Deserialize)]
@@ -54,16 +24,6 @@ pub(super) struct TaskLine<'a> {
     pub(super) blocked_by: Vec<TaskNumber>,
     pub(super) progress: Option<Progress>,
     pub(super) evidence: Vec<Ended>,
-}
-
-/// What belongs to a task but not to a list of tasks.
-#[derive(Debug, Deserialize)]
-pub(super) struct DetailSeen {
-    pub(super) comments: Vec<Comment>,
-    pub(super) attachments: Vec<Attachment>,
-    pub(super) evidence: Vec<Evidence>,
-    pub(super) checks_waived: Option<String>,
-    pub(super) events: Vec<TrailEntry>,
 }
 
 /// A page of tasks.
@@ -96,24 +56,4 @@ impl TeamSeen {
     pub(super) fn lead(&self) -> Option<&Member> {
         self.members.iter().find(|member| member.role == Role::Lead)
     }
-}
-
-/// Messages.
-#[derive(Debug, Deserialize)]
-pub(super) struct MessagesSeen {
-    pub(super) messages: Vec<MessageSeen>,
-}
-
-/// A message.
-#[derive(Debug, Deserialize)]
-pub(super) struct MessageSeen {
-    pub(super) id: Uuid,
-    pub(super) from: String,
-    pub(super) kind: MessageKind,
-    pub(super) content: String,
-    pub(super) summary: Option<String>,
-    pub(super) sent_at: Time,
-    pub(super) request_id: Option<Uuid>,
-    pub(super) approve: Option<bool>,
-    pub(super) task: Option<TaskNumber>,
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::value::{RawValue, to_raw_value};
 use troop_model::{
-    Actor, ActorKind, DelegationView, LEAD_ALIASES, MessageView, OperationId, Origin, Party, Role,
-    State, TaskView, TeamView, team_md,
+    Actor, ActorKind, Asker, DelegationView, LEAD_ALIASES, MessageView, OperationId, Origin, Party,
+    Role, State, TaskView, TeamView, team_md,
 };
 use troop_protocol::{
     Answer, Call, ContextText, DelegationList, Failure, FailureKind, MemberList, MessageList,
@@ -85,13 +85,15 @@ pub(super) async fn query(
             list(board, page).await
         }
         Query::Next {} => {
-            let next =
-                board.next(caller.actor, caller.origin).await.map_err(|error| failure(&error))?;
+            let next = board
+                .next(Asker { actor: caller.actor, origin: caller.origin })
+                .await
+                .map_err(|error| failure(&error))?;
             look(board, move |state| to_raw_value(&TaskView::brief(state, &next))).await
         }
         Query::Members {} => {
             look(board, |state| {
-                let mut members: Vec<_> = state.members().collect();
+                let mut members: Vec<_> = state.members().cloned().collect();
                 members.sort_by_key(|member| member.role != Role::Lead);
                 to_raw_value(&MemberList { members })
             })
@@ -122,7 +124,7 @@ pub(super) async fn query(
                 let mut team = state.team().map(|team| TeamView::new(state, team));
                 if let Some(team) = &mut team {
                     // Who was killed has left its lease behind, and does nothing for anybody.
-                    team.lead_lease = team.lead_lease.filter(|lease| lease.is_held(now));
+                    team.lead_lease = team.lead_lease.take().filter(|lease| lease.is_held(now));
                 }
                 to_raw_value(&team)
             })

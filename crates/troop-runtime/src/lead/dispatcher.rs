@@ -10,7 +10,7 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use troop_model::{
-    Actor, Command, Context, Member, MemberName, MemberState, OperationId, Origin, Outgoing,
+    Actor, Asker, Command, Context, Member, MemberName, MemberState, OperationId, Outgoing,
     Spending, State, StateCause, TaskNumber, TeamName, Time, decide,
 };
 use uuid::Uuid;
@@ -380,9 +380,8 @@ impl Dispatcher {
     fn is_something_due(&self) -> bool {
         let ctx = Context {
             now: self.clock.now(),
-            actor: Actor::system(),
+            asker: Asker::system(),
             operation: OperationId(Uuid::now_v7()),
-            origin: Origin::default(),
             fence: Some(self.fence),
         };
         decide(&self.state, &Command::Tick, &ctx).is_ok_and(|events| !events.is_empty())

@@ -2,7 +2,7 @@
 
 use troop_model::{
     Actor, ActorKind, Event, Fact, Member, MemberName, MessageKind, Party, State, Status, Task,
-    TaskNumber, Time, TrailEntry, Version,
+    TaskNumber, Time, TrailEntry, TrailKind, Version,
 };
 
 use super::{dispatcher::Dispatcher, input::Due};
@@ -29,8 +29,9 @@ fn ended_since(task: &Task, since: Time) -> Option<&TrailEntry> {
         | Status::Blocked
         | Status::Stale => false,
     };
-    let is_end =
-        |it: &&TrailEntry| matches!(it.what.as_str(), "completed" | "submitted" | "failed");
+    let is_end = |it: &&TrailEntry| {
+        matches!(it.what, TrailKind::Completed | TrailKind::Submitted | TrailKind::Failed)
+    };
     let end = task.trail.iter().rev().find(is_end);
     end.filter(|it| is_over && it.at >= since)
 }

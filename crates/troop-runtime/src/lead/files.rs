@@ -2,14 +2,14 @@
 
 use serde_json::value::{RawValue, to_raw_value};
 use smol_str::SmolStr;
-use troop_model::{FileQuestion, OperationId, TaskRef};
+use troop_model::{Asker, FileQuestion, OperationId, TaskRef};
 use troop_protocol::{Failure, FailureKind, FileCall, Responder, content_bytes};
 use uuid::Uuid;
 
 use super::answers::{self, Caller};
 use crate::{
     Board, Request,
-    workspace::{Asker, Files, Noted, WorkspaceError},
+    workspace::{FileRequest, Files, Noted, WorkspaceError},
 };
 
 /// A team's files, as its lead serves them.
@@ -35,19 +35,19 @@ impl FileDesk {
     ) -> Result<Box<RawValue>, Failure> {
         match call {
             FileCall::List { chat, task } => {
-                to_json(self.files.list(asker(&caller, chat, task)).await)
+                to_json(self.files.list(about(&caller, chat, task)).await)
             }
             FileCall::Read { path, chat, task } => {
-                to_json(self.files.read(asker(&caller, chat, task), &path).await)
+                to_json(self.files.read(about(&caller, chat, task), &path).await)
             }
             FileCall::Write { path, content, base64, chat, task, operation } => {
                 let bytes = content_bytes(content, base64).map_err(WorkspaceError::from);
                 let bytes = bytes.map_err(|error| Failure::from(&error))?;
-                let written = self.files.write(asker(&caller, chat, task), &path, bytes).await;
+                let written = self.files.write(about(&caller, chat, task), &path, bytes).await;
                 self.note(caller, written, operation).await
             }
             FileCall::Delete { path, chat, task, operation } => {
-                let deleted = self.files.delete(asker(&caller, chat, task), &path).await;
+                let deleted = self.files.delete(about(&caller, chat, task), &path).await;
                 self.note(caller, deleted, operation).await
             }
         }
@@ -69,9 +69,10 @@ impl FileDesk {
     }
 }
 
-fn asker(caller: &Caller, chat: Option<String>, task: Option<TaskRef>) -> Asker {
+fn about(caller: &Caller, chat: Option<String>, task: Option<TaskRef>) -> FileRequest {
     let question = FileQuestion { chat: chat.map(SmolStr::from), task };
-    Asker { actor: caller.actor.clone(), origin: caller.origin.clone(), question }
+    let asker = Asker { actor: caller.actor.clone(), origin: caller.origin.clone() };
+    FileRequest { asker, question }
 }
 
 fn to_json<T: serde::Serialize>(

@@ -1,6 +1,6 @@
 //! Work on tasks that were done while nobody could merge it: merged as soon as somebody leads, before anything else begins.
 
-use troop_model::{Role, Status, Task, TaskNumber};
+use troop_model::{Role, Status, Task, TaskNumber, TrailKind};
 
 use super::{dispatcher::Dispatcher, input::Input, transcript::Line};
 use crate::{Finished, GitError, LateDone, Outcome, Wanted, Work, checks::complaint};
@@ -102,9 +102,9 @@ impl Dispatcher {
 /// How a task came to be done.
 fn how(task: &Task) -> LateDone {
     let mut newest_first = task.trail.iter().rev();
-    let end = newest_first.find(|it| matches!(it.what.as_str(), "approved" | "completed"));
+    let end = newest_first.find(|it| matches!(it.what, TrailKind::Approved | TrailKind::Completed));
     match end {
-        Some(it) if it.what == "approved" => LateDone::Approved,
+        Some(it) if it.what == TrailKind::Approved => LateDone::Approved,
         _ => LateDone::Completed,
     }
 }

@@ -4,9 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 use troop_model::{
-    ActorKind, Command, Context, DelegationOutcome, Fact, MemberName, Merged, Notice, Origin,
-    Proof, Refusal, RefusedBy, RejectMode, State, Status, TaskCommand, TaskNumber, TaskRef, Time,
-    decide,
+    ActorKind, Command, Context, DelegationOutcome, Fact, MemberName, Merged, Notice, Proof,
+    Refusal, RefusedBy, RejectMode, State, Status, TaskCommand, TaskNumber, TaskRef, Time, decide,
 };
 
 use super::{
@@ -387,9 +386,8 @@ impl Dispatcher {
 fn would_be_taken(state: &State, request: &Request, now: Time) -> bool {
     let ctx = Context {
         now,
-        actor: request.actor.clone(),
+        asker: request.actor.clone().into(),
         operation: request.operation,
-        origin: Origin::default(),
         fence: request.fence,
     };
     matches!(decide(state, &request.command, &ctx), Ok(_) | Err(Refusal::NotProved { .. }))

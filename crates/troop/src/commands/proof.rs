@@ -8,7 +8,7 @@ use troop_model::{
     TaskRef, decide,
 };
 use troop_process::Mark;
-use troop_runtime::{Agreement, Checks, Request, Wanted, complaint, find_lead};
+use troop_runtime::{Agreement, Checks, Wanted, complaint, find_lead};
 use uuid::Uuid;
 
 use crate::{
@@ -91,9 +91,14 @@ async fn way_on(desk: &mut Desk) -> Result<String> {
 
 /// Refuses what the board would not take even if it were proved, or with this proof if there is one.
 async fn judge(desk: &mut Desk, proof: Option<Proof>, order: &TaskCommand) -> Result<()> {
-    let Request { actor, operation, origin, command, .. } =
-        desk.request(Command::Task(order.clone()))?;
-    let ctx = Context { now: desk.clock.now(), actor, operation, origin, fence: None };
+    let request = desk.request(Command::Task(order.clone()))?;
+    let ctx = Context {
+        now: desk.clock.now(),
+        asker: request.asker(),
+        operation: request.operation,
+        fence: None,
+    };
+    let command = request.command;
     let board = desk.team(None).await?;
     let judged = board.look(move |state| {
         let mut state = state.clone();

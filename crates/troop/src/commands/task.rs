@@ -12,7 +12,7 @@ use troop_model::{
     ActorKind, Command, Condition, Fact, MAX_SNIPPET, NewTask, Origin, Refusal, RejectMode, State,
     Task, TaskNumber, TaskUpdate, TaskView, preview,
 };
-use troop_runtime::{Board, BoardError, Done, Signature, TaskPage};
+use troop_runtime::{Board, BoardError, Done, TaskPage};
 
 use super::given;
 use crate::{
@@ -321,10 +321,10 @@ async fn page_json(board: &Board, page: TaskPage, snippet: Option<usize>) -> Res
 }
 
 async fn next(desk: &mut Desk, printer: &Printer) -> Result<()> {
-    let Signature { actor, origin, .. } = desk.signature()?;
+    let asker = desk.signature()?.asker();
     let board = desk.team(None).await?;
-    let is_person = actor.kind != ActorKind::Agent;
-    let next = board.next(actor, origin).await.map_err(|error| {
+    let is_person = asker.actor.kind != ActorKind::Agent;
+    let next = board.next(asker).await.map_err(|error| {
         let is_nothing = matches!(&error, BoardError::Refused(Refusal::NothingAvailable { .. }));
         if is_nothing && is_person {
             Refused::no_work("no task can be started now", "see why: `troop task list`").into()

@@ -24,9 +24,8 @@ impl Desk {
     ) -> Result<anyhow::Error> {
         let context = Context {
             now: self.clock.now(),
-            actor: request.actor.clone(),
+            asker: request.asker(),
             operation: request.operation,
-            origin: request.origin.clone(),
             fence: request.fence,
         };
         let command = request.command.clone();

@@ -3,9 +3,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
-use troop_model::{Command, Status, TaskCommand, TaskRef, Version};
+use troop_model::{Command, MemberName, Status, TaskCommand, TaskRef, TaskView, Version};
 use troop_protocol::{Answer, Call, Calls, Change, Failure, FailureKind, NO_RESULT, Query};
 
 use crate::Turn;
@@ -16,13 +15,6 @@ pub(super) struct Ending<'a> {
     turn: &'a Turn,
     /// What is done, and what came of it if that was said.
     done: Mutex<Option<(TaskRef, Option<String>)>>,
-}
-
-/// A task, as far as it matters here.
-#[derive(Debug, Deserialize)]
-struct TaskSeen {
-    status: Status,
-    owner: Option<String>,
 }
 
 impl<'a> Ending<'a> {
@@ -53,9 +45,11 @@ impl<'a> Ending<'a> {
 
     /// Whether the member is at work on a task.
     async fn is_at(&self, task: &TaskRef) -> bool {
-        let asked = self.turn.query::<TaskSeen>(&Query::Task { task: task.clone() }).await;
+        let asked = self.turn.query::<TaskView>(&Query::Task { task: task.clone() }).await;
         let own = Some(self.turn.place().name.as_str());
-        asked.is_ok_and(|it| it.status == Status::InProgress && it.owner.as_deref() == own)
+        asked.is_ok_and(|it| {
+            it.status == Status::InProgress && it.owner.as_ref().map(MemberName::as_str) == own
+        })
     }
 
     fn keep(&self, task: TaskRef, result: String) -> Result<Box<RawValue>, Failure> {

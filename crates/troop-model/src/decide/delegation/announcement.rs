@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::End;
+use super::DelegationEnd;
 use crate::{
     Delegation, DelegationOutcome, DelegationStatus, Evidence, Fact, MemberName, MessageKind,
     Party, Task, Time, decide::Draft, text,
@@ -20,7 +20,7 @@ const SECTIONS: usize = 50;
 const FILES: usize = 50;
 
 /// One of the delegations that are told about.
-struct Row<'a> {
+struct AnnouncementRow<'a> {
     delegation: &'a Delegation,
     task: Option<&'a Task>,
     outcome: DelegationOutcome,
@@ -32,7 +32,7 @@ struct Row<'a> {
 }
 
 /// Tells the lead what came of a delegation and its siblings, unless one of them still runs.
-pub(super) fn announce(draft: &mut Draft<'_>, last: &Delegation, ends: &[End<'_>]) {
+pub(super) fn announce(draft: &mut Draft<'_>, last: &Delegation, ends: &[DelegationEnd<'_>]) {
     if runs_on(draft, last, ends) {
         return;
     }
@@ -51,7 +51,8 @@ pub(super) fn announce(draft: &mut Draft<'_>, last: &Delegation, ends: &[End<'_>
         return;
     }
     let id = draft.new_id();
-    let (content, summary) = (content(&rows), summary(&rows));
+    let content = content(&rows);
+    let summary = summary(&rows);
     let task = match rows.as_slice() {
         [only] => Some(only.delegation.task),
         _ => None,
@@ -75,7 +76,7 @@ pub(super) fn announce(draft: &mut Draft<'_>, last: &Delegation, ends: &[End<'_>
 }
 
 /// Whether a sibling still runs, has just begun to, or is tried again by itself.
-fn runs_on(draft: &Draft<'_>, last: &Delegation, ends: &[End<'_>]) -> bool {
+fn runs_on(draft: &Draft<'_>, last: &Delegation, ends: &[DelegationEnd<'_>]) -> bool {
     let running = draft.state.delegated.entries().values();
     let mut running = running.filter_map(|id| draft.state.delegation(*id));
     let has_begun = |fact: &Fact| {
@@ -88,10 +89,14 @@ fn runs_on(draft: &Draft<'_>, last: &Delegation, ends: &[End<'_>]) -> bool {
 }
 
 /// A delegation that has ended, how and when.
-type Ended<'a> = (&'a Delegation, DelegationOutcome, Time);
+type UntoldEnd<'a> = (&'a Delegation, DelegationOutcome, Time);
 
 /// What has ended and has not been told yet.
-fn untold<'a>(draft: &Draft<'a>, last: &Delegation, ends: &[End<'a>]) -> Vec<Ended<'a>> {
+fn untold<'a>(
+    draft: &Draft<'a>,
+    last: &Delegation,
+    ends: &[DelegationEnd<'a>],
+) -> Vec<UntoldEnd<'a>> {
     let now = ends.iter().map(|(it, outcome)| (*it, outcome.clone(), draft.ctx.now));
     let before = draft.state.delegations().filter(|it| !it.is_announced);
     let before = before.filter_map(|it| Some((it, outcome_of(it)?, it.ended_at?)));
@@ -99,10 +104,14 @@ fn untold<'a>(draft: &Draft<'a>, last: &Delegation, ends: &[End<'a>]) -> Vec<End
 }
 
 /// One row for each task, with what came of it last, in the order in which they were begun.
-fn rows<'a>(draft: &Draft<'a>, last: &Delegation, ends: &[End<'a>]) -> Vec<Row<'a>> {
+fn rows<'a>(
+    draft: &Draft<'a>,
+    last: &Delegation,
+    ends: &[DelegationEnd<'a>],
+) -> Vec<AnnouncementRow<'a>> {
     let mut all = untold(draft, last, ends);
     all.sort_by_key(|(it, ..)| (it.started_at, it.id));
-    let mut rows: Vec<Row<'a>> = Vec::new();
+    let mut rows: Vec<AnnouncementRow<'a>> = Vec::new();
     for (delegation, outcome, ended_at) in all {
         let began_at = delegation.started_at;
         match rows.iter_mut().find(|row| row.delegation.task == delegation.task) {
@@ -111,8 +120,16 @@ fn rows<'a>(draft: &Draft<'a>, last: &Delegation, ends: &[End<'a>]) -> Vec<Row<'
                 (row.delegation, row.outcome, row.ended_at) = (delegation, outcome, ended_at);
             }
             None => {
-                let (task, earlier) = (draft.state.tasks.get(delegation.task), Vec::new());
-                rows.push(Row { delegation, task, outcome, earlier, began_at, ended_at });
+                let task = draft.state.tasks.get(delegation.task);
+                let earlier = Vec::new();
+                rows.push(AnnouncementRow {
+                    delegation,
+                    task,
+                    outcome,
+                    earlier,
+                    began_at,
+                    ended_at,
+                });
             }
         }
     }
@@ -150,7 +167,7 @@ fn is_retried(draft: &Draft<'_>, delegation: &Delegation) -> bool {
     draft.facts.iter().rev().find_map(change).unwrap_or_else(rests)
 }
 
-fn summary(rows: &[Row<'_>]) -> String {
+fn summary(rows: &[AnnouncementRow<'_>]) -> String {
     let n_done = rows.iter().filter(|row| row.is_done()).count();
     match rows {
         [only] => format!("the delegation of {} has ended", only.delegation.task),
@@ -159,7 +176,7 @@ fn summary(rows: &[Row<'_>]) -> String {
 }
 
 /// The whole text: what came of each, then what can be done about it.
-fn content(rows: &[Row<'_>]) -> String {
+fn content(rows: &[AnnouncementRow<'_>]) -> String {
     let n = rows.len();
     let began = rows.iter().map(|row| row.began_at).min().unwrap_or_default();
     let over = rows.iter().map(|row| row.ended_at).max().unwrap_or_default();
@@ -199,8 +216,8 @@ That happens. Before anything is tried again, tell the user in a sentence that t
 - do it yourself
 ";
 
-fn section(row: &Row<'_>, room: usize) -> String {
-    let Row { delegation, task, outcome, .. } = row;
+fn section(row: &AnnouncementRow<'_>, room: usize) -> String {
+    let AnnouncementRow { delegation, task, outcome, .. } = row;
     let number = delegation.task;
     let subject = task.map(|task| format!(" ({})", task.subject)).unwrap_or_default();
     let how = match outcome {
@@ -244,7 +261,7 @@ fn proved(evidence: &Evidence) -> String {
     format!("`{}` {how}{}", evidence.command, on.unwrap_or_default())
 }
 
-impl Row<'_> {
+impl AnnouncementRow<'_> {
     fn is_done(&self) -> bool {
         matches!(self.outcome, DelegationOutcome::Completed(_))
     }

@@ -256,7 +256,7 @@ impl World {
                         assert_eq!(task.result, *result, "{number} is archived as it was");
                     }
                 }
-                (None, None) => assert_eq!(tasks.end(*number), Some(crate::Finished::Deleted)),
+                (None, None) => assert_eq!(tasks.end(*number), Some(crate::TaskEnd::Deleted)),
             }
         }
         for task in tasks.iter().filter(|task| task.status.is_finished()) {

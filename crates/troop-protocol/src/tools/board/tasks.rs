@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use troop_model::{
     MemberName, Metadata, NewTask, RejectMode, Role, Status, TaskAction, TaskCommand, TaskCreation,
-    TaskFilter, TaskRef, TaskUpdate,
+    TaskFilter, TaskRef, TaskUpdate, TaskView,
 };
 
 use super::super::{
     Calls, Category, Seat, TeamTool,
     desk::{Desk, read},
     input,
-    seen::{TaskSeen, TasksSeen},
+    seen::TasksSeen,
 };
 use super::view::{Brief, Full, Hit, Page};
 use crate::{
@@ -457,11 +457,12 @@ async fn own_task<C: Calls>(desk: &Desk<'_, C>) -> Result<Option<String>, Failur
 
 /// What became of a task, and what comes next.
 fn told(action: TaskAction, answer: &Answer) -> String {
-    let task: Option<TaskSeen> =
+    let task: Option<TaskView> =
         answer.task.as_ref().and_then(|task| serde_json::from_str(task.get()).ok());
     let created = task.as_ref().filter(|_| action == TaskAction::Create);
     let next = created.map(|task| {
-        let (agent, id) = (task.assignee.as_deref().unwrap_or_default(), task.number.0);
+        let agent = task.assignee.as_ref().map(MemberName::as_str).unwrap_or_default();
+        let id = task.number.0;
         format!("spawn(agent='{agent}', team_task_id='{id}')")
     });
     let note = answer.events.is_empty().then_some("it was already so");

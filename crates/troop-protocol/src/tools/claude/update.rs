@@ -3,9 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
-use troop_model::{Metadata, Status, TaskCommand, TaskNumber, TaskRef, TaskUpdate as Change};
+use troop_model::{
+    MemberName, Metadata, Status, TaskCommand, TaskNumber, TaskRef, TaskUpdate as Change, TaskView,
+};
 
-use super::super::{Calls, Category, Seat, TeamTool, desk::Desk, input, seen::TaskSeen};
+use super::super::{Calls, Category, Seat, TeamTool, desk::Desk, input};
 use super::{TaskId, hash, member_name, not_found, tasks::ACTIVE_FORM};
 use crate::code::{Failure, FailureKind};
 
@@ -124,7 +126,7 @@ impl TaskUpdate {
 /// An update under way: what it did so far is said even if it is refused half-way.
 struct Update<'a, 'b, C> {
     desk: &'a Desk<'b, C>,
-    task: TaskSeen,
+    task: TaskView,
     changed: Vec<&'static str>,
     notes: Vec<String>,
 }
@@ -134,8 +136,8 @@ impl<C: Calls> Update<'_, '_, C> {
         self.task.number.into()
     }
 
-    fn is_own(&self, name: Option<&str>) -> bool {
-        name == Some(self.desk.seat.member.as_str())
+    fn is_own(&self, name: Option<&MemberName>) -> bool {
+        name == Some(&self.desk.seat.member)
     }
 
     async fn change(&mut self, what: &'static str, command: TaskCommand) -> Result<(), Failure> {
@@ -209,11 +211,10 @@ impl<C: Calls> Update<'_, '_, C> {
             None => self.reserve(None).await,
             Some(owner) => {
                 let to = member_name(owner)?;
-                if holder.as_deref() == Some(to.as_str()) && self.task.status == Status::InProgress
-                {
+                if holder.as_ref() == Some(&to) && self.task.status == Status::InProgress {
                     return Ok(());
                 }
-                if self.is_own(Some(to.as_str())) {
+                if self.is_own(Some(&to)) {
                     self.claim("owner").await
                 } else if status == Some("pending") {
                     self.reserve(Some(to)).await
@@ -228,7 +229,7 @@ impl<C: Calls> Update<'_, '_, C> {
         }
     }
 
-    async fn reserve(&mut self, to: Option<troop_model::MemberName>) -> Result<(), Failure> {
+    async fn reserve(&mut self, to: Option<MemberName>) -> Result<(), Failure> {
         let change = Box::new(Change { assignee: Some(to), ..Change::default() });
         let task = self.task();
         self.change("owner", TaskCommand::Update { task, change }).await
@@ -250,7 +251,7 @@ impl<C: Calls> Update<'_, '_, C> {
         match status {
             "in_progress" | "claimed" => {
                 let is_held = self.task.status == Status::InProgress;
-                if is_taken || is_held && self.is_own(self.task.owner.as_deref()) {
+                if is_taken || is_held && self.is_own(self.task.owner.as_ref()) {
                     self.changed.push("status");
                     return Ok(());
                 }

@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 use troop_model::{
     Command, Fact, MemberState, NewTask, Settings, State, Status, Task, TaskCommand, TaskNumber,
+    TrailKind,
 };
 use troop_protocol::{FromLead, ReportedStatus};
 use troop_runtime::{Agreement, HookOptions, Hooks, HooksConfig};
@@ -228,7 +229,7 @@ async fn a_veto_keeps_a_task_open_and_the_feedback_reaches_its_holder() {
     let task = stage.board.look(|state| state.tasks().get(TaskNumber(1)).cloned()).await.unwrap();
     let task = task.unwrap();
     assert_eq!(task.attempts, 1, "it stayed with its holder");
-    let refused: Vec<_> = task.trail.iter().filter(|it| it.what == "refused").collect();
+    let refused: Vec<_> = task.trail.iter().filter(|it| it.what == TrailKind::Refused).collect();
     let notes: Vec<_> = refused.iter().filter_map(|it| it.note.as_deref()).collect();
     assert_eq!(notes, ["bob by a hook: tests are missing"]);
 }

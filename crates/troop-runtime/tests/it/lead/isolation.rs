@@ -16,7 +16,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::task::TaskTracker;
 use troop_model::{
     Actor, Command, MemberState, NewTask, OperationId, Origin, Settings, State, Status, Task,
-    TaskCommand, TaskNumber,
+    TaskCommand, TaskNumber, TrailKind,
 };
 use troop_protocol::{Client, FromLead, ReportedStatus, Session, WireTask};
 use troop_runtime::{Ended, Isolation, IsolationOptions, Timing, find_lead};
@@ -223,7 +223,8 @@ async fn what_does_not_fit_comes_back_to_its_owner_who_repairs_it() {
     stage.until("task 1 is done", is_done(1)).await;
     let done = stage.until("the task", |state| task(state, 1)).await;
     assert_eq!(done.attempts, 1);
-    let refused = done.trail.iter().find(|it| it.what == "refused").and_then(|it| it.note.clone());
+    let refused =
+        done.trail.iter().find(|it| it.what == TrailKind::Refused).and_then(|it| it.note.clone());
     let note = "bob: it conflicts with what is in `troop/crew` now: `text`";
     assert_eq!(refused.as_deref(), Some(note));
     assert_eq!(project.in_team("text"), "one\nboth\nthree");
@@ -321,8 +322,8 @@ async fn who_cannot_repair_fails_and_the_next_attempt_begins_with_what_is_there(
     stage.until("task 1 is done", is_done(1)).await;
     let done = stage.until("the task", |state| task(state, 1)).await;
     assert_eq!(done.attempts, 2);
-    let trail: Vec<_> = done.trail.iter().map(|it| it.what.as_str()).collect();
-    assert!(trail.contains(&"failed"), "{trail:?}");
+    let trail: Vec<_> = done.trail.iter().map(|it| it.what).collect();
+    assert!(trail.contains(&TrailKind::Failed), "{trail:?}");
     let branches = git(&project.path(), &["branch", "--list", "troop-work/crew/bob/*"]);
     assert!(branches.contains("troop-work/crew/bob/task-1"), "its branch stays: {branches}");
     assert_eq!(project.in_team("text"), "one\n2\nthree");
